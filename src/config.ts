@@ -1,0 +1,419 @@
+/**
+ * Every setting, as one table (operation.md, Settings). A flag beats an environment variable, which beats
+ * `stillframe.config.json` in the data directory, which beats the default. The only place that reads process.env.
+ */
+import { readFileSync } from 'node:fs';
+import { availableParallelism, homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export interface Config {
+  host: string;
+  /** 0 picks a free one. */
+  port: number;
+  dataDir: string;
+  /** Without a trailing slash; null means http://HOST:PORT as it turns out. */
+  baseUrl: string | null;
+  chromium: string | null;
+  browserInstall: boolean;
+  sandbox: boolean;
+  concurrency: number;
+  browsers: number | null;
+  syncWaitMs: number;
+  maxQueue: number;
+  allowDestinations: string[];
+  webhookAllow: string[];
+  dnsServers: string[];
+  egressCheckUrl: string;
+  egressDatabase: string | null;
+  captureMaxMb: number;
+  submitRate: number;
+  submitBurst: number;
+  readRate: number;
+  readBurst: number;
+  webhookAttempts: number;
+  webhookBackoffMs: number[];
+  webhookTimeoutMs: number;
+  artifactTtlH: number;
+  jobTtlH: number;
+  maxStorageMb: number;
+  lists: boolean;
+  metricsToken: string | null;
+  log: string;
+  logFormat: 'json' | 'pretty';
+}
+
+/** A wrong setting: one line that names it, the value and what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+interface Setting {
+  /** Without the STILLFRAME_ prefix. */
+  env: string;
+  /** Long flag of `serve`, null for settings that never come from flags (secrets). */
+  flag: string | null;
+  argument: string;
+  help: string;
+  default: unknown;
+  /** @returns the value, or throws Error with what is allowed */
+  parse(text: string): unknown;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/** In the order of `serve --help`. */
+export const SETTINGS: { [K in keyof Config]: Setting } = {
+  host: { env: 'HOST', flag: '--host', argument: '<address>', help: 'listen address', default: '127.0.0.1', parse: text },
+  port: {
+    env: 'PORT',
+    flag: '--port',
+    argument: '<number>',
+    help: 'listen port; 0 picks a free one',
+    default: 3000,
+    parse: whole(0, 65_535),
+  },
+  dataDir: {
+    env: 'DATA_DIR',
+    flag: '--data-dir',
+    argument: '<dir>',
+    help: 'database, artifacts, key file',
+    default: join(homedir(), '.stillframe'),
+    parse: path,
+  },
+  baseUrl: {
+    env: 'BASE_URL',
+    flag: '--base-url',
+    argument: '<url>',
+    help: 'what cdn_url begins with (default: http://HOST:PORT)',
+    default: null,
+    parse: webUrl,
+  },
+  chromium: {
+    env: 'CHROMIUM',
+    flag: '--chromium',
+    argument: '<path>',
+    help: 'path of the browser (default: found)',
+    default: null,
+    parse: path,
+  },
+  browserInstall: {
+    env: 'BROWSER_INSTALL',
+    flag: '--no-browser-install',
+    argument: '',
+    help: 'never install a browser by itself',
+    default: true,
+    parse: onOff,
+  },
+  sandbox: { env: 'SANDBOX', flag: '--no-sandbox', argument: '', help: 'run the browser without its sandbox', default: true, parse: onOff },
+  concurrency: {
+    env: 'CONCURRENCY',
+    flag: '--concurrency',
+    argument: '<n>',
+    help: 'captures at once (default: 2 × cores)',
+    default: 2 * availableParallelism(),
+    parse: whole(1, 256),
+  },
+  browsers: {
+    env: 'BROWSERS',
+    flag: '--browsers',
+    argument: '<n>',
+    help: 'browser processes (default: by concurrency)',
+    default: null,
+    parse: whole(1, 64),
+  },
+  syncWaitMs: {
+    env: 'SYNC_WAIT_MS',
+    flag: '--sync-wait-ms',
+    argument: '<ms>',
+    help: 'how long a sync submission waits before it answers 202',
+    default: 25_000,
+    parse: whole(0, 120_000),
+  },
+  maxQueue: {
+    env: 'MAX_QUEUE',
+    flag: '--max-queue',
+    argument: '<n>',
+    help: 'waiting jobs before 503',
+    default: 1_000,
+    parse: whole(1, 1_000_000),
+  },
+  allowDestinations: {
+    env: 'ALLOW_DESTINATIONS',
+    flag: '--allow-destinations',
+    argument: '<list>',
+    help: 'comma list of CIDR, IP, host or host:port that captures may reach although special-purpose',
+    default: [],
+    parse: list,
+  },
+  webhookAllow: {
+    env: 'WEBHOOK_ALLOW',
+    flag: '--webhook-allow',
+    argument: '<list>',
+    help: 'comma list of origins that webhooks may use although not public HTTPS on 443',
+    default: [],
+    parse: origins,
+  },
+  dnsServers: {
+    env: 'DNS_SERVERS',
+    flag: '--dns-servers',
+    argument: '<list>',
+    help: 'comma list of ip[:port] for all destination look-ups (default: system)',
+    default: [],
+    parse: nameServers,
+  },
+  egressCheckUrl: {
+    env: 'EGRESS_CHECK_URL',
+    flag: '--egress-check-url',
+    argument: '<url>',
+    help: 'answers loc=XX lines, or JSON with country',
+    default: 'https://www.cloudflare.com/cdn-cgi/trace',
+    parse: webUrl,
+  },
+  egressDatabase: {
+    env: 'EGRESS_DATABASE',
+    flag: '--egress-database',
+    argument: '<file>',
+    help: 'local .mmdb file to look the egress country up in',
+    default: null,
+    parse: path,
+  },
+  captureMaxMb: {
+    env: 'CAPTURE_MAX_MB',
+    flag: '--capture-max-mb',
+    argument: '<n>',
+    help: 'MB one capture may transfer',
+    default: 200,
+    parse: whole(1, 100_000),
+  },
+  submitRate: {
+    env: 'SUBMIT_RATE',
+    flag: '--submit-rate',
+    argument: '<n>',
+    help: "a key's submissions a minute; 0: no limit",
+    default: 120,
+    parse: whole(0, 10_000_000),
+  },
+  submitBurst: {
+    env: 'SUBMIT_BURST',
+    flag: '--submit-burst',
+    argument: '<n>',
+    help: 'submissions at once',
+    default: 30,
+    parse: whole(1, 10_000_000),
+  },
+  readRate: {
+    env: 'READ_RATE',
+    flag: '--read-rate',
+    argument: '<n>',
+    help: "a key's reads a minute; 0: no limit",
+    default: 600,
+    parse: whole(0, 10_000_000),
+  },
+  readBurst: { env: 'READ_BURST', flag: '--read-burst', argument: '<n>', help: 'reads at once', default: 60, parse: whole(1, 10_000_000) },
+  webhookAttempts: {
+    env: 'WEBHOOK_ATTEMPTS',
+    flag: '--webhook-attempts',
+    argument: '<n>',
+    help: 'attempts a delivery',
+    default: 5,
+    parse: whole(1, 100),
+  },
+  webhookBackoffMs: {
+    env: 'WEBHOOK_BACKOFF_MS',
+    flag: '--webhook-backoff-ms',
+    argument: '<list>',
+    help: 'waits between attempts',
+    default: [5_000, 30_000, 120_000, 600_000],
+    parse: waits,
+  },
+  webhookTimeoutMs: {
+    env: 'WEBHOOK_TIMEOUT_MS',
+    flag: '--webhook-timeout-ms',
+    argument: '<ms>',
+    help: 'one attempt, all of it',
+    default: 10_000,
+    parse: whole(10, 120_000),
+  },
+  artifactTtlH: {
+    env: 'ARTIFACT_TTL_H',
+    flag: '--artifact-ttl-h',
+    argument: '<hours>',
+    help: 'how long pictures are kept',
+    default: 168,
+    parse: hours,
+  },
+  jobTtlH: {
+    env: 'JOB_TTL_H',
+    flag: '--job-ttl-h',
+    argument: '<hours>',
+    help: 'how long jobs, idempotency and delivery records are kept',
+    default: 720,
+    parse: hours,
+  },
+  maxStorageMb: {
+    env: 'MAX_STORAGE_MB',
+    flag: '--max-storage-mb',
+    argument: '<n>',
+    help: 'pictures kept at most; the oldest go first',
+    default: 10_240,
+    parse: whole(1, 1_000_000_000),
+  },
+  lists: {
+    env: 'LISTS',
+    flag: '--no-lists',
+    argument: '',
+    help: 'never fetch filter lists; the built-in rules only',
+    default: true,
+    parse: onOff,
+  },
+  metricsToken: {
+    env: 'METRICS_TOKEN',
+    flag: null,
+    argument: '',
+    help: 'bearer token for /metrics (default: loopback only)',
+    default: null,
+    parse: text,
+  },
+  log: { env: 'LOG', flag: '--log', argument: '<level>', help: LOG_LEVELS.join(', '), default: 'info', parse: oneOf(LOG_LEVELS) },
+  logFormat: {
+    env: 'LOG_FORMAT',
+    flag: '--log-format',
+    argument: '<format>',
+    help: 'pretty or json (default: pretty on a terminal, else json)',
+    default: process.stderr.isTTY ? 'pretty' : 'json',
+    parse: oneOf(['json', 'pretty']),
+  },
+};
+
+export const CONFIG_FILE = 'stillframe.config.json';
+
+export type ConfigFlags = Partial<Record<keyof Config, string>>;
+
+/**
+ * @param flags texts of the flags that were given, by setting
+ * @throws ConfigError
+ */
+export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.env): Config {
+  const dataDir = readSetting('dataDir', flags, env, {}) as string;
+  const file = readConfigFile(join(dataDir, CONFIG_FILE));
+  const names = Object.keys(SETTINGS) as (keyof Config)[];
+  return Object.fromEntries(names.map((name) => [name, readSetting(name, flags, env, file)])) as unknown as Config;
+}
+
+function readSetting(name: keyof Config, flags: ConfigFlags, env: NodeJS.ProcessEnv, file: Record<string, unknown>): unknown {
+  const setting = SETTINGS[name];
+  const variable = `STILLFRAME_${setting.env}`;
+  const given = flags[name];
+  if (given !== undefined) return parseAs(setting, given, setting.flag ?? variable);
+  const fromEnv = env[variable];
+  if (fromEnv !== undefined && fromEnv !== '') return parseAs(setting, fromEnv, variable);
+  const fromFile = file[name];
+  if (fromFile !== undefined && fromFile !== null) {
+    const asText = Array.isArray(fromFile) ? fromFile.join(',') : String(fromFile);
+    return parseAs(setting, asText, `${name} in ${CONFIG_FILE}`);
+  }
+  return setting.default;
+}
+
+function parseAs(setting: Setting, value: string, source: string): unknown {
+  try {
+    return setting.parse(value);
+  } catch (error) {
+    throw new ConfigError(`${source} is "${value}": it must be ${(error as Error).message}.`);
+  }
+}
+
+function readConfigFile(file: string): Record<string, unknown> {
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return {};
+    throw new ConfigError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(content);
+  } catch (error) {
+    throw new ConfigError(`${file} is not valid JSON: ${(error as Error).message}`);
+  }
+  if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) throw new ConfigError(`${file} must hold one JSON object.`);
+  const unknown = Object.keys(parsed).find((key) => !(key in SETTINGS));
+  if (unknown !== undefined)
+    throw new ConfigError(`${file} has an unknown setting "${unknown}": it must be one of ${Object.keys(SETTINGS).join(', ')}.`);
+  return parsed as Record<string, unknown>;
+}
+
+function text(value: string): string {
+  return value;
+}
+
+function path(value: string): string {
+  if (value.trim() === '') throw new Error('a path');
+  return resolve(value.startsWith('~/') ? join(homedir(), value.slice(2)) : value);
+}
+
+function whole(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value.trim()) || number < min || number > max) throw new Error(`a whole number from ${min} to ${max}`);
+    return number;
+  };
+}
+
+function hours(value: string): number {
+  const number = Number(value);
+  if (!/^\d+(\.\d+)?$/.test(value.trim()) || number > 1_000_000) throw new Error('a number of hours from 0 to 1000000');
+  return number;
+}
+
+function onOff(value: string): boolean {
+  if (/^(1|true|on|yes)$/i.test(value)) return true;
+  if (/^(0|false|off|no)$/i.test(value)) return false;
+  throw new Error('true or false');
+}
+
+function oneOf(allowed: readonly string[]): (value: string) => string {
+  return (value) => {
+    if (!allowed.includes(value)) throw new Error(`one of ${allowed.join(', ')}`);
+    return value;
+  };
+}
+
+function list(value: string): string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function waits(value: string): number[] {
+  const numbers = list(value).map(Number);
+  if (numbers.length === 0 || numbers.some((number) => !Number.isInteger(number) || number < 0)) {
+    throw new Error('a comma list of whole milliseconds, such as 5000,30000');
+  }
+  return numbers;
+}
+
+function webUrl(value: string): string {
+  if (!/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value)) throw new Error('an http or https URL');
+  return value.replace(/\/+$/, '');
+}
+
+function origins(value: string): string[] {
+  return list(value).map((item) => {
+    if (!/^https?:\/\/[^/]/i.test(item) || !URL.canParse(item) || new URL(item).origin !== item.replace(/\/$/, '').toLowerCase()) {
+      throw new Error('a comma list of origins, such as http://127.0.0.1:4000');
+    }
+    return new URL(item).origin;
+  });
+}
+
+function nameServers(value: string): string[] {
+  return list(value).map((item) => {
+    if (!/^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?|[0-9a-f:]*:[0-9a-f:]*:[0-9a-f:]*)$/i.test(item)) {
+      throw new Error('a comma list of ip[:port], such as 127.0.0.1:5353');
+    }
+    return item;
+  });
+}

@@ -1,0 +1,143 @@
+/**
+ * Every way a request or a capture can fail, as one table (decisions.md, "Error codes → HTTP status, retriable").
+ * Knows nothing of HTTP libraries or browsers: foreign errors are translated to a CaptureError where they enter.
+ */
+
+export const ERROR_CODES = [
+  'invalid_request',
+  'idempotency_conflict',
+  'unauthorized',
+  'forbidden',
+  'quota_exceeded',
+  'rate_limited',
+  'render_timeout',
+  'render_incomplete',
+  'navigation_failed',
+  'blocked_by_target',
+  'target_error',
+  'render_crashed',
+  'internal_error',
+  'unsupported_option',
+  'egress_unavailable',
+  'egress_mismatch',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+interface ErrorRule {
+  /** HTTP status when the error answers a request directly. */
+  status: number;
+  /** The default; single errors of the code may differ (see CaptureErrorInit.retriable). */
+  retriable: boolean;
+}
+
+export const ERROR_TABLE: Record<ErrorCode, ErrorRule> = {
+  invalid_request: { status: 400, retriable: false },
+  unsupported_option: { status: 400, retriable: false },
+  unauthorized: { status: 401, retriable: false },
+  forbidden: { status: 403, retriable: false },
+  idempotency_conflict: { status: 409, retriable: false },
+  quota_exceeded: { status: 429, retriable: false },
+  rate_limited: { status: 429, retriable: true },
+  blocked_by_target: { status: 451, retriable: false },
+  target_error: { status: 502, retriable: true },
+  navigation_failed: { status: 502, retriable: true },
+  render_incomplete: { status: 502, retriable: true },
+  egress_mismatch: { status: 502, retriable: false },
+  egress_unavailable: { status: 503, retriable: true },
+  render_timeout: { status: 504, retriable: true },
+  render_crashed: { status: 500, retriable: true },
+  internal_error: { status: 500, retriable: true },
+};
+
+export type ErrorDetails = Record<string, unknown>;
+
+export interface CaptureErrorInit {
+  code: ErrorCode;
+  /** Shown to the client as it is: name the field and its valid values, never an inside. */
+  message: string;
+  /** Overrides the table's default for this one error. */
+  retriable?: boolean;
+  /** Overrides the table's status (404, 405, 410, 428, 503 as decisions.md says). */
+  status?: number;
+  /** Free-form, shown to the client. */
+  details?: ErrorDetails;
+  /** Whole seconds; becomes the `Retry-After` header. */
+  retryAfterSeconds?: number;
+  /** For the log only. */
+  cause?: unknown;
+}
+
+/** The one error class of the product. Anything else that is thrown is a bug and answers `internal_error`. */
+export class CaptureError extends Error {
+  override readonly name = 'CaptureError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly retriable: boolean;
+  readonly details: ErrorDetails | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(init: CaptureErrorInit) {
+    super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
+    const rule = ERROR_TABLE[init.code];
+    this.code = init.code;
+    this.status = init.status ?? rule.status;
+    this.retriable = init.retriable ?? rule.retriable;
+    this.details = init.details;
+    this.retryAfterSeconds = init.retryAfterSeconds;
+  }
+}
+
+/** What is kept of an error in a job row: all that the client may see. */
+export interface StoredError {
+  code: ErrorCode;
+  message: string;
+  retriable: boolean;
+  status: number;
+  details?: ErrorDetails;
+}
+
+/** The public shape of any thrown thing: a CaptureError as it is, all else as `internal_error` with a fixed text. */
+export function toStoredError(thrown: unknown): StoredError {
+  if (thrown instanceof CaptureError) {
+    return {
+      code: thrown.code,
+      message: thrown.message,
+      retriable: thrown.retriable,
+      status: thrown.status,
+      ...(thrown.details === undefined ? {} : { details: thrown.details }),
+    };
+  }
+  return {
+    code: 'internal_error',
+    message: INTERNAL_ERROR_MESSAGE,
+    retriable: ERROR_TABLE.internal_error.retriable,
+    status: ERROR_TABLE.internal_error.status,
+  };
+}
+
+export const INTERNAL_ERROR_MESSAGE = 'Something went wrong on our side. The capture can be tried again.';
+
+/** The capture error object of interface.md. */
+export interface WireError {
+  code: ErrorCode;
+  message: string;
+  retriable: boolean;
+  request_id: string;
+  docs_url?: string;
+  details?: ErrorDetails;
+}
+
+/**
+ * @param docsBase origin (and path prefix) of this server, without a trailing slash; the docs page has a section per code
+ */
+export function toWireError(error: StoredError, requestId: string, docsBase: string): WireError {
+  return {
+    code: error.code,
+    message: error.message,
+    retriable: error.retriable,
+    request_id: requestId,
+    docs_url: `${docsBase}/docs#${error.code}`,
+    ...(error.details === undefined ? {} : { details: error.details }),
+  };
+}

@@ -1,0 +1,306 @@
+import { z } from 'zod';
+import { DEVICE_NAMES, DEVICE_PRESETS, type DeviceName } from './device-presets.js';
+import { forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
+import * as limits from './limits.js';
+import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';
+import { normalizeTargetUrl } from './target-url.js';
+
+/**
+ * CaptureRequest of interface.md as one schema: validation, defaults, documentation and types all come from here.
+ * Every field is strict; unknown ones are refused (decisions.md, Envelope).
+ */
+
+const line = () => z.string().refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
+const selector = () => z.string().trim().min(1).max(4_096);
+const markers = () => z.array(z.string().trim().min(1).max(limits.MARKER_MAX_CHARS)).max(limits.MARKERS_MAX_ITEMS).default([]);
+
+const viewport = z
+  .strictObject({
+    width: z
+      .int()
+      .min(limits.VIEWPORT_WIDTH_PX.min)
+      .max(limits.VIEWPORT_WIDTH_PX.max)
+      .default(limits.VIEWPORT_WIDTH_PX.default)
+      .meta({ description: 'CSS px' }),
+    height: z
+      .int()
+      .min(limits.VIEWPORT_HEIGHT_PX.min)
+      .max(limits.VIEWPORT_HEIGHT_PX.max)
+      .default(limits.VIEWPORT_HEIGHT_PX.default)
+      .meta({ description: 'CSS px' }),
+    deviceScaleFactor: z
+      .number()
+      .min(limits.DEVICE_SCALE_FACTOR.min)
+      .max(limits.DEVICE_SCALE_FACTOR.max)
+      .default(limits.DEVICE_SCALE_FACTOR.default)
+      .meta({ description: 'output pixels per CSS px' }),
+    isMobile: z.boolean().default(false),
+    hasTouch: z.boolean().default(false),
+  })
+  .prefault({})
+  .meta({ description: 'CSS-pixel viewport and output density; `device` takes precedence' });
+
+const proxy = z.strictObject({
+  server: line()
+    .min(1)
+    .max(2_048)
+    .meta({ description: 'http, https or socks5 proxy on a public address, e.g. http://proxy.example.com:3128' }),
+  bypass: line().max(4_096).optional().meta({ description: 'comma list of hosts that do not go through the proxy' }),
+  username: line().max(1_024).optional(),
+  password: line().max(1_024).optional().meta({ description: 'write-only', writeOnly: true }),
+});
+
+const webhook = z.strictObject({
+  url: z.string().min(1).max(limits.WEBHOOK_URL_MAX_CHARS).meta({ description: 'public HTTPS on port 443, no credentials, no fragment' }),
+  secret: z
+    .string()
+    .min(limits.WEBHOOK_SECRET_CHARS.min)
+    .max(limits.WEBHOOK_SECRET_CHARS.max)
+    .meta({ description: 'signing secret; write-only', writeOnly: true }),
+});
+
+const headers = z.record(z.string(), line()).superRefine((value, context) => {
+  for (const name of Object.keys(value)) {
+    const problem = forbiddenHeader(name);
+    if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem });
+  }
+});
+
+const targetUrl = z
+  .string()
+  .min(1)
+  .transform((text, context) => {
+    const target = normalizeTargetUrl(text);
+    if ('url' in target) return target.url;
+    context.addIssue({ code: 'custom', message: target.problem });
+    return z.NEVER;
+  });
+
+export const captureRequestSchema = z
+  .strictObject({
+    url: targetUrl.meta({
+      description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS.',
+      example: 'https://example.com/',
+    }),
+    viewport,
+    device: z.enum(DEVICE_NAMES).optional().meta({ description: 'device preset; takes precedence over `viewport`' }),
+    full_page: z.boolean().default(false).meta({ description: 'capture the scrollable page' }),
+    full_page_algorithm: z.enum(['by_sections', 'native']).default('by_sections'),
+    full_page_scroll_delay: z
+      .int()
+      .min(limits.SCROLL_DELAY_MS.min)
+      .max(limits.SCROLL_DELAY_MS.max)
+      .optional()
+      .meta({ description: 'milliseconds between scroll steps' }),
+    full_page_scroll_by: z
+      .int()
+      .min(limits.SCROLL_BY_PX.min)
+      .max(limits.SCROLL_BY_PX.max)
+      .optional()
+      .meta({ description: 'scroll step in CSS px' }),
+    reduce_motion: z.boolean().default(true),
+    format: z.enum(['png', 'jpeg', 'webp', 'pdf']).default('webp'),
+    quality: z
+      .int()
+      .min(limits.QUALITY.min)
+      .max(limits.QUALITY.max)
+      .default(limits.QUALITY.default)
+      .meta({ description: 'jpeg and webp only' }),
+    delay: z
+      .int()
+      .min(limits.DELAY_MS.min)
+      .max(limits.DELAY_MS.max)
+      .default(limits.DELAY_MS.default)
+      .meta({ description: 'ms, extra wait after page settlement' }),
+    timeout: z
+      .int()
+      .min(limits.TIMEOUT_MS.min)
+      .max(limits.TIMEOUT_MS.max)
+      .default(limits.TIMEOUT_MS.default)
+      .meta({ description: 'ms, capture budget: navigation, waits and checks' }),
+    wait_for_selector: selector().optional().meta({ description: 'CSS selector to wait for before capture' }),
+    wait_for_content: z.boolean().default(false).meta({ description: 'content-readiness waiting for dynamic pages' }),
+    wait_for_idle: z.boolean().default(true).meta({ description: 'extra network-idle settlement, bounded, never fails a capture' }),
+    wait_until: z.enum(['load', 'domcontentloaded', 'networkidle']).default('load'),
+    fail_if_incomplete: z.boolean().default(false).meta({ description: 'reject incomplete or loading-shell captures' }),
+    fail_if_content_missing: markers().meta({ description: 'required text markers' }),
+    fail_if_content_contains: markers().meta({ description: 'disallowed text markers' }),
+    min_capture_height: z.int().min(1).optional().meta({ description: 'output px' }),
+    min_capture_bytes: z.int().min(1).optional().meta({ description: 'encoded bytes' }),
+    dark_mode: z.boolean().default(false).meta({ description: 'prefers-color-scheme: dark, when color_scheme is not set' }),
+    color_scheme: z.enum(['light', 'dark', 'no-preference']).optional(),
+    locale: line()
+      .refine(isLocale, 'must be a BCP 47 language tag, such as en-US')
+      .optional()
+      .meta({ description: "overrides the region's locale" }),
+    timezone: line()
+      .refine(isTimezone, 'must be an IANA time zone, such as Europe/Berlin')
+      .optional()
+      .meta({ description: "overrides the region's timezone" }),
+    user_agent: line().min(1).max(1_024).optional(),
+    region: z.enum(REGION_NAMES).optional().meta({ description: 'locale and timezone preset and expected egress country' }),
+    proxy: proxy.optional().meta({ description: 'caller-supplied public proxy' }),
+    verify_egress: z.boolean().default(true).meta({ description: 'verify the observed egress country when a region is requested' }),
+    block_ads: z.boolean().default(true),
+    block_cookie_banners: z.boolean().default(true),
+    block_chats: z.boolean().default(true),
+    block_trackers: z.boolean().default(true),
+    selector: selector().optional().meta({ description: 'capture the first matching visible element; not with format pdf' }),
+    hide_selectors: z.array(selector()).max(256).default([]).meta({ description: 'suppress matching elements' }),
+    remove_selectors: z.array(selector()).max(256).default([]).meta({ description: 'remove matching nodes' }),
+    custom_css: z.string().optional().meta({ description: 'CSS injected into the page from the first paint' }),
+    custom_js: z.string().optional().meta({ description: 'JavaScript run in the page after `wait_until`' }),
+    headers: headers.optional().meta({ description: "headers sent to the target's origin only" }),
+    sync: z.boolean().default(true).meta({ description: 'wait for immediate completion; a slow capture still answers 202' }),
+    cache_ttl: z.int().min(0).default(limits.CACHE_TTL_DEFAULT_S).meta({ description: 'seconds; 0 requests a fresh capture' }),
+    store: z.boolean().default(false),
+    inspect_page: z.boolean().default(false).meta({ description: 'extract Markdown and accessibility text from the render' }),
+    webhook: webhook.optional().meta({ description: 'completion callback' }),
+  })
+  .meta({ id: 'CaptureRequest' });
+
+/** CaptureRequest on the wire, every default filled in. */
+export type WireCaptureRequest = z.output<typeof captureRequestSchema>;
+
+export type ImageFormat = 'png' | 'jpeg' | 'webp';
+export type CaptureFormat = ImageFormat | 'pdf';
+export type ColorScheme = 'light' | 'dark' | 'no-preference';
+export type FullPageAlgorithm = 'by_sections' | 'native';
+export type WaitUntil = 'load' | 'domcontentloaded' | 'networkidle';
+export type ExecutionMode = 'sync' | 'async';
+
+/** The viewport that a capture really has: the device preset's, or the request's. */
+export interface View {
+  /** CSS px. */
+  width: number;
+  /** CSS px. */
+  height: number;
+  deviceScaleFactor: number;
+  isMobile: boolean;
+  hasTouch: boolean;
+}
+
+export interface ProxyOptions {
+  server: string;
+  bypass: string | null;
+  username: string | null;
+  password: string | null;
+}
+
+export interface WebhookOptions {
+  url: string;
+  secret: string;
+}
+
+/** What a capture is asked to do: everything decided, nothing optional, names as used inside. Times are ms. */
+export interface CaptureOptions {
+  /** Normalised, absolute. */
+  url: string;
+  view: View;
+  device: DeviceName | null;
+  fullPage: boolean;
+  fullPageAlgorithm: FullPageAlgorithm;
+  /** ms; null means: wait for what the scroll started. */
+  fullPageScrollDelay: number | null;
+  /** CSS px; null means: the viewport's height. */
+  fullPageScrollBy: number | null;
+  reduceMotion: boolean;
+  format: CaptureFormat;
+  quality: number;
+  delay: number;
+  timeout: number;
+  waitForSelector: string | null;
+  waitForContent: boolean;
+  waitForIdle: boolean;
+  waitUntil: WaitUntil;
+  failIfIncomplete: boolean;
+  failIfContentMissing: string[];
+  failIfContentContains: string[];
+  minCaptureHeight: number | null;
+  minCaptureBytes: number | null;
+  colorScheme: ColorScheme | null;
+  /** After region: null means the browser's own. */
+  locale: string | null;
+  timezone: string | null;
+  userAgent: string | null;
+  region: RegionName | null;
+  proxy: ProxyOptions | null;
+  verifyEgress: boolean;
+  blockAds: boolean;
+  blockCookieBanners: boolean;
+  blockChats: boolean;
+  blockTrackers: boolean;
+  selector: string | null;
+  hideSelectors: string[];
+  removeSelectors: string[];
+  customCss: string | null;
+  customJs: string | null;
+  /** Lower-case names. */
+  headers: Record<string, string>;
+  inspectPage: boolean;
+}
+
+export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
+  const preset = wire.device === undefined ? null : DEVICE_PRESETS[wire.device];
+  const region = wire.region === undefined ? null : REGIONS[wire.region];
+  const view = preset ?? wire.viewport;
+  return {
+    url: wire.url,
+    view: {
+      width: view.width,
+      height: view.height,
+      deviceScaleFactor: view.deviceScaleFactor,
+      isMobile: view.isMobile,
+      hasTouch: view.hasTouch,
+    },
+    device: wire.device ?? null,
+    fullPage: wire.full_page,
+    fullPageAlgorithm: wire.full_page_algorithm,
+    fullPageScrollDelay: wire.full_page_scroll_delay ?? null,
+    fullPageScrollBy: wire.full_page_scroll_by ?? null,
+    reduceMotion: wire.reduce_motion,
+    format: wire.format,
+    quality: wire.quality,
+    delay: wire.delay,
+    timeout: wire.timeout,
+    waitForSelector: wire.wait_for_selector ?? null,
+    waitForContent: wire.wait_for_content,
+    waitForIdle: wire.wait_for_idle,
+    waitUntil: wire.wait_until,
+    failIfIncomplete: wire.fail_if_incomplete,
+    failIfContentMissing: wire.fail_if_content_missing,
+    failIfContentContains: wire.fail_if_content_contains,
+    minCaptureHeight: wire.min_capture_height ?? null,
+    minCaptureBytes: wire.min_capture_bytes ?? null,
+    colorScheme: wire.color_scheme ?? (wire.dark_mode ? 'dark' : null),
+    locale: wire.locale ?? region?.locale ?? null,
+    timezone: wire.timezone ?? region?.timezone ?? null,
+    userAgent: wire.user_agent ?? null,
+    region: wire.region ?? null,
+    proxy:
+      wire.proxy === undefined
+        ? null
+        : {
+            server: wire.proxy.server,
+            bypass: wire.proxy.bypass ?? null,
+            username: wire.proxy.username ?? null,
+            password: wire.proxy.password ?? null,
+          },
+    verifyEgress: wire.verify_egress,
+    blockAds: wire.block_ads,
+    blockCookieBanners: wire.block_cookie_banners,
+    blockChats: wire.block_chats,
+    blockTrackers: wire.block_trackers,
+    selector: wire.selector ?? null,
+    hideSelectors: wire.hide_selectors,
+    removeSelectors: wire.remove_selectors,
+    customCss: wire.custom_css ?? null,
+    customJs: wire.custom_js ?? null,
+    headers: lowerCaseNames(wire.headers ?? {}),
+    inspectPage: wire.inspect_page,
+  };
+}
+
+function lowerCaseNames(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,75 @@
+/**
+ * Device presets (decisions.md, Capture semantics). The mobile ones carry the figures and agents of Playwright's
+ * descriptors of the same name; they stand here as a table because contract/ knows no browser library.
+ * A `{chromium}` in a user agent is replaced by the real browser's version.
+ */
+export interface DevicePreset {
+  /** CSS px. */
+  width: number;
+  /** CSS px. */
+  height: number;
+  deviceScaleFactor: number;
+  isMobile: boolean;
+  hasTouch: boolean;
+  userAgent: string | null;
+  /** For client hints; null where the vendor's browsers send none (Safari). */
+  clientHints: { platform: string; platformVersion: string; model: string; mobile: boolean } | null;
+}
+
+const desktop = (width: number, height: number): DevicePreset => ({
+  width,
+  height,
+  deviceScaleFactor: 1,
+  isMobile: false,
+  hasTouch: false,
+  userAgent: null,
+  clientHints: null,
+});
+
+/** Safari's agent says nothing of its device beyond iPhone or iPad. */
+const safari = (device: string): string =>
+  `Mozilla/5.0 (${device} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/27.2 Mobile/15E148 Safari/604.1`;
+
+const phone = (width: number, height: number, deviceScaleFactor: number, userAgent: string): DevicePreset => ({
+  width,
+  height,
+  deviceScaleFactor,
+  isMobile: true,
+  hasTouch: true,
+  userAgent,
+  clientHints: null,
+});
+
+export const DEVICE_NAMES = [
+  'desktop_standard',
+  'desktop_hd',
+  'desktop_2k',
+  'desktop_4k',
+  'iphone_15_pro',
+  'iphone_15_pro_max',
+  'iphone_17_pro_max',
+  'pixel_8',
+  'ipad_pro_11',
+] as const;
+
+export type DeviceName = (typeof DEVICE_NAMES)[number];
+
+export const DEVICE_PRESETS: Record<DeviceName, DevicePreset> = {
+  desktop_standard: desktop(1280, 720),
+  desktop_hd: desktop(1920, 1080),
+  desktop_2k: desktop(2560, 1440),
+  desktop_4k: desktop(3840, 2160),
+  iphone_15_pro: phone(393, 659, 3, safari('iPhone; CPU iPhone OS 17_5')),
+  iphone_15_pro_max: phone(430, 739, 3, safari('iPhone; CPU iPhone OS 17_5')),
+  iphone_17_pro_max: phone(440, 763, 3, safari('iPhone; CPU iPhone OS 18_7')),
+  pixel_8: {
+    ...phone(
+      412,
+      839,
+      2.625,
+      'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{chromium} Mobile Safari/537.36',
+    ),
+    clientHints: { platform: 'Android', platformVersion: '14.0.0', model: 'Pixel 8', mobile: true },
+  },
+  ipad_pro_11: phone(834, 1194, 2, safari('iPad; CPU OS 12_2')),
+};

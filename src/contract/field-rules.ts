@@ -1,0 +1,48 @@
+/** Rules of single fields that a schema library does not know. Pure. */
+
+export function hasLineBreak(text: string): boolean {
+  return /[\r\n\0]/.test(text);
+}
+
+/** BCP 47 as the browser takes it: a two- or three-letter language first. */
+export function isLocale(text: string): boolean {
+  if (!/^[A-Za-z]{2,3}(?:-|$)/.test(text)) return false;
+  try {
+    return Intl.getCanonicalLocales(text).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+/** An IANA name; the plain offsets that Intl also takes (`+01:00`) are not time zones to a browser. */
+export function isTimezone(text: string): boolean {
+  if (!/^[A-Za-z]/.test(text)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Hop-by-hop headers (RFC 9110, 7.6.1), `Host` and `Content-Length` are the connection's own. */
+const REFUSED_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** @returns what is wrong with a header's name, or null */
+export function forbiddenHeader(name: string): string | null {
+  if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) return 'is not a valid header name';
+  if (REFUSED_HEADERS.has(name.toLowerCase())) return 'cannot be set: it belongs to the connection';
+  return null;
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+const partState = z.enum(['ready', 'unavailable']);
+
+/** Health data of interface.md; numbers are counts but where the name says otherwise. */
+export const healthSchema = z
+  .object({
+    redis: partState.meta({ description: 'here the embedded key-value tables' }),
+    worker_ready: z.boolean(),
+    database: partState,
+    ready_workers: z.number(),
+    queue: z.object({
+      waiting: z.number(),
+      active: z.number(),
+      prioritized: z.number(),
+      delayed: z.number(),
+      completed: z.number(),
+      failed: z.number(),
+      paused: z.boolean(),
+      total_pending: z.number(),
+    }),
+    settlement: z.object({
+      pending: z.number(),
+      settled: z.number(),
+      released: z.number(),
+      oldest_pending_ms: z.number(),
+    }),
+    webhooks: z.object({ delivered: z.number(), failed: z.number(), errors: z.number(), active: z.boolean() }),
+  })
+  .meta({ id: 'Health' });
+
+export type WireHealth = z.output<typeof healthSchema>;

@@ -1,0 +1,48 @@
+import { randomFillSync } from 'node:crypto';
+
+export const ID_PREFIXES = {
+  job: 'job_',
+  request: 'req_',
+  delivery: 'dlv_',
+  key: 'key_',
+  account: 'acc_',
+} as const;
+
+/** Crockford base 32, as ULID (github.com/ulid/spec) writes it. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const TIME_CHARS = 10;
+const RANDOM_CHARS = 16;
+
+/** A prefix and a 26-character ULID: sortable by time, 80 random bits. */
+export function newId(kind: keyof typeof ID_PREFIXES, now: number = Date.now()): string {
+  return ID_PREFIXES[kind] + encodeTime(now) + encodeRandom();
+}
+
+/** Whether the text has the form of such an id; it need not exist. */
+export function isId(kind: keyof typeof ID_PREFIXES, text: string): boolean {
+  const prefix = ID_PREFIXES[kind];
+  return text.startsWith(prefix) && /^[0-9A-HJKMNP-TV-Z]{26}$/.test(text.slice(prefix.length));
+}
+
+function encodeTime(now: number): string {
+  let rest = now;
+  let text = '';
+  for (let i = 0; i < TIME_CHARS; i++) {
+    text = ALPHABET.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+const pool = Buffer.alloc(RANDOM_CHARS * 256);
+let used = pool.length;
+
+function encodeRandom(): string {
+  if (used >= pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  let text = '';
+  for (let i = 0; i < RANDOM_CHARS; i++) text += ALPHABET.charAt((pool[used++] ?? 0) & 31);
+  return text;
+}

@@ -1,0 +1,37 @@
+/** The numbers of interface.md, Limits, and the fixed ones of decisions.md. Units are in the names. */
+
+export const BODY_LIMIT_BYTES = 256 * 1024;
+export const BODY_DEPTH_LIMIT_LEVELS = 32;
+
+export const VIEWPORT_WIDTH_PX = { min: 320, max: 3840, default: 1280 } as const;
+export const VIEWPORT_HEIGHT_PX = { min: 240, max: 2160, default: 720 } as const;
+export const DEVICE_SCALE_FACTOR = { min: 1, max: 3, default: 2 } as const;
+export const QUALITY = { min: 1, max: 100, default: 90 } as const;
+export const DELAY_MS = { min: 0, max: 30_000, default: 0 } as const;
+export const TIMEOUT_MS = { min: 1_000, max: 60_000, default: 30_000 } as const;
+export const SCROLL_DELAY_MS = { min: 0, max: 5_000 } as const;
+export const SCROLL_BY_PX = { min: 120, max: 2_160 } as const;
+export const CACHE_TTL_DEFAULT_S = 3_600;
+
+export const MARKERS_MAX_ITEMS = 32;
+export const MARKER_MAX_CHARS = 500;
+
+export const WEBHOOK_URL_MAX_CHARS = 2_048;
+export const WEBHOOK_SECRET_CHARS = { min: 16, max: 256 } as const;
+
+export const INSPECTION_LIMIT_CHARS = 12_000;
+
+/** Where an endless page is cut (decisions.md, Capture semantics). */
+export const FULL_PAGE_MAX_HEIGHT_PX = 30_000;
+/** Added to `timeout + delay`: then the job is ended by force. */
+export const CAPTURE_GRACE_MS = 30_000;
+
+export const ATTEMPT_BUDGET = 2;
+
+export const REQUEST_ID_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;
+export const IDEMPOTENCY_KEY_PATTERN = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Largest side of one encoded picture, in output pixels. PNG's own limit is far beyond what Chromium paints. */
+export const FORMAT_MAX_SIDE_PX = { webp: 16_383, jpeg: 65_535, png: 2_147_483_647 } as const;
+/** Largest side of a PDF page: 14,400 pt at 72 pt per inch and 96 CSS px per inch. */
+export const PDF_PAGE_MAX_PX = 19_200;

@@ -1,0 +1,182 @@
+import { distance } from 'fastest-levenshtein';
+import stringify from 'safe-stable-stringify';
+import type { z } from 'zod';
+import { CaptureError } from './capture-error.js';
+import {
+  type CaptureOptions,
+  captureRequestSchema,
+  type ExecutionMode,
+  toCaptureOptions,
+  type WebhookOptions,
+  type WireCaptureRequest,
+} from './capture-request.js';
+import { webhookUrlProblem } from './webhook-url.js';
+
+/** A capture request, understood: what to render, how to answer, and the two texts that say what it is equal to. */
+export interface Submission {
+  options: CaptureOptions;
+  mode: ExecutionMode;
+  /** Seconds. */
+  cacheTtl: number;
+  webhook: WebhookOptions | null;
+  /** Equal for submissions that mean the same (interface.md, Idempotency rules 1). Holds secrets: digest it with a key. */
+  identity: string;
+  /** Equal for captures that give the same picture; null when the result cache is bypassed. Holds secrets, as above. */
+  cacheIdentity: string | null;
+}
+
+/** One problem of a request body; `path` is dotted wire names, empty for the body itself. */
+export interface RequestIssue {
+  path: string;
+  message: string;
+}
+
+export interface SubmissionRules {
+  /** The query asked for `mode=async`. */
+  forceAsync: boolean;
+  /** STILLFRAME_WEBHOOK_ALLOW. */
+  webhookAllow: readonly string[];
+}
+
+/**
+ * Reads a request body.
+ *
+ * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option` for pdf with `selector`
+ */
+export function parseSubmission(body: unknown, rules: SubmissionRules): Submission {
+  const parsed = captureRequestSchema.safeParse(body);
+  const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
+  issues.push(...webhookIssues(body, rules));
+  if (issues.length > 0 || !parsed.success) throw invalidRequest(issues);
+  const wire = parsed.data;
+  if (wire.format === 'pdf' && wire.selector !== undefined) {
+    throw new CaptureError({
+      code: 'unsupported_option',
+      message: '`selector` cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.',
+      details: { issues: [{ path: 'selector', message: 'not supported with format pdf' }] },
+    });
+  }
+  return toSubmission(wire, rules);
+}
+
+/** The error for a body with problems; its message is the first one, whole. */
+export function invalidRequest(issues: RequestIssue[]): CaptureError {
+  const first = issues[0] ?? { path: '', message: 'The request is not valid.' };
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more in details.issues)` : '';
+  const text = first.message.startsWith('Unknown field') || first.path === '' ? first.message : `\`${first.path}\` ${first.message}`;
+  return new CaptureError({ code: 'invalid_request', message: text + more, details: { issues } });
+}
+
+function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submission {
+  const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
+  const options = toCaptureOptions(wire);
+  const { sync: _sync, ...compared } = { ...wire, headers: options.headers };
+  const { timeout: _timeout, ...pictured } = options;
+  return {
+    options,
+    mode,
+    cacheTtl: wire.cache_ttl,
+    webhook: wire.webhook ?? null,
+    identity: stringify({ ...compared, mode }) ?? '',
+    cacheIdentity: wire.inspect_page ? null : (stringify(pictured) ?? ''),
+  };
+}
+
+function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
+  const url = (body as { webhook?: { url?: unknown } } | null)?.webhook?.url;
+  if (typeof url !== 'string' || url === '') return [];
+  const problem = webhookUrlProblem(url, rules.webhookAllow);
+  return problem === null ? [] : [{ path: 'webhook.url', message: problem }];
+}
+
+function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): RequestIssue[] {
+  return issues.flatMap((issue) => {
+    const path = issue.path.map(String);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField([...path, key], knownFields(path)));
+    return [{ path: path.join('.'), message: sayIssue(issue, valueAt(body, issue.path)) }];
+  });
+}
+
+function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
+  const given = value === undefined ? 'nothing' : describeValue(value);
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.path.length === 0) return 'The body must be a JSON object.';
+      if (value === undefined) return 'is required';
+      return `must be ${article(issue.expected)}, not ${given}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}, not ${given}`;
+    case 'too_small':
+      return `must be at least ${issue.minimum}${unitOf(issue.origin)}, not ${measured(issue.origin, value)}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}${unitOf(issue.origin)}, not ${measured(issue.origin, value)}`;
+    default:
+      return issue.message;
+  }
+}
+
+function article(kind: string): string {
+  if (kind === 'int') return 'a whole number';
+  return /^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`;
+}
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters';
+  return origin === 'array' ? ' items' : '';
+}
+
+function measured(origin: string, value: unknown): string {
+  if (origin === 'string' && typeof value === 'string') return `${value.trim().length}`;
+  if (origin === 'array' && Array.isArray(value)) return `${value.length}`;
+  return describeValue(value);
+}
+
+/** Never a text: it could be a secret. */
+function describeValue(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object') return 'an object';
+  if (typeof value === 'string') return /^[\w.-]{1,40}$/.test(value) ? `"${value}"` : 'this text';
+  return String(value);
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  let value: unknown = body;
+  for (const key of path) {
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return value;
+}
+
+function knownFields(path: readonly string[]): string[] {
+  const shape = captureRequestSchema.shape;
+  if (path.length === 0) return Object.keys(shape);
+  if (path[0] === 'viewport') return Object.keys(shape.viewport.unwrap().shape);
+  if (path[0] === 'proxy') return Object.keys(shape.proxy.unwrap().shape);
+  if (path[0] === 'webhook') return Object.keys(shape.webhook.unwrap().shape);
+  return [];
+}
+
+function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {
+  const name = path.at(-1) ?? '';
+  const shown = name.slice(0, 60);
+  const near = nearest(shown, known);
+  const hint = near === null ? ` Known fields: ${known.join(', ')}.` : ` Did you mean \`${near}\`?`;
+  return { path: [...path.slice(0, -1), shown].join('.'), message: `Unknown field \`${shown}\`.${hint}` };
+}
+
+/** The known name with the fewest edits, case and punctuation aside, when it is near at all. */
+function nearest(name: string, known: readonly string[]): string | null {
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+  let best: string | null = null;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const edits = distance(plain(name), plain(candidate));
+    if (edits < bestDistance) {
+      best = candidate;
+      bestDistance = edits;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,19 @@
+/**
+ * How a webhook's address may be spelt (interface.md, CaptureRequest.webhook.url). Whether its host is public is egress/'s to say.
+ *
+ * @param allowedOrigins origins that an operator lets through although not public HTTPS on 443 (STILLFRAME_WEBHOOK_ALLOW)
+ * @returns what is wrong, or null
+ */
+export function webhookUrlProblem(text: string, allowedOrigins: readonly string[]): string | null {
+  if (/[\u0000-\u0020\u007f\\]/.test(text)) return 'must not contain spaces, control characters or backslashes';
+  if (!/^https?:\/\/[^/]/i.test(text)) return 'must be an absolute HTTPS URL, such as https://example.com/hook';
+  if (!URL.canParse(text)) return 'must be a valid URL';
+  const url = new URL(text);
+  const authority = text.slice(text.indexOf('//') + 2).split(/[/?#]/, 1)[0] ?? '';
+  if (authority.includes('@')) return 'must not carry credentials';
+  if (text.includes('#')) return 'must not have a fragment';
+  if (allowedOrigins.includes(url.origin)) return null;
+  if (url.protocol !== 'https:') return 'must be HTTPS';
+  if (url.port !== '') return 'must use port 443';
+  return null;
+}

@@ -1,0 +1,81 @@
+/**
+ * Every byte that leaves: one judgement of destinations, one resolver, one proxy for browsers, one fetch for the server itself.
+ * Knows no job, page or account.
+ */
+
+/** Where a capture may be told that something was refused. */
+export interface Refusal {
+  host: string;
+  port: number;
+  reason: 'blocked_address' | 'blocked_name' | 'unresolvable' | 'over_limit' | 'scheme';
+}
+
+/** A caller's own proxy, applied inside the gate. */
+export interface CallerProxy {
+  /** http, https or socks5 URL without credentials, as given by the caller. */
+  server: string;
+  bypass: string | null;
+  username: string | null;
+  password: string | null;
+}
+
+/** A capture's way out: one loopback proxy port, for one browser context. */
+export interface Door extends AsyncDisposable {
+  /** Loopback port of an HTTP proxy without password. */
+  readonly port: number;
+  /** From here on traffic counts for this capture, and goes through the caller's proxy when there is one. */
+  begin(passage: { proxy: CallerProxy | null }): void;
+  /** What was refused so far, newest last, at most 1,000. */
+  readonly refusals: readonly Refusal[];
+  /** How many refusals in all. */
+  readonly refusedCount: number;
+  /** Both directions. */
+  readonly bytes: number;
+  /** Set once the caller's proxy could not be reached or answered nonsense. */
+  readonly proxyFailure: string | null;
+}
+
+/** An answer to the server's own fetch; the body is cut at the limit asked for. */
+export interface PublicResponse {
+  status: number;
+  headers: Headers;
+  body: Uint8Array;
+  truncated: boolean;
+}
+
+export interface PublicFetch {
+  url: string;
+  method: 'GET' | 'POST';
+  headers: Record<string, string>;
+  body: string | null;
+  /** ms over connect, TLS, headers and body together. */
+  timeoutMs: number;
+  maxBytes: number;
+  /** Redirects are never followed. Goes through this door when given (egress checks), else direct. */
+  via: Door | null;
+  /** Origins that need not be public (webhooks: STILLFRAME_WEBHOOK_ALLOW). */
+  allowedOrigins: readonly string[];
+  signal: AbortSignal | null;
+}
+
+export type HostVerdict = { ok: true; addresses: string[] } | { ok: false; reason: Refusal['reason']; temporary: boolean };
+
+export interface Egress extends AsyncDisposable {
+  /** Whether a URL's spelling alone refuses it (literal private address, localhost names, metadata names). No look-up. */
+  refusesLiterally(url: string): boolean;
+  /** Whether a caller's proxy address is one that may be used, by its spelling alone. @returns what is wrong, or null */
+  proxyProblem(server: string): string | null;
+  /** Resolves once and judges every address of the answer. */
+  judgeHost(host: string, port: number): Promise<HostVerdict>;
+  openDoor(): Promise<Door>;
+  /** Throws EgressRefused, or the transport's error. */
+  fetch(request: PublicFetch): Promise<PublicResponse>;
+}
+
+/** A destination that policy refuses. The message is for the log; the client is told nothing. */
+export class EgressRefused extends Error {
+  override readonly name = 'EgressRefused';
+  constructor(readonly refusal: Refusal) {
+    super(`refused ${refusal.host}:${refusal.port}: ${refusal.reason}`);
+  }
+}
