@@ -38,6 +38,7 @@ export interface Config {
   maxStorageMb: number;
   lists: boolean;
   metricsToken: string | null;
+  proxyPassword: string | null;
   log: string;
   logFormat: 'json' | 'pretty';
 }
@@ -271,6 +272,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     flag: null,
     argument: '',
     help: 'bearer token for /metrics (default: loopback only)',
+    default: null,
+    parse: text,
+  },
+  proxyPassword: {
+    env: 'PROXY_PASSWORD',
+    flag: null,
+    argument: '',
+    help: "password of `stillframe capture --proxy-username`; the server's callers send theirs with each request",
     default: null,
     parse: text,
   },

@@ -1,0 +1,54 @@
+/** What has to be there before the program or its tests can run. Each step does nothing when its result is fresh. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const INSTALLED = join(ROOT, 'node_modules', '.stillframe-lock');
+const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
+
+/** Installs the locked dependencies, dev ones included: a clone builds itself. */
+export function ensureInstalled() {
+  const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
+  if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === lock) return;
+  say('Installing dependencies (about a minute, once) …');
+  run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error']);
+  writeFileSync(INSTALLED, lock);
+}
+
+/** Builds dist/ when it is missing or older than what it is built from. */
+export function ensureBuilt() {
+  ensureInstalled();
+  const bundle = join(ROOT, 'dist', 'main.js');
+  if (existsSync(bundle) && statSync(bundle).mtimeMs >= newest(BUILT_FROM)) return;
+  say('Building …');
+  run(process.execPath, [join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js'), '--silent']);
+}
+
+function newest(names) {
+  return Math.max(...names.map((name) => newestIn(join(ROOT, name))));
+}
+
+function newestIn(path) {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => newestIn(join(path, name))));
+}
+
+/** Runs a command in the project's root with its output on stderr; ends this process when it fails. */
+export function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2], ...options });
+  if (result.error) {
+    say(`${command} could not be started: ${result.error.message}`);
+    process.exit(1);
+  }
+  if (result.status !== 0) {
+    say(`\`${command} ${args.join(' ')}\` failed (${result.status ?? result.signal}). Its own words are above.`);
+    process.exit(1);
+  }
+}
+
+function say(line) {
+  console.error(line);
+}

@@ -1,0 +1,36 @@
+/** Runs a TypeScript program of the project (trials, benchmarks): bundles it beside the sources' own paths, then imports it. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ensureBuilt } from './prepare.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+ensureBuilt();
+const { build } = await import('esbuild');
+const [entry, ...rest] = process.argv.slice(2);
+const outfile = join(ROOT, 'node_modules', '.cache', 'stillframe', `program-${process.pid}.mjs`);
+mkdirSync(join(ROOT, 'node_modules', '.cache', 'stillframe'), { recursive: true });
+await build({
+  entryPoints: [resolve(entry)],
+  outfile,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  packages: 'external',
+  sourcemap: 'inline',
+  logLevel: 'error',
+  // Sources find their neighbours by import.meta.url: each keeps its own.
+  plugins: [{ name: 'own-url', setup: keepOwnUrls }],
+});
+process.on('exit', () => rmSync(outfile, { force: true }));
+process.argv = [process.execPath, resolve(entry), ...rest];
+await import(pathToFileURL(outfile).href);
+
+function keepOwnUrls(build) {
+  build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+    const { readFile } = await import('node:fs/promises');
+    const source = await readFile(path, 'utf8');
+    return { contents: source.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)), loader: 'ts' };
+  });
+}

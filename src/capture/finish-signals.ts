@@ -1,0 +1,37 @@
+/** Tells waiters that a job has something new to read. Says "look again" only: the row is the truth. */
+export class FinishSignals {
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** Wakes all who wait for the job. */
+  announce(jobId: string): void {
+    for (const wake of this.#waiting.get(jobId) ?? []) wake();
+  }
+
+  /** Resolves when the job is announced, the time is over, or the signal aborts. @param timeoutMs at least 0 */
+  async wait(jobId: string, timeoutMs: number, signal: AbortSignal | null): Promise<void> {
+    if (timeoutMs <= 0 || signal?.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        this.#forget(jobId, done);
+        resolve();
+      };
+      const timer = setTimeout(done, timeoutMs);
+      signal?.addEventListener('abort', done, { once: true });
+      this.#remember(jobId, done);
+    });
+  }
+
+  #remember(jobId: string, wake: () => void): void {
+    const waiters = this.#waiting.get(jobId) ?? new Set();
+    waiters.add(wake);
+    this.#waiting.set(jobId, waiters);
+  }
+
+  #forget(jobId: string, wake: () => void): void {
+    const waiters = this.#waiting.get(jobId);
+    waiters?.delete(wake);
+    if (waiters?.size === 0) this.#waiting.delete(jobId);
+  }
+}

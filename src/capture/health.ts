@@ -1,0 +1,59 @@
+import type { WireHealth } from '../contract/health.js';
+import type { DeliveryStore, JobStore, Store } from '../store/store.js';
+
+export interface HealthDeps {
+  store: Pick<Store, 'ping' | 'settlement'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
+  /** Browsers that have answered within the last 30 s. */
+  readyBrowsers(): number;
+  webhooksActive(): boolean;
+  draining(): boolean;
+  now(): number;
+}
+
+export interface Health {
+  ready: boolean;
+  data: WireHealth;
+}
+
+/** What the health endpoint tells (decisions.md, Health). Never throws: a store that fails is `unavailable`. */
+export async function checkHealth(deps: HealthDeps): Promise<Health> {
+  const readyWorkers = deps.readyBrowsers();
+  const worker = { worker_ready: readyWorkers > 0, ready_workers: readyWorkers };
+  try {
+    await deps.store.ping();
+    const [queue, settlement, webhooks] = await Promise.all([
+      deps.store.queueStatus(),
+      deps.store.settlement(deps.now()),
+      deps.store.webhookTotals(),
+    ]);
+    const ready = readyWorkers > 0 && !queue.paused && !deps.draining();
+    return {
+      ready,
+      data: {
+        redis: 'ready',
+        database: 'ready',
+        ...worker,
+        queue: { ...queue, total_pending: queue.waiting + queue.prioritized + queue.delayed + queue.active },
+        settlement: {
+          pending: settlement.pending,
+          settled: settlement.settled,
+          released: settlement.released,
+          oldest_pending_ms: settlement.oldestPendingMs,
+        },
+        webhooks: { ...webhooks, active: deps.webhooksActive() },
+      },
+    };
+  } catch {
+    return { ready: false, data: { ...UNAVAILABLE, ...worker } };
+  }
+}
+
+const UNAVAILABLE: WireHealth = {
+  redis: 'unavailable',
+  database: 'unavailable',
+  worker_ready: false,
+  ready_workers: 0,
+  queue: { waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false, total_pending: 0 },
+  settlement: { pending: 0, settled: 0, released: 0, oldest_pending_ms: 0 },
+  webhooks: { delivered: 0, failed: 0, errors: 0, active: false },
+};

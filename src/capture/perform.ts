@@ -1,0 +1,139 @@
+import type { Artifacts } from '../artifacts/artifacts.js';
+import type { CaptureData } from '../contract/capture-data.js';
+import { CaptureError, toStoredError } from '../contract/capture-error.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
+import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
+import type { Log } from '../log.js';
+import type { Rendering, RenderOrder } from '../render/render.js';
+import type { Claim, ClaimedJob, EndedJob, JobStore } from '../store/store.js';
+
+export interface PerformDeps {
+  store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'retryLater' | 'release'>;
+  artifacts: Pick<Artifacts, 'put' | 'remove'>;
+  render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
+  /** Called for each job that ended, after its commit. */
+  onEnded(job: EndedJob, timings: Record<string, number>): void;
+  leaseMs: number;
+  retryDelayMs: number;
+  log: Log;
+  now(): number;
+}
+
+/**
+ * Renders one claimed job and commits its end. Never rejects for the capture's own failure: that is an end as well.
+ *
+ * @param stop aborted when the server can wait no longer: the job goes back to the queue as if not claimed
+ */
+export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
+  const claim: Claim = { id: job.id, workerId: job.workerId, attempt: job.attempt };
+  const options = { ...job.options, timeout: remainingTimeout(job) };
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(overBudget(options)), options.timeout + options.delay + CAPTURE_GRACE_MS);
+  const lease = keepLease(deps, claim, limit);
+  try {
+    const order: RenderOrder = { id: job.id, options, onProgress: lease.progress };
+    const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
+    await keep(deps, job, rendering);
+  } catch (error) {
+    await conclude(deps, job, { error, stopped: stop.aborted });
+  } finally {
+    clearTimeout(timer);
+    lease.end();
+  }
+}
+
+/** A second attempt shares the first one's budget; one that a restart put back has the whole again. */
+function remainingTimeout(job: ClaimedJob): number {
+  const rest = job.firstClaimedAt + job.options.timeout - job.claimedAt;
+  return job.attempt === 1 || rest < TIMEOUT_MS.min ? job.options.timeout : rest;
+}
+
+function overBudget(options: CaptureOptions): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The capture did not end within its budget (timeout ${options.timeout} ms, delay ${options.delay} ms) and was stopped.`,
+  });
+}
+
+interface Lease {
+  progress(value: number): void;
+  end(): void;
+}
+
+function keepLease(deps: PerformDeps, claim: Claim, limit: AbortController): Lease {
+  let progress = 0;
+  const renew = async () => {
+    const kept = await deps.store.renewLease(claim, { now: deps.now(), leaseMs: deps.leaseMs, progress });
+    if (!kept) limit.abort(new LostClaim());
+  };
+  const timer = setInterval(() => {
+    renew().catch((error: unknown) => deps.log.warn({ err: error, job_id: claim.id }, 'lease not renewed'));
+  }, deps.leaseMs / 3);
+  return {
+    progress: (value) => {
+      progress = value;
+    },
+    end: () => clearInterval(timer),
+  };
+}
+
+/** Another worker holds the job: whatever this one has is void. */
+class LostClaim extends Error {}
+
+async function keep(deps: PerformDeps, job: ClaimedJob, rendering: Rendering): Promise<void> {
+  const storeStart = deps.now();
+  const artifact = await deps.artifacts.put(rendering.content, rendering.format);
+  const now = deps.now();
+  const data: CaptureData = {
+    url: job.options.url,
+    finalUrl: rendering.finalUrl,
+    format: rendering.format,
+    width: rendering.width,
+    height: rendering.height,
+    bytes: artifact.bytes,
+    durationMs: now - job.claimedAt,
+    cached: false,
+    blockedRequests: rendering.blockedRequests,
+    artifact: artifact.name,
+    region: job.options.region,
+    egressCountry: rendering.egressCountry,
+    diagnostics: rendering.diagnostics,
+    inspection: rendering.inspection,
+  };
+  const ended = await deps.store.complete({ id: job.id, workerId: job.workerId, attempt: job.attempt }, { data, artifact }, now);
+  if (ended.length === 0) await deps.artifacts.remove(artifact.name);
+  const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
+  for (const one of ended) deps.onEnded(one, one.id === job.id ? timings : {});
+  deps.log.info(
+    { job_id: job.id, request_id: job.requestId, attempt: job.attempt, state: 'completed', bytes: artifact.bytes, ...timings },
+    'job',
+  );
+}
+
+async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: unknown; stopped: boolean }): Promise<void> {
+  const claim: Claim = { id: job.id, workerId: job.workerId, attempt: job.attempt };
+  const { error } = failure;
+  if (error instanceof LostClaim) return;
+  if (failure.stopped) {
+    await deps.store.release(claim);
+    return;
+  }
+  const stored = toStoredError(error);
+  const facts = { job_id: job.id, request_id: job.requestId, attempt: job.attempt, code: stored.code, details: stored.details };
+  if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed by a fault of ours');
+  const dueAt = deps.now() + deps.retryDelayMs;
+  if (deservesRetry(job, error, dueAt) && (await deps.store.retryLater(claim, dueAt))) {
+    deps.log.info({ ...facts, state: 'delayed' }, 'job');
+    return;
+  }
+  const ended = await deps.store.fail(claim, stored, deps.now());
+  for (const one of ended) deps.onEnded(one, {});
+  deps.log.info({ ...facts, state: 'failed', message: stored.message, duration_ms: deps.now() - job.claimedAt }, 'job');
+}
+
+/** decisions.md, Jobs: which failures use a second attempt, inside the same budget. */
+function deservesRetry(job: ClaimedJob, error: unknown, dueAt: number): boolean {
+  if (!(error instanceof CaptureError) || !error.retriable || job.attempt >= job.attemptBudget) return false;
+  const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';
+  return again && (error.code === 'render_crashed' || job.firstClaimedAt + job.options.timeout - dueAt >= TIMEOUT_MS.min);
+}

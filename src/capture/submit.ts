@@ -1,0 +1,125 @@
+/**
+ * The story of a capture: submitted, queued, rendered, kept, announced. Knows steps of store, artifacts, render and
+ * webhook; must not know HTTP. This file is its beginning: a submission becomes a durable job, or is refused.
+ */
+import type { Principal } from '../account/authenticate.js';
+import { CaptureError } from '../contract/capture-error.js';
+import { newId } from '../contract/ids.js';
+import type { JobSnapshot } from '../contract/job.js';
+import { ATTEMPT_BUDGET } from '../contract/limits.js';
+import { priceOf } from '../contract/pricing.js';
+import { invalidRequest, type Submission } from '../contract/submission.js';
+import type { Egress } from '../egress/egress.js';
+import type { Acceptance, AcceptRules, JobStore } from '../store/store.js';
+import { judgeCallback } from '../webhook/judge-callback.js';
+
+export interface SubmitDeps {
+  store: Pick<JobStore, 'accept'>;
+  egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
+  rules: AcceptRules;
+  webhookAllow: readonly string[];
+  /** True once the server is on its way down. */
+  draining(): boolean;
+  /** Called when there is a job to claim. */
+  onQueued(): void;
+  /** Called when a job was born finished. */
+  onEnded(job: JobSnapshot): void;
+  now(): number;
+}
+
+export interface SubmitContext {
+  principal: Principal;
+  requestId: string;
+  idempotencyKey: string | null;
+}
+
+/**
+ * Accepts a submission durably, or finds the job that it repeats.
+ *
+ * @throws CaptureError invalid_request (a refused destination), idempotency_conflict, quota_exceeded, internal_error (503: queue full, draining)
+ */
+export async function submit(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<JobSnapshot> {
+  if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
+  refuseBlockedDestinations(deps, submission);
+  if (submission.webhook !== null) await judgeCallback(deps.egress, submission.webhook.url, deps.webhookAllow);
+  const acceptance = await deps.store.accept(
+    {
+      id: newId('job'),
+      accountId: context.principal.accountId,
+      keyId: context.principal.keyId,
+      requestId: context.requestId,
+      mode: submission.mode,
+      idempotencyKey: context.idempotencyKey,
+      identity: submission.identity,
+      cacheIdentity: submission.cacheIdentity,
+      cacheTtl: submission.cacheTtl,
+      options: submission.options,
+      webhook: submission.webhook,
+      price: priceOf(submission.options),
+      attemptBudget: ATTEMPT_BUDGET,
+      enqueuedAt: deps.now(),
+    },
+    deps.rules,
+  );
+  return follow(deps, acceptance);
+}
+
+function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission): void {
+  const { url, proxy } = submission.options;
+  if (deps.egress.refusesLiterally(url)) throw blockedDestination('url', 'is not a public destination');
+  const problem = proxy === null ? null : deps.egress.proxyProblem(proxy.server);
+  if (problem !== null) throw blockedDestination('proxy.server', problem);
+}
+
+function blockedDestination(path: string, message: string): CaptureError {
+  const refused = invalidRequest([{ path, message }]);
+  return new CaptureError({
+    code: 'invalid_request',
+    message: refused.message,
+    details: { ...refused.details, reason: 'blocked_destination' },
+  });
+}
+
+function follow(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
+  switch (acceptance.kind) {
+    case 'queued':
+    case 'shared':
+      deps.onQueued();
+      return acceptance.job;
+    case 'cached':
+      deps.onEnded(acceptance.job);
+      return acceptance.job;
+    case 'replayed':
+      return acceptance.job;
+    case 'conflict':
+      throw conflict(acceptance);
+    case 'quota_exceeded':
+      throw quotaExceeded(acceptance);
+    case 'queue_full':
+      throw unavailable('Too many captures are waiting. Try again shortly.', 5);
+  }
+}
+
+function conflict(acceptance: Extract<Acceptance, { kind: 'conflict' }>): CaptureError {
+  return new CaptureError({
+    code: 'idempotency_conflict',
+    message: acceptance.sameKey
+      ? 'This Idempotency-Key was used with other options. Use a new key for a new capture.'
+      : 'This Idempotency-Key was used by another API key of the account.',
+    // The job of another key is none of this caller's business.
+    ...(acceptance.sameKey ? { details: { job_id: acceptance.jobId } } : {}),
+  });
+}
+
+function quotaExceeded(acceptance: Extract<Acceptance, { kind: 'quota_exceeded' }>): CaptureError {
+  const { quota, used, reserved, resetsAt } = acceptance;
+  return new CaptureError({
+    code: 'quota_exceeded',
+    message: `The account's monthly quota of ${quota} credits does not cover this capture.`,
+    details: { quota, used, reserved, resets_at: resetsAt },
+  });
+}
+
+function unavailable(message: string, retryAfterSeconds: number): CaptureError {
+  return new CaptureError({ code: 'internal_error', status: 503, message, retryAfterSeconds });
+}

@@ -1,0 +1,71 @@
+import type { Artifacts } from '../artifacts/artifacts.js';
+import type { Log } from '../log.js';
+import type { EndedJob, JobStore, RetentionStore } from '../store/store.js';
+
+export interface SweepDeps {
+  store: Pick<JobStore, 'recover'> & RetentionStore;
+  artifacts: Pick<Artifacts, 'remove' | 'list'>;
+  onEnded(job: EndedJob): void;
+  /** Jobs were put back: there is work to claim. */
+  onRequeued(): void;
+  artifactTtlMs: number;
+  jobTtlMs: number;
+  maxStorageBytes: number;
+  log: Log;
+  now(): number;
+}
+
+/** Rows or files a step; small, so that no step stalls the server. */
+const BATCH = 200;
+/** A file without a row is only an orphan once its own capture must long have committed. */
+const ORPHAN_AGE_MS = 10 * 60_000;
+
+/** One round of house-keeping: lost leases, retention, the storage budget. Ends early when the signal aborts. */
+export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+  await recoverLeases(deps);
+  await expireArtifacts(deps, signal);
+  await deleteJobs(deps, signal);
+}
+
+/** Puts back jobs whose lease ran out. */
+export async function recoverLeases(deps: Pick<SweepDeps, 'store' | 'onEnded' | 'onRequeued' | 'log' | 'now'>): Promise<void> {
+  const { requeued, ended } = await deps.store.recover({ now: deps.now(), all: false });
+  for (const job of ended) deps.onEnded(job);
+  if (requeued > 0) deps.onRequeued();
+  if (requeued + ended.length > 0) deps.log.warn({ requeued, failed: ended.length }, 'jobs recovered');
+}
+
+/** Removes files that no row refers to: what a crash between rename and commit leaves. */
+export async function removeOrphans(deps: Pick<SweepDeps, 'store' | 'artifacts' | 'log' | 'now'>, signal: AbortSignal): Promise<void> {
+  for await (const names of deps.artifacts.list(deps.now() - ORPHAN_AGE_MS)) {
+    if (signal.aborted) return;
+    const kept = await deps.store.keptArtifacts(names);
+    for (const name of names) {
+      if (!kept.has(name)) await deps.artifacts.remove(name);
+    }
+  }
+}
+
+async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const now = deps.now();
+    const rules = { before: now - deps.artifactTtlMs, maxBytes: deps.maxStorageBytes, limit: BATCH, now };
+    const names = await deps.store.expireArtifacts(rules);
+    for (const name of names) await deps.artifacts.remove(name);
+    if (names.length < BATCH) return;
+    await breathe();
+  }
+}
+
+async function deleteJobs(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const deleted = await deps.store.deleteJobs({ before: deps.now() - deps.jobTtlMs, limit: BATCH });
+    if (deleted < BATCH) return;
+    await breathe();
+  }
+}
+
+/** Lets waiting requests go first. */
+function breathe(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

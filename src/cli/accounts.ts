@@ -1,0 +1,114 @@
+import Table from 'cli-table3';
+import { type Command, InvalidArgumentError } from 'commander';
+import { OperatorError } from './operator-error.js';
+import { addSettings } from './settings-flags.js';
+import { ensureDefaultAccount, print, withStore } from './with-store.js';
+
+interface Json {
+  json?: boolean;
+}
+
+/** `stillframe accounts create | list | quota | usage`. */
+export function addAccountsCommand(program: Command): void {
+  const accounts = program.command('accounts').description('accounts, their credit quotas and usage');
+  addCreate(accounts);
+  addList(accounts);
+  addQuota(accounts);
+  addUsage(accounts);
+}
+
+function addCreate(accounts: Command): void {
+  const create = accounts
+    .command('create')
+    .description('make an account')
+    .argument('<name>', 'letters, digits, dot, underscore, hyphen', accountName)
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe accounts create marketing');
+  addSettings(create, ['dataDir']).action((name: string, options: Json, command: Command) =>
+    withStore(command, async (store) => {
+      await ensureDefaultAccount(store);
+      const account = await store.createAccount(name, Date.now());
+      if (account === null) throw new OperatorError(`There is an account "${name}" already.`);
+      print(
+        options.json,
+        { id: account.id, name, quota: account.quota, created_at: account.createdAt },
+        () => `Made ${name} (${account.id}).`,
+      );
+    }),
+  );
+}
+
+function addList(accounts: Command): void {
+  const list = accounts
+    .command('list')
+    .description('list accounts')
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe accounts list');
+  addSettings(list, ['dataDir']).action((options: Json, command: Command) =>
+    withStore(command, async (store) => {
+      await ensureDefaultAccount(store);
+      const all = await store.listAccounts();
+      const rows = all.map((account) => ({ id: account.id, name: account.name, quota: account.quota, created_at: account.createdAt }));
+      print(options.json, rows, () => {
+        const table = new Table({ head: ['name', 'id', 'monthly credits'], style: { head: [] } });
+        for (const row of rows) table.push([row.name, row.id, row.quota === null ? 'no limit' : String(row.quota)]);
+        return table.toString();
+      });
+    }),
+  );
+}
+
+function addQuota(accounts: Command): void {
+  const quota = accounts
+    .command('quota')
+    .description("set an account's monthly credits")
+    .argument('<name>')
+    .argument('<credits|none>', 'a whole number, or none for no limit', credits)
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe accounts quota marketing 5000');
+  addSettings(quota, ['dataDir']).action((name: string, amount: number | 'none', options: Json, command: Command) =>
+    withStore(command, async (store) => {
+      await ensureDefaultAccount(store);
+      const limit = amount === 'none' ? null : amount;
+      if (!(await store.setQuota(name, limit))) throw unknownAccount(name);
+      print(options.json, { account: name, quota: limit }, () => `${name}: ${limit === null ? 'no limit' : `${limit} credits a month`}.`);
+    }),
+  );
+}
+
+function addUsage(accounts: Command): void {
+  const usage = accounts
+    .command('usage')
+    .description('credits of the running month')
+    .argument('<name>')
+    .option('--json', 'print {account, period, credits, reserved, quota}')
+    .addHelpText('after', '\nExample:\n  stillframe accounts usage default --json');
+  addSettings(usage, ['dataDir']).action((name: string, options: Json, command: Command) =>
+    withStore(command, async (store) => {
+      await ensureDefaultAccount(store);
+      const account = await store.findAccount(name);
+      if (account === null) throw unknownAccount(name);
+      const used = await store.usage(account.id, Date.now());
+      print(options.json, used, () => {
+        const limit = used.quota === null ? 'no limit' : `of ${used.quota}`;
+        return `${used.account}, ${used.period}: ${used.credits} credits used, ${used.reserved} reserved, ${limit}.`;
+      });
+    }),
+  );
+}
+
+function unknownAccount(name: string): OperatorError {
+  return new OperatorError(`There is no account "${name}". See: stillframe accounts list`);
+}
+
+function accountName(value: string): string {
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(value))
+    throw new InvalidArgumentError('It must be 1 to 64 letters, digits, dots, underscores or hyphens.');
+  return value;
+}
+
+function credits(value: string): number | 'none' {
+  if (value === 'none') return value;
+  if (!/^\d{1,12}$/.test(value)) throw new InvalidArgumentError('It must be a whole number of credits, or none.');
+  return Number(value);
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { findChromium } from '../render/browser/find-chromium.js';
+import { installChromium } from '../render/browser/install-chromium.js';
+import { OperatorError } from './operator-error.js';
+import { addSettings, readSettings } from './settings-flags.js';
+import { print } from './with-store.js';
+
+/** `stillframe browser install | path`. */
+export function addBrowserCommand(program: Command): void {
+  const browser = program.command('browser').description('the Chromium that captures');
+  addInstall(browser);
+  addPath(browser);
+}
+
+function addInstall(browser: Command): void {
+  const install = browser
+    .command('install')
+    .description('install a Chromium, by the first way this machine allows')
+    .option('--if-missing', 'do nothing when one is found')
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe browser install');
+  addSettings(install, ['dataDir', 'chromium']).action(async (options: { ifMissing?: boolean; json?: boolean }, command: Command) => {
+    const config = readSettings(command);
+    const found = options.ifMissing === true ? await findChromium({ chromium: config.chromium, dataDir: config.dataDir }) : null;
+    const executable = found ?? (await installChromium({ dataDir: config.dataDir, say: (line) => process.stderr.write(`${line}\n`) }));
+    print(options.json, { path: executable.path, kind: executable.kind }, () => executable.path);
+  });
+}
+
+function addPath(browser: Command): void {
+  const path = browser
+    .command('path')
+    .description('print the path of the Chromium that would be used')
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe browser path');
+  addSettings(path, ['dataDir', 'chromium']).action(async (options: { json?: boolean }, command: Command) => {
+    const config = readSettings(command);
+    const found = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
+    if (found === null) throw new OperatorError('No Chromium was found. Install one with: stillframe browser install');
+    print(options.json, { path: found.path, kind: found.kind, source: found.source }, () => found.path);
+  });
+}

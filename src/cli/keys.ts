@@ -1,0 +1,115 @@
+import Table from 'cli-table3';
+import { type Command, InvalidArgumentError } from 'commander';
+import { issueKey } from '../account/issue-key.js';
+import { SCOPES, type Scope } from '../contract/api-key.js';
+import { OperatorError } from './operator-error.js';
+import { addSettings } from './settings-flags.js';
+import { DEFAULT_ACCOUNT, ensureDefaultAccount, print, withStore } from './with-store.js';
+
+interface CreateOptions {
+  label: string;
+  scope?: Scope[];
+  account: string;
+  json?: boolean;
+}
+
+/** `stillframe keys create | list | revoke`; works while a server runs on the same data directory. */
+export function addKeysCommand(program: Command): void {
+  const keys = program.command('keys').description('make, list and revoke API keys');
+  addCreate(keys);
+  addList(keys);
+  addRevoke(keys);
+}
+
+function addCreate(keys: Command): void {
+  const create = keys
+    .command('create')
+    .description('make a key; its secret is printed once')
+    .requiredOption('--label <text>', 'what the key is for')
+    .option('--scope <scope>', `what it may do: ${SCOPES.join(', ')}; repeat for more (default: all)`, collectScope)
+    .option('--account <name>', 'the account it belongs to', DEFAULT_ACCOUNT)
+    .option('--json', 'print {id, label, account, scopes, secret, created_at}')
+    .addHelpText('after', '\nExample:\n  stillframe keys create --label website --scope screenshot:write');
+  addSettings(create, ['dataDir']).action((options: CreateOptions, command: Command) =>
+    withStore(command, async (store) => {
+      await ensureDefaultAccount(store);
+      const key = await issueKey(store, {
+        accountName: options.account,
+        label: options.label,
+        scopes: options.scope ?? [...SCOPES],
+        now: Date.now(),
+      });
+      if (key === null) {
+        throw new OperatorError(`There is no account "${options.account}". Make it with: stillframe accounts create ${options.account}`);
+      }
+      const { id, label, accountName, scopes, secret, createdAt } = key;
+      print(options.json, { id, label, account: accountName, scopes, secret, created_at: createdAt }, () => secret);
+      if (!options.json)
+        process.stderr.write(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is shown only now.\n`);
+    }),
+  );
+}
+
+function addList(keys: Command): void {
+  const list = keys
+    .command('list')
+    .description('list keys; secrets are never shown')
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe keys list --json');
+  addSettings(list, ['dataDir']).action((options: { json?: boolean }, command: Command) =>
+    withStore(command, async (store) => {
+      const all = await store.listKeys();
+      const rows = all.map((key) => ({
+        id: key.id,
+        label: key.label,
+        account: key.accountName,
+        scopes: key.scopes,
+        prefix: key.prefix,
+        created_at: key.createdAt,
+        revoked_at: key.revokedAt,
+      }));
+      print(options.json, rows, () => {
+        const table = new Table({ head: ['id', 'label', 'account', 'scopes', 'secret', 'state'], style: { head: [] } });
+        for (const row of rows) {
+          table.push([
+            row.id,
+            row.label,
+            row.account,
+            row.scopes.join(' '),
+            `${row.prefix}…`,
+            row.revoked_at === null ? 'active' : 'revoked',
+          ]);
+        }
+        return table.toString();
+      });
+    }),
+  );
+}
+
+function addRevoke(keys: Command): void {
+  const revoke = keys
+    .command('revoke')
+    .description('revoke a key; takes effect on its next request')
+    .argument('<id-or-prefix>', 'key_… id, or the first 12 or more characters of the secret')
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe keys revoke key_01JD3V8RZ0000000000000000');
+  addSettings(revoke, ['dataDir']).action((idOrPrefix: string, options: { json?: boolean }, command: Command) =>
+    withStore(command, async (store) => {
+      const outcome = await store.revokeKey(idOrPrefix, Date.now());
+      if ('problem' in outcome) {
+        throw new OperatorError(
+          outcome.problem === 'ambiguous'
+            ? `More than one key begins with "${idOrPrefix}". Give more of it, or the id from: stillframe keys list`
+            : `No key has the id or beginning "${idOrPrefix}". See: stillframe keys list`,
+        );
+      }
+      const { id, label } = outcome.revoked;
+      print(options.json, { id, label, revoked: true }, () => `Revoked ${id} (${label}).`);
+    }),
+  );
+}
+
+function collectScope(value: string, previous: Scope[] | undefined): Scope[] {
+  if (!SCOPES.includes(value as Scope)) throw new InvalidArgumentError(`It must be one of ${SCOPES.join(', ')}.`);
+  return [...new Set([...(previous ?? []), value as Scope])];
+}

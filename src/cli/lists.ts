@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { createLog } from '../log.js';
+import { addSettings, readSettings } from './settings-flags.js';
+import { print } from './with-store.js';
+
+interface ListRow {
+  name: string;
+  state: string;
+  rules: number;
+  fetchedAt: number | null;
+}
+
+/** `stillframe lists status | update`: the full filter lists beside the built-in rules. */
+export function addListsCommand(program: Command): void {
+  const lists = program.command('lists').description('filter lists for ads, trackers, cookie banners and chats');
+  addVerb(lists, 'status', 'what is there, and how old it is');
+  addVerb(lists, 'update', 'fetch what has changed, now');
+}
+
+function addVerb(lists: Command, verb: 'status' | 'update', help: string): void {
+  const command = lists
+    .command(verb)
+    .description(help)
+    .option('--json', 'machine-readable')
+    .addHelpText('after', `\nExample:\n  stillframe lists ${verb}`);
+  addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations']).action(async (options: { json?: boolean }, own: Command) => {
+    const config = readSettings(own);
+    const { withBlocker } = await import('../with-blocker.js');
+    const rows = await withBlocker(
+      config,
+      createLog({ level: 'warn', format: config.logFormat }),
+      async (blocker): Promise<ListRow[]> => (verb === 'update' ? await blocker.updateLists() : blocker.status()),
+    );
+    print(options.json, rows, () => rows.map(sayRow).join('\n'));
+  });
+}
+
+function sayRow(row: ListRow): string {
+  const age = row.fetchedAt === null ? 'never fetched' : `fetched ${new Date(row.fetchedAt).toISOString()}`;
+  return `${row.name}: ${row.state}, ${row.rules} rules, ${age}`;
+}

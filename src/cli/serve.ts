@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import pc from 'picocolors';
+import type { Config } from '../config.js';
+import { createLog, type Log } from '../log.js';
+import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
+
+/** `stillframe [serve]`: the service itself. */
+export function addServeCommand(program: Command): void {
+  const serve = program
+    .command('serve', { isDefault: true })
+    .description('run the service (the default command)')
+    .addHelpText('after', '\nExample:\n  stillframe serve --port 3000 --data-dir /var/lib/stillframe');
+  addSettings(serve, ALL_SETTINGS).action(async (_options: unknown, command: Command) => {
+    const config = readSettings(command);
+    const log = createLog({ level: config.log, format: config.logFormat });
+    const { Service } = await import('../service.js');
+    const service = await Service.start(config, { log, say: (line) => process.stderr.write(`${line}\n`) });
+    await service.ready;
+    announce(config, log, service);
+    await untilSignalled(log, service);
+  });
+}
+
+interface Running {
+  url: string;
+  firstKey: string | null;
+  stop(): Promise<void>;
+}
+
+function announce(config: Config, log: Log, service: Running): void {
+  if (config.logFormat === 'json') log.info({ url: service.url }, 'ready');
+  if (service.firstKey !== null) process.stderr.write(`${firstSteps(service.url, service.firstKey)}\n`);
+  if (config.logFormat === 'pretty') process.stderr.write(`${pc.green('stillframe ready')} on ${service.url}\n`);
+}
+
+function firstSteps(url: string, key: string): string {
+  return [
+    '',
+    pc.bold('Your first API key, shown only now. Take a picture with it:'),
+    '',
+    `  curl -s ${url}/v1/screenshot -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`,
+    '',
+    `The answer's cdn_url is the picture. More keys: stillframe keys create --label NAME   Reference: ${url}/docs`,
+    '',
+  ].join('\n');
+}
+
+/** SIGTERM and SIGINT drain; a second one ends at once (operation.md, Settings). */
+async function untilSignalled(log: Log, service: Running): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let draining = false;
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (draining) process.exit(1);
+      draining = true;
+      log.info({ signal }, 'draining: running captures finish, the rest stays queued');
+      service.stop().then(resolve, (error: unknown) => {
+        log.error({ err: error }, 'drain failed');
+        process.exitCode = 1;
+        resolve();
+      });
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+  process.exit();
+}

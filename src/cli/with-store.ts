@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import type { Config } from '../config.js';
+import { createLog } from '../log.js';
+import { MIGRATIONS_DIR } from '../package-files.js';
+import { openStore } from '../store/sqlite/open-store.js';
+import type { Store } from '../store/store.js';
+import { readSettings } from './settings-flags.js';
+
+/** Opens the data directory's store for one command, also while a server runs on it. */
+export async function withStore<Result>(command: Command, work: (store: Store, config: Config) => Promise<Result>): Promise<Result> {
+  const config = readSettings(command);
+  const log = createLog({ level: 'warn', format: config.logFormat });
+  await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log });
+  return await work(store, config);
+}
+
+/** Prints a command's result: JSON when asked for, else the text. */
+export function print(json: boolean | undefined, value: unknown, text: () => string): void {
+  process.stdout.write(`${json ? JSON.stringify(value) : text()}\n`);
+}
+
+/** The account that exists from the first start on (operation.md, Start-up). */
+export const DEFAULT_ACCOUNT = 'default';
+
+/** Makes the default account when it is not there. */
+export async function ensureDefaultAccount(store: Pick<Store, 'createAccount'>): Promise<void> {
+  await store.createAccount(DEFAULT_ACCOUNT, Date.now());
+}

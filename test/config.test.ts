@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CONFIG_FILE, ConfigError, readConfig, SETTINGS } from '../src/config.js';
+
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'stillframe-config-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const read = (flags: Record<string, string> = {}, env: Record<string, string> = {}) =>
+  readConfig(flags, { STILLFRAME_DATA_DIR: dataDir, ...env });
+
+describe('the settings', () => {
+  it('take a flag over a variable over the file over the default', () => {
+    expect(read().port).toBe(3000);
+    writeFileSync(join(dataDir, CONFIG_FILE), JSON.stringify({ port: 4001 }));
+    expect(read().port).toBe(4001);
+    expect(read({}, { STILLFRAME_PORT: '4002' }).port).toBe(4002);
+    expect(read({ port: '4003' }, { STILLFRAME_PORT: '4002' }).port).toBe(4003);
+  });
+
+  it.each([
+    ['STILLFRAME_PORT', '70000', 'from 0 to 65535'],
+    ['STILLFRAME_CONCURRENCY', 'many', 'whole number'],
+    ['STILLFRAME_LOG', 'loud', 'one of fatal'],
+    ['STILLFRAME_BASE_URL', 'example.com', 'http or https URL'],
+    ['STILLFRAME_WEBHOOK_ALLOW', '127.0.0.1:4000', 'comma list of origins'],
+    ['STILLFRAME_DNS_SERVERS', 'dns.example', 'ip[:port]'],
+    ['STILLFRAME_WEBHOOK_BACKOFF_MS', '5s', 'whole milliseconds'],
+  ])('name a wrong %s, its value and what is allowed', (variable, value, allowed) => {
+    expect(() => read({}, { [variable]: value })).toThrow(ConfigError);
+    expect(() => read({}, { [variable]: value })).toThrow(variable);
+    expect(() => read({}, { [variable]: value })).toThrow(`"${value}"`);
+    expect(() => read({}, { [variable]: value })).toThrow(allowed);
+  });
+
+  it('read comma lists', () => {
+    expect(read({}, { STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2, 10.0.0.0/8' }).allowDestinations).toEqual(['127.0.0.2', '10.0.0.0/8']);
+    expect(read({}, { STILLFRAME_WEBHOOK_BACKOFF_MS: '10,20' }).webhookBackoffMs).toEqual([10, 20]);
+    expect(read({}, { STILLFRAME_DNS_SERVERS: '127.0.0.1:5353' }).dnsServers).toEqual(['127.0.0.1:5353']);
+  });
+
+  it('refuse an unknown name in the file', () => {
+    writeFileSync(join(dataDir, CONFIG_FILE), JSON.stringify({ prot: 1 }));
+    expect(() => read()).toThrow('"prot"');
+  });
+
+  it('never take secrets from flags', () => {
+    expect(SETTINGS.metricsToken.flag).toBeNull();
+    expect(SETTINGS.proxyPassword.flag).toBeNull();
+  });
+});

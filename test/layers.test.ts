@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SRC = join(ROOT, 'src');
+
+/** What each folder may import besides itself, contract/ and log.ts (the README's picture of the house). */
+const LAW: Record<string, string[]> = {
+  contract: [],
+  'config.ts': [],
+  'log.ts': [],
+  work: [],
+  store: [],
+  artifacts: [],
+  egress: [],
+  account: ['store'],
+  render: ['egress'],
+  webhook: ['store', 'egress'],
+  capture: ['store', 'artifacts', 'egress', 'account', 'render', 'webhook'],
+  http: ['account', 'webhook', 'capture', 'artifacts'],
+};
+
+/** Wiring: may import anything. */
+const WIRING = /^(main|service|package-files)\.ts$|^cli\//;
+
+/** Libraries that live in one room only. */
+const FENCES: Record<string, RegExp> = {
+  'better-sqlite3': /^store\//,
+  'drizzle-orm': /^store\//,
+  hono: /^http\//,
+  '@hono/node-server': /^http\//,
+  '@hono/zod-openapi': /^http\//,
+  'playwright-core': /^render\//,
+  sharp: /^render\//,
+  pdfkit: /^render\//,
+  'p-queue': /^work\//,
+  commander: /^(main\.ts|cli\/)/,
+};
+
+interface Import {
+  from: string;
+  to: string;
+}
+
+const files = listSources(SRC);
+const imports = files.flatMap(readImports);
+
+describe('the layer law', () => {
+  it('reads the house at all', () => {
+    expect(files.length).toBeGreaterThan(30);
+    expect(imports.length).toBeGreaterThan(100);
+  });
+
+  it('lets imports go down the ranks only, types included', () => {
+    expect(imports.filter((one) => isInside(one.to) && !isAllowed(one)).map(say)).toEqual([]);
+  });
+
+  it('keeps each fenced library in its room', () => {
+    const strays = imports.filter((one) => {
+      const fence = FENCES[packageOf(one.to)];
+      return fence !== undefined && !fence.test(one.from);
+    });
+    expect(strays.map(say)).toEqual([]);
+  });
+
+  it('reads process.env in config.ts only', () => {
+    const readers = files.filter((file) => file !== 'config.ts' && readFileSync(join(SRC, file), 'utf8').includes('process.env'));
+    expect(readers).toEqual([]);
+  });
+
+  it('has no room for things without a place', () => {
+    expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|lib|types|index)(\.ts|\/)/.test(file))).toEqual([]);
+  });
+
+  it('has no cycle between files', () => {
+    expect(findCycle(imports)).toEqual([]);
+  });
+});
+
+function listSources(dir: string): string[] {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) return listSources(path);
+    return /\.tsx?$/.test(entry.name) ? [relative(SRC, path)] : [];
+  });
+}
+
+function readImports(from: string): Import[] {
+  const source = readFileSync(join(SRC, from), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
+  const found = source.matchAll(
+    /(?:^|\s)(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\s*\(\s*['"]([^'"]+)['"]\s*\)|^import\s*['"]([^'"]+)['"]/gm,
+  );
+  return [...found].map((match) => {
+    const to = match[1] ?? match[2] ?? match[3] ?? '';
+    return { from, to: to.startsWith('.') ? relative(SRC, resolve(SRC, dirname(from), to)).replace(/\.js$/, '.ts') : `npm:${to}` };
+  });
+}
+
+function isInside(to: string): boolean {
+  return !to.startsWith('npm:') && !to.startsWith('..');
+}
+
+function isAllowed({ from, to }: Import): boolean {
+  if (WIRING.test(from)) return true;
+  const [here, there] = [roomOf(from), roomOf(to)];
+  return here === there || there === 'contract' || (there === 'log.ts' && here !== 'contract') || (LAW[here] ?? []).includes(there);
+}
+
+function roomOf(file: string): string {
+  return file.split('/', 1)[0] ?? '';
+}
+
+function packageOf(to: string): string {
+  const parts = to.replace(/^npm:/, '').split('/');
+  return parts[0]?.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+}
+
+function say(one: Import): string {
+  return `${one.from} → ${one.to.replace(/^npm:/, '')}`;
+}
+
+/** The first cycle found, as its files; empty when there is none. */
+function findCycle(edges: Import[]): string[] {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of edges) if (isInside(to)) next.set(from, [...(next.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const walk = (file: string, path: string[]): string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return [];
+    for (const target of next.get(file) ?? []) {
+      const cycle = walk(target, [...path, file]);
+      if (cycle.length > 0) return cycle;
+    }
+    done.add(file);
+    return [];
+  };
+  for (const file of next.keys()) {
+    const cycle = walk(file, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}
