@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../src/config.js';
+import { ERROR_CODES } from '../src/contract/capture-error.js';
+import { parseSubmission } from '../src/contract/submission.js';
+
+const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const HELP = readFileSync(new URL('../src/main.ts', import.meta.url), 'utf8');
+
+describe('the README', () => {
+  it.each(Object.values(SETTINGS).map((setting) => `STILLFRAME_${setting.env}`))('names the setting %s', (variable) => {
+    expect(README).toContain(variable);
+  });
+
+  it.each(ERROR_CODES)('explains the code %s', (code) => {
+    expect(README).toContain(`\`${code}\``);
+  });
+
+  it('names every command that the program has', () => {
+    const commands = [...HELP.matchAll(/add(\w+)Command\(program\)/g)].map((match) => match[1]?.toLowerCase() ?? '');
+    expect(commands.length).toBeGreaterThan(8);
+    for (const command of commands) expect(README).toMatch(new RegExp(`stillframe \\[?${command}`));
+  });
+
+  it('has curl examples whose bodies are valid requests', () => {
+    const bodies = [...README.matchAll(/-d '(\{.*?\})'/g)].map((match) => match[1] ?? '');
+    expect(bodies.length).toBeGreaterThan(3);
+    for (const body of bodies) expect(() => parseSubmission(JSON.parse(body), { forceAsync: false, webhookAllow: [] })).not.toThrow();
+  });
+
+  it('has shell examples that a shell can read', () => {
+    for (const [, block = ''] of README.matchAll(/```sh\n([\s\S]*?)```/g)) {
+      expect(() => execFileSync('bash', ['-n'], { input: block })).not.toThrow();
+    }
+  });
+});
