@@ -1,0 +1,69 @@
+/**
+ * The edge: HTTP in, the product's verbs out, one envelope around every answer. Must not know the store, browsers or sockets of
+ * captures; what it needs comes in as an Edge.
+ */
+import { type Handler, Hono, type MiddlewareHandler } from 'hono';
+import { CaptureError } from '../contract/capture-error.js';
+import type { Edge, EdgeEnv } from './edge.js';
+import { answerError } from './envelope.js';
+import { answerThrown, openExchange } from './exchange.js';
+import { guard } from './guard.js';
+import { readArtifact } from './routes/read-artifact.js';
+import { readDocs, readDocsFile, readDocsText, readHome } from './routes/read-docs.js';
+import { readHealth, readLiveness } from './routes/read-health.js';
+import { readJob } from './routes/read-job.js';
+import { readMetrics } from './routes/read-metrics.js';
+import { readOpenapi } from './routes/read-openapi.js';
+import { readRequest } from './routes/read-request.js';
+import { readWebhook } from './routes/read-webhook.js';
+import { redeliverWebhook } from './routes/redeliver-webhook.js';
+import { submitScreenshot } from './routes/submit-screenshot.js';
+
+/** The whole interface over one Edge. Needs Node's own request and response beside the web ones: serve it with `startHttp`. */
+export function createApp(edge: Edge): Hono<EdgeEnv> {
+  const app = new Hono<EdgeEnv>();
+  app.use(openExchange(edge));
+  app.onError(answerThrown(edge));
+  app.notFound((c) =>
+    answerError(edge, c.var.exchange, new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' })),
+  );
+
+  const submitting = guard(edge, { scope: 'screenshot:write', meter: 'submissions' });
+  const reading = guard(edge, { scope: 'jobs:read', meter: 'reads' });
+  // It neither renders nor charges, so it takes from the bucket of the look-ups that go with it.
+  const redelivering = guard(edge, { scope: 'screenshot:write', meter: 'reads' });
+
+  serveAt(app, '/v1/screenshot', 'POST', [submitting, submitScreenshot(edge)]);
+  serveAt(app, '/v1/jobs/:id', 'GET', [reading, readJob(edge)]);
+  serveAt(app, '/v1/requests/:key', 'GET', [reading, readRequest(edge)]);
+  serveAt(app, '/v1/jobs/:id/webhook', 'GET', [reading, readWebhook(edge)]);
+  serveAt(app, '/v1/jobs/:id/webhook/redeliver', 'POST', [redelivering, redeliverWebhook(edge)]);
+  serveAt(app, '/v1/health', 'GET', [readHealth(edge)]);
+  serveAt(app, '/livez', 'GET', [readLiveness()]);
+  serveAt(app, '/artifacts/:name', 'GET', [readArtifact(edge)]);
+  serveAt(app, '/metrics', 'GET', [readMetrics(edge)]);
+  serveAt(app, '/', 'GET', [readHome(edge)]);
+  serveAt(app, '/openapi.json', 'GET', [readOpenapi(edge)]);
+  serveAt(app, '/docs', 'GET', [readDocs(edge)]);
+  for (const name of ['page.css', 'start.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsText(name)]);
+  for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsFile(name)]);
+  return app;
+}
+
+type Step = Handler<EdgeEnv> | MiddlewareHandler<EdgeEnv>;
+
+/** One method at one path; every other one is 405 before anything else is asked (decisions.md, Envelope). GET serves HEAD too. */
+function serveAt(app: Hono<EdgeEnv>, path: string, method: 'GET' | 'POST', steps: Step[]): void {
+  const allow = method === 'GET' ? 'GET, HEAD' : method;
+  app.use(path, async (c, next) => {
+    c.var.exchange.route = path;
+    if (c.req.method === method || (method === 'GET' && c.req.method === 'HEAD')) return next();
+    c.var.exchange.headers.allow = allow;
+    throw new CaptureError({
+      code: 'invalid_request',
+      status: 405,
+      message: `This path takes ${allow}, not ${c.req.method.slice(0, 20)}.`,
+    });
+  });
+  for (const step of steps) app.on(method, path, step);
+}

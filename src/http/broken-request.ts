@@ -1,0 +1,41 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { CaptureError, toStoredError, toWireError } from '../contract/capture-error.js';
+import type { Edge } from './edge.js';
+import { newExchange } from './exchange.js';
+
+/** What is not HTTP at all, or comes too slowly or with too much header, is told so in the same envelope; then the line is cut. */
+export function answerBrokenRequest(edge: Edge, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswered(socket)) return void socket.destroy();
+  const { requestId, headers } = newExchange(edge, undefined);
+  const refused = refusalOf(error.code);
+  const body = JSON.stringify({
+    ok: false,
+    request_id: requestId,
+    error: toWireError(toStoredError(refused), requestId, edge.places.baseUrl),
+  });
+  const lines = Object.entries({
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
+}
+
+function refusalOf(code: string | undefined): CaptureError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new CaptureError({ code: 'invalid_request', status: 408, retriable: true, message: 'The request took too long to come.' });
+    case 'HPE_HEADER_OVERFLOW':
+      return new CaptureError({ code: 'invalid_request', status: 431, message: 'The headers of the request are too large.' });
+    default:
+      return new CaptureError({ code: 'invalid_request', message: 'The request is not valid HTTP.' });
+  }
+}
+
+/** Bytes of an answer may be under way already: more of them would be read as part of it. */
+function isAnswered(socket: Socket): boolean {
+  const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  return answer?.headersSent === true;
+}

@@ -1,0 +1,22 @@
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Who is at the other end, as far as limits go: an IPv4 address, or the /64 of an IPv6 one (a single subscriber commands all of it).
+ * Forwarding headers are not believed: anyone can send them.
+ */
+export function clientAddress(incoming: Pick<IncomingMessage, 'socket'>): string {
+  const address = (incoming.socket.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/i, '');
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('%', 1).join('').split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : new Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0');
+  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
+}
+
+/** Whether the request comes from this very machine, not through a proxy on it. */
+export function isLoopback(incoming: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
+  if (incoming.headers['x-forwarded-for'] !== undefined || incoming.headers.forwarded !== undefined) return false;
+  const address = incoming.socket.remoteAddress ?? '';
+  return address === '::1' || /^(::ffff:)?127\./i.test(address);
+}

@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+export type DocsAsset = 'swagger-ui.css' | 'swagger-ui-bundle.js';
+
+/**
+ * A file of the reference page: beside the bundle, where the build puts it, or in the package that it comes from.
+ *
+ * @returns null when it is in neither
+ */
+export async function readDocsAsset(name: DocsAsset): Promise<Buffer | null> {
+  const built = await readIfThere(fileURLToPath(new URL(`./docs/${name}`, import.meta.url)));
+  return built ?? readFromPackage(name);
+}
+
+async function readFromPackage(name: DocsAsset): Promise<Buffer | null> {
+  try {
+    return await readIfThere(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
+  } catch {
+    // An installed copy of the product has no such package: it has the built files.
+    return null;
+  }
+}
+
+async function readIfThere(file: string): Promise<Buffer | null> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { html } from 'hono/html';
+import { ERROR_CODES, type ErrorCode } from '../../contract/capture-error.js';
+import { ERROR_REFERENCE } from './error-reference.js';
+
+/** The reference page: nothing on it comes from another host. Addresses are relative, so that it also works below a path prefix. */
+export function docsPage(version: string, baseUrl: string) {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>stillframe reference</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
+</head>
+<body>
+<header><h1>stillframe ${version}</h1><p>URL in, faithful picture or PDF out.</p></header>
+<main>
+<section id="start"><h2>First capture</h2>
+<pre><code>${curlLine(baseUrl)}</code></pre>
+<p>The answer is 200 with <code>data.cdn_url</code>, or 202 with <code>data.poll_url</code> when the capture takes longer than the server lets a
+request wait. The interface as a file: <a href="openapi.json">openapi.json</a>.</p></section>
+<section id="api"><h2>Endpoints</h2><div id="swagger-ui"><noscript>The endpoints are described in openapi.json.</noscript></div></section>
+<section id="errors"><h2>Errors</h2>
+<p>Every failure is <code>{"ok": false, "request_id", "error": {"code", "message", "retriable", "request_id", "docs_url", "details"}}</code>.
+Decide by <code>code</code> and <code>retriable</code>, never by the text. When <code>details.job_id</code> is there, look that job up before you
+submit anything new.</p>
+${ERROR_CODES.map(errorSection)}</section>
+<section id="private-destinations"><h2>Capturing localhost or an intranet</h2>
+<p>Captures reach public addresses only, so that nobody who holds a key can look around in the server's own network. Private, loopback,
+link-local and other special-purpose addresses are refused, by name or by number, also behind redirects and for the parts of a page.</p>
+<p>An operator may allow some of them: <code>STILLFRAME_ALLOW_DESTINATIONS</code> (or <code>--allow-destinations</code>) takes a comma list of
+addresses, networks, hosts, or hosts with a port:</p>
+<pre><code>STILLFRAME_ALLOW_DESTINATIONS=127.0.0.1:8080,10.20.0.0/16,wiki.intranet npx stillframe</code></pre>
+<p>The command <code>stillframe capture http://localhost:8080</code> runs on your own machine, and may reach it without any setting.
+Webhook receivers have a setting of their own, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma list of origins such as
+<code>http://127.0.0.1:4000</code>.</p></section>
+</main>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>`;
+}
+
+/** What a visitor of the bare address sees. */
+export function homePage(version: string, baseUrl: string) {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>stillframe</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/page.css">
+</head>
+<body>
+<header><h1>stillframe ${version}</h1><p>URL in, faithful picture or PDF out.</p></header>
+<main>
+<pre><code>${curlLine(baseUrl)}</code></pre>
+<p><a href="docs">Reference</a> · <a href="openapi.json">openapi.json</a> · <a href="v1/health">Health</a></p>
+<p>An API key is made with <code>stillframe keys create --label NAME</code>.</p>
+</main>
+</body>
+</html>`;
+}
+
+export const PAGE_CSS = `:root { color-scheme: light; }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; background: #fff; }
+header, main > section, main > p, main > pre { max-width: 60rem; margin: 1.5rem auto; padding: 0 1rem; }
+#api { max-width: 90rem; }
+h1, h2 { line-height: 1.2; }
+h3 code { font-size: 1.1em; }
+pre { overflow-x: auto; padding: 1rem !important; background: #f4f6f8; border-radius: 6px; }
+dt { font-weight: 600; }
+dd { margin: 0 0 .5rem; }
+:target { background: #fff8db; }
+`;
+
+export const START_JS = `window.SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: false,
+  validatorUrl: null,
+  persistAuthorization: false,
+  defaultModelsExpandDepth: 0,
+});
+// The sections below moved when the endpoints were drawn.
+addEventListener('load', () => setTimeout(() => document.getElementById(location.hash.slice(1))?.scrollIntoView(), 500));
+`;
+
+function errorSection(code: ErrorCode) {
+  const { statuses, retriable, meaning, advice } = ERROR_REFERENCE[code];
+  return html`<article id="${code}"><h3><code>${code}</code></h3>
+<dl><dt>Status</dt><dd>${statuses}</dd><dt>Retriable</dt><dd>${retriable}</dd><dt>Means</dt><dd>${meaning}</dd><dt>What to do</dt><dd>${advice}</dd></dl></article>
+`;
+}
+
+function curlLine(baseUrl: string): string {
+  return `curl ${baseUrl}/v1/screenshot -H 'Authorization: Bearer sf_live_…' -H 'Content-Type: application/json' -d '{"url": "https://example.com"}'`;
+}

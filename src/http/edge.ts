@@ -1,0 +1,116 @@
+/**
+ * What the edge needs of the rest of the program, and what it carries along one request. Everything comes in as functions, so that
+ * the edge can be tried over a real socket with nothing behind it.
+ */
+import type { HttpBindings } from '@hono/node-server';
+import type { Artifacts } from '../artifacts/artifacts.js';
+import type { Health } from '../capture/health.js';
+import type { Scope } from '../contract/api-key.js';
+import type { DeliveryStatus } from '../contract/delivery.js';
+import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
+import type { Submission } from '../contract/submission.js';
+import type { Log } from '../log.js';
+import type { ExpectedDelivery } from '../webhook/redeliver.js';
+
+/** Who asks: an active key, and the account that it belongs to. */
+export interface Principal {
+  keyId: string;
+  accountId: string;
+  scopes: readonly Scope[];
+}
+
+/** How a bucket stands. `limit` 0 means that the limit is switched off. */
+export interface RateVerdict {
+  allowed: boolean;
+  /** Requests a minute. */
+  limit: number;
+  remaining: number;
+  /** Until the bucket is full again. */
+  resetSeconds: number;
+  /** Until the next request is allowed; 0 when it is now. */
+  retryAfterSeconds: number;
+}
+
+export interface RateMeter {
+  take(key: string): RateVerdict | Promise<RateVerdict>;
+  /** As it stands, without taking. */
+  peek(key: string): RateVerdict | Promise<RateVerdict>;
+}
+
+export interface SubmissionContext {
+  principal: Principal;
+  requestId: string;
+  idempotencyKey: string | null;
+}
+
+export interface Edge {
+  /** @throws CaptureError `unauthorized` */
+  authenticate(authorization: string | undefined, now: number): Promise<Principal>;
+  limits: {
+    /** By key id. */
+    submissions: RateMeter;
+    /** By key id. */
+    reads: RateMeter;
+    /** Failed authentications, by client address. */
+    failures: RateMeter;
+  };
+  /** Resolves after durable acceptance. @throws CaptureError */
+  submit(submission: Submission, context: SubmissionContext): Promise<JobSnapshot>;
+  /** The latest snapshot: terminal, or as it stands when the sync budget is spent or nobody waits any more. */
+  settle(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
+  /** null: not there, or another key's. */
+  findJob(id: string, principal: Principal): Promise<JobSnapshot | null>;
+  findRequest(idempotencyKey: string, principal: Principal): Promise<JobSnapshot | null>;
+  /** The job has been found to be the caller's. @throws CaptureError `invalid_request` (404) when it has no webhook */
+  findDelivery(jobId: string): Promise<DeliveryStatus>;
+  /**
+   * The job has been found to be the caller's; null stands for an `If-Match` that no delivery can have.
+   *
+   * @throws CaptureError `invalid_request` (409) with `details.reason`
+   */
+  redeliver(jobId: string, expected: ExpectedDelivery | null): Promise<DeliveryStatus>;
+  artifacts: Pick<Artifacts, 'open'>;
+  /** Whether there once was such an artifact: 410 rather than 404. */
+  artifactGone(name: string): Promise<boolean>;
+  /** Never throws. */
+  health(): Promise<Health>;
+  /** Prometheus text. */
+  metrics?(): Promise<string>;
+  /** Milliseconds by stage of a job that ended lately. */
+  timingsOf?(jobId: string): Record<string, number> | null;
+  /** Told of every answer. */
+  observe?(answer: { method: string; route: string; status: number; ms: number }): void;
+  /** Read at each request: the port may be known only once the server listens. */
+  readonly places: PublicPlaces;
+  /** No new submissions; health says not ready. */
+  draining(): boolean;
+  config: EdgeConfig;
+  log: Log;
+}
+
+export interface EdgeConfig {
+  version: string;
+  /** STILLFRAME_WEBHOOK_ALLOW. */
+  webhookAllow: readonly string[];
+  /** How long artifacts may be kept by caches. */
+  artifactMaxAgeSeconds: number;
+  /** null: `/metrics` answers to loopback only. */
+  metricsToken: string | null;
+}
+
+/** What is known of one request and goes into its answer and its log line. */
+export interface Exchange {
+  requestId: string;
+  /** `performance.now()`. */
+  startedAt: number;
+  /** The pattern, never the path. */
+  route: string;
+  principal: Principal | null;
+  /** Of the answer, whatever it will be. Lower-case names. */
+  headers: Record<string, string>;
+}
+
+export interface EdgeEnv {
+  Bindings: HttpBindings;
+  Variables: { exchange: Exchange };
+}

@@ -1,0 +1,68 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Scope } from '../contract/api-key.js';
+import { CaptureError } from '../contract/capture-error.js';
+import { clientAddress } from './client-address.js';
+import type { Edge, EdgeEnv, Exchange, Principal, RateVerdict } from './edge.js';
+
+export interface Protection {
+  scope: Scope;
+  /** Which of a key's buckets a request takes from. */
+  meter: 'submissions' | 'reads';
+}
+
+/** Names of the policies in the `RateLimit` headers (draft-ietf-httpapi-ratelimit-headers). */
+const POLICY_NAMES = { submissions: 'submit', reads: 'read' } as const;
+const WINDOW_SECONDS = 60;
+
+/**
+ * Authentication, then scope, then rate limit, all before the body is looked at (decisions.md, Envelope).
+ * Throws `unauthorized`, `forbidden`, `rate_limited`.
+ */
+export function guard(edge: Edge, protection: Protection): MiddlewareHandler<EdgeEnv> {
+  return async (c, next) => {
+    const { exchange } = c.var;
+    const principal = await authenticate(edge, c);
+    exchange.principal = principal;
+    const meter = edge.limits[protection.meter];
+    if (!principal.scopes.includes(protection.scope)) {
+      tellRate(exchange, protection, await meter.peek(principal.keyId));
+      throw new CaptureError({ code: 'forbidden', message: `This API key lacks the scope \`${protection.scope}\`.` });
+    }
+    const verdict = await meter.take(principal.keyId);
+    tellRate(exchange, protection, verdict);
+    if (!verdict.allowed) throw rateLimited(verdict, 'This API key sends requests too fast.');
+    await next();
+  };
+}
+
+/** The key of a request that a guarded route serves. */
+export function principalOf(c: Context<EdgeEnv>): Principal {
+  const { principal } = c.var.exchange;
+  if (principal === null) throw new Error(`${c.var.exchange.route} is served without a guard`);
+  return principal;
+}
+
+async function authenticate(edge: Edge, c: Context<EdgeEnv>): Promise<Principal> {
+  const { incoming } = c.env;
+  try {
+    return await edge.authenticate(incoming.headers.authorization, Date.now());
+  } catch (thrown) {
+    if (!(thrown instanceof CaptureError) || thrown.code !== 'unauthorized') throw thrown;
+    // Only failures count: a good key is served from any address, so that nobody can lock out a neighbour behind the same one.
+    const verdict = await edge.limits.failures.take(clientAddress(incoming));
+    if (!verdict.allowed) throw rateLimited(verdict, 'Too many failed authentications from this address.');
+    throw thrown;
+  }
+}
+
+function tellRate(exchange: Exchange, protection: Protection, verdict: RateVerdict): void {
+  if (verdict.limit === 0) return;
+  const name = POLICY_NAMES[protection.meter];
+  exchange.headers['ratelimit-policy'] = `"${name}";q=${verdict.limit};w=${WINDOW_SECONDS}`;
+  exchange.headers.ratelimit = `"${name}";r=${Math.max(0, Math.floor(verdict.remaining))};t=${Math.ceil(verdict.resetSeconds)}`;
+}
+
+function rateLimited(verdict: RateVerdict, message: string): CaptureError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(verdict.retryAfterSeconds));
+  return new CaptureError({ code: 'rate_limited', message: `${message} Retry in ${retryAfterSeconds} s.`, retryAfterSeconds });
+}

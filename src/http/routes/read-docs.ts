@@ -1,0 +1,47 @@
+import type { Context, Handler } from 'hono';
+import { CaptureError } from '../../contract/capture-error.js';
+import { type DocsAsset, readDocsAsset } from '../docs/assets.js';
+import { docsPage, homePage, PAGE_CSS, START_JS } from '../docs/page.js';
+import type { Edge, EdgeEnv } from '../edge.js';
+
+/** Everything from this server, nothing inline but the styles that the endpoint browser sets. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const ASSET_MAX_AGE_SECONDS = 3_600;
+
+/** GET /: where to go from here. */
+export function readHome(edge: Edge): Handler<EdgeEnv> {
+  return (c) => answerPage(c, String(homePage(edge.config.version, edge.places.baseUrl)));
+}
+
+/** GET /docs: the reference, with a section for each error code (decisions.md: `docs_url` points there). */
+export function readDocs(edge: Edge): Handler<EdgeEnv> {
+  return (c) => answerPage(c, String(docsPage(edge.config.version, edge.places.baseUrl)));
+}
+
+export function readDocsText(name: 'page.css' | 'start.js'): Handler<EdgeEnv> {
+  return (c) => answerAsset(c, name, name === 'page.css' ? PAGE_CSS : START_JS);
+}
+
+export function readDocsFile(name: DocsAsset): Handler<EdgeEnv> {
+  return async (c) => {
+    const content = await readDocsAsset(name);
+    if (content === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This build has no reference page.' });
+    return answerAsset(c, name, content);
+  };
+}
+
+function answerPage(c: Context<EdgeEnv>, page: string): Response {
+  const { headers } = c.var.exchange;
+  headers['content-type'] = 'text/html; charset=utf-8';
+  headers['content-security-policy'] = PAGE_POLICY;
+  headers['referrer-policy'] = 'no-referrer';
+  return new Response(page, { headers });
+}
+
+function answerAsset(c: Context<EdgeEnv>, name: string, content: string | Buffer): Response {
+  const { headers } = c.var.exchange;
+  headers['content-type'] = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
+  headers['cache-control'] = `public, max-age=${ASSET_MAX_AGE_SECONDS}`;
+  return new Response(typeof content === 'string' ? content : new Uint8Array(content), { headers });
+}

@@ -1,0 +1,22 @@
+import type { Handler } from 'hono';
+import { CaptureError } from '../../contract/capture-error.js';
+import { isId } from '../../contract/ids.js';
+import { toWireJobSnapshot } from '../../contract/job.js';
+import type { Edge, EdgeEnv } from '../edge.js';
+import { answerData } from '../envelope.js';
+import { principalOf } from '../guard.js';
+
+/** GET /v1/jobs/{id}: the job as it stands. */
+export function readJob(edge: Edge): Handler<EdgeEnv> {
+  return async (c) => {
+    const id = c.req.param('id') ?? '';
+    const job = isId('job', id) ? await edge.findJob(id, principalOf(c)) : null;
+    if (job === null) throw noSuchJob();
+    return answerData(c, toWireJobSnapshot(job, edge.places));
+  };
+}
+
+/** Never there, another key's, another account's: nobody can tell which (decisions.md, Envelope). */
+export function noSuchJob(): CaptureError {
+  return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job for this API key' });
+}

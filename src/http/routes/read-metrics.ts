@@ -1,0 +1,31 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Handler } from 'hono';
+import { CaptureError } from '../../contract/capture-error.js';
+import { isLoopback } from '../client-address.js';
+import type { Edge, EdgeEnv } from '../edge.js';
+
+/** GET /metrics: to the bearer of its own token; where none is set, to this machine alone. API keys do not open it. */
+export function readMetrics(edge: Edge): Handler<EdgeEnv> {
+  return async (c) => {
+    const { metricsToken } = edge.config;
+    const { incoming } = c.env;
+    if (metricsToken !== null && !isToken(incoming.headers.authorization, metricsToken)) {
+      throw new CaptureError({ code: 'unauthorized', message: 'The metrics token is missing or wrong.' });
+    }
+    if (edge.metrics === undefined || (metricsToken === null && !isLoopback(incoming))) {
+      throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' });
+    }
+    const { headers } = c.var.exchange;
+    headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8';
+    return new Response(await edge.metrics(), { headers });
+  };
+}
+
+function isToken(authorization: string | undefined, token: string): boolean {
+  const given = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,18 @@
+import type { Handler } from 'hono';
+import type { Edge, EdgeEnv } from '../edge.js';
+
+/** GET /openapi.json: made once, when it is first asked for, so that starting does not wait for it. */
+export function readOpenapi(edge: Edge): Handler<EdgeEnv> {
+  let document: Promise<string> | null = null;
+  return async (c) => {
+    document ??= describe(edge);
+    const { headers } = c.var.exchange;
+    headers['content-type'] = 'application/json';
+    return new Response(await document, { headers });
+  };
+}
+
+async function describe(edge: Edge): Promise<string> {
+  const { describeInterface } = await import('../docs/openapi.js');
+  return JSON.stringify(describeInterface(edge.config.version, edge.places.baseUrl));
+}

@@ -1,0 +1,37 @@
+import type { Handler } from 'hono';
+import { CaptureError } from '../../contract/capture-error.js';
+import { deliveryEtag, toWireDeliveryStatus } from '../../contract/delivery.js';
+import { isId } from '../../contract/ids.js';
+import type { ExpectedDelivery } from '../../webhook/redeliver.js';
+import type { Edge, EdgeEnv } from '../edge.js';
+import { answerData } from '../envelope.js';
+import { principalOf } from '../guard.js';
+import { noSuchJob } from './read-job.js';
+
+/** POST /v1/jobs/{id}/webhook/redeliver: the kept result is sent again, if nothing has changed since the client looked. */
+export function redeliverWebhook(edge: Edge): Handler<EdgeEnv> {
+  return async (c) => {
+    const id = c.req.param('id') ?? '';
+    const job = isId('job', id) ? await edge.findJob(id, principalOf(c)) : null;
+    if (job === null) throw noSuchJob();
+    const quoted = c.env.incoming.headers['if-match'];
+    if (quoted === undefined) throw preconditionMissing();
+    const status = await edge.redeliver(id, parseDeliveryEtag(quoted));
+    c.var.exchange.headers.etag = deliveryEtag(status);
+    return answerData(c, toWireDeliveryStatus(status), 202);
+  };
+}
+
+/** Only the exact text of a strong ETag: weak ones, `*` and lists name no delivery (decisions.md, Webhooks). */
+function parseDeliveryEtag(quoted: string): ExpectedDelivery | null {
+  const [, deliveryId, generation] = /^"([^".]+)\.([1-9]\d{0,8})"$/.exec(quoted) ?? [];
+  return deliveryId === undefined || generation === undefined ? null : { deliveryId, generation: Number(generation) };
+}
+
+function preconditionMissing(): CaptureError {
+  return new CaptureError({
+    code: 'invalid_request',
+    status: 428,
+    message: 'The header `If-Match` is required: the exact ETag of GET /v1/jobs/{id}/webhook.',
+  });
+}

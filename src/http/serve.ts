@@ -1,0 +1,156 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { CaptureError } from '../contract/capture-error.js';
+import { answerBrokenRequest } from './broken-request.js';
+import type { Edge, EdgeEnv } from './edge.js';
+import { answerError } from './envelope.js';
+import { newExchange } from './exchange.js';
+
+export interface Listening {
+  host: string;
+  /** 0 picks a free one. */
+  port: number;
+  /** All of a request's headers must have come after so long; ms. */
+  headersTimeoutMs?: number;
+  /** All of a request, body included; ms. Says nothing about how long its answer may take. */
+  requestTimeoutMs?: number;
+  /** A socket on which nothing moves at all; ms. Longer than any sync wait. */
+  idleTimeoutMs?: number;
+  maxConnections?: number;
+}
+
+/** Why the server cannot start, in one line for the operator. */
+export class CannotListen extends Error {
+  override readonly name = 'CannotListen';
+}
+
+export interface HttpServer {
+  /** `http://HOST:PORT`, as asked for. */
+  url: string;
+  port: number;
+  /** Takes no more connections, lets running requests end within the grace, then cuts the rest. Twice is once. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the 60 s of common load balancers, so that it is they who close idle connections. */
+const KEEP_ALIVE_MS = 65_000;
+const IDLE_TIMEOUT_MS = 180_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_CONNECTIONS = 4_096;
+/** What is still read, and thrown away, of a body that nobody wants, so that the client gets to see the answer. */
+const DISCARD_BYTES = 1024 * 1024;
+const DISCARD_MS = 500;
+
+/**
+ * Serves an app on a socket of its own.
+ *
+ * @throws CannotListen when the address cannot be listened on
+ */
+export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Listening): Promise<HttpServer> {
+  const answer = getRequestListener(app.fetch, {
+    hostname: 'localhost',
+    autoCleanupIncoming: false,
+    // What the adaptor refuses before the app sees it (a bad Host or path) or what was thrown that is no Error.
+    errorHandler: (thrown) => answerOutside(edge, thrown),
+  });
+  const headersTimeout = listening.headersTimeoutMs ?? HEADERS_TIMEOUT_MS;
+  const server = createServer(
+    {
+      headersTimeout,
+      requestTimeout: listening.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      noDelay: true,
+    },
+    (incoming, outgoing) => {
+      discardRestOf(incoming, outgoing);
+      void answer(incoming, outgoing);
+    },
+  );
+  server.timeout = listening.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
+  server.maxConnections = listening.maxConnections ?? MAX_CONNECTIONS;
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(edge, error, socket as Socket));
+  const port = await listen(server, listening);
+  const host = listening.host.includes(':') ? `[${listening.host}]` : listening.host;
+  let stopped: Promise<void> | null = null;
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    stop(graceMs) {
+      stopped ??= stop(server, graceMs);
+      return stopped;
+    },
+  };
+}
+
+function answerOutside(edge: Edge, thrown: unknown): Response {
+  const isRequest = thrown instanceof Error && thrown.name === 'RequestError';
+  if (!isRequest) edge.log.error({ err: thrown }, 'request failed outside of the app');
+  const refused = isRequest
+    ? new CaptureError({ code: 'invalid_request', message: 'The request line or the Host header is not valid.' })
+    : thrown;
+  return answerError(edge, newExchange(edge, undefined), refused);
+}
+
+/** An answer may go out before all of the body has come in: the rest is thrown away, but not for long. */
+function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  if (incoming.method === 'GET' || incoming.method === 'HEAD') return;
+  outgoing.once('finish', () => {
+    if (incoming.complete || incoming.destroyed) return;
+    let left = DISCARD_BYTES;
+    const cut = () => {
+      incoming.off('data', onData).pause();
+      incoming.socket.destroySoon();
+    };
+    const onData = (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) cut();
+    };
+    const timer = setTimeout(cut, DISCARD_MS);
+    incoming
+      .on('data', onData)
+      .once('close', () => clearTimeout(timer))
+      .resume();
+  });
+}
+
+function listen(server: Server, { host, port }: Listening): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port));
+    server.once('error', onError);
+    server.listen({ host, port }, () => {
+      server.off('error', onError);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): CannotListen {
+  const place = `${host}:${port}`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new CannotListen(`${place} is already in use. Choose another port with --port or STILLFRAME_PORT (0 picks a free one).`);
+    case 'EACCES':
+      return new CannotListen(`${place} may not be listened on by this user. Choose a port from 1024 with --port or STILLFRAME_PORT.`);
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new CannotListen(`${host} is no address of this machine. Choose one with --host or STILLFRAME_HOST (0.0.0.0 is all of them).`);
+    default:
+      return new CannotListen(`${place} cannot be listened on: ${error.message}`);
+  }
+}
+
+async function stop(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A connection becomes idle when its last answer has gone out; only then may it be closed.
+  const idle = setInterval(() => server.closeIdleConnections(), 20);
+  const grace = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(grace);
+}

@@ -1,0 +1,239 @@
+import { Readable } from 'node:stream';
+import type { CaptureData } from '../../src/contract/capture-data.js';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import type { DeliveryStatus } from '../../src/contract/delivery.js';
+import { newId } from '../../src/contract/ids.js';
+import type { JobSnapshot } from '../../src/contract/job.js';
+import type { Submission } from '../../src/contract/submission.js';
+import { createApp } from '../../src/http/app.js';
+import type { Edge, Principal, RateMeter, RateVerdict, SubmissionContext } from '../../src/http/edge.js';
+import { type HttpServer, type Listening, startHttp } from '../../src/http/serve.js';
+import { silentLog } from '../../src/log.js';
+
+/** Keys by what they may do. */
+export const KEYS = {
+  full: 'sf_live_full',
+  reader: 'sf_live_reader',
+  writer: 'sf_live_writer',
+  other: 'sf_live_other',
+} as const;
+
+const PRINCIPALS: Record<string, Principal> = {
+  [KEYS.full]: { keyId: 'key_full', accountId: 'acc_1', scopes: ['screenshot:write', 'jobs:read'] },
+  [KEYS.reader]: { keyId: 'key_reader', accountId: 'acc_1', scopes: ['jobs:read'] },
+  [KEYS.writer]: { keyId: 'key_writer', accountId: 'acc_1', scopes: ['screenshot:write'] },
+  [KEYS.other]: { keyId: 'key_other', accountId: 'acc_1', scopes: ['screenshot:write', 'jobs:read'] },
+};
+
+export function aCapture(changes: Partial<CaptureData> = {}): CaptureData {
+  return {
+    url: 'https://example.com/',
+    finalUrl: 'https://example.com/',
+    format: 'webp',
+    width: 2560,
+    height: 1440,
+    bytes: 12_345,
+    durationMs: 321,
+    cached: false,
+    blockedRequests: 0,
+    artifact: 'abcdefghijklmnopqrstuvwxyz012345.webp',
+    region: null,
+    egressCountry: null,
+    diagnostics: { algorithm: 'native', sections: 1, deviceScaleFactor: 2, scrollHeight: 720, stoppedReason: 'viewport', truncated: false },
+    inspection: null,
+    ...changes,
+  };
+}
+
+export function aJob(changes: Partial<JobSnapshot> = {}): JobSnapshot {
+  return {
+    id: newId('job'),
+    accountId: 'acc_1',
+    keyId: 'key_full',
+    state: 'waiting',
+    mode: 'sync',
+    requestId: 'req_submission',
+    progress: 0,
+    attemptsMade: 0,
+    attemptBudget: 2,
+    enqueuedAt: 1_700_000_000_000,
+    webhookUrl: null,
+    result: null,
+    ...changes,
+  };
+}
+
+export function aCompletedJob(changes: Partial<JobSnapshot> = {}): JobSnapshot {
+  const result = {
+    outcome: { ok: true as const, data: aCapture() },
+    durationMs: 321,
+    completedAt: 1_700_000_001_000,
+    workerId: 'host-1-0',
+  };
+  return aJob({ state: 'completed', progress: 100, attemptsMade: 1, result, ...changes });
+}
+
+export function aFailedJob(changes: Partial<JobSnapshot> = {}): JobSnapshot {
+  const error = {
+    code: 'target_error' as const,
+    message: 'The target answered 500.',
+    retriable: true,
+    status: 502,
+    details: { status: 500 },
+  };
+  const result = { outcome: { ok: false as const, error }, durationMs: 321, completedAt: 1_700_000_001_000, workerId: 'host-1-0' };
+  return aJob({ state: 'failed', progress: 100, attemptsMade: 1, result, ...changes });
+}
+
+export function aDelivery(changes: Partial<DeliveryStatus> = {}): DeliveryStatus {
+  return {
+    jobId: newId('job'),
+    deliveryId: newId('delivery'),
+    event: 'capture.completed',
+    url: 'https://example.com/hook',
+    state: 'delivered',
+    attempts: 1,
+    maxAttempts: 5,
+    generation: 1,
+    lastStatus: 200,
+    lastError: null,
+    lastAttemptAt: 1,
+    nextAttemptAt: null,
+    deliveredAt: 1,
+    ...changes,
+  };
+}
+
+export interface FakeEdge extends Edge {
+  jobs: Map<string, JobSnapshot>;
+  requests: Map<string, JobSnapshot>;
+  deliveries: Map<string, DeliveryStatus>;
+  files: Map<string, Buffer>;
+  gone: Set<string>;
+  submitted: { submission: Submission; context: SubmissionContext }[];
+  /** How many artifact streams were opened and not yet closed. */
+  openStreams: number;
+}
+
+/** An edge with nothing behind it but maps; every function can be replaced. */
+export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
+  const jobs = new Map<string, JobSnapshot>();
+  const requests = new Map<string, JobSnapshot>();
+  const deliveries = new Map<string, DeliveryStatus>();
+  const files = new Map<string, Buffer>();
+  const gone = new Set<string>();
+  const submitted: FakeEdge['submitted'] = [];
+  const mine = (job: JobSnapshot | undefined, principal: Principal) => (job?.keyId === principal.keyId ? job : null);
+  const edge: FakeEdge = {
+    jobs,
+    requests,
+    deliveries,
+    files,
+    gone,
+    submitted,
+    openStreams: 0,
+    authenticate: async (authorization) => {
+      const principal = PRINCIPALS[/^Bearer (.+)$/.exec(authorization ?? '')?.[1] ?? ''];
+      if (principal === undefined) throw new CaptureError({ code: 'unauthorized', message: 'The API key is missing or not valid.' });
+      return principal;
+    },
+    limits: { submissions: meter(120, 1_000_000), reads: meter(600, 1_000_000), failures: meter(30, 1_000_000) },
+    submit: async (submission, context) => {
+      submitted.push({ submission, context });
+      return aCompletedJob();
+    },
+    settle: async (job) => job,
+    findJob: async (id, principal) => mine(jobs.get(id), principal),
+    findRequest: async (key, principal) => mine(requests.get(key), principal),
+    findDelivery: async (jobId) => {
+      const status = deliveries.get(jobId);
+      if (status === undefined)
+        throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This job was submitted without a webhook.' });
+      return status;
+    },
+    redeliver: async (jobId, expected) => {
+      const status = deliveries.get(jobId);
+      if (status === undefined) throw notRedelivered('delivery_unavailable');
+      if (status.deliveryId !== expected?.deliveryId || status.generation !== expected.generation)
+        throw notRedelivered('generation_changed');
+      if (status.state === 'pending') throw notRedelivered('delivery_pending');
+      const next = { ...status, state: 'pending' as const, generation: expected.generation + 1 };
+      deliveries.set(jobId, next);
+      return next;
+    },
+    artifacts: {
+      open: async (name) => {
+        const content = files.get(name);
+        if (content === undefined) return null;
+        return {
+          bytes: content.length,
+          modifiedAt: 1_700_000_000_500,
+          read: (range) => {
+            edge.openStreams++;
+            const part = range === undefined ? content : content.subarray(range.start, range.end + 1);
+            return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => edge.openStreams--);
+          },
+        };
+      },
+    },
+    artifactGone: async (name) => gone.has(name),
+    health: async () => ({ ready: true, data: HEALTHY }),
+    places: { baseUrl: 'http://shots.example' },
+    draining: () => false,
+    config: { version: '0.0.0-test', webhookAllow: [], artifactMaxAgeSeconds: 604_800, metricsToken: null },
+    log: silentLog(),
+    ...changes,
+  };
+  return edge;
+}
+
+function notRedelivered(reason: string): CaptureError {
+  return new CaptureError({ code: 'invalid_request', status: 409, message: `Not sent again: ${reason}`, details: { reason } });
+}
+
+export const HEALTHY = {
+  redis: 'ready' as const,
+  worker_ready: true,
+  database: 'ready' as const,
+  ready_workers: 2,
+  queue: { waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false, total_pending: 0 },
+  settlement: { pending: 0, settled: 0, released: 0, oldest_pending_ms: 0 },
+  webhooks: { delivered: 0, failed: 0, errors: 0, active: true },
+};
+
+/** A bucket that never refills. */
+export function meter(limit: number, burst: number): RateMeter {
+  const taken = new Map<string, number>();
+  const verdict = (key: string): RateVerdict => {
+    const used = taken.get(key) ?? 0;
+    return {
+      allowed: used <= burst,
+      limit,
+      remaining: Math.max(0, burst - used),
+      resetSeconds: 7,
+      retryAfterSeconds: used > burst ? 0.4 : 0,
+    };
+  };
+  return {
+    peek: verdict,
+    take: (key) => {
+      taken.set(key, (taken.get(key) ?? 0) + 1);
+      return verdict(key);
+    },
+  };
+}
+
+export interface ServedEdge extends AsyncDisposable {
+  url: string;
+  port: number;
+  server: HttpServer;
+}
+
+export async function serveEdge(edge: Edge, listening: Partial<Listening> = {}): Promise<ServedEdge> {
+  const server = await startHttp(createApp(edge), edge, { host: '127.0.0.1', port: 0, ...listening });
+  return { url: server.url, port: server.port, server, [Symbol.asyncDispose]: () => server.stop(0) };
+}
+
+function* chunksOf(content: Buffer): Iterable<Buffer> {
+  for (let at = 0; at < content.length; at += 65_536) yield content.subarray(at, at + 65_536);
+}

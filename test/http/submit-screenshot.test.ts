@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import { REQUEST_ID_PATTERN } from '../../src/contract/limits.js';
+import { aCompletedJob, aFailedJob, aJob, type FakeEdge, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
+import { RawClient } from './raw-client.js';
+
+interface Posting {
+  query?: string;
+  headers?: Record<string, string>;
+  body?: BodyInit;
+}
+
+async function post(edge: FakeEdge, posting: Posting) {
+  await using served = await serveEdge(edge);
+  const answer = await fetch(`${served.url}/v1/screenshot${posting.query ?? ''}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json', ...posting.headers },
+    body: posting.body ?? '{"url":"example.com"}',
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, json: JSON.parse(text) };
+}
+
+const refusal = async (posting: Posting) => {
+  const edge = fakeEdge();
+  const answer = await post(edge, posting);
+  expect(answer.json).toMatchObject({ ok: false, error: { code: 'invalid_request', retriable: false } });
+  expect(answer.status).toBe(400);
+  expect(edge.submitted).toEqual([]);
+  return answer.json.error;
+};
+
+describe('POST /v1/screenshot', () => {
+  it('answers a finished capture with 200, its data and the time of its stages', async () => {
+    const edge = fakeEdge({ timingsOf: () => ({ shoot: 12.345, queue: 1, store: 3, secret: 9 }) });
+    const answer = await post(edge, {});
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('server-timing')).toBe('queue;dur=1, shoot;dur=12.3, store;dur=3');
+    expect(answer.json.ok).toBe(true);
+    expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
+    expect(answer.json.data.cdn_url).toBe('http://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp');
+    expect(edge.submitted[0]?.submission.options.url).toBe('https://example.com/');
+    expect(edge.submitted[0]?.context).toMatchObject({ idempotencyKey: null, principal: { keyId: 'key_full' } });
+  });
+
+  it('waits for a sync capture to settle, and answers 202 when it has not', async () => {
+    const job = aJob({ state: 'active' });
+    const settled: string[] = [];
+    const settle = async (given: typeof job) => {
+      settled.push(given.id);
+      return given;
+    };
+    const edge = fakeEdge({ submit: async () => job, settle });
+    const answer = await post(edge, {});
+    expect(settled).toEqual([job.id]);
+    expect(answer.status).toBe(202);
+    expect(answer.json.data).toEqual({ job_id: job.id, state: 'active', poll_url: `/v1/jobs/${job.id}` });
+    expect(answer.headers.get('location')).toBe(`/v1/jobs/${job.id}`);
+  });
+
+  it('answers 200 when a sync capture ends within the wait', async () => {
+    const edge = fakeEdge({ submit: async () => aJob(), settle: async () => aCompletedJob() });
+    expect((await post(edge, {})).status).toBe(200);
+  });
+
+  it.each([
+    ['?mode=async', '{"url":"example.com"}'],
+    ['', '{"url":"example.com","sync":false}'],
+  ])('answers an unfinished async submission with 202 at once (%s %s)', async (query, body) => {
+    const edge = fakeEdge({
+      submit: async (submission) => aJob({ mode: submission.mode }),
+      settle: async () => {
+        throw new Error('must not wait');
+      },
+    });
+    const answer = await post(edge, { query, body });
+    expect(answer.status).toBe(202);
+  });
+
+  it('answers 200 to an async submission that is finished already', async () => {
+    const edge = fakeEdge({ submit: async () => aCompletedJob({ mode: 'async' }) });
+    expect((await post(edge, { query: '?mode=async' })).status).toBe(200);
+  });
+
+  it('answers a failed capture with the status of its error and the job id', async () => {
+    const job = aFailedJob();
+    const answer = await post(fakeEdge({ submit: async () => aJob(), settle: async () => job }), { headers: { 'x-request-id': 'mine' } });
+    expect(answer.status).toBe(502);
+    expect(answer.json).toEqual({
+      ok: false,
+      request_id: 'mine',
+      error: {
+        code: 'target_error',
+        message: 'The target answered 500.',
+        retriable: true,
+        request_id: 'mine',
+        docs_url: 'http://shots.example/docs#target_error',
+        details: { status: 500, job_id: job.id },
+      },
+    });
+  });
+
+  it('passes on a refusal with its Retry-After in whole seconds, at least one', async () => {
+    const overloaded = new CaptureError({ code: 'internal_error', status: 503, message: 'Too much is waiting.', retryAfterSeconds: 0.2 });
+    const answer = await post(fakeEdge({ submit: () => Promise.reject(overloaded) }), {});
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true, message: 'Too much is waiting.' });
+  });
+
+  it('tells nothing of an unexpected error', async () => {
+    const answer = await post(fakeEdge({ submit: () => Promise.reject(new Error('the password is swordfish')) }), {});
+    expect(answer.status).toBe(500);
+    expect(JSON.stringify(answer.json)).not.toContain('swordfish');
+    expect(answer.json.error.code).toBe('internal_error');
+  });
+
+  it('takes no new captures while draining, before it reads the body', async () => {
+    const answer = await post(fakeEdge({ draining: () => true }), { body: 'no json' });
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true });
+  });
+
+  it('hands on the idempotency key', async () => {
+    const edge = fakeEdge();
+    await post(edge, { headers: { 'idempotency-key': 'a.B_c-9' } });
+    expect(edge.submitted[0]?.context.idempotencyKey).toBe('a.B_c-9');
+  });
+
+  it.each(['', 'two words', 'a,b', 'x'.repeat(129), 'ä'])('refuses the idempotency key %j by its name', async (key) => {
+    const error = await refusal({ headers: { 'idempotency-key': key } });
+    expect(error.message).toContain('Idempotency-Key');
+  });
+
+  it('refuses two idempotency keys', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const client = new RawClient(served.port).send(
+      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\nidempotency-key: a\r\nidempotency-key: a\r\ncontent-length: 0\r\n\r\n`,
+    );
+    expect((await client.answer()).status).toBe(400);
+    client.socket.destroy();
+  });
+
+  it.each(['?mode=sync', '?mode=', '?mode=async&mode=sync', '?mode=ASYNC'])('refuses the query %s', async (query) => {
+    const error = await refusal({ query });
+    expect(error.message).toContain('`mode`');
+  });
+
+  it('ignores unknown query parameters', async () => {
+    expect((await post(fakeEdge(), { query: '?x=1&modes=2' })).status).toBe(200);
+  });
+
+  it.each([
+    ['application/json; charset=utf-8', 200],
+    ['application/JSON', 200],
+    ['application/json;charset="UTF-8"', 200],
+    ['application/json; charset=latin1', 400],
+    ['text/plain', 400],
+    ['application/jsonp', 400],
+    ['application/json, text/plain', 400],
+    ['', 400],
+  ])('answers the content type %j with %i', async (type, status) => {
+    expect((await post(fakeEdge(), { headers: { 'content-type': type } })).status).toBe(status);
+  });
+
+  it('refuses a compressed body', async () => {
+    expect((await refusal({ headers: { 'content-encoding': 'gzip' } })).message).toContain('compressed');
+  });
+
+  it.each([
+    ['nothing', '', 'empty'],
+    ['no JSON', '{url}', 'not valid JSON'],
+    ['a BOM', '\ufeff{"url":"example.com"}', 'not valid JSON'],
+    ['NUL', '\0', 'not valid JSON'],
+    ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'UTF-8'],
+    ['an array', '[]', 'JSON object'],
+    ['null', 'null', 'JSON object'],
+    ['a text', '"x"', 'JSON object'],
+    ['1e400', '{"url":"example.com","delay":1e400}', 'delay'],
+    ['a lone surrogate', '{"url":"example.com","custom_css":"\\ud800"}', 'custom_css'],
+    ['__proto__', '{"url":"example.com","__proto__":{"sync":false}}', '__proto__'],
+    ['an escaped __proto__ in headers', '{"url":"example.com","headers":{"\\u005f_proto__":"x"}}', '__proto__'],
+    ['an unknown field', '{"url":"example.com","fullpage":true}', 'Did you mean `full_page`?'],
+    ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, 'deeper than 32'],
+    ['100,000 levels', '['.repeat(100_000), 'deeper than 32'],
+    ['100,000 levels of objects', '{"a":'.repeat(40_000), 'deeper than 32'],
+  ] as [string, BodyInit, string][])('refuses %s as a body', async (_name, body, hint) => {
+    expect((await refusal({ body })).message).toContain(hint);
+  });
+
+  it('does not take brackets inside of texts for nesting', async () => {
+    const css = `${'['.repeat(100)}\\"${'{'.repeat(100)}\\\\`;
+    expect((await post(fakeEdge(), { body: `{"url":"example.com","custom_css":"${css}"}` })).status).toBe(200);
+  });
+
+  it('keeps real pairs of surrogates', async () => {
+    expect((await post(fakeEdge(), { body: '{"url":"example.com","custom_css":"\\ud83d\\ude00"}' })).status).toBe(200);
+  });
+
+  it('lists every problem', async () => {
+    const error = await refusal({ body: '{"quality":0,"delay":"x","webhook":{"url":"http://a.example/","secret":"short"}}' });
+    expect(error.details.issues.map((issue: { path: string }) => issue.path).sort()).toEqual([
+      'delay',
+      'quality',
+      'url',
+      'webhook.secret',
+      'webhook.url',
+    ]);
+  });
+
+  it('takes a body of exactly 256 KiB and refuses one byte more', async () => {
+    const bodyOf = (bytes: number) => {
+      const head = '{"url":"example.com","custom_css":"';
+      return `${head}${'x'.repeat(bytes - head.length - 2)}"}`;
+    };
+    expect((await post(fakeEdge(), { body: bodyOf(262_144) })).status).toBe(200);
+    expect((await refusal({ body: bodyOf(262_145) })).message).toContain('262144');
+  });
+
+  it('refuses a chunked body beyond the limit without reading on, and closes the line', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const client = new RawClient(served.port).send(
+      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+    );
+    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
+    const pump = () => {
+      while (!client.socket.destroyed && client.socket.write(chunk, 'latin1'));
+    };
+    client.socket.on('drain', pump);
+    pump();
+    const answer = await client.answer();
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body).error.message).toContain('262144');
+    await client.closed;
+    expect(client.socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('echoes a valid request id and makes one for any other', async () => {
+    expect((await post(fakeEdge(), { headers: { 'x-request-id': 'a.B_c-9' } })).json.request_id).toBe('a.B_c-9');
+    for (const id of ['', 'two words', 'x'.repeat(101), 'a, b']) {
+      const answer = await post(fakeEdge(), { headers: { 'x-request-id': id } });
+      expect(answer.json.request_id).not.toBe(id);
+      expect(answer.json.request_id).toMatch(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+      expect(answer.json.request_id).toMatch(REQUEST_ID_PATTERN);
+    }
+  });
+
+  it('stops waiting for a client that has gone, which cancels nothing', async () => {
+    let gone: (() => void) | undefined;
+    const left = new Promise<void>((resolve) => {
+      gone = resolve;
+    });
+    let waiting: (() => void) | undefined;
+    const settling = new Promise<void>((resolve) => {
+      waiting = resolve;
+    });
+    const edge = fakeEdge({
+      submit: async () => aJob(),
+      settle: async (job, nobodyWaits) => {
+        waiting?.();
+        nobodyWaits.addEventListener('abort', () => gone?.());
+        await left;
+        return job;
+      },
+    });
+    await using served = await serveEdge(edge);
+    const body = '{"url":"example.com"}';
+    const client = new RawClient(served.port).send(
+      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await settling;
+    client.socket.destroy();
+    await left;
+  });
+});
