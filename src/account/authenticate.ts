@@ -1,0 +1,37 @@
+/**
+ * Who may: keys, scopes and rates. Knows the store's keys; must not know HTTP, jobs or captures.
+ */
+import { hashApiKey, isApiKey, type Scope } from '../contract/api-key.js';
+import { CaptureError } from '../contract/capture-error.js';
+import type { KeyStore } from '../store/store.js';
+
+/** Who asks: an active key, and the account that it belongs to. */
+export interface Principal {
+  keyId: string;
+  accountId: string;
+  scopes: readonly Scope[];
+}
+
+/** interface.md: Authentication. The scheme's name is case-insensitive (RFC 9110, 11.1). */
+const BEARER = /^Bearer +([^\s,]{1,200}) *$/i;
+
+/**
+ * Reads the key of an `Authorization` header. The database is asked for well-formed keys only, and each time: a revocation by
+ * another process bites at once. The look-up is by hash, so its time tells nothing of a stored key.
+ *
+ * @throws CaptureError `unauthorized`, the same for a missing, malformed, unknown and revoked key
+ */
+export async function authenticate(store: Pick<KeyStore, 'findKeyByHash'>, authorization: string | undefined): Promise<Principal> {
+  const secret = BEARER.exec(authorization ?? '')?.[1];
+  if (secret === undefined || !isApiKey(secret)) throw unauthorized();
+  const key = await store.findKeyByHash(hashApiKey(secret));
+  if (key === null || key.revokedAt !== null) throw unauthorized();
+  return { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
+}
+
+function unauthorized(): CaptureError {
+  return new CaptureError({
+    code: 'unauthorized',
+    message: 'A valid API key is required: send it as `Authorization: Bearer sf_live_…`.',
+  });
+}

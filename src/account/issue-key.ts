@@ -1,0 +1,39 @@
+import { hashApiKey, newApiKey, type Scope } from '../contract/api-key.js';
+import { newId } from '../contract/ids.js';
+import type { AccountStore, ApiKey, KeyStore } from '../store/store.js';
+
+/** `sf_live_` and 8 more: enough to tell keys apart, 24 random characters stay unknown. */
+const SHOWN_CHARS = 16;
+
+export interface KeyWish {
+  accountName: string;
+  label: string;
+  scopes: readonly Scope[];
+  /** Unix ms. */
+  now: number;
+}
+
+/** A key with its secret, which is stored nowhere and cannot be shown again. */
+export interface IssuedKey extends ApiKey {
+  secret: string;
+}
+
+/** Makes a key for an account. @returns null when there is no such account */
+export async function issueKey(
+  store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertKey'>,
+  wish: KeyWish,
+): Promise<IssuedKey | null> {
+  const account = await store.findAccount(wish.accountName);
+  if (account === null) return null;
+  const secret = newApiKey();
+  const key = {
+    id: newId('key', wish.now),
+    accountId: account.id,
+    label: wish.label,
+    scopes: [...wish.scopes],
+    prefix: secret.slice(0, SHOWN_CHARS),
+    createdAt: wish.now,
+  };
+  await store.insertKey({ ...key, hash: hashApiKey(secret) });
+  return { ...key, accountName: account.name, revokedAt: null, secret };
+}

@@ -1,0 +1,31 @@
+import { type Rate, TokenBuckets } from './token-buckets.js';
+
+export type { Rate, RateVerdict } from './token-buckets.js';
+
+/** decisions.md, Keys: failed authentications, per client address. */
+const FAILURES: Rate = { perMinute: 30, burst: 30 };
+
+export interface RateRules {
+  /** Per key. */
+  submissions: Rate;
+  /** Per key. */
+  reads: Rate;
+  /** Per client address; 30 a minute when absent. */
+  failures?: Rate;
+}
+
+/** The buckets of this process, in memory: a restart fills them. */
+export class RateLimits {
+  /** By key id. */
+  readonly submissions: TokenBuckets;
+  /** By key id. */
+  readonly reads: TokenBuckets;
+  /** Failed authentications, by client address. */
+  readonly failures: TokenBuckets;
+
+  constructor(rules: RateRules, now: () => number = Date.now) {
+    this.submissions = new TokenBuckets(rules.submissions, now);
+    this.reads = new TokenBuckets(rules.reads, now);
+    this.failures = new TokenBuckets(rules.failures ?? FAILURES, now);
+  }
+}

@@ -1,0 +1,105 @@
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { engineCodeOf, StoreError } from './store-error.js';
+
+export type Db = Database.Database;
+
+export const DATABASE_FILE = 'stillframe.db';
+/** The first with the WAL-reset fix (trials.md, SQLite). */
+export const SQLITE_FLOOR = '3.51.3';
+/** A boot may wait for another process's migration; the running server waits in writer.ts, without blocking. */
+const BOOT_BUSY_MS = 10_000;
+const RUNNING_BUSY_MS = 100;
+const WAL_KEPT_BYTES = 64 * 1024 * 1024;
+
+/** Makes the data directory (0700) and opens its database (0600), ready to migrate. @throws StoreError */
+export function connect(dataDir: string): Db {
+  prepareDirectory(dataDir);
+  const file = join(dataDir, DATABASE_FILE);
+  try {
+    // -wal and -shm get the mode of the file that they belong to.
+    closeSync(openSync(file, 'a', 0o600));
+    chmodSync(file, 0o600);
+  } catch (error) {
+    throw unwritable(dataDir, error);
+  }
+  return guardOpening(file, () => openDatabase(file));
+}
+
+/** After migrating: waits for locks briefly only, since they block the event loop. */
+export function startRunning(db: Db): void {
+  db.pragma(`busy_timeout = ${RUNNING_BUSY_MS}`);
+}
+
+/** Runs a step of opening; the engine's errors become the operator's. @throws StoreError */
+export function guardOpening<T>(file: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    const code = engineCodeOf(error);
+    if (code === '') throw error;
+    throw new StoreError(`${file} ${adviceFor(code, error as Error)}`, { cause: error });
+  }
+}
+
+function adviceFor(code: string, error: Error): string {
+  if (/BUSY|LOCKED/.test(code)) return 'is locked by another process: end that one, then start again.';
+  if (/NOTADB|CORRUPT/.test(code)) return `is damaged (${error.message}): restore it from a backup.`;
+  if (/FULL/.test(code)) return 'cannot grow, the disk is full: free some space, then start again.';
+  return `cannot be used (${error.message}): check that its directory is writable and on a local disk.`;
+}
+
+function openDatabase(file: string): Db {
+  const db = new Database(file, { timeout: BOOT_BUSY_MS });
+  try {
+    checkVersion(db);
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    db.pragma('secure_delete = ON');
+    db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function checkVersion(db: Db): void {
+  const version = String(db.prepare('SELECT sqlite_version()').pluck().get());
+  if (compareVersions(version, SQLITE_FLOOR) >= 0) return;
+  throw new StoreError(
+    `SQLite ${version} is too old, ${SQLITE_FLOOR} or newer is needed: install stillframe's dependencies anew (npm ci).`,
+  );
+}
+
+/** Negative when `a` is older than `b`; dotted numbers. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
+  for (let i = 0; i < Math.max(left.length, right.length); i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function prepareDirectory(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const { mode, uid } = statSync(dataDir);
+    // Never close a directory that others share, such as /tmp: the files are 0600 in any case.
+    const shared = (mode & 0o1000) !== 0 || uid !== process.getuid?.();
+    if ((mode & 0o077) !== 0 && !shared) chmodSync(dataDir, 0o700);
+  } catch (error) {
+    throw unwritable(dataDir, error);
+  }
+}
+
+function unwritable(dataDir: string, error: unknown): StoreError {
+  const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+  return new StoreError(
+    `The data directory ${dataDir} is not writable (${reason}): give this user access to it, or choose another with --data-dir or STILLFRAME_DATA_DIR.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,56 @@
+import type { QueueStatus } from '../store.js';
+import type { Db } from './connect.js';
+
+/** Counts of jobs and bytes are moved by triggers (drizzle/0001_triggers.sql), the others by the steps that make them. */
+type CountedEvent =
+  | 'credits/pending'
+  | 'credits/settled'
+  | 'credits/released'
+  | 'webhooks/delivered'
+  | 'webhooks/failed'
+  | 'webhooks/errors';
+
+export type CountersTable = ReturnType<typeof countersTable>;
+
+/** Synchronous statements; the caller owns the transaction. */
+export function countersTable(db: Db) {
+  const all = db.prepare<[], [string, number]>('SELECT name, value FROM counters').raw();
+  const add = db.prepare<[number, string]>('UPDATE counters SET value = value + ? WHERE name = ?');
+  const next = db.prepare<[], number>(`UPDATE counters SET value = value + 1 WHERE name = 'turn' RETURNING value`).pluck();
+  const queued = db.prepare<[], number>(`SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed')`).pluck();
+  const bytes = db.prepare<[], number>(`SELECT value FROM counters WHERE name = 'artifacts/bytes'`).pluck();
+  const paused = db.prepare<[], number>('SELECT paused FROM queue').pluck();
+  const setPaused = db.prepare<[number]>('UPDATE queue SET paused = ?');
+
+  return {
+    add(name: CountedEvent, by: number): void {
+      add.run(by, name);
+    },
+    all(): Map<string, number> {
+      return new Map(all.all());
+    },
+    nextTurn: (): number => next.get() ?? 0,
+    /** Jobs that take a place in the queue: followers of a shared render do not. */
+    queued: (): number => queued.get() ?? 0,
+    artifactBytes: (): number => bytes.get() ?? 0,
+    isPaused: (): boolean => paused.get() === 1,
+    setPaused(value: boolean): void {
+      setPaused.run(value ? 1 : 0);
+    },
+  };
+}
+
+/** Jobs by state, of those that are still kept. */
+export function queueStatusOf(counters: CountersTable): QueueStatus {
+  const counts = counters.all();
+  const of = (name: string) => counts.get(name) ?? 0;
+  return {
+    waiting: of('waiting') + of('waiting/following'),
+    active: of('active'),
+    prioritized: of('prioritized') + of('prioritized/following'),
+    delayed: of('delayed'),
+    completed: of('completed'),
+    failed: of('failed'),
+    paused: counters.isPaused(),
+  };
+}

@@ -1,0 +1,44 @@
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import type { Db } from './connect.js';
+import { StoreError } from './store-error.js';
+
+/** drizzle's own table, so that its tools know where a database stands. */
+const JOURNAL = '__drizzle_migrations';
+
+/**
+ * Brings the schema up to date in ONE immediate transaction: whatever happens, the old or the new schema stands, and two processes
+ * that start at once apply each migration once. (drizzle's migrate() reads its journal before it begins a deferred transaction.)
+ *
+ * @returns how many migrations were applied
+ * @throws StoreError when the database knows a migration that this program does not
+ */
+export function migrate(db: Db, migrationsDir: string): number {
+  const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
+  // Rebuilding a table drops it for a moment; the check before the commit stands in for the enforcement.
+  db.pragma('foreign_keys = OFF');
+  try {
+    return db.transaction(() => apply(db, migrations)).immediate();
+  } finally {
+    db.pragma('foreign_keys = ON');
+  }
+}
+
+function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>): number {
+  db.exec(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, created_at NUMERIC)`);
+  const applied = db.prepare<[], string>(`SELECT hash FROM ${JOURNAL}`).pluck().all();
+  const known = new Set(migrations.map((migration) => migration.hash));
+  if (applied.some((hash) => !known.has(hash))) {
+    throw new StoreError(
+      `${db.name} was made by a newer stillframe: install that version or a newer one, or restore a backup made with this one.`,
+    );
+  }
+  const missing = migrations.filter((migration) => !applied.includes(migration.hash));
+  for (const migration of missing) {
+    for (const statement of migration.sql) db.exec(statement);
+    db.prepare(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES (?, ?)`).run(migration.hash, migration.folderMillis);
+  }
+  if (missing.length > 0 && (db.pragma('foreign_key_check') as unknown[]).length > 0) {
+    throw new StoreError(`${db.name} has rows that refer to nothing: it was not migrated. Restore a backup.`);
+  }
+  return missing.length;
+}

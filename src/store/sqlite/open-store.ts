@@ -1,0 +1,203 @@
+/**
+ * The store in one SQLite file, shared with the other processes of this machine (the commands): nothing is cached, rows are the
+ * truth. Must not know HTTP, browsers, sockets or the bytes of artifacts.
+ */
+import { join } from 'node:path';
+import type { Log } from '../../log.js';
+import type { AccountStore, Claim, DeliveryStore, FinishedCapture, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
+import { accept } from './accept.js';
+import { backup } from './backup.js';
+import { claimNextDelivery, recordAttempt, redeliver } from './claim-delivery.js';
+import { claimNextJob } from './claim-job.js';
+import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
+import { queueStatusOf } from './counters.js';
+import { toDeliveryStatus } from './deliveries.js';
+import { endJob } from './end-job.js';
+import { migrate } from './migrate.js';
+import { recover } from './recover.js';
+import { deleteJobs, expireArtifacts } from './retention.js';
+import { toSnapshot } from './snapshot.js';
+import { StoreError, translateEngineError } from './store-error.js';
+import { prepareTables, type Tables } from './tables.js';
+import { openVault, type Vault } from './vault.js';
+import { Writer } from './writer.js';
+
+export interface StoreOptions {
+  /** Made when it is missing. */
+  dataDir: string;
+  /** The folder drizzle/ of this program. */
+  migrationsDir: string;
+  log: Log;
+}
+
+/** Reads run at once; writes are grouped, and resolve when they are durable. */
+interface Engine {
+  tables: Tables;
+  vault: Vault;
+  writer: Writer;
+}
+
+/**
+ * Opens, and makes or migrates, the store of a data directory.
+ *
+ * @throws StoreError with one line for the operator
+ */
+export async function openStore({ dataDir, migrationsDir, log }: StoreOptions): Promise<Store> {
+  const file = join(dataDir, DATABASE_FILE);
+  const db = connect(dataDir);
+  try {
+    const applied = guardOpening(file, () => migrate(db, migrationsDir));
+    if (applied > 0) log.info({ applied }, 'database migrated');
+    const vault = openVault(dataDir);
+    guardOpening(file, () => checkVault(db, vault, dataDir));
+    const engine = { tables: prepareTables(db, vault), vault, writer: new Writer(db) };
+    startRunning(db);
+    return {
+      ...accountSteps(engine),
+      ...jobSteps(engine),
+      ...jobLookUps(engine),
+      ...deliverySteps(engine),
+      ...retentionSteps(engine),
+      ...engineSteps(engine, db, file),
+    };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function accountSteps({ tables, writer }: Engine): AccountStore & KeyStore {
+  const { accounts, apiKeys } = tables;
+  return {
+    createAccount: (name, now) => writer.run(() => accounts.insert(name, now)),
+    listAccounts: () => read(() => accounts.list()),
+    findAccount: (name) => read(() => accounts.find(name)),
+    setQuota: (name, quota) => writer.run(() => accounts.setQuota(name, quota)),
+    usage: (accountId, now) => read(() => accounts.usage(accountId, now)),
+    insertKey: (key) => writer.run(() => apiKeys.insert(key)),
+    findKeyByHash: (hash) => read(() => apiKeys.findByHash(hash)),
+    listKeys: () => read(() => apiKeys.list()),
+    revokeKey: (idOrPrefix, now) => writer.run(() => apiKeys.revoke(idOrPrefix, now)),
+  };
+}
+
+type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'nextDueAt' | 'queueStatus' | 'setQueuePaused'>;
+
+function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLookUps> {
+  const { jobs, counters, artifacts } = tables;
+  return {
+    accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
+    claimNextJob: async (claim) => {
+      // An idle worker's look must not cost a write.
+      const idle = await read(() => counters.isPaused() || counters.queued() === 0);
+      return idle ? null : writer.run(() => claimNextJob(tables, claim));
+    },
+    renewLease: (claim, { now, leaseMs, progress }) =>
+      writer.run(() => jobs.renew(claim, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress))))),
+    complete: (claim, capture, now) =>
+      writer.run(() => {
+        if (!holds(tables, claim)) return [];
+        artifacts.insert({ ...capture.artifact, createdAt: now });
+        return endJob(tables, claim, { ...toCompletion(capture), now });
+      }),
+    fail: (claim, error, now) =>
+      writer.run(() => endJob(tables, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
+    retryLater: (claim, dueAt) => writer.run(() => jobs.delay(claim, dueAt)),
+    release: (claim) => writer.run(() => jobs.putBack(claim, claim.attempt - 1)),
+    recover: (recovery) => writer.run(() => recover(tables, recovery)),
+  };
+}
+
+function jobLookUps({ tables, writer }: Engine): JobLookUps {
+  const { jobs, counters } = tables;
+  return {
+    findJob: (id) => read(() => orNull(jobs.find(id), toSnapshot)),
+    findJobByIdempotencyKey: (accountId, key) => read(() => orNull(jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
+    nextDueAt: () => read(() => jobs.nextDueAt()),
+    setQueuePaused: (paused) => writer.run(() => counters.setPaused(paused)),
+    queueStatus: () => read(() => queueStatusOf(counters)),
+  };
+}
+
+function deliverySteps({ tables, writer }: Engine): DeliveryStore {
+  const { deliveries, counters } = tables;
+  return {
+    claimNextDelivery: async (claim) => {
+      const idle = await read(() => !deliveries.anyDue(claim.now));
+      return idle ? null : writer.run(() => claimNextDelivery(tables, claim));
+    },
+    recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(tables, delivery, outcome, now)),
+    findDelivery: (jobId) => read(() => orNull(deliveries.find(jobId), toDeliveryStatus)),
+    redeliver: (jobId, generation, now) => writer.run(() => redeliver(tables, { jobId, generation, now })),
+    nextDeliveryDueAt: () => read(() => deliveries.nextDueAt()),
+    webhookTotals: () =>
+      read(() => {
+        const counts = counters.all();
+        const of = (name: string) => counts.get(`webhooks/${name}`) ?? 0;
+        return { delivered: of('delivered'), failed: of('failed'), errors: of('errors') };
+      }),
+  };
+}
+
+function retentionSteps({ tables, writer }: Engine): RetentionStore {
+  const { artifacts } = tables;
+  return {
+    findArtifact: (name) => read(() => artifacts.find(name)),
+    expireArtifacts: (rules) => writer.run(() => expireArtifacts(tables, rules)),
+    deleteJobs: (rules) => deleteJobs(tables, writer, rules),
+    keptArtifacts: (names) => read(() => new Set(names.filter((name) => artifacts.find(name)?.goneAt === null))),
+  };
+}
+
+function engineSteps(
+  { tables, writer }: Engine,
+  db: Db,
+  file: string,
+): Pick<Store, 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose> {
+  const touch = db.prepare(`INSERT INTO marks (name, value) VALUES ('ping', @at) ON CONFLICT DO UPDATE SET value = excluded.value`);
+  const seen = db.prepare(`SELECT value FROM marks WHERE name = 'ping'`).pluck();
+  return {
+    settlement: (now) => read(() => tables.reservations.status(now)),
+    ping: () =>
+      writer.run(() => {
+        const at = String(Date.now());
+        touch.run({ at });
+        if (seen.get() !== at) throw new Error('the database does not read what it wrote');
+      }),
+    backup: (to) => backup(file, to),
+    async [Symbol.asyncDispose]() {
+      await writer.close();
+      db.close();
+    },
+  };
+}
+
+/** A key file that does not belong to the database would open no order and recognise no idempotency key. */
+function checkVault(db: Db, vault: Vault, dataDir: string): void {
+  const mark = vault.digest('check', 'this key belongs to this database');
+  db.prepare(`INSERT INTO marks (name, value) VALUES ('vault', ?) ON CONFLICT DO NOTHING`).run(mark);
+  if (db.prepare(`SELECT value FROM marks WHERE name = 'vault'`).pluck().get() === mark) return;
+  throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
+}
+
+function holds({ jobs }: Pick<Tables, 'jobs'>, claim: Claim): boolean {
+  const job = jobs.find(claim.id);
+  return job?.state === 'active' && job.workerId === claim.workerId && job.attemptsMade === claim.attempt;
+}
+
+function toCompletion({ data, artifact }: FinishedCapture) {
+  return { state: 'completed', data: JSON.stringify(data), artifactName: artifact.name, error: null } as const;
+}
+
+function orNull<Row, Told>(row: Row | null, tell: (row: Row) => Told): Told | null {
+  return row === null ? null : tell(row);
+}
+
+/** @throws CaptureError `internal_error` 503 when the file cannot be read */
+async function read<T>(step: () => T): Promise<T> {
+  try {
+    return step();
+  } catch (error) {
+    throw translateEngineError(error);
+  }
+}

@@ -1,0 +1,246 @@
+import { type SQL, sql } from 'drizzle-orm';
+import {
+  type AnySQLiteColumn,
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  type SQLiteColumn,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+
+/**
+ * The tables, from which drizzle-kit writes the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of
+ * ended jobs) cannot be said here: they stand in the migration `triggers`.
+ */
+
+export const accounts = sqliteTable(
+  'accounts',
+  {
+    id: text('id').primaryKey(),
+    name: text('name').notNull().unique(),
+    quota: integer('quota'),
+    createdAt: integer('created_at').notNull(),
+  },
+  () => [check('accounts_quota', sql`quota IS NULL OR quota >= 0`)],
+);
+
+/** Whose turn it is: `queued` counts claimable and delayed jobs, so that idle accounts cost a claim nothing. */
+export const turns = sqliteTable(
+  'turns',
+  {
+    accountId: text('account_id')
+      .primaryKey()
+      .references(() => accounts.id),
+    lastTurn: integer('last_turn').notNull().default(0),
+    queued: integer('queued').notNull().default(0),
+  },
+  (t) => [check('turns_queued', sql`queued >= 0`), index('turns_next').on(t.lastTurn).where(sql`queued > 0`)],
+);
+
+export const apiKeys = sqliteTable('api_keys', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id')
+    .notNull()
+    .references(() => accounts.id),
+  hash: text('hash').notNull().unique(),
+  label: text('label').notNull(),
+  /** JSON array. */
+  scopes: text('scopes').notNull(),
+  prefix: text('prefix').notNull(),
+  createdAt: integer('created_at').notNull(),
+  revokedAt: integer('revoked_at'),
+});
+
+export const artifacts = sqliteTable(
+  'artifacts',
+  {
+    name: text('name').primaryKey(),
+    bytes: integer('bytes').notNull(),
+    sha256: text('sha256').notNull(),
+    createdAt: integer('created_at').notNull(),
+    goneAt: integer('gone_at'),
+  },
+  (t) => [check('artifacts_bytes', sql`bytes >= 0`), index('artifacts_oldest').on(t.createdAt).where(sql`gone_at IS NULL`)],
+);
+
+const ENDED = sql.raw(`state IN ('completed', 'failed')`);
+
+export const jobs = sqliteTable(
+  'jobs',
+  {
+    /** Order of acceptance. */
+    seq: integer('seq').primaryKey({ autoIncrement: true }),
+    id: text('id').notNull(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    keyId: text('key_id')
+      .notNull()
+      .references(() => apiKeys.id),
+    requestId: text('request_id').notNull(),
+    mode: text('mode', { enum: ['sync', 'async'] }).notNull(),
+    state: text('state', { enum: ['waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed'] }).notNull(),
+    /** The queued state that the job has, or goes back to. `prioritized` sorts before `waiting`. */
+    lane: text('lane', { enum: ['prioritized', 'waiting'] }).notNull(),
+    idempotencyKey: text('idempotency_key'),
+    /** Keyed digests; see vault.ts. */
+    identityDigest: text('identity_digest').notNull(),
+    cacheDigest: text('cache_digest'),
+    timeoutMs: integer('timeout_ms').notNull(),
+    /** While set, the job waits for that one's end. */
+    leaderId: text('leader_id').references((): AnySQLiteColumn => jobs.id),
+    attemptsMade: integer('attempts_made').notNull(),
+    attemptBudget: integer('attempt_budget').notNull(),
+    enqueuedAt: integer('enqueued_at').notNull(),
+    /** Of a delayed job. */
+    dueAt: integer('due_at'),
+    firstClaimedAt: integer('first_claimed_at'),
+    /** Of an active job. */
+    leaseExpiresAt: integer('lease_expires_at'),
+    /** Kept at the end; of a cached result, the renderer's. */
+    workerId: text('worker_id'),
+    progress: integer('progress').notNull(),
+    webhookUrl: text('webhook_url'),
+    endedAt: integer('ended_at'),
+    /** When this job itself rendered the picture; null for cached and shared results. */
+    renderedAt: integer('rendered_at'),
+    artifactName: text('artifact_name').references(() => artifacts.name),
+    /** CaptureData as JSON. */
+    data: text('data'),
+    /** StoredError as JSON. */
+    error: text('error'),
+  },
+  (t) => [
+    uniqueIndex('jobs_id').on(t.id),
+    uniqueIndex('jobs_idempotency_key').on(t.accountId, t.idempotencyKey).where(sql`idempotency_key IS NOT NULL`),
+    index('jobs_claimable').on(t.accountId, t.lane, t.seq).where(sql`state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL`),
+    index('jobs_in_flight').on(t.accountId, t.cacheDigest).where(sql`cache_digest IS NOT NULL AND ended_at IS NULL AND leader_id IS NULL`),
+    index('jobs_rendered').on(t.accountId, t.cacheDigest, t.renderedAt).where(sql`cache_digest IS NOT NULL AND rendered_at IS NOT NULL`),
+    index('jobs_followers').on(t.leaderId).where(sql`leader_id IS NOT NULL`),
+    index('jobs_due').on(t.dueAt).where(sql`state = 'delayed'`),
+    index('jobs_leased').on(t.leaseExpiresAt).where(sql`state = 'active'`),
+    index('jobs_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
+    index('jobs_artifact').on(t.artifactName).where(sql`artifact_name IS NOT NULL`),
+    ...oneOf('jobs', { mode: t.mode, state: t.state, lane: t.lane }),
+    check('jobs_queued_in_lane', sql`state NOT IN ('waiting', 'prioritized') OR state = lane`),
+    check('jobs_followers_wait', sql`leader_id IS NULL OR state IN ('waiting', 'prioritized')`),
+    check('jobs_attempts', sql`attempt_budget >= 1 AND attempts_made BETWEEN 0 AND attempt_budget`),
+    check('jobs_progress', sql`progress BETWEEN 0 AND 100`),
+    check('jobs_delayed_is_due', sql`(state = 'delayed') = (due_at IS NOT NULL)`),
+    check('jobs_active_is_leased', sql`(state = 'active') = (lease_expires_at IS NOT NULL)`),
+    check('jobs_ended_at', sql`(${ENDED}) = (ended_at IS NOT NULL)`),
+    check('jobs_ended_by', sql`NOT (${ENDED}) OR worker_id IS NOT NULL`),
+    check('jobs_completed', sql`(state = 'completed') = (data IS NOT NULL) AND (data IS NULL) = (artifact_name IS NULL)`),
+    check('jobs_failed', sql`(state = 'failed') = (error IS NOT NULL)`),
+  ],
+);
+
+/** Sealed capture options, deleted when the job ends (decisions.md: proxy passwords are wiped then). */
+export const orders = sqliteTable('orders', {
+  jobId: text('job_id')
+    .primaryKey()
+    .references(() => jobs.id, { onDelete: 'cascade' }),
+  sealed: blob('sealed', { mode: 'buffer' }).notNull(),
+});
+
+/** The ledger: a row per charged job. */
+export const reservations = sqliteTable(
+  'reservations',
+  {
+    jobId: text('job_id')
+      .primaryKey()
+      .references(() => jobs.id, { onDelete: 'cascade' }),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    /** UTC month of the submission, as `2026-11`; the credits stay in it whenever they are settled. */
+    period: text('period').notNull(),
+    credits: integer('credits').notNull(),
+    state: text('state', { enum: ['pending', 'settled', 'released'] }).notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (t) => [
+    ...oneOf('reservations', { state: t.state }),
+    check('reservations_credits', sql`credits > 0`),
+    index('reservations_pending').on(t.createdAt).where(sql`state = 'pending'`),
+  ],
+);
+
+/** Sums of the ledger by month; they outlive the jobs. */
+export const usage = sqliteTable(
+  'usage',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    period: text('period').notNull(),
+    settled: integer('settled').notNull(),
+    reserved: integer('reserved').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.accountId, t.period] }), check('usage_sums', sql`settled >= 0 AND reserved >= 0`)],
+);
+
+/** A job's webhook: made with the job, due from its end. */
+export const deliveries = sqliteTable(
+  'deliveries',
+  {
+    jobId: text('job_id')
+      .primaryKey()
+      .references(() => jobs.id, { onDelete: 'cascade' }),
+    deliveryId: text('delivery_id').notNull().unique(),
+    url: text('url').notNull(),
+    origin: text('origin').notNull(),
+    /** Sealed. */
+    secret: blob('secret', { mode: 'buffer' }).notNull(),
+    event: text('event', { enum: ['capture.completed', 'capture.failed'] }),
+    state: text('state', { enum: ['pending', 'delivered', 'failed'] }).notNull(),
+    generation: integer('generation').notNull(),
+    attempts: integer('attempts').notNull(),
+    maxAttempts: integer('max_attempts').notNull(),
+    lastStatus: integer('last_status'),
+    lastError: text('last_error'),
+    lastAttemptAt: integer('last_attempt_at'),
+    nextAttemptAt: integer('next_attempt_at'),
+    deliveredAt: integer('delivered_at'),
+    /** When it may be claimed: the next attempt, or the end of the claim's lease. */
+    dueAt: integer('due_at'),
+    claimedUntil: integer('claimed_until'),
+  },
+  (t) => [
+    ...oneOf('deliveries', { state: t.state }),
+    check('deliveries_due', sql`(due_at IS NOT NULL) = (state = 'pending' AND event IS NOT NULL)`),
+    check('deliveries_claimed', sql`claimed_until IS NULL OR due_at IS NOT NULL`),
+    check('deliveries_counts', sql`generation >= 1 AND attempts >= 0`),
+    index('deliveries_due_next').on(t.dueAt, t.origin).where(sql`due_at IS NOT NULL`),
+    index('deliveries_in_hand').on(t.origin, t.claimedUntil).where(sql`claimed_until IS NOT NULL`),
+  ],
+);
+
+/** Counts that are kept, never taken: health must stay cheap beside millions of old jobs. */
+export const counters = sqliteTable('counters', { name: text('name').primaryKey(), value: integer('value').notNull() }, () => [
+  check('counters_value', sql`value >= 0`),
+]);
+
+/** One row. */
+export const queue = sqliteTable('queue', { id: integer('id').primaryKey(), paused: integer('paused').notNull() }, () => [
+  check('queue_one_row', sql`id = 1`),
+  check('queue_paused', sql`paused IN (0, 1)`),
+]);
+
+/** What the database says of itself. */
+export const marks = sqliteTable('marks', { name: text('name').primaryKey(), value: text('value').notNull() });
+
+export type JobRow = typeof jobs.$inferSelect;
+export type DeliveryRow = typeof deliveries.$inferSelect;
+
+/** A CHECK for each enumerated column; drizzle's `enum` is a type only. */
+function oneOf(table: string, columns: Record<string, SQLiteColumn>) {
+  return Object.entries(columns).map(([name, column]) => {
+    const values: SQL = sql.raw((column.enumValues ?? []).map((value) => `'${value}'`).join(', '));
+    return check(`${table}_${name}`, sql`${sql.raw(name)} IN (${values})`);
+  });
+}

@@ -1,0 +1,27 @@
+import { accountsTable } from './accounts.js';
+import { apiKeysTable } from './api-keys.js';
+import { artifactsTable } from './artifacts.js';
+import type { Db } from './connect.js';
+import { countersTable } from './counters.js';
+import { deliveriesTable } from './deliveries.js';
+import { jobsTable } from './jobs.js';
+import { ordersTable } from './orders.js';
+import { reservationsTable } from './reservations.js';
+import type { Vault } from './vault.js';
+
+export type Tables = ReturnType<typeof prepareTables>;
+
+/** Every statement of the store, prepared once. */
+export function prepareTables(db: Db, vault: Vault) {
+  const counters = countersTable(db);
+  return {
+    accounts: accountsTable(db),
+    apiKeys: apiKeysTable(db),
+    artifacts: artifactsTable(db),
+    counters,
+    deliveries: deliveriesTable(db, vault),
+    jobs: jobsTable(db),
+    orders: ordersTable(db, vault),
+    reservations: reservationsTable(db, counters),
+  };
+}

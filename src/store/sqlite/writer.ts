@@ -1,0 +1,121 @@
+import type { Db } from './connect.js';
+import { engineCodeOf, translateEngineError } from './store-error.js';
+
+/** Long enough to share a disk sync, short enough never to stall the event loop. */
+const BATCH_LIMIT = 128;
+/** How long a write waits, without blocking, for a lock that another process holds. */
+const LOCK_WAIT_MS = 10_000;
+const LOCK_RETRY_MS = 10;
+
+interface Entry {
+  step: () => unknown;
+  resolve(value: unknown): void;
+  reject(reason: unknown): void;
+}
+
+type Outcome = { value: unknown } | { reason: unknown };
+
+/**
+ * All writes of the process, in order of arrival. Those that arrive while the event loop turns once share one immediate
+ * transaction and one disk sync (group commit); each has its savepoint, so that a failing one takes nothing with it, and each is
+ * answered after the commit only.
+ */
+export class Writer {
+  readonly #db: Db;
+  readonly #statements;
+  #entries: Entry[] = [];
+  #turn: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(db: Db) {
+    this.#db = db;
+    const prepare = (sql: string) => db.prepare(sql);
+    this.#statements = {
+      begin: prepare('BEGIN IMMEDIATE'),
+      commit: prepare('COMMIT'),
+      rollback: prepare('ROLLBACK'),
+      mark: prepare('SAVEPOINT step'),
+      keep: prepare('RELEASE step'),
+      undo: prepare('ROLLBACK TO step'),
+    };
+  }
+
+  /**
+   * Runs a synchronous step of reads and writes; resolves once it is durable.
+   *
+   * @throws whatever the step throws; CaptureError `internal_error` 503 when nothing can be stored
+   */
+  run<T>(step: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error('the store is closed'));
+    return new Promise<T>((resolve, reject) => {
+      this.#entries.push({ step, resolve: resolve as (value: unknown) => void, reject });
+      this.#turn ??= this.#drain();
+    });
+  }
+
+  /** Takes no more; resolves when all that was taken is done. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#turn;
+  }
+
+  async #drain(): Promise<void> {
+    await nextTurn();
+    while (this.#entries.length > 0) {
+      const batch = this.#entries.splice(0, BATCH_LIMIT);
+      await this.#commit(batch);
+      if (this.#entries.length > 0) await nextTurn();
+    }
+    this.#turn = null;
+  }
+
+  async #commit(batch: Entry[]): Promise<void> {
+    try {
+      await this.#begin();
+      const outcomes = this.#attempt(batch);
+      this.#statements.commit.run();
+      batch.forEach((entry, i) => {
+        const outcome = outcomes[i];
+        if (outcome !== undefined && 'value' in outcome) entry.resolve(outcome.value);
+        else entry.reject(outcome?.reason);
+      });
+    } catch (error) {
+      for (const entry of batch) entry.reject(translateEngineError(error));
+      if (this.#db.inTransaction) this.#statements.rollback.run();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const deadline = performance.now() + LOCK_WAIT_MS;
+    for (;;) {
+      try {
+        this.#statements.begin.run();
+        return;
+      } catch (error) {
+        if (!engineCodeOf(error).startsWith('SQLITE_BUSY') || performance.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, LOCK_RETRY_MS));
+      }
+    }
+  }
+
+  #attempt(batch: Entry[]): Outcome[] {
+    return batch.map(({ step }) => {
+      this.#statements.mark.run();
+      try {
+        const value = step();
+        this.#statements.keep.run();
+        return { value };
+      } catch (error) {
+        // A full disk or a failing one ends the whole transaction by itself.
+        if (!this.#db.inTransaction) throw error;
+        this.#statements.undo.run();
+        this.#statements.keep.run();
+        return { reason: translateEngineError(error) };
+      }
+    });
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

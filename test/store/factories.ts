@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { hashApiKey, newApiKey } from '../../src/contract/api-key.js';
+import type { CaptureData } from '../../src/contract/capture-data.js';
+import type { CaptureOptions } from '../../src/contract/capture-request.js';
+import { newId } from '../../src/contract/ids.js';
+import { parseSubmission } from '../../src/contract/submission.js';
+import { silentLog } from '../../src/log.js';
+import { openStore } from '../../src/store/sqlite/open-store.js';
+import type { Acceptance, AcceptRules, ClaimedJob, FinishedCapture, NewJob, Store } from '../../src/store/store.js';
+
+export const MIGRATIONS_DIR = resolve(import.meta.dirname, '../../drizzle');
+export const RULES: AcceptRules = { maxQueue: 1_000, webhookMaxAttempts: 5 };
+export const NOON = Date.UTC(2026, 10, 15, 12);
+
+/** A data directory of its own, removed with its store. */
+export interface TestStore extends AsyncDisposable {
+  store: Store;
+  dataDir: string;
+}
+
+export function aDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'stillframe-store-'));
+}
+
+export function openAt(dataDir: string): Promise<Store> {
+  return openStore({ dataDir, migrationsDir: MIGRATIONS_DIR, log: silentLog() });
+}
+
+export async function aStore(): Promise<TestStore> {
+  const dataDir = aDataDir();
+  const store = await openAt(dataDir);
+  return {
+    store,
+    dataDir,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface Caller {
+  accountId: string;
+  accountName: string;
+  keyId: string;
+  secret: string;
+}
+
+let names = 0;
+
+/** An account with one key. */
+export async function aCaller(store: Store, given: { quota?: number } = {}): Promise<Caller> {
+  names += 1;
+  const account = await store.createAccount(`account ${names}`, NOON);
+  if (account === null) throw new Error('the name is taken');
+  if (given.quota !== undefined) await store.setQuota(account.name, given.quota);
+  return { accountId: account.id, accountName: account.name, ...(await aKey(store, account.id)) };
+}
+
+export async function aKey(store: Store, accountId: string): Promise<{ keyId: string; secret: string }> {
+  const secret = newApiKey();
+  const id = newId('key', NOON);
+  await store.insertKey({
+    id,
+    accountId,
+    hash: hashApiKey(secret),
+    label: 'test',
+    scopes: ['screenshot:write', 'jobs:read'],
+    prefix: secret.slice(0, 16),
+    createdAt: NOON,
+  });
+  return { keyId: id, secret };
+}
+
+export function someOptions(given: Partial<CaptureOptions> = {}): CaptureOptions {
+  return { ...parseSubmission({ url: 'https://example.com/' }, { forceAsync: true, webhookAllow: [] }).options, ...given };
+}
+
+/** A submission that equals no other: give `identity` or `cacheIdentity` to make it equal one. */
+export function aNewJob(caller: Pick<Caller, 'accountId' | 'keyId'>, given: Partial<NewJob> = {}): NewJob {
+  const id = newId('job', NOON);
+  return {
+    id,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    requestId: newId('request', NOON),
+    mode: 'async',
+    idempotencyKey: null,
+    identity: `identity of ${id}`,
+    cacheIdentity: null,
+    cacheTtl: 3_600,
+    options: someOptions(),
+    webhook: null,
+    price: 1,
+    attemptBudget: 2,
+    enqueuedAt: NOON,
+    ...given,
+  };
+}
+
+export function aCapture(given: Partial<CaptureData> = {}): FinishedCapture {
+  const name = given.artifact ?? `${newId('job').slice(4)}${newId('job').slice(4)}.webp`;
+  return {
+    artifact: { name, bytes: given.bytes ?? 1_000, sha256: 'ab'.repeat(32) },
+    data: {
+      url: 'https://example.com/',
+      finalUrl: 'https://example.com/',
+      format: 'webp',
+      width: 2560,
+      height: 1440,
+      bytes: 1_000,
+      durationMs: 400,
+      cached: false,
+      blockedRequests: 0,
+      region: null,
+      egressCountry: null,
+      diagnostics: {
+        algorithm: 'native',
+        sections: 1,
+        deviceScaleFactor: 2,
+        scrollHeight: 720,
+        stoppedReason: 'viewport',
+        truncated: false,
+      },
+      inspection: null,
+      ...given,
+      artifact: name,
+    },
+  };
+}
+
+/** The job of an acceptance that must have made or found one. */
+export function jobOf(acceptance: Acceptance) {
+  if (!('job' in acceptance)) throw new Error(`not accepted: ${acceptance.kind}`);
+  return acceptance.job;
+}
+
+export async function claimNext(store: Store, given: { workerId?: string; now?: number; leaseMs?: number } = {}): Promise<ClaimedJob> {
+  const claimed = await store.claimNextJob({ workerId: 'host-1-0', now: NOON, leaseMs: 30_000, ...given });
+  if (claimed === null) throw new Error('nothing to claim');
+  return claimed;
+}
+
+/** What names the claim of a claimed job. */
+export function claimOf({ id, workerId, attempt }: ClaimedJob) {
+  return { id, workerId, attempt };
+}
