@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto';
+
+/** Lower case only, so that a name stays one name on file systems that fold case; 32 letters, so that a byte maps without bias. */
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+/** 5 bits each: 160 random bits (decisions.md, Envelope, ids, headers: at least 128). */
+const NAME_CHARS = 32;
+
+const EXTENSIONS = ['png', 'jpeg', 'webp', 'pdf'];
+const NAME_PATTERN = new RegExp(`^[a-z2-7]{${NAME_CHARS}}\\.(?:${EXTENSIONS.join('|')})$`);
+
+/** An unguessable name. Throws on an extension that no capture has. */
+export function newArtifactName(extension: string): string {
+  if (!EXTENSIONS.includes(extension)) throw new Error(`"${extension}" is not one of ${EXTENSIONS.join(', ')}`);
+  let name = '';
+  for (const byte of randomBytes(NAME_CHARS)) name += ALPHABET.charAt(byte & 31);
+  return `${name}.${extension}`;
+}
+
+/** Whether `newArtifactName` could have made it: no other text ever becomes part of a path. */
+export function isArtifactName(text: string): boolean {
+  return NAME_PATTERN.test(text);
+}
+
+/** The subdirectory that an artifact lies in, so that none grows beyond what file systems list quickly. */
+export function shardOf(name: string): string {
+  return name.slice(0, 2);
+}

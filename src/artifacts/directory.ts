@@ -1,0 +1,165 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '../log.js';
+import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
+import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
+import { asNoRoom } from './no-room.js';
+import { UsageTally } from './usage-tally.js';
+import { syncDirectory, writeSynced } from './write-synced.js';
+
+export interface ArtifactDirectoryOptions {
+  /** Absolute; made when missing, readable by this user only. */
+  dir: string;
+  log: Log;
+}
+
+/** Half-written files; inside `dir`, so that the rename out of it stays within one file system. */
+const UNFINISHED = '.unfinished';
+const SHARD_PATTERN = /^[a-z2-7]{2}$/;
+const LIST_BATCH = 200;
+const DIR_MODE = 0o700;
+/** Artifacts in a local directory: `<dir>/<first two characters>/<name>`. */
+export async function openArtifactDirectory(options: ArtifactDirectoryOptions): Promise<Artifacts> {
+  await mkdir(join(options.dir, UNFINISHED), { recursive: true, mode: DIR_MODE });
+  return new ArtifactDirectory(options);
+}
+
+class ArtifactDirectory implements Artifacts {
+  readonly #dir: string;
+  readonly #log: Log;
+  /** Known to exist durably: their own entry in `dir` has been synced. */
+  readonly #shards = new Map<string, Promise<void>>();
+  readonly #tally = new UsageTally();
+  #scan: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(options: ArtifactDirectoryOptions) {
+    this.#dir = options.dir;
+    this.#log = options.log;
+  }
+
+  async put(content: Uint8Array, extension: string): Promise<StoredArtifact> {
+    const name = newArtifactName(extension);
+    const unfinished = join(this.#dir, UNFINISHED, name);
+    this.#tally.putBegins(name);
+    try {
+      const sha256 = await writeSynced(unfinished, content);
+      await this.#makeShard(shardOf(name));
+      await rename(unfinished, this.#path(name));
+      await syncDirectory(join(this.#dir, shardOf(name)));
+      this.#tally.putEnds(name, content.byteLength);
+      return { name, bytes: content.byteLength, sha256 };
+    } catch (error) {
+      this.#tally.putFails(name);
+      // Someone may have removed the subdirectory: the next put makes sure of it again.
+      this.#shards.delete(shardOf(name));
+      await this.#discard(unfinished, this.#path(name));
+      throw asNoRoom(error);
+    }
+  }
+
+  async open(name: string): Promise<OpenArtifact | null> {
+    if (!isArtifactName(name)) return null;
+    const path = this.#path(name);
+    const found = await stat(path).catch(nullIfMissing);
+    if (found === null || !found.isFile()) return null;
+    return { bytes: found.size, modifiedAt: Math.floor(found.mtimeMs), read: (range) => createReadStream(path, range) };
+  }
+
+  async remove(name: string): Promise<void> {
+    if (!isArtifactName(name)) return;
+    const found = await stat(this.#path(name)).catch(nullIfMissing);
+    if (found === null) return;
+    const wasCounted = this.#tally.removeBegins(name);
+    // Of two removals at once one finds nothing, and must not count.
+    const removed = await unlink(this.#path(name)).then(() => true, nullIfMissing);
+    if (removed !== null) this.#tally.removeEnds(found.size, wasCounted);
+  }
+
+  async usage(): Promise<{ count: number; bytes: number }> {
+    this.#scan ??= this.#scanAll();
+    await this.#scan;
+    return this.#tally.total;
+  }
+
+  async *list(before: number): AsyncIterable<string[]> {
+    for (const shard of await this.#listShards()) {
+      const files = await this.#listShard(shard);
+      const old = files.filter((file) => file.modifiedAt < before).map((file) => file.name);
+      for (let at = 0; at < old.length; at += LIST_BATCH) yield old.slice(at, at + LIST_BATCH);
+    }
+  }
+
+  async removeLeftovers(): Promise<number> {
+    const leftovers = await readdir(join(this.#dir, UNFINISHED));
+    for (const leftover of leftovers) await unlink(join(this.#dir, UNFINISHED, leftover)).catch(nullIfMissing);
+    if (leftovers.length > 0) this.#log.warn({ count: leftovers.length }, 'half-written artifacts of an earlier run removed');
+    return leftovers.length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await this.#scan?.catch(() => undefined);
+  }
+
+  /** The name has been judged by the caller: nothing else may become a path. */
+  #path(name: string): string {
+    return join(this.#dir, shardOf(name), name);
+  }
+
+  /** Once per shard and process, shared by simultaneous puts. */
+  #makeShard(shard: string): Promise<void> {
+    const known = this.#shards.get(shard);
+    if (known !== undefined) return known;
+    const made = mkdir(join(this.#dir, shard), { recursive: true, mode: DIR_MODE }).then(() => syncDirectory(this.#dir));
+    this.#shards.set(shard, made);
+    made.catch(() => this.#shards.delete(shard));
+    return made;
+  }
+
+  /** What a failed put may have left, under either name: the caller was told that nothing is kept. */
+  async #discard(...paths: string[]): Promise<void> {
+    for (const path of paths) {
+      await unlink(path)
+        .catch(nullIfMissing)
+        .catch((error: unknown) => this.#log.warn({ err: error }, 'a half-written artifact could not be removed'));
+    }
+  }
+
+  async #scanAll(): Promise<void> {
+    this.#tally.beginScan();
+    try {
+      for (const shard of await this.#listShards()) {
+        if (this.#closed) break;
+        this.#tally.addShard(shard, await this.#listShard(shard));
+      }
+      this.#tally.endScan();
+    } catch (error) {
+      this.#tally.abandonScan();
+      this.#scan = null;
+      throw error;
+    }
+  }
+
+  async #listShards(): Promise<string[]> {
+    const entries = await readdir(this.#dir);
+    return entries.filter((entry) => SHARD_PATTERN.test(entry)).sort();
+  }
+
+  /** Files that went meanwhile are left out. */
+  async #listShard(shard: string): Promise<{ name: string; bytes: number; modifiedAt: number }[]> {
+    const entries = await readdir(join(this.#dir, shard));
+    const files = [];
+    for (const name of entries.filter(isArtifactName)) {
+      const found = await stat(join(this.#dir, shard, name)).catch(nullIfMissing);
+      if (found?.isFile()) files.push({ name, bytes: found.size, modifiedAt: Math.floor(found.mtimeMs) });
+    }
+    return files;
+  }
+}
+
+function nullIfMissing(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
+}

@@ -1,0 +1,16 @@
+import { CaptureError } from '../contract/capture-error.js';
+
+/** The disk cannot take more, whoever is to blame. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE']);
+
+/** A disk that takes no more is the server's trouble and passes: 503, and the path stays in the log. */
+export function asNoRoom(error: unknown): unknown {
+  if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) return error;
+  return new CaptureError({
+    code: 'internal_error',
+    status: 503,
+    message: 'The server could not keep the picture: its storage takes no more for now. Try again later.',
+    retryAfterSeconds: 30,
+    cause: error,
+  });
+}

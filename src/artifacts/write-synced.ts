@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** Small enough that hashing one never holds up the event loop. */
+const WRITE_CHUNK_BYTES = 1024 * 1024;
+const FILE_MODE = 0o600;
+
+/**
+ * Writes a new file, readable by this user only. The content is on the disk when it resolves.
+ *
+ * @returns the SHA-256 in hex
+ */
+export async function writeSynced(path: string, content: Uint8Array): Promise<string> {
+  const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, FILE_MODE);
+  try {
+    const hash = createHash('sha256');
+    for (let at = 0; at < content.byteLength; at += WRITE_CHUNK_BYTES) {
+      const chunk = content.subarray(at, at + WRITE_CHUNK_BYTES);
+      const written = writeWhole(file, chunk);
+      hash.update(chunk);
+      await written;
+    }
+    await file.sync();
+    return hash.digest('hex');
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes renames and new entries in a directory durable. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, constants.O_RDONLY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** A single write may stop short, on a disk that is nearly full for one. */
+async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.byteLength; ) {
+    const { bytesWritten } = await file.write(chunk, at);
+    at += bytesWritten;
+  }
+}

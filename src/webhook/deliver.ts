@@ -1,0 +1,111 @@
+/**
+ * Announces a finished job to its submitter: one attempt at a time, judged by the delivery rules of interface.md. Knows rows
+ * and the way out; must not know how a job is rendered, who may ask about it, or when the next attempt is claimed.
+ */
+import { toWebhookPayload } from '../contract/delivery.js';
+import type { PublicPlaces } from '../contract/job.js';
+import { webhookUrlProblem } from '../contract/webhook-url.js';
+import type { Egress, PublicResponse } from '../egress/egress.js';
+import type { Log } from '../log.js';
+import type { AttemptOutcome, DeliveryStore, DueDelivery } from '../store/store.js';
+import { retryAfterMs } from './retry-after.js';
+import { SIGNATURE_HEADER, sign } from './sign.js';
+import { transportProblem } from './transport-problem.js';
+
+export interface DeliverDeps {
+  store: Pick<DeliveryStore, 'recordAttempt'>;
+  egress: Pick<Egress, 'fetch'>;
+  places: PublicPlaces;
+  /** STILLFRAME_WEBHOOK_ALLOW. */
+  allowedOrigins: readonly string[];
+  /** Waits after the first, second, … attempt; the last one repeats. */
+  backoffMs: readonly number[];
+  /** One attempt, all of it. */
+  timeoutMs: number;
+  /** Of this program, for `user-agent`. */
+  version: string;
+  now(): number;
+  /** 0 ≤ n < 1. */
+  random(): number;
+  log: Log;
+}
+
+/** Of an answer: no more is read (decisions.md, Webhooks). */
+export const ANSWER_LIMIT_BYTES = 64 * 1024;
+/** ±20 %, so that deliveries that failed together do not come back together. */
+const JITTER = 0.2;
+
+/**
+ * Makes one attempt and records how it ended. An attempt that `signal` cuts short is not recorded: its lease runs out, and it is
+ * made again (at least once, interface.md, Delivery rules 4). Rejects only when the store does.
+ */
+export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<void> {
+  const outcome = await attempt(deps, due, signal);
+  if (outcome === null) return;
+  const recorded = await deps.store.recordAttempt(due, outcome, deps.now());
+  const facts = { delivery_id: due.deliveryId, generation: due.generation, job_id: due.jobId, attempt: due.attempt };
+  if (recorded) deps.log.info({ ...facts, ...outcome, receiver: new URL(due.url).origin }, 'webhook');
+  else deps.log.warn({ ...facts, outcome: outcome.kind }, 'webhook attempt not recorded: another one took its place');
+}
+
+async function attempt(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<AttemptOutcome | null> {
+  // The operator may have taken back an exception since the submission.
+  const problem = webhookUrlProblem(due.url, deps.allowedOrigins);
+  if (problem !== null) return { kind: 'failed', status: null, error: `The webhook's address ${problem}.` };
+  try {
+    return judge(deps, due, await post(deps, due, signal));
+  } catch (error) {
+    if (signal.aborted) return null;
+    deps.log.warn({ err: error, delivery_id: due.deliveryId, job_id: due.jobId }, 'webhook not answered');
+    return retryOrFail(deps, due, { status: null, error: transportProblem(error), waitMs: 0 });
+  }
+}
+
+function post(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<PublicResponse> {
+  const body = JSON.stringify(toWebhookPayload(due.job, due, deps.places));
+  return deps.egress.fetch({
+    url: due.url,
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      // Nothing in the answer is of interest; least of all something to inflate.
+      'accept-encoding': 'identity',
+      'user-agent': `stillframe/${deps.version}`,
+      [SIGNATURE_HEADER]: sign(due.secret, body, deps.now()),
+    },
+    body,
+    timeoutMs: deps.timeoutMs,
+    maxBytes: ANSWER_LIMIT_BYTES,
+    via: null,
+    allowedOrigins: deps.allowedOrigins,
+    signal,
+  });
+}
+
+/** interface.md, Webhook delivery states. */
+function judge(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): AttemptOutcome {
+  const { status } = response;
+  if (status >= 200 && status <= 299) return { kind: 'delivered', status };
+  const error = `The receiver answered ${status}.`;
+  if (status === 429 || (status >= 500 && status <= 599)) {
+    return retryOrFail(deps, due, { status, error, waitMs: retryAfterMs(response.headers.get('retry-after'), deps.now()) });
+  }
+  const isRedirect = status >= 300 && status <= 399;
+  return { kind: 'failed', status, error: isRedirect ? `${error} Redirects are not followed.` : error };
+}
+
+interface Setback {
+  status: number | null;
+  error: string;
+  /** What the receiver asked for; 0: nothing. */
+  waitMs: number;
+}
+
+function retryOrFail(deps: DeliverDeps, due: DueDelivery, setback: Setback): AttemptOutcome {
+  const { status, error } = setback;
+  if (due.attempt >= due.maxAttempts) return { kind: 'failed', status, error };
+  const base = deps.backoffMs[Math.min(due.attempt, deps.backoffMs.length) - 1] ?? 0;
+  const backoff = Math.round(base * (1 - JITTER + 2 * JITTER * deps.random()));
+  // A receiver may ask for more time, never for less: the attempts are few, and must outlast a restart of its own.
+  return { kind: 'retry', status, error, nextAttemptAt: deps.now() + Math.max(backoff, setback.waitMs) };
+}

@@ -1,0 +1,25 @@
+import { CaptureError } from '../contract/capture-error.js';
+import { invalidRequest } from '../contract/submission.js';
+import type { Egress } from '../egress/egress.js';
+
+/** One text for every reason: a name that does not exist, a private address, a look-up that failed (decisions.md, Destinations). */
+const NOT_PUBLIC = 'must be on a host that resolves to public addresses';
+
+/**
+ * Refuses, at submission, a webhook whose host is not a public destination. The connection of each attempt is judged again.
+ *
+ * @param allowedOrigins STILLFRAME_WEBHOOK_ALLOW; these are not looked up
+ * @throws CaptureError invalid_request
+ */
+export async function judgeCallback(egress: Pick<Egress, 'judgeHost'>, url: string, allowedOrigins: readonly string[]): Promise<void> {
+  const { origin, hostname, protocol, port } = new URL(url);
+  if (allowedOrigins.includes(origin)) return;
+  const verdict = await egress.judgeHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
+  if (verdict.ok) return;
+  const refused = invalidRequest([{ path: 'webhook.url', message: NOT_PUBLIC }]);
+  throw new CaptureError({
+    code: 'invalid_request',
+    message: refused.message,
+    details: { ...refused.details, reason: 'blocked_destination' },
+  });
+}

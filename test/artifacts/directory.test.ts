@@ -1,0 +1,203 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Artifacts } from '../../src/artifacts/artifacts.js';
+import { openArtifactDirectory } from '../../src/artifacts/directory.js';
+import { asNoRoom } from '../../src/artifacts/no-room.js';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import { silentLog } from '../../src/log.js';
+
+let base: string;
+let dir: string;
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'stillframe-artifacts-'));
+  dir = join(base, 'artifacts');
+});
+
+afterEach(async () => {
+  await rm(base, { recursive: true, force: true });
+});
+
+function openThis(): Promise<Artifacts> {
+  return openArtifactDirectory({ dir, log: silentLog() });
+}
+
+function pathOf(name: string): string {
+  return join(dir, name.slice(0, 2), name);
+}
+
+async function listAll(artifacts: Artifacts, before: number): Promise<string[]> {
+  const names: string[] = [];
+  for await (const batch of artifacts.list(before)) names.push(...batch);
+  return names.sort();
+}
+
+test('gives back the bytes it was given, whole or in part, under an unguessable name', async () => {
+  await using artifacts = await openThis();
+  const content = randomBytes(3_000_000);
+  const stored = await artifacts.put(content, 'webp');
+  expect(stored.name).toMatch(/^[a-z2-7]{32}\.webp$/);
+  expect(stored.bytes).toBe(content.length);
+  expect(stored.sha256).toBe(createHash('sha256').update(content).digest('hex'));
+  const opened = await artifacts.open(stored.name);
+  expect(opened?.bytes).toBe(content.length);
+  expect(Math.abs((opened?.modifiedAt ?? 0) - Date.now())).toBeLessThan(60_000);
+  expect(opened && (await buffer(opened.read())).equals(content)).toBe(true);
+  expect(opened && (await buffer(opened.read({ start: 10, end: 19 }))).equals(content.subarray(10, 20))).toBe(true);
+});
+
+test('every capture format is an extension, and nothing else is', async () => {
+  await using artifacts = await openThis();
+  const names = await Promise.all(
+    ['png', 'jpeg', 'webp', 'pdf'].map(async (format) => (await artifacts.put(Buffer.from('x'), format)).name),
+  );
+  expect(new Set(names.map((name) => name.slice(0, 32))).size).toBe(4);
+  await expect(artifacts.put(Buffer.from('x'), 'html')).rejects.toThrow('html');
+  await expect(artifacts.put(Buffer.from('x'), '../png')).rejects.toThrow();
+});
+
+test('files are readable by their user only, and lie in small subdirectories', async () => {
+  await using artifacts = await openThis();
+  const { name } = await artifacts.put(Buffer.from('x'), 'png');
+  expect((await stat(pathOf(name))).mode & 0o777).toBe(0o600);
+  expect((await stat(dir)).mode & 0o777).toBe(0o700);
+});
+
+test('no name but one of its own opens anything', async () => {
+  await using artifacts = await openThis();
+  await writeFile(join(base, 'secret.png'), 'secret');
+  await mkdir(join(dir, 'aa'), { recursive: true });
+  await writeFile(join(dir, 'aa', 'a.png'), 'secret');
+  const plain = 'a'.repeat(32);
+  for (const name of [
+    '../secret.png',
+    '..%2fsecret.png',
+    '/etc/passwd',
+    '',
+    '.',
+    '..',
+    'aa',
+    'a.png',
+    `${plain}.png`,
+    `${plain}.png\0`,
+    `${plain}.png\n`,
+    `${plain}.exe`,
+    `${plain}/../a.png`,
+    `.unfinished/${plain}.png`,
+    `${'A'.repeat(32)}.png`,
+  ]) {
+    expect(await artifacts.open(name)).toBeNull();
+    await artifacts.remove(name);
+  }
+  expect(await readdir(base)).toContain('secret.png');
+});
+
+test('a directory under an artifact name is no artifact', async () => {
+  await using artifacts = await openThis();
+  const name = `${'b'.repeat(32)}.png`;
+  await mkdir(pathOf(name), { recursive: true });
+  expect(await artifacts.open(name)).toBeNull();
+});
+
+test('removing twice, or what never was, is no error', async () => {
+  await using artifacts = await openThis();
+  const { name } = await artifacts.put(Buffer.from('x'), 'png');
+  await Promise.all([artifacts.remove(name), artifacts.remove(name)]);
+  await artifacts.remove(name);
+  await artifacts.remove(`${'c'.repeat(32)}.png`);
+  expect(await artifacts.open(name)).toBeNull();
+  expect(await artifacts.usage()).toEqual({ count: 0, bytes: 0 });
+});
+
+test('half-written files of an earlier run are removed at boot, and never listed or opened', async () => {
+  {
+    await using before = await openThis();
+    await before.put(Buffer.from('whole'), 'png');
+  }
+  await writeFile(join(dir, '.unfinished', `${'d'.repeat(32)}.png`), 'half');
+  await using artifacts = await openThis();
+  expect(await artifacts.open(`${'d'.repeat(32)}.png`)).toBeNull();
+  expect(await listAll(artifacts, Date.now() + 60_000)).toHaveLength(1);
+  expect(await artifacts.removeLeftovers()).toBe(1);
+  expect(await artifacts.removeLeftovers()).toBe(0);
+  expect((await artifacts.usage()).count).toBe(1);
+});
+
+test('lists in batches what was last modified before a time', async () => {
+  await using artifacts = await openThis();
+  const names = await Promise.all(Array.from({ length: 30 }, async () => (await artifacts.put(Buffer.from('x'), 'png')).name));
+  const old = names.slice(0, 10).sort();
+  for (const name of old) await utimes(pathOf(name), new Date(1_000_000), new Date(1_000_000));
+  expect(await listAll(artifacts, 2_000_000)).toEqual(old);
+  expect(await listAll(artifacts, Date.now() + 60_000)).toEqual([...names].sort());
+});
+
+test('a shard with many files is listed in more than one batch', async () => {
+  await using artifacts = await openThis();
+  await mkdir(join(dir, 'zz'));
+  for (let i = 0; i < 450; i++) {
+    const suffix = Array.from(String(i).padStart(3, '0'), (digit) => 'abcdefghij'.charAt(Number(digit))).join('');
+    await writeFile(pathOf(`${'z'.repeat(29)}${suffix}.png`), '');
+  }
+  const batches: number[] = [];
+  for await (const batch of artifacts.list(Date.now() + 60_000)) batches.push(batch.length);
+  expect(batches).toEqual([200, 200, 50]);
+});
+
+test('usage counts each file once, whatever comes and goes while it counts', async () => {
+  const kept: string[] = [];
+  {
+    await using before = await openThis();
+    const puts = await Promise.all(Array.from({ length: 60 }, () => before.put(Buffer.alloc(10), 'png')));
+    kept.push(...puts.map((stored) => stored.name));
+  }
+  await using artifacts = await openThis();
+  const early = artifacts.put(Buffer.alloc(7), 'png');
+  const counting = artifacts.usage();
+  const during = Array.from({ length: 40 }, () => artifacts.put(Buffer.alloc(100), 'webp'));
+  const goes = kept.slice(0, 30).map((name) => artifacts.remove(name));
+  await Promise.all([early, counting, ...during, ...goes]);
+  const [first] = await Promise.all(during);
+  if (first !== undefined) await artifacts.remove(first.name);
+  expect(await artifacts.usage()).toEqual({ count: 30 + 1 + 39, bytes: 30 * 10 + 7 + 39 * 100 });
+});
+
+test('a put whose file cannot be made keeps nothing, and the next one works', async () => {
+  await using artifacts = await openThis();
+  // A file where the directory should be: root writes through any mode, but not here.
+  await rm(join(dir, '.unfinished'), { recursive: true });
+  await writeFile(join(dir, '.unfinished'), '');
+  await expect(artifacts.put(Buffer.from('x'), 'png')).rejects.toBeDefined();
+  await rm(join(dir, '.unfinished'));
+  await mkdir(join(dir, '.unfinished'));
+  const { name } = await artifacts.put(Buffer.from('x'), 'png');
+  expect(await listAll(artifacts, Date.now() + 60_000)).toEqual([name]);
+  expect(await artifacts.usage()).toEqual({ count: 1, bytes: 1 });
+});
+
+test('a put that fails after the write leaves no file', async () => {
+  await using artifacts = await openThis();
+  // Files where every shard's directory should be: the rename cannot happen.
+  for (const a of 'abcdefghijklmnopqrstuvwxyz234567') {
+    for (const b of 'abcdefghijklmnopqrstuvwxyz234567') await writeFile(join(dir, a + b), '');
+  }
+  await expect(artifacts.put(Buffer.from('x'), 'png')).rejects.toBeDefined();
+  expect(await readdir(join(dir, '.unfinished'))).toEqual([]);
+  for (const a of 'abcdefghijklmnopqrstuvwxyz234567') {
+    for (const b of 'abcdefghijklmnopqrstuvwxyz234567') await rm(join(dir, a + b));
+  }
+  await artifacts.put(Buffer.from('x'), 'png');
+  expect((await artifacts.usage()).count).toBe(1);
+});
+
+test('a full disk is told as a passing trouble of the server', async () => {
+  const translated = asNoRoom(Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC' }));
+  expect(translated).toBeInstanceOf(CaptureError);
+  expect(translated).toMatchObject({ code: 'internal_error', status: 503, retriable: true });
+  const bug = new TypeError('x');
+  expect(asNoRoom(bug)).toBe(bug);
+});

@@ -1,0 +1,263 @@
+import { expect, test } from 'vitest';
+import { EgressRefused, type PublicFetch, type PublicResponse } from '../../src/egress/egress.js';
+import { silentLog } from '../../src/log.js';
+import type { AttemptOutcome, DueDelivery } from '../../src/store/store.js';
+import { type DeliverDeps, deliver } from '../../src/webhook/deliver.js';
+import { hasValidSignature, startReceiver } from '../fixtures/webhook-receiver.js';
+import { aFinishedJob } from './job-factory.js';
+import { loopbackEgress } from './loopback-egress.js';
+import { MemoryDeliveries } from './memory-deliveries.js';
+
+const SECRET = 'whsec_0123456789abcdef';
+const NEVER = new AbortController().signal;
+const NOW = 1_700_000_100_500;
+
+/** Deps with a fixed clock and no jitter; the outcome of the one attempt is in `outcomes`. */
+function setUp(overrides: Partial<DeliverDeps> = {}) {
+  const store = new MemoryDeliveries();
+  const deps: DeliverDeps = {
+    store,
+    egress: { fetch: () => Promise.reject(new Error('not to be called')) },
+    places: { baseUrl: 'https://shots.example' },
+    allowedOrigins: [],
+    backoffMs: [5_000, 30_000, 120_000, 600_000],
+    timeoutMs: 10_000,
+    version: '1.2.3',
+    now: () => NOW,
+    random: () => 0.5,
+    log: silentLog(),
+    ...overrides,
+  };
+  return { store, deps };
+}
+
+async function aDueDelivery(store: MemoryDeliveries, overrides: Partial<DueDelivery> = {}): Promise<DueDelivery> {
+  const job = overrides.job ?? aFinishedJob();
+  store.add({ deliveryId: `dlv_${store.rows.length}`, url: overrides.url ?? 'https://example.com/hook', secret: SECRET, job });
+  const row = store.rows.at(-1);
+  if (row !== undefined && overrides.attempt !== undefined) row.status = { ...row.status, attempts: overrides.attempt - 1 };
+  const due = await store.claimNextDelivery({ now: NOW, leaseMs: 1, perReceiver: 1_000 });
+  if (due === null) throw new Error('nothing due');
+  return { ...due, ...overrides };
+}
+
+function answering(status: number, headers: Record<string, string> = {}): DeliverDeps['egress'] {
+  return {
+    fetch: async (): Promise<PublicResponse> => ({ status, headers: new Headers(headers), body: new Uint8Array(), truncated: false }),
+  };
+}
+
+function failingWith(error: unknown): DeliverDeps['egress'] {
+  return { fetch: () => Promise.reject(error) };
+}
+
+async function outcomeOf(overrides: Partial<DeliverDeps>, due: Partial<DueDelivery> = {}): Promise<AttemptOutcome | undefined> {
+  const { store, deps } = setUp(overrides);
+  await deliver(deps, await aDueDelivery(store, due), NEVER);
+  return store.outcomes.at(-1)?.outcome;
+}
+
+test('posts the signed payload of a completed capture', async () => {
+  await using receiver = await startReceiver();
+  await using egress = loopbackEgress();
+  const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin], now: Date.now });
+  const due = await aDueDelivery(store, { url: receiver.url('/hook?token=x') });
+  await deliver(deps, due, NEVER);
+  const [request] = receiver.requests;
+  expect(request).toMatchObject({ method: 'POST', path: '/hook?token=x' });
+  expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'stillframe/1.2.3' });
+  expect(request && hasValidSignature(request, SECRET)).toBe(true);
+  expect(request && hasValidSignature(request, 'whsec_another_secret')).toBe(false);
+  expect(request?.payload).toEqual({
+    event: 'capture.completed',
+    job_id: due.jobId,
+    request_id: due.job.requestId,
+    ok: true,
+    data: expect.objectContaining({ cdn_url: `https://shots.example/artifacts/${'a'.repeat(32)}.webp`, width: 2560 }),
+    mode: 'async',
+    attempts_made: 1,
+    duration_ms: 450,
+    enqueued_at: 1_700_000_000_000,
+    completed_at: 1_700_000_001_000,
+    delivery_id: due.deliveryId,
+    delivery_generation: 1,
+  });
+  expect(store.outcomes.at(-1)?.outcome).toEqual({ kind: 'delivered', status: 204 });
+});
+
+test('posts the error of a failed capture', async () => {
+  await using receiver = await startReceiver();
+  await using egress = loopbackEgress();
+  const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
+  const error = { code: 'render_timeout', message: 'too slow', retriable: true, status: 504 } as const;
+  const job = aFinishedJob({
+    state: 'failed',
+    result: { outcome: { ok: false, error }, durationMs: 5, completedAt: 6, workerId: 'w' },
+  });
+  await deliver(deps, await aDueDelivery(store, { url: receiver.url(), job }), NEVER);
+  expect(receiver.requests[0]?.payload).toMatchObject({
+    event: 'capture.failed',
+    ok: false,
+    error: { code: 'render_timeout', message: 'too slow', retriable: true, request_id: job.requestId },
+  });
+  expect(receiver.requests[0]?.payload).not.toHaveProperty('data');
+});
+
+test('signs each attempt afresh', async () => {
+  await using receiver = await startReceiver({ script: [{ status: 503 }, { status: 204 }] });
+  await using egress = loopbackEgress();
+  let now = NOW;
+  const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin], now: () => now });
+  await deliver(deps, await aDueDelivery(store, { url: receiver.url() }), NEVER);
+  now += 60_000;
+  const again = await store.claimNextDelivery({ now, leaseMs: 1, perReceiver: 1 });
+  if (again === null) throw new Error('not due again');
+  await deliver(deps, again, NEVER);
+  const [first, second] = receiver.requests.map((request) => String(request.headers['x-service-signature']));
+  expect(first).toMatch(/^t=1700000100,/);
+  expect(second).toMatch(/^t=1700000160,/);
+  expect(receiver.requests.every((request) => hasValidSignature(request, SECRET, now))).toBe(true);
+  expect(store.rows[0]?.status).toMatchObject({ state: 'delivered', attempts: 2, generation: 1 });
+});
+
+test.each([200, 201, 202, 204, 206, 226, 299])('%d acknowledges', async (status) => {
+  expect(await outcomeOf({ egress: answering(status) })).toEqual({ kind: 'delivered', status });
+});
+
+test.each([429, 500, 501, 502, 503, 504, 507, 599])('%d is tried again', async (status) => {
+  expect(await outcomeOf({ egress: answering(status) })).toEqual({
+    kind: 'retry',
+    status,
+    error: `The receiver answered ${status}.`,
+    nextAttemptAt: NOW + 5_000,
+  });
+});
+
+test.each([300, 301, 302, 303, 304, 307, 308])('%d is a redirect, not followed and terminal', async (status) => {
+  const outcome = await outcomeOf({ egress: answering(status, { location: 'https://example.com/elsewhere' }) });
+  expect(outcome).toEqual({ kind: 'failed', status, error: `The receiver answered ${status}. Redirects are not followed.` });
+});
+
+test.each([400, 401, 403, 404, 408, 410, 413, 418, 425, 451, 499])('%d is a terminal failure', async (status) => {
+  expect(await outcomeOf({ egress: answering(status) })).toEqual({ kind: 'failed', status, error: `The receiver answered ${status}.` });
+});
+
+test.each([
+  [1, 5_000],
+  [2, 30_000],
+  [3, 120_000],
+  [4, 600_000],
+  [5, 600_000],
+  [9, 600_000],
+])('after attempt %d it waits %d ms', async (attempt, wait) => {
+  const outcome = await outcomeOf({ egress: answering(503) }, { attempt, maxAttempts: 10 });
+  expect(outcome).toMatchObject({ kind: 'retry', nextAttemptAt: NOW + wait });
+});
+
+test('the wait varies by a fifth either way', async () => {
+  const wait = async (random: number) => {
+    const outcome = await outcomeOf({ egress: answering(503), random: () => random });
+    return outcome?.kind === 'retry' ? outcome.nextAttemptAt - NOW : null;
+  };
+  expect(await wait(0)).toBe(4_000);
+  expect(await wait(0.75)).toBe(5_500);
+  expect(await wait(0.999_999)).toBe(6_000);
+});
+
+test.each([
+  ['60', 60_000],
+  ['7200', 3_600_000],
+  ['1', 5_000],
+  [new Date(NOW + 90_000 - 500).toUTCString(), 89_500],
+  ['rubbish', 5_000],
+])('Retry-After %j puts the next attempt off by %d ms', async (value, wait) => {
+  for (const status of [429, 503]) {
+    const outcome = await outcomeOf({ egress: answering(status, { 'retry-after': value }) });
+    expect(outcome).toMatchObject({ kind: 'retry', nextAttemptAt: NOW + wait });
+  }
+});
+
+test('the last attempt fails for good, with what it saw', async () => {
+  const spent = { attempt: 5, maxAttempts: 5 };
+  expect(await outcomeOf({ egress: answering(503) }, spent)).toEqual({ kind: 'failed', status: 503, error: 'The receiver answered 503.' });
+  expect(await outcomeOf({ egress: failingWith(new Error('x')) }, spent)).toEqual({
+    kind: 'failed',
+    status: null,
+    error: 'The connection to the receiver failed.',
+  });
+});
+
+test('a refused address and a missing name are tried again and read the same', async () => {
+  const refusedAddress = new EgressRefused({ host: 'internal.example', port: 443, reason: 'blocked_address' });
+  const unresolvable = new EgressRefused({ host: 'missing.example', port: 443, reason: 'unresolvable' });
+  const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND missing.example'), { code: 'ENOTFOUND' });
+  const outcomes = [];
+  for (const error of [refusedAddress, unresolvable, notFound, new TypeError('fetch failed', { cause: notFound })]) {
+    outcomes.push(await outcomeOf({ egress: failingWith(error) }));
+  }
+  expect(outcomes[0]).toEqual({
+    kind: 'retry',
+    status: null,
+    error: 'The host name could not be resolved to a public address.',
+    nextAttemptAt: NOW + 5_000,
+  });
+  expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+});
+
+test('what went wrong is told in a fixed text, without addresses, paths or secrets', async () => {
+  const withCode = (code: string) => Object.assign(new Error(`boom 10.0.0.7:8443 /etc/hosts ${SECRET}`), { code });
+  for (const code of [
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'ETIMEDOUT',
+    'CERT_HAS_EXPIRED',
+    'UND_ERR_SOCKET',
+    'HPE_INVALID_CONSTANT',
+    'ENEW',
+    '',
+  ]) {
+    const outcome = await outcomeOf({ egress: failingWith(withCode(code)) });
+    expect(outcome?.kind).toBe('retry');
+    expect(JSON.stringify(outcome)).not.toMatch(/10\.0|etc|whsec/);
+  }
+});
+
+test('an origin that the operator has taken back is not called any more', async () => {
+  const outcome = await outcomeOf({}, { url: 'http://127.0.0.1:4000/hook' });
+  expect(outcome).toMatchObject({ kind: 'failed', status: null });
+});
+
+test('asks the way out for one attempt: time, size and origins bounded, no door', async () => {
+  const orders: PublicFetch[] = [];
+  await outcomeOf({
+    timeoutMs: 1_234,
+    egress: {
+      fetch: async (order) => {
+        orders.push(order);
+        return { status: 204, headers: new Headers(), body: new Uint8Array(), truncated: false };
+      },
+    },
+  });
+  expect(orders).toHaveLength(1);
+  expect(orders[0]).toMatchObject({ method: 'POST', timeoutMs: 1_234, maxBytes: 65_536, via: null, allowedOrigins: [] });
+});
+
+test('an attempt that a stop cuts short is not recorded, so that it is made again', async () => {
+  await using receiver = await startReceiver({ script: ['hang'] });
+  await using egress = loopbackEgress();
+  const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
+  const stop = new AbortController();
+  const delivering = deliver(deps, await aDueDelivery(store, { url: receiver.url() }), stop.signal);
+  await receiver.received(1);
+  stop.abort();
+  await delivering;
+  expect(store.outcomes).toEqual([]);
+  expect(await store.claimNextDelivery({ now: NOW + 20_000, leaseMs: 1, perReceiver: 1 })).toMatchObject({ attempt: 1 });
+});
+
+test('a store that fails is the caller’s to hear of', async () => {
+  const { store, deps } = setUp({ egress: answering(204) });
+  const due = await aDueDelivery(store);
+  const broken = { ...deps, store: { recordAttempt: () => Promise.reject(new Error('disk full')) } };
+  await expect(deliver(broken, due, NEVER)).rejects.toThrow('disk full');
+});

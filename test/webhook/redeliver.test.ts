@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { findDelivery } from '../../src/webhook/find-delivery.js';
+import { type ExpectedDelivery, redeliver } from '../../src/webhook/redeliver.js';
+import { aFinishedJob } from './job-factory.js';
+import { MemoryDeliveries } from './memory-deliveries.js';
+
+/** A store with one delivered delivery, `dlv_1` of generation 1. */
+async function setUp() {
+  const store = new MemoryDeliveries();
+  const job = aFinishedJob();
+  store.add({ deliveryId: 'dlv_1', url: 'https://example.com/hook', secret: 'x'.repeat(16), job });
+  let wakes = 0;
+  const deps = { store, now: () => 1_000, onDue: () => wakes++ };
+  const deliver = (generation: number) =>
+    store.recordAttempt({ deliveryId: 'dlv_1', generation, attempt: 1 }, { kind: 'delivered', status: 204 }, 900);
+  await deliver(1);
+  return { store, job, deps, deliver, wakes: () => wakes };
+}
+
+function reasonOf(result: PromiseSettledResult<unknown>): unknown {
+  return result.status === 'rejected' ? (result.reason as { details?: { reason?: unknown } }).details?.reason : 'accepted';
+}
+
+test('sends the result again as the next generation, and wakes the deliveries', async () => {
+  const { job, deps, wakes } = await setUp();
+  const status = await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
+  expect(status).toMatchObject({ state: 'pending', generation: 2, deliveryId: 'dlv_1' });
+  expect(wakes()).toBe(1);
+});
+
+test('of fifty at once with one ETag, one wins and forty-nine are 409', async () => {
+  const { job, deps, wakes } = await setUp();
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, () => redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 })),
+  );
+  expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+  const refusals = results.filter((result) => result.status === 'rejected');
+  expect(refusals.every((result) => (result.reason as { status: number }).status === 409)).toBe(true);
+  expect(new Set(refusals.map(reasonOf))).toEqual(new Set(['delivery_pending']));
+  expect(wakes()).toBe(1);
+});
+
+test.each<[string, ExpectedDelivery | null]>([
+  ['an older generation', { deliveryId: 'dlv_1', generation: 1 }],
+  ['a generation to come', { deliveryId: 'dlv_1', generation: 3 }],
+  ['another delivery', { deliveryId: 'dlv_2', generation: 2 }],
+  ['no readable ETag', null],
+])('%s is refused as generation_changed', async (_name, expected) => {
+  const { job, deps, deliver } = await setUp();
+  await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
+  await deliver(2);
+  const [result] = await Promise.allSettled([redeliver(deps, job.id, expected)]);
+  expect(reasonOf(result as PromiseSettledResult<unknown>)).toBe('generation_changed');
+});
+
+test('a pending delivery is refused as pending, one that never was as unavailable', async () => {
+  const { job, deps } = await setUp();
+  await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
+  const results = await Promise.allSettled([
+    redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 2 }),
+    redeliver(deps, 'job_without', { deliveryId: 'dlv_1', generation: 1 }),
+  ]);
+  expect(results.map(reasonOf)).toEqual(['delivery_pending', 'delivery_unavailable']);
+});
+
+test('a job without a webhook has no delivery status: 404', async () => {
+  const { store, job } = await setUp();
+  expect(await findDelivery(store, job.id)).toMatchObject({ deliveryId: 'dlv_1' });
+  await expect(findDelivery(store, 'job_without')).rejects.toMatchObject({ code: 'invalid_request', status: 404 });
+});

@@ -1,0 +1,271 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { Loop, type LoopOptions } from '../../src/work/loop.js';
+
+/** A promise and its two ends. */
+interface Signal<T> {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (error: Error) => void;
+}
+
+function signal<T = void>(): Signal<T> {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+const NEVER_MS = 3_600_000;
+
+interface Harness {
+  loop: Loop<string>;
+  backlog: string[];
+  started: string[];
+  slots: Map<string, number>;
+  errors: unknown[];
+  claims: () => number;
+  /** Ends a running task. */
+  end(task: string, error?: Error): void;
+  /** Resolves when so many tasks have been started in all. */
+  startedCount(count: number): Promise<void>;
+}
+
+function harness(overrides: Partial<LoopOptions<string>> = {}): Harness {
+  const backlog: string[] = [];
+  const started: string[] = [];
+  const slots = new Map<string, number>();
+  const errors: unknown[] = [];
+  const ends = new Map<string, Signal<void>>();
+  const waiting: { count: number; resolve: () => void }[] = [];
+  let claims = 0;
+  const loop = new Loop<string>({
+    concurrency: 2,
+    claim: async () => {
+      claims++;
+      return backlog.shift() ?? null;
+    },
+    run: async (task, slot) => {
+      const end = signal();
+      ends.set(task, end);
+      started.push(task);
+      slots.set(task, slot);
+      for (const { count, resolve } of waiting) if (started.length >= count) resolve();
+      await end.promise;
+    },
+    nextDueAt: async () => null,
+    pollMs: NEVER_MS,
+    onError: (error) => errors.push(error),
+    ...overrides,
+  });
+  return {
+    loop,
+    backlog,
+    started,
+    slots,
+    errors,
+    claims: () => claims,
+    end: (task, error) => (error === undefined ? ends.get(task)?.resolve() : ends.get(task)?.reject(error)),
+    startedCount: (count) =>
+      new Promise((resolve) => {
+        if (started.length >= count) resolve();
+        else waiting.push({ count, resolve });
+      }),
+  };
+}
+
+/** Lets everything that is ready to go, go. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('runs as many tasks at once as there are slots, each in a slot of its own, and the next when one ends', async () => {
+  const { loop, backlog, started, slots, end, startedCount } = harness();
+  backlog.push('a', 'b', 'c');
+  loop.start();
+  await startedCount(2);
+  await settled();
+  expect(started).toEqual(['a', 'b']);
+  expect(loop.running).toBe(2);
+  expect([slots.get('a'), slots.get('b')]).toEqual([0, 1]);
+  end('b');
+  await startedCount(3);
+  expect(slots.get('c')).toBe(1);
+  end('a');
+  end('c');
+  expect(await loop.drain(NEVER_MS)).toBe('idle');
+  expect(loop.running).toBe(0);
+});
+
+test('a wake makes it look at once, and an idle loop does not look by itself', async () => {
+  const { loop, backlog, claims, end, startedCount } = harness();
+  loop.start();
+  await settled();
+  const before = claims();
+  await settled();
+  expect(claims()).toBe(before);
+  backlog.push('a');
+  loop.wake();
+  await startedCount(1);
+  end('a');
+  await loop.drain(NEVER_MS);
+});
+
+test('a wake during a claim that finds nothing makes it look again', async () => {
+  const first = signal<string | null>();
+  const answers = [first.promise, Promise.resolve('late'), Promise.resolve(null)];
+  const { loop, end, startedCount } = harness({ claim: () => answers.shift() ?? Promise.resolve(null) });
+  loop.start();
+  loop.wake();
+  first.resolve(null);
+  await startedCount(1);
+  end('late');
+  await loop.drain(NEVER_MS);
+});
+
+test('a thousand wakes of an idle loop cost few claims', async () => {
+  const { loop, claims } = harness();
+  loop.start();
+  await settled();
+  const before = claims();
+  for (let i = 0; i < 1_000; i++) loop.wake();
+  await settled();
+  expect(claims() - before).toBeLessThanOrEqual(3);
+  await loop.drain(0);
+});
+
+test('looks again when a task becomes due by time', async () => {
+  let due: number | null = Date.now() + 30;
+  const { loop, end, startedCount } = harness({
+    claim: async () => {
+      if (due === null || Date.now() < due) return null;
+      due = null;
+      return 'later';
+    },
+    nextDueAt: async () => due,
+  });
+  loop.start();
+  await startedCount(1);
+  end('later');
+  await loop.drain(NEVER_MS);
+});
+
+test('looks again after pollMs, for work that another process made due', async () => {
+  const { loop, backlog, end, startedCount } = harness({ pollMs: 20 });
+  loop.start();
+  await settled();
+  backlog.push('a');
+  await startedCount(1);
+  end('a');
+  await loop.drain(NEVER_MS);
+});
+
+test('a task that is due but held back makes no busy loop', async () => {
+  const { loop, claims } = harness({ nextDueAt: async () => 1 });
+  loop.start();
+  await settled();
+  const before = claims();
+  expect(before).toBeLessThanOrEqual(3);
+  await settled();
+  expect(claims()).toBe(before);
+  await loop.drain(0);
+});
+
+test('a claim that fails is reported and tried again after a bounded wait, whatever the wakes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let broken = true;
+  let claims = 0;
+  const { loop, errors, backlog, end, startedCount } = harness({
+    claim: async () => {
+      claims++;
+      if (broken) throw new Error('locked');
+      return backlog.shift() ?? null;
+    },
+  });
+  loop.start();
+  await settled();
+  for (let i = 0; i < 100; i++) loop.wake();
+  await settled();
+  expect(claims).toBe(1);
+  for (let i = 0; i < 10; i++) {
+    await vi.advanceTimersByTimeAsync(2_000);
+    await settled();
+  }
+  expect(claims).toBeGreaterThanOrEqual(11);
+  expect(claims).toBeLessThanOrEqual(16);
+  expect(errors).toHaveLength(claims);
+  broken = false;
+  backlog.push('a');
+  await vi.advanceTimersByTimeAsync(2_000);
+  await startedCount(1);
+  end('a');
+  expect(await loop.drain(NEVER_MS)).toBe('idle');
+});
+
+test('a task that rejects is reported and frees its slot', async () => {
+  const { loop, backlog, errors, end, startedCount } = harness({ concurrency: 1 });
+  backlog.push('a', 'b');
+  loop.start();
+  await startedCount(1);
+  end('a', new Error('unforeseen'));
+  await startedCount(2);
+  expect(errors).toEqual([new Error('unforeseen')]);
+  end('b');
+  await loop.drain(NEVER_MS);
+});
+
+test('a reporter that throws stops nothing', async () => {
+  const { loop, backlog, end, startedCount } = harness({
+    concurrency: 1,
+    onError: () => {
+      throw new Error('log is full');
+    },
+  });
+  backlog.push('a', 'b');
+  loop.start();
+  await startedCount(1);
+  end('a', new Error('unforeseen'));
+  await startedCount(2);
+  end('b');
+  await loop.drain(NEVER_MS);
+});
+
+test('drain claims no more, says busy when the grace ends first, and idle when the tasks do', async () => {
+  const { loop, backlog, started, end, startedCount } = harness({ concurrency: 1 });
+  backlog.push('a', 'b');
+  loop.start();
+  await startedCount(1);
+  expect(await loop.drain(5)).toBe('busy');
+  const drained = loop.drain(NEVER_MS);
+  end('a');
+  expect(await drained).toBe('idle');
+  loop.wake();
+  await settled();
+  expect(started).toEqual(['a']);
+});
+
+test('a task that a claim brings during the drain is run and waited for', async () => {
+  const claim = signal<string | null>();
+  const { loop, started, end, startedCount } = harness({ claim: () => claim.promise });
+  loop.start();
+  const drained = loop.drain(NEVER_MS);
+  claim.resolve('a');
+  await startedCount(1);
+  end('a');
+  expect(await drained).toBe('idle');
+  expect(started).toEqual(['a']);
+});
+
+test('it may be stopped twice, and before it was started', async () => {
+  const { loop, claims } = harness();
+  await Promise.all([loop[Symbol.asyncDispose](), loop[Symbol.asyncDispose](), loop.drain(0)]);
+  loop.start();
+  await settled();
+  expect(claims()).toBe(0);
+});
