@@ -1,0 +1,126 @@
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { Door, Egress } from '../../egress/egress.js';
+import type { RigidShape, Shape, SoftShape } from '../emulate/shape-of.js';
+import { identityOf } from '../emulate/user-agent.js';
+import type { Stage } from '../stage.js';
+
+/** A stage that can be taken down, and told from outside that its browser died. */
+export interface OpenStage extends Stage {
+  soft: SoftShape;
+  /** Aborts `lost`. */
+  lose(why: string): void;
+  /** Closes page, context and door. Unbounded: the browser may not answer. */
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  browser: Browser;
+  egress: Pick<Egress, 'openDoor'>;
+  shape: Shape;
+  chromiumVersion: string;
+}
+
+/**
+ * Opens a context that nothing has used before, with one page, behind a door of its own.
+ * @throws Error of Playwright's; nothing stays open then
+ */
+export async function openStage({ browser, egress, shape, chromiumVersion }: StageOptions): Promise<OpenStage> {
+  const door = await egress.openDoor();
+  let context: BrowserContext | undefined;
+  try {
+    context = await browser.newContext(contextOptions(shape, door.port));
+    if (needsScript(shape.rigid, chromiumVersion)) await context.addInitScript(wearVendor, vendorOf(shape.rigid, chromiumVersion));
+    const page = await context.newPage();
+    const cdp = await context.newCDPSession(page);
+    return staged({ context, page, cdp, door, chromiumVersion }, shape.soft);
+  } catch (error) {
+    await Promise.allSettled([context?.close(), door[Symbol.asyncDispose]()]);
+    throw error;
+  }
+}
+
+/** Brings an open page into the soft part of a shape: a round trip or two, and none when it has it already. */
+export async function reshape(stage: OpenStage, soft: SoftShape): Promise<void> {
+  const { width, height, colorScheme, reducedMotion } = soft;
+  const same = stage.soft;
+  await Promise.all([
+    width === same.width && height === same.height ? null : stage.page.setViewportSize({ width, height }),
+    colorScheme === same.colorScheme && reducedMotion === same.reducedMotion
+      ? null
+      : stage.page.emulateMedia({ colorScheme, reducedMotion }),
+  ]);
+  stage.soft = soft;
+}
+
+function contextOptions({ rigid, soft }: Shape, doorPort: number): BrowserContextOptions {
+  return {
+    proxy: { server: `http://127.0.0.1:${doorPort}`, bypass: '<-loopback>' },
+    viewport: { width: soft.width, height: soft.height },
+    colorScheme: soft.colorScheme,
+    reducedMotion: soft.reducedMotion,
+    deviceScaleFactor: rigid.deviceScaleFactor,
+    isMobile: rigid.isMobile,
+    hasTouch: rigid.hasTouch,
+    userAgent: rigid.userAgent,
+    ...(rigid.locale === null ? {} : { locale: rigid.locale }),
+    ...(rigid.timezone === null ? {} : { timezoneId: rigid.timezone }),
+    acceptDownloads: false,
+    // None are granted, so all are denied (decisions.md, Capture semantics).
+    permissions: [],
+    // Pages that wait for their worker must get it; it dies with the context, and its traffic passes the gate like all else.
+    serviceWorkers: 'allow',
+  };
+}
+
+function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'door' | 'chromiumVersion'>, soft: SoftShape): OpenStage {
+  const lost = new AbortController();
+  const lose = (why: string): void => {
+    if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause: new Error(why) }));
+  };
+  const onCrash = (): void => lose('the renderer crashed');
+  const onClose = (): void => lose('the page was closed');
+  parts.page.once('crash', onCrash);
+  parts.page.once('close', onClose);
+  // The target policy refuses popups; this is for what it may not know.
+  parts.context.on('page', (extra) => {
+    if (extra !== parts.page) extra.close().catch(() => {});
+  });
+  return {
+    ...parts,
+    soft,
+    lost: lost.signal,
+    lose,
+    async close() {
+      parts.page.off('close', onClose);
+      await closeAll(parts.context, parts.door);
+    },
+  };
+}
+
+const CRASHED = 'The browser page died while it was captured.';
+
+async function closeAll(context: BrowserContext, door: Door): Promise<void> {
+  try {
+    await context.close();
+  } finally {
+    await door[Symbol.asyncDispose]();
+  }
+}
+
+function needsScript(rigid: RigidShape, version: string): boolean {
+  return identityOf(rigid.userAgent, version, HOST).metadata === null;
+}
+
+function vendorOf(rigid: RigidShape, version: string): string | null {
+  return identityOf(rigid.userAgent, version, HOST).vendor;
+}
+
+const HOST = { platform: process.platform, arch: process.arch };
+
+/** Runs in the page: what no protocol command can change of an agent that is not Chromium. */
+function wearVendor(vendor: string | null): void {
+  Reflect.deleteProperty(Navigator.prototype, 'userAgentData');
+  if (vendor === null) return;
+  Object.defineProperty(Navigator.prototype, 'vendor', { get: () => vendor, configurable: true, enumerable: true });
+}

@@ -1,0 +1,219 @@
+import type { CDPSession } from 'playwright-core';
+import type { Egress } from '../../egress/egress.js';
+import type { Log } from '../../log.js';
+import type { Shape } from '../emulate/shape-of.js';
+import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
+import { type OpenStage, openStage, reshape } from './open-stage.js';
+import { processGroup, readProcess } from './process-table.js';
+
+/** A browser that has not answered for so long is hung. */
+const ANSWER_TIMEOUT_MS = 10_000;
+const ASK_EVERY_MS = 5_000;
+/** So often the kernel is asked whether the browser was stopped; twice in a row is stopped. */
+const LOOK_EVERY_MS = 500;
+const OPEN_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+
+export interface PooledBrowserOptions {
+  launch: LaunchOptions;
+  egress: Pick<Egress, 'openDoor'>;
+  log: Log;
+  now(): number;
+  /** Called once, when the browser is of no more use. */
+  onGone(browser: PooledBrowser, why: string): void;
+}
+
+interface WarmStage {
+  key: string;
+  stage: Promise<OpenStage>;
+}
+
+/** One Chromium of the pool: the stages on it, those opened ahead included, and the watch over its health. */
+export class PooledBrowser implements AsyncDisposable {
+  /** Stages leased out now. */
+  active = 0;
+  /** Stages leased out ever. */
+  served = 0;
+  /** No new leases: it goes when its last one ends. */
+  retiring = false;
+  lastAnswerAt: number;
+  readonly startedAt: number;
+  private readonly stages = new Set<OpenStage>();
+  private warm: WarmStage[] = [];
+  private readonly watch: NodeJS.Timeout;
+  private looksStopped = 0;
+  private lastAskedAt: number;
+  private gone = false;
+
+  private constructor(
+    private readonly options: PooledBrowserOptions,
+    readonly chromium: ChromiumProcess,
+    private readonly session: CDPSession,
+  ) {
+    this.startedAt = options.now();
+    this.lastAnswerAt = this.startedAt;
+    this.lastAskedAt = this.startedAt;
+    this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.watch.unref();
+    void chromium.exited.then(() => this.lose('the browser process ended'));
+    chromium.browser.once('disconnected', () => this.lose('the browser closed its pipe'));
+  }
+
+  /** @throws Error when Chromium does not come up */
+  static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
+    const chromium = await ChromiumProcess.launch(options.launch);
+    try {
+      return new PooledBrowser(options, chromium, await chromium.browser.newBrowserCDPSession());
+    } catch (error) {
+      await chromium.kill();
+      throw error;
+    }
+  }
+
+  get live(): boolean {
+    return !this.gone && !this.retiring;
+  }
+
+  get version(): string {
+    return this.chromium.browser.version();
+  }
+
+  /** Stages opened ahead for this rigid shape, those still opening included. */
+  warmFor(key: string): number {
+    return this.warm.filter((entry) => entry.key === key).length;
+  }
+
+  get warmCount(): number {
+    return this.warm.length;
+  }
+
+  /** A stage of the shape, from those opened ahead when there is one. @throws Error when it cannot be opened within 15 s */
+  async take(shape: Shape): Promise<OpenStage> {
+    const index = this.warm.findIndex((entry) => entry.key === shape.key);
+    const [found] = index === -1 ? [] : this.warm.splice(index, 1);
+    const stage = await (found?.stage ?? this.open(shape));
+    if (stage.lost.aborted) return this.open(shape);
+    try {
+      await reshape(stage, shape.soft);
+      return stage;
+    } catch (error) {
+      await this.close(stage);
+      throw error;
+    }
+  }
+
+  /** Draws one pixel and throws it away: the first picture of a process sets up its painting, and no client should wait for that. */
+  async prime(shape: Shape): Promise<void> {
+    const stage = await this.open(shape);
+    try {
+      await stage.cdp.send('Page.captureScreenshot', { format: 'png', clip: { x: 0, y: 0, width: 1, height: 1, scale: 1 } });
+    } finally {
+      await this.close(stage);
+    }
+  }
+
+  /** Opens a stage ahead of need. */
+  prepare(shape: Shape): Promise<void> {
+    const stage = this.open(shape);
+    const entry = { key: shape.key, stage };
+    this.warm.push(entry);
+    return stage.then(
+      () => {},
+      (error: unknown) => {
+        this.warm = this.warm.filter((other) => other !== entry);
+        if (!this.gone) this.options.log.debug({ err: error }, 'a page could not be opened ahead');
+      },
+    );
+  }
+
+  /** Gives up stages that were opened ahead for other shapes. */
+  async drop(keepKey: string): Promise<void> {
+    const rest = this.warm.filter((entry) => entry.key !== keepKey);
+    this.warm = this.warm.filter((entry) => entry.key === keepKey);
+    await Promise.allSettled(rest.map(async (entry) => this.close(await entry.stage)));
+  }
+
+  /** Closes a stage within 2 s; a browser that does not manage that is killed. */
+  async close(stage: OpenStage): Promise<void> {
+    this.stages.delete(stage);
+    if (this.gone) return void (await stage.door[Symbol.asyncDispose]());
+    const closed = await bounded(stage.close(), CLOSE_TIMEOUT_MS);
+    if (closed) return;
+    this.lose('a page could not be closed');
+    await stage.door[Symbol.asyncDispose]();
+  }
+
+  /** Bytes of memory of the browser process alone: renderers come and go, it stays. 0 where the system does not tell. */
+  memoryBytes(): number {
+    return readProcess(this.chromium.pid)?.rssBytes ?? 0;
+  }
+
+  /** Bytes of all its processes together, shared pages counted in each. */
+  groupMemoryBytes(): number {
+    return processGroup(this.chromium.pid).reduce((sum, entry) => sum + entry.rssBytes, 0);
+  }
+
+  /** Ends the browser and all that is on it; leases still out are lost. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.lose('the browser was closed');
+    await this.chromium.kill();
+  }
+
+  private async open(shape: Shape): Promise<OpenStage> {
+    const { egress } = this.options;
+    const opening = openStage({ browser: this.chromium.browser, egress, shape, chromiumVersion: this.version });
+    const timer = setTimeout(() => this.lose('a page could not be opened'), OPEN_TIMEOUT_MS);
+    try {
+      const stage = await opening;
+      this.stages.add(stage);
+      if (this.gone) stage.lose('the browser process ended');
+      return stage;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private look(): void {
+    this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
+    if (this.looksStopped >= 2) return this.lose('the browser process was stopped');
+    const now = this.options.now();
+    if (now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
+  }
+
+  private async ask(now: number): Promise<void> {
+    this.lastAskedAt = now;
+    const answered = await bounded(this.session.send('Browser.getVersion'), ANSWER_TIMEOUT_MS);
+    if (answered) this.lastAnswerAt = this.options.now();
+    else this.lose('the browser did not answer');
+  }
+
+  /** Only the captures on this browser are lost with it (decisions.md, Jobs). */
+  private lose(why: string): void {
+    if (this.gone) return;
+    this.gone = true;
+    clearInterval(this.watch);
+    for (const stage of this.stages) stage.lose(why);
+    const idle = this.warm;
+    this.warm = [];
+    void Promise.allSettled(idle.map(async (entry) => (await entry.stage).door[Symbol.asyncDispose]()));
+    void this.chromium.kill();
+    this.options.onGone(this, why);
+  }
+}
+
+/** @returns whether it settled well in time */
+async function bounded(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  const done = work.then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([done, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,70 @@
+/** What the kernel says of processes, read from /proc. On systems without it everything is unknown: null or empty. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface ProcessEntry {
+  pid: number;
+  /** One letter, as in ps: R, S, D, T (stopped), Z … */
+  state: string;
+  group: number;
+  /** Clock ticks since boot: with the pid, names one process for ever. */
+  startTime: number;
+  rssBytes: number;
+}
+
+const PAGE_BYTES = 4_096;
+
+/** @returns null when there is no such process (any more) */
+export function readProcess(pid: number): ProcessEntry | null {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  // The second field is the program's name in brackets and may hold anything: count from its end.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return {
+    pid,
+    state: fields[0] ?? '?',
+    group: Number(fields[2]),
+    startTime: Number(fields[19]),
+    rssBytes: Number(fields[21]) * PAGE_BYTES,
+  };
+}
+
+export function processGroup(group: number): ProcessEntry[] {
+  return allPids()
+    .map(readProcess)
+    .filter((entry) => entry !== null)
+    .filter((entry) => entry.group === group);
+}
+
+/** Processes whose command line or environment names the text. */
+export function processesNaming(text: string): ProcessEntry[] {
+  return allPids()
+    .filter((pid) => pid !== process.pid && [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => read(file)?.includes(text)))
+    .map(readProcess)
+    .filter((entry) => entry !== null);
+}
+
+/** Whether every renderer of the group runs under a seccomp filter; null when there is none to look at. */
+export function renderersConfined(group: number): boolean | null {
+  const renderers = processGroup(group).filter(({ pid }) => read(`/proc/${pid}/cmdline`)?.includes('--type=renderer'));
+  if (renderers.length === 0) return null;
+  return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
+}
+
+function allPids(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Processes come and go while they are looked at: unreadable is the same as gone. */
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return null;
+  }
+}

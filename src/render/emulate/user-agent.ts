@@ -1,0 +1,160 @@
+/**
+ * Who the browser says it is. One pure rule from a user agent text to everything that must agree with it: client hints,
+ * navigator.platform and vendor. So that pages, frames and workers can never be told different stories.
+ */
+
+/** The machine that Chromium runs on, as Node names it. */
+export interface Host {
+  /** process.platform */
+  platform: string;
+  /** process.arch */
+  arch: string;
+}
+
+export interface BrandVersion {
+  brand: string;
+  version: string;
+}
+
+/** CDP's Emulation.UserAgentMetadata. */
+export interface UserAgentMetadata {
+  brands: BrandVersion[];
+  fullVersionList: BrandVersion[];
+  fullVersion: string;
+  platform: string;
+  platformVersion: string;
+  architecture: string;
+  bitness: string;
+  model: string;
+  mobile: boolean;
+  wow64: boolean;
+  formFactors: string[];
+}
+
+export interface Identity {
+  userAgent: string;
+  /** navigator.platform */
+  platform: string;
+  /** navigator.vendor; null keeps Chromium's. */
+  vendor: string | null;
+  /** null: an agent whose vendor sends no client hints. */
+  metadata: UserAgentMetadata | null;
+}
+
+/** Chromium's own user agent, reduced as Chromium itself does it, and without the word Headless (decisions.md, Capture semantics). */
+export function ownUserAgent(chromiumVersion: string, host: Host): string {
+  return `Mozilla/5.0 (${OWN_SYSTEM[host.platform] ?? OWN_SYSTEM.linux}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major(chromiumVersion)}.0.0.0 Safari/537.36`;
+}
+
+const OWN_SYSTEM: Record<string, string> & { linux: string } = {
+  linux: 'X11; Linux x86_64',
+  darwin: 'Macintosh; Intel Mac OS X 10_15_7',
+  win32: 'Windows NT 10.0; Win64; x64',
+};
+
+/** Everything that has to agree with a user agent. */
+export function identityOf(userAgent: string, chromiumVersion: string, host: Host): Identity {
+  const platform = platformOf(userAgent);
+  const claimed = /\bChrom(?:e|ium)\/(\d+[\d.]*)/.exec(userAgent)?.[1];
+  if (claimed === undefined || /\b(CriOS|FxiOS|EdgiOS)\//.test(userAgent)) {
+    return { userAgent, platform, vendor: vendorOf(userAgent), metadata: null };
+  }
+  const full = major(claimed) === major(chromiumVersion) ? chromiumVersion : claimed;
+  const own = userAgent === ownUserAgent(chromiumVersion, host);
+  return { userAgent, platform, vendor: null, metadata: hintsOf(userAgent, full, own ? [] : productsOf(userAgent, full), host) };
+}
+
+function hintsOf(userAgent: string, version: string, products: BrandVersion[], host: Host): UserAgentMetadata {
+  const android = /Android/.test(userAgent);
+  const mobile = /\bMobile\b/.test(userAgent);
+  const full = brandList(version, [{ brand: 'Chromium', version }, ...products]);
+  return {
+    brands: full.map(({ brand, version: v }) => ({ brand, version: major(v) })),
+    fullVersionList: full.map(({ brand, version: v }) => ({ brand, version: v.includes('.') ? v : `${v}.0.0.0` })),
+    fullVersion: version,
+    ...systemOf(userAgent),
+    architecture: android ? '' : host.arch === 'arm64' && !/x86_64|Intel|x64/.test(userAgent) ? 'arm' : 'x86',
+    bitness: android ? '' : '64',
+    model: modelOf(userAgent),
+    mobile,
+    wow64: false,
+    formFactors: [android ? (mobile ? 'Mobile' : 'Tablet') : 'Desktop'],
+  };
+}
+
+/** The product beside Chromium that an agent other than our own stands for. */
+function productsOf(userAgent: string, version: string): BrandVersion[] {
+  const edge = /\bEdgA?\/([\d.]+)/.exec(userAgent)?.[1];
+  if (edge !== undefined) return [{ brand: 'Microsoft Edge', version: edge }];
+  const opera = /\bOPR\/([\d.]+)/.exec(userAgent)?.[1];
+  if (opera !== undefined) return [{ brand: 'Opera', version: opera }];
+  return [{ brand: 'Google Chrome', version }];
+}
+
+/**
+ * Chromium adds a meaningless brand whose spelling and place follow from the major version ("GREASE", RFC 8701), so that sites parse
+ * the list instead of comparing it. A list without it, or with another spelling, would give the emulation away.
+ */
+function brandList(version: string, brands: BrandVersion[]): BrandVersion[] {
+  const seed = Number(major(version));
+  const chars = [' ', '(', ':', '-', '.', '/', ')', ';', '=', '?', '_'];
+  const versions = ['8', '99', '24'];
+  const grease = {
+    brand: `Not${chars[seed % 11]}A${chars[(seed + 1) % 11]}Brand`,
+    version: `${versions[seed % 3]}.0.0.0`,
+  };
+  const all = [grease, ...brands];
+  const places = all.length === 2 ? (TWO[seed % 2] ?? []) : (THREE[seed % 6] ?? []);
+  const list: BrandVersion[] = [];
+  all.forEach((entry, index) => {
+    list[places[index] ?? index] = entry;
+  });
+  return list;
+}
+
+const TWO = [
+  [0, 1],
+  [1, 0],
+];
+const THREE = [
+  [0, 1, 2],
+  [0, 2, 1],
+  [1, 0, 2],
+  [1, 2, 0],
+  [2, 0, 1],
+  [2, 1, 0],
+];
+
+function systemOf(userAgent: string): { platform: string; platformVersion: string } {
+  const android = /Android (\d+)(\.\d+)?(\.\d+)?/.exec(userAgent);
+  if (android !== null) return { platform: 'Android', platformVersion: `${android[1]}${android[2] ?? '.0'}${android[3] ?? '.0'}` };
+  if (/Windows NT/.test(userAgent)) return { platform: 'Windows', platformVersion: '10.0.0' };
+  if (/CrOS/.test(userAgent)) return { platform: 'Chrome OS', platformVersion: '' };
+  const mac = /Mac OS X (\d+)[_.](\d+)[_.]?(\d+)?/.exec(userAgent);
+  if (mac !== null) return { platform: 'macOS', platformVersion: `${mac[1]}.${mac[2]}.${mac[3] ?? '0'}` };
+  return { platform: 'Linux', platformVersion: '' };
+}
+
+/** Reduced agents name every Android device K, which stands for none. */
+function modelOf(userAgent: string): string {
+  const model = /Android [\d.]+; ([^;)]+?)(?: Build\/[^;)]*)?\)/.exec(userAgent)?.[1] ?? '';
+  return model === 'K' ? '' : model;
+}
+
+function platformOf(userAgent: string): string {
+  const device = /\((iPhone|iPad|iPod)\b/.exec(userAgent)?.[1];
+  if (device !== undefined) return device;
+  if (/Android/.test(userAgent)) return 'Linux armv81';
+  if (/Windows/.test(userAgent)) return 'Win32';
+  if (/Macintosh|Mac OS X/.test(userAgent)) return 'MacIntel';
+  return 'Linux x86_64';
+}
+
+function vendorOf(userAgent: string): string | null {
+  if (/AppleWebKit\//.test(userAgent) && /\b(Safari|iPhone|iPad)\b/.test(userAgent)) return 'Apple Computer, Inc.';
+  return /\bGecko\/\d/.test(userAgent) ? '' : null;
+}
+
+function major(version: string): string {
+  return version.split('.')[0] ?? version;
+}
