@@ -3,39 +3,18 @@
  * the edge can be tried over a real socket with nothing behind it.
  */
 import type { HttpBindings } from '@hono/node-server';
+import type { Principal } from '../account/authenticate.js';
+import type { TokenBuckets } from '../account/token-buckets.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { Health } from '../capture/health.js';
-import type { Scope } from '../contract/api-key.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { Submission } from '../contract/submission.js';
 import type { Log } from '../log.js';
 import type { ExpectedDelivery } from '../webhook/redeliver.js';
 
-/** Who asks: an active key, and the account that it belongs to. */
-export interface Principal {
-  keyId: string;
-  accountId: string;
-  scopes: readonly Scope[];
-}
-
-/** How a bucket stands. `limit` 0 means that the limit is switched off. */
-export interface RateVerdict {
-  allowed: boolean;
-  /** Requests a minute. */
-  limit: number;
-  remaining: number;
-  /** Until the bucket is full again. */
-  resetSeconds: number;
-  /** Until the next request is allowed; 0 when it is now. */
-  retryAfterSeconds: number;
-}
-
-export interface RateMeter {
-  take(key: string): RateVerdict | Promise<RateVerdict>;
-  /** As it stands, without taking. */
-  peek(key: string): RateVerdict | Promise<RateVerdict>;
-}
+/** A kind of bucket, one per key or address (account/token-buckets). */
+export type RateMeter = Pick<TokenBuckets, 'take' | 'peek'>;
 
 export interface SubmissionContext {
   principal: Principal;

@@ -1,8 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono';
+import type { Principal } from '../account/authenticate.js';
+import type { RateVerdict } from '../account/rate-limits.js';
+import { requireScope } from '../account/require-scope.js';
 import type { Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { clientAddress } from './client-address.js';
-import type { Edge, EdgeEnv, Exchange, Principal, RateVerdict } from './edge.js';
+import type { Edge, EdgeEnv, Exchange } from './edge.js';
 
 export interface Protection {
   scope: Scope;
@@ -24,12 +27,10 @@ export function guard(edge: Edge, protection: Protection): MiddlewareHandler<Edg
     const principal = await authenticate(edge, c);
     exchange.principal = principal;
     const meter = edge.limits[protection.meter];
-    if (!principal.scopes.includes(protection.scope)) {
-      tellRate(exchange, protection, await meter.peek(principal.keyId));
-      throw new CaptureError({ code: 'forbidden', message: `This API key lacks the scope \`${protection.scope}\`.` });
-    }
-    const verdict = await meter.take(principal.keyId);
+    const isScoped = principal.scopes.includes(protection.scope);
+    const verdict = isScoped ? meter.take(principal.keyId) : meter.peek(principal.keyId);
     tellRate(exchange, protection, verdict);
+    requireScope(principal, protection.scope);
     if (!verdict.allowed) throw rateLimited(verdict, 'This API key sends requests too fast.');
     await next();
   };
@@ -49,7 +50,7 @@ async function authenticate(edge: Edge, c: Context<EdgeEnv>): Promise<Principal>
   } catch (thrown) {
     if (!(thrown instanceof CaptureError) || thrown.code !== 'unauthorized') throw thrown;
     // Only failures count: a good key is served from any address, so that nobody can lock out a neighbour behind the same one.
-    const verdict = await edge.limits.failures.take(clientAddress(incoming));
+    const verdict = edge.limits.failures.take(clientAddress(incoming));
     if (!verdict.allowed) throw rateLimited(verdict, 'Too many failed authentications from this address.');
     throw thrown;
   }

@@ -22,8 +22,8 @@ export interface Listening {
 }
 
 /** Why the server cannot start, in one line for the operator. */
-export class CannotListen extends Error {
-  override readonly name = 'CannotListen';
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
 }
 
 export interface HttpServer {
@@ -48,7 +48,7 @@ const DISCARD_MS = 500;
 /**
  * Serves an app on a socket of its own.
  *
- * @throws CannotListen when the address cannot be listened on
+ * @throws ListenError when the address cannot be listened on
  */
 export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Listening): Promise<HttpServer> {
   const answer = getRequestListener(app.fetch, {
@@ -130,18 +130,18 @@ function listen(server: Server, { host, port }: Listening): Promise<number> {
   });
 }
 
-function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): CannotListen {
+function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): ListenError {
   const place = `${host}:${port}`;
   switch (error.code) {
     case 'EADDRINUSE':
-      return new CannotListen(`${place} is already in use. Choose another port with --port or STILLFRAME_PORT (0 picks a free one).`);
+      return new ListenError(`${place} is already in use. Choose another port with --port or STILLFRAME_PORT (0 picks a free one).`);
     case 'EACCES':
-      return new CannotListen(`${place} may not be listened on by this user. Choose a port from 1024 with --port or STILLFRAME_PORT.`);
+      return new ListenError(`${place} may not be listened on by this user. Choose a port from 1024 with --port or STILLFRAME_PORT.`);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new CannotListen(`${host} is no address of this machine. Choose one with --host or STILLFRAME_HOST (0.0.0.0 is all of them).`);
+      return new ListenError(`${host} is no address of this machine. Choose one with --host or STILLFRAME_HOST (0.0.0.0 is all of them).`);
     default:
-      return new CannotListen(`${place} cannot be listened on: ${error.message}`);
+      return new ListenError(`${place} cannot be listened on: ${error.message}`);
   }
 }
 

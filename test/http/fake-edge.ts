@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import type { Principal } from '../../src/account/authenticate.js';
+import type { RateVerdict } from '../../src/account/rate-limits.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import type { DeliveryStatus } from '../../src/contract/delivery.js';
@@ -6,7 +8,7 @@ import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
 import type { Submission } from '../../src/contract/submission.js';
 import { createApp } from '../../src/http/app.js';
-import type { Edge, Principal, RateMeter, RateVerdict, SubmissionContext } from '../../src/http/edge.js';
+import type { Edge, RateMeter, SubmissionContext } from '../../src/http/edge.js';
 import { type HttpServer, type Listening, startHttp } from '../../src/http/serve.js';
 import { silentLog } from '../../src/log.js';
 

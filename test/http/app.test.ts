@@ -1,0 +1,327 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import type { Edge } from '../../src/http/edge.js';
+import { aCompletedJob, aDelivery, aFailedJob, aJob, fakeEdge, HEALTHY, KEYS, serveEdge } from './fake-edge.js';
+
+const auth = { authorization: `Bearer ${KEYS.full}` };
+
+async function ask(edge: Edge, path: string, init: RequestInit = {}) {
+  await using served = await serveEdge(edge);
+  const answer = await fetch(served.url + path, init);
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, text, json: text.startsWith('{') ? JSON.parse(text) : null };
+}
+
+describe('paths and methods', () => {
+  it.each([
+    '/nowhere',
+    '/v1',
+    '/v1/',
+    '/v1/jobs',
+    '/v1/jobs/',
+    '/v1/health/',
+    '/v1/screenshot/x',
+    '/artifacts/',
+    '//',
+    '/v1/jobs/a/b',
+    '/%',
+  ])('answers 404 in the envelope for %s', async (path) => {
+    const answer = await ask(fakeEdge(), path);
+    expect(answer.status).toBe(404);
+    expect(answer.json).toMatchObject({ ok: false, error: { code: 'invalid_request', retriable: false } });
+    expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
+    expect(answer.json.error.docs_url).toBe('http://shots.example/docs#invalid_request');
+  });
+
+  it.each([
+    ['GET', '/v1/screenshot', 'POST'],
+    ['OPTIONS', '/v1/screenshot', 'POST'],
+    ['POST', '/v1/jobs/job_1', 'GET, HEAD'],
+    ['DELETE', '/v1/jobs/job_1', 'GET, HEAD'],
+    ['PUT', '/v1/requests/x', 'GET, HEAD'],
+    ['PATCH', '/v1/jobs/job_1/webhook', 'GET, HEAD'],
+    ['GET', '/v1/jobs/job_1/webhook/redeliver', 'POST'],
+    ['POST', '/v1/health', 'GET, HEAD'],
+    ['OPTIONS', '/livez', 'GET, HEAD'],
+    ['DELETE', '/artifacts/x', 'GET, HEAD'],
+    ['POST', '/', 'GET, HEAD'],
+  ])('answers %s %s with 405 and Allow, without asking for a key', async (method, path, allow) => {
+    const answer = await ask(fakeEdge(), path, { method });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe(allow);
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    expect(answer.json.error.code).toBe('invalid_request');
+  });
+
+  it('answers HEAD like GET, without the body', async () => {
+    const edge = fakeEdge();
+    const job = aJob();
+    edge.jobs.set(job.id, job);
+    const answer = await ask(edge, `/v1/jobs/${job.id}`, { method: 'HEAD', headers: auth });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(answer.text).toBe('');
+    expect((await ask(edge, '/v1/health', { method: 'HEAD' })).status).toBe(200);
+  });
+});
+
+describe('look-ups', () => {
+  it.each(['jobs', 'requests'])('reads a finished job at /v1/%s', async (kind) => {
+    const edge = fakeEdge();
+    const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' });
+    edge.jobs.set(job.id, job);
+    edge.requests.set('order-1', job);
+    const answer = await ask(edge, kind === 'jobs' ? `/v1/jobs/${job.id}` : '/v1/requests/order-1', {
+      headers: { ...auth, 'x-request-id': 'look' },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({
+      ok: true,
+      request_id: 'look',
+      data: {
+        id: job.id,
+        state: 'completed',
+        request_id: 'req_submission',
+        webhook: { url: 'https://example.com/hook', event: 'capture.completed' },
+        result: { ok: true, request_id: 'req_submission', data: { cached: false }, worker_id: 'host-1-0' },
+      },
+    });
+  });
+
+  it('reads a failed job with 200 and the error in its result', async () => {
+    const edge = fakeEdge();
+    const job = aFailedJob();
+    edge.jobs.set(job.id, job);
+    const answer = await ask(edge, `/v1/jobs/${job.id}`, { headers: auth });
+    expect(answer.status).toBe(200);
+    expect(answer.json.data).toMatchObject({
+      state: 'failed',
+      result: { ok: false, error: { code: 'target_error', request_id: 'req_submission' } },
+    });
+  });
+
+  it('answers the same 404 to what is unknown, malformed, or not yours', async () => {
+    const edge = fakeEdge();
+    const theirs = aJob({ keyId: 'key_other' });
+    edge.jobs.set(theirs.id, theirs);
+    edge.requests.set('theirs', theirs);
+    const paths = [
+      `/v1/jobs/${theirs.id}`,
+      '/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+      '/v1/jobs/nonsense',
+      '/v1/jobs/%00',
+      '/v1/jobs/%E0%A4%A',
+      '/v1/requests/theirs',
+      '/v1/requests/unknown',
+      `/v1/requests/${'x'.repeat(129)}`,
+      '/v1/requests/%F0%9F%92%A9',
+      `/v1/jobs/${theirs.id}/webhook`,
+      '/v1/jobs/nonsense/webhook',
+    ];
+    for (const path of paths) {
+      const answer = await ask(edge, path, { headers: { ...auth, 'x-request-id': 'same' } });
+      expect(answer.status, path).toBe(404);
+      expect(answer.json, path).toEqual({
+        ok: false,
+        request_id: 'same',
+        error: {
+          code: 'invalid_request',
+          message: 'No such job for this API key',
+          retriable: false,
+          request_id: 'same',
+          docs_url: 'http://shots.example/docs#invalid_request',
+        },
+      });
+    }
+  });
+});
+
+describe('webhook delivery', () => {
+  function withDelivery(changes = {}) {
+    const edge = fakeEdge();
+    const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' });
+    const delivery = aDelivery({ jobId: job.id, ...changes });
+    edge.jobs.set(job.id, job);
+    edge.deliveries.set(job.id, delivery);
+    return { edge, job, delivery, etag: `"${delivery.deliveryId}.${delivery.generation}"` };
+  }
+  const again = (id: string, ifMatch?: string) =>
+    [
+      `/v1/jobs/${id}/webhook/redeliver`,
+      { method: 'POST', headers: { ...auth, ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }) } },
+    ] as const;
+
+  it('tells its status and ETag', async () => {
+    const { edge, job, delivery, etag } = withDelivery();
+    const answer = await ask(edge, `/v1/jobs/${job.id}/webhook`, { headers: auth });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('etag')).toBe(etag);
+    expect(answer.json.data).toMatchObject({
+      job_id: job.id,
+      delivery_id: delivery.deliveryId,
+      state: 'delivered',
+      generation: 1,
+      last_status: 200,
+    });
+  });
+
+  it('answers 404 where the job has none', async () => {
+    const edge = fakeEdge();
+    const job = aCompletedJob();
+    edge.jobs.set(job.id, job);
+    expect((await ask(edge, `/v1/jobs/${job.id}/webhook`, { headers: auth })).status).toBe(404);
+    expect((await ask(edge, ...again(job.id, '"dlv.1"'))).json.error.details).toEqual({ reason: 'delivery_unavailable' });
+  });
+
+  it('is sent again against the exact ETag, once', async () => {
+    const { edge, job, delivery, etag } = withDelivery();
+    const first = await ask(edge, ...again(job.id, etag));
+    expect(first.status).toBe(202);
+    expect(first.json.data).toMatchObject({ state: 'pending', generation: 2 });
+    expect(first.headers.get('etag')).toBe(`"${delivery.deliveryId}.2"`);
+    const second = await ask(edge, ...again(job.id, etag));
+    expect(second.status).toBe(409);
+    expect(second.json.error).toMatchObject({ code: 'invalid_request', details: { reason: 'generation_changed' } });
+    const third = await ask(edge, ...again(job.id, `"${delivery.deliveryId}.2"`));
+    expect(third.json.error.details).toEqual({ reason: 'delivery_pending' });
+  });
+
+  it('asks for If-Match with 428', async () => {
+    const { edge, job } = withDelivery();
+    const answer = await ask(edge, ...again(job.id));
+    expect(answer.status).toBe(428);
+    expect(answer.json.error.code).toBe('invalid_request');
+  });
+
+  it('answers 409 to tags that are weak, starred, listed, unquoted or of something else', async () => {
+    const { edge, job, delivery, etag } = withDelivery();
+    const id = delivery.deliveryId;
+    for (const tag of [
+      `W/${etag}`,
+      '*',
+      `${etag}, "x"`,
+      `${id}.1`,
+      `"${id}.01"`,
+      `"${id}.0"`,
+      `"${id}.1e0"`,
+      `"${id}"`,
+      '"dlv_other.1"',
+      '',
+      '""',
+    ]) {
+      const answer = await ask(edge, ...again(job.id, tag));
+      expect(answer.status, tag).toBe(409);
+      expect(answer.json.error.details, tag).toEqual({ reason: 'generation_changed' });
+    }
+    expect(edge.deliveries.get(job.id)).toEqual(delivery);
+  });
+
+  it("answers the job's 404 before it looks at If-Match", async () => {
+    expect((await ask(fakeEdge(), ...again('job_01ARZ3NDEKTSV4RRFFQ69G5FAV'))).status).toBe(404);
+  });
+});
+
+describe('health', () => {
+  it('is 200 with every field, and needs no key', async () => {
+    const answer = await ask(fakeEdge(), '/v1/health');
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({ ok: true, request_id: answer.headers.get('x-request-id'), data: HEALTHY });
+  });
+
+  it('is 503 with the same shape when not ready or draining', async () => {
+    for (const edge of [fakeEdge({ health: async () => ({ ready: false, data: HEALTHY }) }), fakeEdge({ draining: () => true })]) {
+      const answer = await ask(edge, '/v1/health');
+      expect(answer.status).toBe(503);
+      expect(answer.json).toMatchObject({ ok: false, data: HEALTHY });
+    }
+  });
+
+  it('reads once for many who ask at once', async () => {
+    let readings = 0;
+    const edge = fakeEdge({
+      health: async () => {
+        readings++;
+        return { ready: true, data: HEALTHY };
+      },
+    });
+    await using served = await serveEdge(edge);
+    await Promise.all(Array.from({ length: 50 }, () => fetch(`${served.url}/v1/health`).then((answer) => answer.text())));
+    expect(readings).toBeLessThan(25);
+  });
+
+  it('has a liveness of its own, also while draining', async () => {
+    const answer = await ask(fakeEdge({ draining: () => true }), '/livez');
+    expect(answer.status).toBe(200);
+    expect(answer.json.data).toEqual({ alive: true });
+  });
+});
+
+describe('metrics', () => {
+  const metrics = async () => 'up 1\n';
+  const config = { version: '0', webhookAllow: [], artifactMaxAgeSeconds: 1, metricsToken: 'the-token' };
+
+  it('are open to this machine where no token is set, but not through a proxy', async () => {
+    const answer = await ask(fakeEdge({ metrics }), '/metrics');
+    expect(answer.text).toBe('up 1\n');
+    expect(answer.headers.get('content-type')).toContain('text/plain');
+    expect((await ask(fakeEdge({ metrics }), '/metrics', { headers: { 'x-forwarded-for': '203.0.113.9' } })).status).toBe(404);
+  });
+
+  it('want the token where one is set, and no API key will do', async () => {
+    const edge = fakeEdge({ metrics, config });
+    expect((await ask(edge, '/metrics')).status).toBe(401);
+    expect((await ask(edge, '/metrics', { headers: auth })).status).toBe(401);
+    expect((await ask(edge, '/metrics', { headers: { authorization: 'Bearer the-token' } })).status).toBe(200);
+  });
+});
+
+describe('the log', () => {
+  it('has one line a request, with the route and never the query, the key or the body', async () => {
+    let written = '';
+    const sink = new Writable({
+      write(chunk, _encoding, done) {
+        written += String(chunk);
+        done();
+      },
+    });
+    const observed: unknown[] = [];
+    const edge = fakeEdge({ log: pino({ level: 'info' }, sink), observe: (answer) => void observed.push(answer) });
+    await ask(edge, '/v1/jobs/job_secret?token=swordfish', { headers: { ...auth, 'x-request-id': 'rid' } });
+    await ask(edge, '/v1/health');
+    await ask(edge, '/nowhere/swordfish');
+    await ask(edge, '/v1/screenshot', {
+      method: 'POST',
+      headers: { ...auth, 'content-type': 'application/json' },
+      body: '{"custom_css":"swordfish"}',
+    });
+    const lines = written
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ method, route, status, request_id, key_id }) => ({ method, route, status, request_id, key_id }))).toEqual([
+      { method: 'GET', route: '/v1/jobs/:id', status: 404, request_id: 'rid', key_id: 'key_full' },
+      { method: 'GET', route: '(none)', status: 404, request_id: expect.any(String), key_id: undefined },
+      { method: 'POST', route: '/v1/screenshot', status: 400, request_id: expect.any(String), key_id: 'key_full' },
+    ]);
+    expect(lines.every(({ ms }) => typeof ms === 'number')).toBe(true);
+    expect(written).not.toMatch(/swordfish|sf_live|job_secret/);
+    expect(observed).toHaveLength(4);
+  });
+
+  it('learns the cause of an unexpected error, with the request id', async () => {
+    let written = '';
+    const sink = new Writable({
+      write(chunk, _encoding, done) {
+        written += String(chunk);
+        done();
+      },
+    });
+    const edge = fakeEdge({ log: pino({ level: 'error' }, sink), findJob: () => Promise.reject(new Error('disk on fire')) });
+    const answer = await ask(edge, '/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV', { headers: auth });
+    expect(answer.status).toBe(500);
+    expect(answer.text).not.toContain('disk');
+    expect(written).toContain('disk on fire');
+    expect(written).toContain(answer.json.request_id);
+  });
+});

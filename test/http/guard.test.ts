@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import type { Edge } from '../../src/http/edge.js';
+import { aCompletedJob, aDelivery, fakeEdge, KEYS, meter, serveEdge } from './fake-edge.js';
+
+const ID = 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV';
+
+/** Every route that needs a key. */
+const PROTECTED = [
+  { method: 'POST', path: '/v1/screenshot', lacking: KEYS.reader, scope: 'screenshot:write', policy: '"submit";q=120;w=60' },
+  { method: 'GET', path: `/v1/jobs/${ID}`, lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
+  { method: 'HEAD', path: `/v1/jobs/${ID}`, lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
+  { method: 'GET', path: '/v1/requests/some-key', lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
+  { method: 'GET', path: `/v1/jobs/${ID}/webhook`, lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
+  {
+    method: 'POST',
+    path: `/v1/jobs/${ID}/webhook/redeliver`,
+    lacking: KEYS.reader,
+    scope: 'screenshot:write',
+    policy: '"read";q=600;w=60',
+  },
+] as const;
+
+/** What each route does when nothing stops it: any of these would show in the answer. */
+function answeringEdge(changes: Partial<Edge> = {}) {
+  const edge = fakeEdge(changes);
+  const job = aCompletedJob({ id: ID });
+  edge.jobs.set(ID, job);
+  edge.requests.set('some-key', job);
+  edge.deliveries.set(ID, aDelivery({ jobId: ID }));
+  return edge;
+}
+
+async function ask(edge: Edge, route: { method: string; path: string }, authorization?: string, body?: string) {
+  await using served = await serveEdge(edge);
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (authorization !== undefined) headers.authorization = authorization;
+  const answer = await fetch(served.url + route.path, {
+    method: route.method,
+    headers,
+    ...(route.method === 'POST' ? { body: body ?? '{"url":"example.com"}' } : {}),
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) };
+}
+
+describe.each(PROTECTED)('$method $path', (route) => {
+  it.each([undefined, 'Bearer sf_live_wrong', 'Basic abc', 'Bearer', `bearer${KEYS.full}`, ''])(
+    'answers 401 to %j',
+    async (authorization) => {
+      const answer = await ask(answeringEdge(), route, authorization, 'not even json');
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+      expect(answer.headers.get('ratelimit')).toBeNull();
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+      if (route.method !== 'HEAD') expect(answer.json).toMatchObject({ ok: false, error: { code: 'unauthorized', retriable: false } });
+    },
+  );
+
+  it('answers 403 to a key without the scope, and takes nothing from its bucket', async () => {
+    const edge = answeringEdge({ limits: { submissions: meter(120, 0), reads: meter(600, 0), failures: meter(30, 30) } });
+    const answer = await ask(edge, route, `Bearer ${route.lacking}`, 'not even json');
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
+    expect(answer.headers.get('ratelimit')).toContain(';r=0;');
+    if (route.method === 'HEAD') return;
+    expect(answer.json).toMatchObject({ ok: false, error: { code: 'forbidden', retriable: false } });
+    expect(answer.json.error.message).toContain(route.scope);
+  });
+
+  it('answers 429 to a key that is too fast, before the body is read', async () => {
+    const edge = answeringEdge({ limits: { submissions: meter(120, 0), reads: meter(600, 0), failures: meter(30, 30) } });
+    const answer = await ask(edge, route, `Bearer ${KEYS.full}`, 'not even json');
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
+    if (route.method !== 'HEAD') expect(answer.json).toMatchObject({ ok: false, error: { code: 'rate_limited', retriable: true } });
+  });
+
+  it('tells how the bucket stands on every other answer', async () => {
+    const answer = await ask(answeringEdge(), route, `Bearer ${KEYS.full}`);
+    expect([200, 428]).toContain(answer.status);
+    expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
+    expect(answer.headers.get('ratelimit')).toMatch(/^"(submit|read)";r=\d+;t=7$/);
+  });
+});
+
+describe('the guard', () => {
+  it('answers 429 to an address with too many failures, and still serves a good key from there', async () => {
+    const edge = answeringEdge({ limits: { submissions: meter(120, 9), reads: meter(600, 9), failures: meter(30, 2) } });
+    await using served = await serveEdge(edge);
+    const read = (key: string) => fetch(`${served.url}/v1/jobs/${ID}`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await read('wrong')).status).toBe(401);
+    expect((await read('wrong')).status).toBe(401);
+    const third = await read('wrong');
+    expect(third.status).toBe(429);
+    expect(Number(third.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await read(KEYS.full)).status).toBe(200);
+  });
+
+  it('leaves the headers out where a limit is switched off', async () => {
+    const edge = answeringEdge({ limits: { submissions: meter(0, 9), reads: meter(0, 9), failures: meter(0, 9) } });
+    const answer = await ask(edge, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('ratelimit')).toBeNull();
+  });
+
+  it('does not take a broken key store for a wrong key', async () => {
+    const edge = answeringEdge({ authenticate: () => Promise.reject(new Error('disk on fire')) });
+    const answer = await ask(edge, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
+    expect(answer.status).toBe(500);
+    expect(answer.json.error.code).toBe('internal_error');
+  });
+});

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { fakeEdge, serveEdge } from './fake-edge.js';
+import { RawClient } from './raw-client.js';
+
+const NAME = 'abcdefghijklmnopqrstuvwxyz-_0123456789.png';
+const CONTENT = randomBytes(300_000);
+const MODIFIED = 'Tue, 14 Nov 2023 22:13:20 GMT';
+
+async function get(headers: Record<string, string> = {}, { method = 'GET', name = NAME } = {}) {
+  const edge = fakeEdge();
+  edge.files.set(NAME, CONTENT);
+  edge.gone.add(`gone${NAME}`);
+  await using served = await serveEdge(edge);
+  const answer = await fetch(`${served.url}/artifacts/${name}`, { method, headers });
+  const body = Buffer.from(await answer.arrayBuffer());
+  expect(edge.openStreams).toBe(0);
+  return { status: answer.status, headers: answer.headers, body };
+}
+
+describe('GET /artifacts/{name}', () => {
+  it('sends the bytes with everything a cache and a browser must know', async () => {
+    const answer = await get();
+    expect(answer.status).toBe(200);
+    expect(answer.body.equals(CONTENT)).toBe(true);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': '300000',
+      'content-disposition': `inline; filename="${NAME}"`,
+      'cache-control': 'public, max-age=604800, immutable',
+      etag: `"${NAME}"`,
+      'last-modified': MODIFIED,
+      'accept-ranges': 'bytes',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(answer.headers.get('content-security-policy')).toContain('sandbox');
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+  });
+
+  it.each([
+    ['webp', 'image/webp'],
+    ['jpeg', 'image/jpeg'],
+    ['jpg', 'image/jpeg'],
+    ['pdf', 'application/pdf'],
+  ])('knows the type of .%s', async (extension, type) => {
+    const edge = fakeEdge();
+    const name = `${'x'.repeat(32)}.${extension}`;
+    edge.files.set(name, CONTENT);
+    await using served = await serveEdge(edge);
+    const answer = await fetch(`${served.url}/artifacts/${name}`);
+    expect(answer.headers.get('content-type')).toBe(type);
+    await answer.arrayBuffer();
+  });
+
+  it('answers HEAD with the same headers and opens nothing', async () => {
+    const [whole, head] = [await get(), await get({}, { method: 'HEAD' })];
+    expect(head.status).toBe(200);
+    expect(head.body.length).toBe(0);
+    for (const name of ['content-length', 'etag', 'content-type', 'cache-control'])
+      expect(head.headers.get(name)).toBe(whole.headers.get(name));
+  });
+
+  it.each([
+    ['bytes=0-0', 0, 0],
+    ['bytes=10-99', 10, 99],
+    ['bytes=299999-', 299_999, 299_999],
+    ['bytes=100000-999999999', 100_000, 299_999],
+    ['bytes=-5', 299_995, 299_999],
+    ['bytes=-999999', 0, 299_999],
+  ])('sends the range %s', async (range, start, end) => {
+    const answer = await get({ range });
+    expect(answer.status).toBe(206);
+    expect(answer.headers.get('content-range')).toBe(`bytes ${start}-${end}/300000`);
+    expect(answer.headers.get('content-length')).toBe(String(end - start + 1));
+    expect(answer.body.equals(CONTENT.subarray(start, end + 1))).toBe(true);
+  });
+
+  it.each(['bytes=300000-', 'bytes=300000-300001', 'bytes=-0'])('answers 416 to the range %s', async (range) => {
+    const answer = await get({ range });
+    expect(answer.status).toBe(416);
+    expect(answer.headers.get('content-range')).toBe('bytes */300000');
+    expect(JSON.parse(String(answer.body)).error.code).toBe('invalid_request');
+  });
+
+  it.each(['bytes=0-1,5-6', 'bytes=5-2', 'bytes=-', 'bytes=a-b', 'items=0-1', 'bytes 0-1', 'bytes=0x1-5'])(
+    'sends the whole for %s, which a server may ignore',
+    async (range) => {
+      expect((await get({ range })).status).toBe(200);
+    },
+  );
+
+  it('cuts a range only from what If-Range names', async () => {
+    const range = 'bytes=0-9';
+    expect((await get({ range, 'if-range': `"${NAME}"` })).status).toBe(206);
+    expect((await get({ range, 'if-range': MODIFIED })).status).toBe(206);
+    expect((await get({ range, 'if-range': `W/"${NAME}"` })).status).toBe(200);
+    expect((await get({ range, 'if-range': '"other"' })).status).toBe(200);
+    expect((await get({ range, 'if-range': 'Tue, 14 Nov 2023 22:13:21 GMT' })).status).toBe(200);
+  });
+
+  it('answers 304 to a copy that is still good', async () => {
+    for (const tag of [`"${NAME}"`, `W/"${NAME}"`, `"a", "${NAME}"`, '*']) {
+      const answer = await get({ 'if-none-match': tag });
+      expect(answer.status, tag).toBe(304);
+      expect(answer.headers.get('etag')).toBe(`"${NAME}"`);
+      expect(answer.headers.get('content-length')).toBeNull();
+    }
+    expect((await get({ 'if-none-match': '"other"' })).status).toBe(200);
+    expect((await get({ 'if-modified-since': MODIFIED })).status).toBe(304);
+    expect((await get({ 'if-modified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' })).status).toBe(200);
+    expect((await get({ 'if-modified-since': MODIFIED, 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  it.each([
+    'short.png',
+    `${'x'.repeat(32)}.exe`,
+    'x'.repeat(32),
+    `..%2f${'x'.repeat(32)}.png`,
+    `%2e%2e%2f%2e%2e%2fetc%2fpasswd`,
+    `${'x'.repeat(32)}.png%00`,
+    `${'x'.repeat(32)}%5c.png`,
+    `${'x'.repeat(129)}.png`,
+    `${'x'.repeat(32)}.png`,
+  ])('answers 404 to %s', async (name) => {
+    const answer = await get({}, { name });
+    expect(answer.status).toBe(404);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(JSON.parse(String(answer.body)).error.code).toBe('invalid_request');
+  });
+
+  it('answers 410 to what was there once', async () => {
+    const answer = await get({}, { name: `gone${NAME}` });
+    expect(answer.status).toBe(410);
+    expect(JSON.parse(String(answer.body))).toMatchObject({ ok: false, error: { code: 'invalid_request' } });
+  });
+
+  it('closes the file when the client goes away in the middle', async () => {
+    const edge = fakeEdge();
+    edge.files.set(NAME, Buffer.alloc(64 * 1024 * 1024));
+    let closed: (() => void) | undefined;
+    const left = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const { open } = edge.artifacts;
+    edge.artifacts = {
+      open: async (name) => {
+        const artifact = await open(name);
+        return artifact && { ...artifact, read: (range) => artifact.read(range).once('close', () => closed?.()) };
+      },
+    };
+    await using served = await serveEdge(edge);
+    const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await new Promise((resolve) => client.socket.once('data', resolve));
+    client.socket.destroy();
+    await left;
+    expect(edge.openStreams).toBe(0);
+  });
+});

@@ -1,0 +1,148 @@
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { aJob, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
+import { RawClient } from './raw-client.js';
+
+const head = (path: string, extra = '') => `GET ${path} HTTP/1.1\r\nhost: x\r\n${extra}\r\n`;
+
+describe('startHttp', () => {
+  it('picks a free port and says which', async () => {
+    await using served = await serveEdge(fakeEdge());
+    expect(served.url).toBe(`http://127.0.0.1:${served.port}`);
+    expect((await fetch(`${served.url}/livez`)).status).toBe(200);
+  });
+
+  it('names the setting when the port is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { port: number };
+    await expect(serveEdge(fakeEdge(), { port })).rejects.toThrow(/already in use.*STILLFRAME_PORT/);
+    await new Promise((resolve) => other.close(resolve));
+    await expect(serveEdge(fakeEdge(), { host: '203.0.113.7' })).rejects.toThrow(/STILLFRAME_HOST/);
+  });
+
+  it.each([
+    ['no HTTP at all', 'HELO there\r\n\r\n', 400],
+    ['a bad Host', 'GET /livez HTTP/1.1\r\nhost: a b\r\n\r\n', 400],
+    ['two different lengths', 'POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
+    ['length and chunks', 'POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n', 400],
+    ['a NUL in a header', `GET /livez HTTP/1.1\r\nhost: x\r\nx-request-id: a\0b\r\n\r\n`, 400],
+    ['too much header', `GET /livez HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['a backslash in the path', 'GET /\\livez HTTP/1.1\r\nhost: x\r\n\r\n', 400],
+  ])('answers %s in the envelope', async (_name, text, status) => {
+    await using served = await serveEdge(fakeEdge());
+    const client = new RawClient(served.port).send(text);
+    const answer = await client.answer();
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.body)).toMatchObject({
+      ok: false,
+      request_id: answer.headers['x-request-id'],
+      error: { code: 'invalid_request' },
+    });
+    client.socket.destroy();
+  });
+
+  it('cuts off who sends nothing, or headers or a body too slowly', async () => {
+    await using served = await serveEdge(fakeEdge(), { headersTimeoutMs: 200, requestTimeoutMs: 400 });
+    const silent = new RawClient(served.port);
+    const slowHead = new RawClient(served.port).send('GET /livez HTTP/1.1\r\nhost: x\r\n');
+    const slowBody = new RawClient(served.port).send(
+      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    );
+    for (const client of [slowHead, slowBody]) {
+      const answer = await client.answer();
+      expect(answer.status).toBe(408);
+      expect(JSON.parse(answer.body).error.code).toBe('invalid_request');
+      await client.closed;
+    }
+    await silent.closed;
+  });
+
+  it('lets an answer take longer than a request may', async () => {
+    const edge = fakeEdge({
+      submit: async () => aJob(),
+      settle: (job) => new Promise((resolve) => setTimeout(() => resolve(job), 700)),
+    });
+    await using served = await serveEdge(edge, { headersTimeoutMs: 100, requestTimeoutMs: 200 });
+    const answer = await fetch(`${served.url}/v1/screenshot`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json' },
+      body: '{"url":"example.com"}',
+    });
+    expect(answer.status).toBe(202);
+  });
+
+  it('serves others while slow clients hang on', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const slow = Array.from({ length: 200 }, () => new RawClient(served.port).send('POST /v1/screenshot HTTP/1.1\r\nhost'));
+    await Promise.all(slow.map((client) => new Promise((resolve) => client.socket.once('connect', resolve))));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${served.url}/livez`)));
+    expect(answers.every((answer) => answer.status === 200)).toBe(true);
+    for (const client of slow) client.socket.destroy();
+  });
+
+  it('stops: running requests end, idle connections are closed, nobody new is let in', async () => {
+    let finish: ((job: ReturnType<typeof aJob>) => void) | undefined;
+    let began: (() => void) | undefined;
+    const running = new Promise<void>((resolve) => {
+      began = resolve;
+    });
+    const job = aJob();
+    const edge = fakeEdge({
+      findJob: () => {
+        began?.();
+        return new Promise((resolve) => {
+          finish = resolve;
+        });
+      },
+    });
+    await using served = await serveEdge(edge);
+    const idle = new RawClient(served.port).send(head('/livez'));
+    await idle.answer();
+    const busy = new RawClient(served.port).send(head(`/v1/jobs/${job.id}`, `authorization: Bearer ${KEYS.full}\r\n`));
+    await running;
+    const stopped = served.server.stop(60_000);
+    expect(served.server.stop(1)).toBe(stopped);
+    await idle.closed;
+    const late = new RawClient(served.port);
+    expect(await late.closed).toBe('');
+    finish?.(job);
+    expect((await busy.answer()).status).toBe(200);
+    await stopped;
+    await busy.closed;
+  });
+
+  it('cuts what does not end within the grace', async () => {
+    let began: (() => void) | undefined;
+    const running = new Promise<void>((resolve) => {
+      began = resolve;
+    });
+    const edge = fakeEdge({
+      findJob: () => {
+        began?.();
+        return new Promise(() => {});
+      },
+    });
+    const served = await serveEdge(edge);
+    const busy = new RawClient(served.port).send(head('/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV', `authorization: Bearer ${KEYS.full}\r\n`));
+    await running;
+    await served.server.stop(50);
+    await busy.closed;
+  });
+
+  it('tells clients to close their connections while draining', async () => {
+    await using served = await serveEdge(fakeEdge({ draining: () => true }));
+    const client = new RawClient(served.port).send(head('/livez'));
+    expect((await client.answer()).headers.connection).toBe('close');
+    await client.closed;
+  });
+
+  it('serves the next request of a connection after refusing one with a body', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const body = 'x'.repeat(1000);
+    const client = new RawClient(served.port).send(`POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${body}`);
+    expect((await client.answer()).status).toBe(401);
+    client.send(head('/livez', 'connection: close\r\n'));
+    expect(await client.closed).toContain('"alive":true');
+  });
+});
