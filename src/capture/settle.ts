@@ -4,7 +4,7 @@ import type { FinishSignals } from './finish-signals.js';
 
 export interface SettleDeps {
   store: Pick<JobStore, 'findJob'>;
-  signals: Pick<FinishSignals, 'wait'>;
+  signals: Pick<FinishSignals, 'wait' | 'closed'>;
   now(): number;
 }
 
@@ -18,7 +18,7 @@ export interface SettleWait {
 /** Waits for a job to end, within a budget; answers with what its row says then, ended or not. */
 export async function settle(deps: SettleDeps, job: JobSnapshot, wait: SettleWait): Promise<JobSnapshot> {
   let latest = job;
-  while (!isTerminal(latest.state) && deps.now() < wait.until && !wait.signal?.aborted) {
+  while (!isTerminal(latest.state) && deps.now() < wait.until && !wait.signal?.aborted && !deps.signals.closed) {
     const signalled = deps.signals.wait(latest.id, wait.until - deps.now(), wait.signal);
     // Read between listening and waiting, so that an end in between is not slept through.
     const read = await deps.store.findJob(latest.id);

@@ -33,7 +33,7 @@ export function addCaptureCommand(program: Command): void {
     const target = options.output ?? defaultName(submission.options.url, submission.options.format);
     if (target === '-' && process.stdout.isTTY)
       throw new OperatorError('The picture would go to the terminal. Name a file with -o, or pipe it.');
-    const { captureOnce } = await import('../capture-once.js');
+    const { captureOnce } = await import('./capture-once.js');
     const rendering = await captureOnce(config, submission.options, {
       publicOnly: options.publicOnly === true,
       log: createLog({ level: 'warn', format: config.logFormat }),

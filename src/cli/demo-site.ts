@@ -44,16 +44,14 @@ function receive(request: IncomingMessage, response: ServerResponse, callbacks: 
 
 function answer(path: string, response: ServerResponse): void {
   const [route = '/'] = path.split('?', 1);
-  if (route.startsWith('/photo/')) return send(response, 'image/svg+xml', photo(Number(route.slice(7)) || 0));
-  if (route === '/api/items') return send(response, 'application/json', JSON.stringify(ITEMS));
-  const page = { '/article': article, '/shop': shop, '/app': app }[route];
-  if (page === undefined) {
-    response.writeHead(404, { 'content-type': 'text/plain' });
-    response.end('not found');
-    return;
-  }
-  send(response, 'text/html; charset=utf-8', page());
+  const html = PAGES[route];
+  if (html !== undefined) send(response, 'text/html; charset=utf-8', html());
+  else if (route.startsWith('/photo/')) send(response, 'image/svg+xml', photo(Number(route.slice(7)) || 0));
+  else if (route === '/api/items') send(response, 'application/json', JSON.stringify(ITEMS));
+  else response.writeHead(404, { 'content-type': 'text/plain' }).end('not found');
 }
+
+const PAGES: Record<string, () => string> = { '/article': article, '/shop': shop, '/app': app };
 
 function send(response: ServerResponse, type: string, body: string): void {
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' });

@@ -25,7 +25,7 @@ function addVerb(lists: Command, verb: 'status' | 'update', help: string): void 
     .addHelpText('after', `\nExample:\n  stillframe lists ${verb}`);
   addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations']).action(async (options: { json?: boolean }, own: Command) => {
     const config = readSettings(own);
-    const { withBlocker } = await import('../with-blocker.js');
+    const { withBlocker } = await import('./with-blocker.js');
     const rows = await withBlocker(
       config,
       createLog({ level: 'warn', format: config.logFormat }),

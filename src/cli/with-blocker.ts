@@ -1,0 +1,19 @@
+import { mkdir } from 'node:fs/promises';
+import type { Config } from '../config.js';
+import { openEgress } from '../egress/open-egress.js';
+import type { Log } from '../log.js';
+import type { Blocker } from '../render/block/blocker.js';
+import { startBlocker } from '../renderer.js';
+
+/** Opens the data directory's filter lists for one command; nothing is fetched unless the command asks. */
+export async function withBlocker<Result>(config: Config, log: Log, work: (blocker: Blocker) => Promise<Result>): Promise<Result> {
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  await using egress = await openEgress({
+    allowDestinations: config.allowDestinations,
+    dnsServers: config.dnsServers,
+    maxBytesPerCapture: config.captureMaxMb * 1_000_000,
+    log,
+  });
+  await using blocker = await startBlocker({ ...config, lists: false }, egress, log);
+  return await work(blocker);
+}

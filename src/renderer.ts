@@ -1,0 +1,95 @@
+/** Everything that rendering needs, made and tied together: browsers, blocker, Markdown, countries. Used by the service and by single captures. */
+import { availableParallelism } from 'node:os';
+import type { Config } from './config.js';
+import type { Egress } from './egress/egress.js';
+import { CountryObserver } from './egress/observe-country.js';
+import type { Log } from './log.js';
+import { builtFile } from './package-files.js';
+import { Blocker } from './render/block/blocker.js';
+import { BrowserPool } from './render/browser/browser-pool.js';
+import { findChromium } from './render/browser/find-chromium.js';
+import { installChromium } from './render/browser/install-chromium.js';
+import { MarkdownWorker } from './render/inspect/markdown-worker.js';
+import { type Rendering, type RenderOrder, render } from './render/render.js';
+
+export interface RendererParts {
+  egress: Egress;
+  log: Log;
+  say(line: string): void;
+  /** Where a browser is looked for and installed. */
+  browserDir: string;
+}
+
+/** Captures that one Chromium process is meant to hold at once: more wait for each other inside it. */
+const PAGES_PER_BROWSER = 2;
+
+export class Renderer implements AsyncDisposable {
+  private constructor(
+    private readonly parts: {
+      pool: BrowserPool;
+      blocker: Blocker;
+      markdown: MarkdownWorker;
+      countries: CountryObserver;
+      log: Log;
+    },
+  ) {}
+
+  /** Finds or installs a browser, and starts it. @throws BrowserError when none can be had */
+  static async start(config: Config, given: RendererParts): Promise<Renderer> {
+    const { egress, log } = given;
+    const executable = await provideChromium(config, given);
+    const browsers =
+      config.browsers ?? Math.max(1, Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism()));
+    const [pool, blocker] = await Promise.all([
+      BrowserPool.start({
+        executable,
+        egress,
+        browsers,
+        pagesPerBrowser: Math.ceil(config.concurrency / browsers),
+        runDir: config.dataDir,
+        sandbox: config.sandbox,
+        log,
+      }),
+      startBlocker(config, egress, log),
+    ]);
+    const countries = new CountryObserver({ egress, url: config.egressCheckUrl, database: config.egressDatabase, log });
+    const markdown = new MarkdownWorker({ thread: builtFile('markdown-thread.js') });
+    return new Renderer({ pool, blocker, markdown, countries, log });
+  }
+
+  /** Makes one picture. @throws CaptureError */
+  render(order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+    return render(this.parts, order, signal);
+  }
+
+  /** Browsers that have answered within the last 30 s. */
+  readyBrowsers(): number {
+    return this.parts.pool.readyBrowsers();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { pool, blocker, markdown } = this.parts;
+    await Promise.allSettled([pool[Symbol.asyncDispose](), blocker[Symbol.asyncDispose](), markdown[Symbol.asyncDispose]()]);
+  }
+}
+
+/** The blocker by itself, for the `lists` command as well. */
+export function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
+  return Blocker.start({ dataDir: config.dataDir, built: builtFile(''), lists: { enabled: config.lists }, egress, log });
+}
+
+async function provideChromium(config: Config, given: RendererParts) {
+  const found = await findChromium({ chromium: config.chromium, dataDir: given.browserDir });
+  if (found !== null) return found;
+  if (!config.browserInstall) {
+    throw new BrowserMissing(
+      'No Chromium was found, and --no-browser-install forbids to install one. Install it with: stillframe browser install',
+    );
+  }
+  return await installChromium({ dataDir: given.browserDir, say: given.say });
+}
+
+/** No browser, and none may be installed. */
+class BrowserMissing extends Error {
+  override readonly name = 'BrowserError';
+}

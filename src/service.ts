@@ -1,0 +1,334 @@
+/**
+ * The composition root: makes every part, ties them together, starts and stops them in order. The only file that knows all rooms.
+ */
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { authenticate } from './account/authenticate.js';
+import { issueKey } from './account/issue-key.js';
+import { RateLimits } from './account/rate-limits.js';
+import type { Artifacts } from './artifacts/artifacts.js';
+import { openArtifactDirectory } from './artifacts/directory.js';
+import { FinishSignals } from './capture/finish-signals.js';
+import { checkHealth, type Health } from './capture/health.js';
+import { lookupJob, lookupRequest } from './capture/lookup.js';
+import { perform } from './capture/perform.js';
+import { settle } from './capture/settle.js';
+import { submit } from './capture/submit.js';
+import { recoverLeases, removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
+import type { Config } from './config.js';
+import { SCOPES } from './contract/api-key.js';
+import type { PublicPlaces } from './contract/job.js';
+import type { Egress } from './egress/egress.js';
+import { openEgress } from './egress/open-egress.js';
+import { createApp } from './http/app.js';
+import type { Edge } from './http/edge.js';
+import { type HttpServer, startHttp } from './http/serve.js';
+import type { Log } from './log.js';
+import { Metrics } from './metrics.js';
+import { MIGRATIONS_DIR, packageVersion } from './package-files.js';
+import { RecentTimings } from './recent-timings.js';
+import { Renderer } from './renderer.js';
+import { openStore } from './store/sqlite/open-store.js';
+import type { ClaimedJob, DueDelivery, EndedJob, Store } from './store/store.js';
+import { claimDelivery, DELIVERIES_AT_ONCE } from './webhook/claim-delivery.js';
+import { deliver } from './webhook/deliver.js';
+import { findDelivery } from './webhook/find-delivery.js';
+import { redeliver } from './webhook/redeliver.js';
+import { Loop } from './work/loop.js';
+
+const JOB_LEASE_MS = 30_000;
+const RETRY_DELAY_MS = 500;
+/** How soon a change made by another process (queue resume) is acted on. */
+const POLL_MS = 500;
+const SWEEP_EVERY_MS = 60_000;
+const LEASE_CHECK_MS = 5_000;
+/** Running captures may finish for so long after SIGTERM. */
+const DRAIN_MS = 30_000;
+/** Answers that are due after the captures have ended. */
+const LAST_ANSWERS_MS = 1_000;
+const HEALTH_FRESH_MS = 200;
+const HOUR_MS = 3_600_000;
+
+export interface ServiceParts {
+  log: Log;
+  /** For a person at a terminal: what is being set up. */
+  say(line: string): void;
+  /** Where a browser is looked for and installed; the data directory when absent. */
+  browserDir?: string;
+}
+
+interface Foundations {
+  store: Store;
+  egress: Egress;
+  artifacts: Artifacts;
+}
+
+export class Service implements AsyncDisposable {
+  /** The secret of the first key, when this start made it. */
+  firstKey: string | null = null;
+  /** Resolves when health answers 200; rejects when no browser can be had. */
+  ready: Promise<void> = Promise.resolve();
+
+  private readonly signals = new FinishSignals();
+  private readonly metrics = new Metrics();
+  private readonly timings = new RecentTimings();
+  private readonly limits: RateLimits;
+  private readonly places: PublicPlaces = { baseUrl: '' };
+  private readonly jobs: Loop<ClaimedJob>;
+  private readonly deliveries: Loop<DueDelivery>;
+  /** Aborted when running captures can be waited for no longer. */
+  private readonly cut = new AbortController();
+  private readonly timers: NodeJS.Timeout[] = [];
+  private renderer: Renderer | null = null;
+  private http: HttpServer | null = null;
+  private draining = false;
+  private stopping: Promise<void> | null = null;
+  private sweeping: Promise<void> = Promise.resolve();
+  private healthSeen: { at: number; health: Promise<Health> } | null = null;
+
+  private constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+    private readonly made: Foundations,
+  ) {
+    const { submitRate, submitBurst, readRate, readBurst } = config;
+    this.limits = new RateLimits({
+      submissions: { perMinute: submitRate, burst: submitBurst },
+      reads: { perMinute: readRate, burst: readBurst },
+    });
+    this.jobs = this.makeJobLoop();
+    this.deliveries = this.makeDeliveryLoop();
+  }
+
+  /** Makes all parts and listens; captures begin as soon as a browser stands (`ready`). @throws one-line errors for the operator */
+  static async start(config: Config, parts: ServiceParts): Promise<Service> {
+    const { log } = parts;
+    const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log });
+    const egress = await openEgress({
+      allowDestinations: config.allowDestinations,
+      dnsServers: config.dnsServers,
+      maxBytesPerCapture: config.captureMaxMb * 1_000_000,
+      log,
+    });
+    const artifacts = await openArtifactDirectory({ dir: join(config.dataDir, 'artifacts'), log });
+    const service = new Service(config, log, { store, egress, artifacts });
+    try {
+      await service.begin(parts);
+    } catch (error) {
+      await service.stop();
+      throw error;
+    }
+    return service;
+  }
+
+  /** `http://HOST:PORT` as it turned out. */
+  get url(): string {
+    return this.http?.url ?? '';
+  }
+
+  /** Drains: no new submissions, running captures finish (up to 30 s), the rest stays queued. Tolerates repetition. */
+  stop(): Promise<void> {
+    this.stopping ??= this.drain();
+    return this.stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  private async begin(parts: ServiceParts): Promise<void> {
+    const { store, artifacts } = this.made;
+    await this.makeFirstKey();
+    await artifacts.removeLeftovers();
+    const { requeued, ended } = await store.recover({ now: Date.now(), all: true });
+    if (requeued + ended.length > 0) this.log.warn({ requeued, failed: ended.length }, 'jobs of the last run recovered');
+    const edge = this.makeEdge();
+    this.http = await startHttp(createApp(edge), edge, { host: this.config.host, port: this.config.port });
+    this.places.baseUrl = this.config.baseUrl ?? this.http.url;
+    this.deliveries.start();
+    this.ready = this.openForCaptures(parts);
+    this.ready.catch(() => undefined);
+    this.keepHouse();
+  }
+
+  private async openForCaptures(parts: ServiceParts): Promise<void> {
+    const { egress } = this.made;
+    const { log, say } = parts;
+    const renderer = await Renderer.start(this.config, { egress, log, say, browserDir: parts.browserDir ?? this.config.dataDir });
+    if (this.draining) return await renderer[Symbol.asyncDispose]();
+    this.renderer = renderer;
+    this.healthSeen = null;
+    this.jobs.start();
+  }
+
+  private async makeFirstKey(): Promise<void> {
+    const { store } = this.made;
+    const now = Date.now();
+    await store.createAccount('default', now);
+    if ((await store.listKeys()).length > 0) return;
+    const key = await issueKey(store, { accountName: 'default', label: 'first key', scopes: [...SCOPES], now });
+    this.firstKey = key?.secret ?? null;
+  }
+
+  private makeJobLoop(): Loop<ClaimedJob> {
+    const { store, artifacts } = this.made;
+    const worker = `${hostname()}-${process.pid}`;
+    const deps = {
+      store,
+      artifacts,
+      render: (...[order, signal]: Parameters<Renderer['render']>) => this.openRenderer().render(order, signal),
+      onEnded: (job: EndedJob, timings: Record<string, number>) => this.tellEnded(job, timings),
+      leaseMs: JOB_LEASE_MS,
+      retryDelayMs: RETRY_DELAY_MS,
+      log: this.log,
+      now: Date.now,
+    };
+    return new Loop<ClaimedJob>({
+      concurrency: this.config.concurrency,
+      claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: Date.now(), leaseMs: JOB_LEASE_MS }),
+      run: (job) => perform(deps, job, this.cut.signal),
+      nextDueAt: () => store.nextDueAt(),
+      pollMs: POLL_MS,
+      onError: this.onLoopError,
+    });
+  }
+
+  private makeDeliveryLoop(): Loop<DueDelivery> {
+    const { config, log } = this;
+    const { store, egress } = this.made;
+    const deps = {
+      store,
+      egress,
+      places: this.places,
+      allowedOrigins: config.webhookAllow,
+      backoffMs: config.webhookBackoffMs,
+      timeoutMs: config.webhookTimeoutMs,
+      version: packageVersion(),
+      now: Date.now,
+      random: Math.random,
+      log,
+    };
+    return new Loop<DueDelivery>({
+      concurrency: DELIVERIES_AT_ONCE,
+      claim: () => claimDelivery(deps),
+      run: (due) => deliver(deps, due, this.cut.signal),
+      nextDueAt: () => store.nextDeliveryDueAt(),
+      pollMs: POLL_MS,
+      onError: this.onLoopError,
+    });
+  }
+
+  private makeEdge(): Edge {
+    const { config, log, places, signals } = this;
+    const { store, egress, artifacts } = this.made;
+    const submitDeps = {
+      store,
+      egress,
+      rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts },
+      webhookAllow: config.webhookAllow,
+      draining: () => this.draining,
+      onQueued: () => this.jobs.wake(),
+      onEnded: () => this.deliveries.wake(),
+      now: Date.now,
+    };
+    return {
+      authenticate: (authorization) => authenticate(store, authorization),
+      limits: this.limits,
+      submit: (submission, context) => submit(submitDeps, submission, context),
+      settle: (job, nobodyWaits) =>
+        settle({ store, signals, now: Date.now }, job, { until: Date.now() + config.syncWaitMs, signal: nobodyWaits }),
+      findJob: (id, principal) => lookupJob(store, id, principal),
+      findRequest: (key, principal) => lookupRequest(store, key, principal),
+      findDelivery: (jobId) => findDelivery(store, jobId),
+      redeliver: (jobId, expected) => redeliver({ store, now: Date.now, onDue: () => this.deliveries.wake() }, jobId, expected),
+      artifacts,
+      artifactGone: async (name) => (await store.findArtifact(name)) !== null,
+      health: () => this.health(),
+      metrics: async () => this.metrics.text(await this.health()),
+      timingsOf: (jobId) => this.timings.of(jobId),
+      observe: (answer) => this.metrics.countAnswer(answer),
+      places,
+      draining: () => this.draining,
+      config: {
+        version: packageVersion(),
+        webhookAllow: config.webhookAllow,
+        artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
+        metricsToken: config.metricsToken,
+      },
+      log,
+    };
+  }
+
+  /** Asked for often while saturated: an answer serves all who ask within a moment. */
+  private health(): Promise<Health> {
+    const now = Date.now();
+    if (this.healthSeen === null || now - this.healthSeen.at > HEALTH_FRESH_MS) {
+      const deps = {
+        store: this.made.store,
+        readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
+        webhooksActive: () => !this.draining,
+        draining: () => this.draining,
+        now: Date.now,
+      };
+      this.healthSeen = { at: now, health: checkHealth(deps) };
+    }
+    return this.healthSeen.health;
+  }
+
+  private tellEnded(job: EndedJob, timings: Record<string, number>): void {
+    this.timings.keep(job.id, timings);
+    this.metrics.countJob(job.state);
+    this.metrics.countStages(timings);
+    this.signals.announce(job.id);
+    if (job.hasWebhook) this.deliveries.wake();
+    this.jobs.wake();
+  }
+
+  private keepHouse(): void {
+    const { config, log } = this;
+    const { store, artifacts } = this.made;
+    const deps: SweepDeps = {
+      store,
+      artifacts,
+      onEnded: (job) => this.tellEnded(job, {}),
+      onRequeued: () => this.jobs.wake(),
+      artifactTtlMs: config.artifactTtlH * HOUR_MS,
+      jobTtlMs: config.jobTtlH * HOUR_MS,
+      maxStorageBytes: config.maxStorageMb * 1_000_000,
+      log,
+      now: Date.now,
+    };
+    const step = (work: () => Promise<void>) => {
+      this.sweeping = this.sweeping.then(work).catch(this.onLoopError);
+    };
+    step(() => removeOrphans(deps, this.cut.signal));
+    this.timers.push(setInterval(() => step(() => sweep(deps, this.cut.signal)), SWEEP_EVERY_MS));
+    this.timers.push(setInterval(() => step(() => recoverLeases(deps)), LEASE_CHECK_MS));
+  }
+
+  private openRenderer(): Renderer {
+    if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
+    return this.renderer;
+  }
+
+  private readonly onLoopError = (error: unknown): void => {
+    this.log.error({ err: error }, 'a step failed; it is tried again');
+  };
+
+  private async drain(): Promise<void> {
+    this.draining = true;
+    this.healthSeen = null;
+    for (const timer of this.timers) clearInterval(timer);
+    await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
+    // Whoever still waits, waits for a job that stays queued.
+    this.signals.close();
+    this.cut.abort(new Error('the server is shutting down'));
+    await Promise.all([this.jobs[Symbol.asyncDispose](), this.deliveries[Symbol.asyncDispose](), this.sweeping]);
+    await this.http?.stop(LAST_ANSWERS_MS);
+    await this.ready.catch(() => undefined);
+    await this.renderer?.[Symbol.asyncDispose]();
+    await this.made.egress[Symbol.asyncDispose]();
+    await this.made.artifacts[Symbol.asyncDispose]();
+    await this.made.store[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,352 @@
+import { describe, expect, it } from 'vitest';
+import type { Artifacts } from '../../src/artifacts/artifacts.js';
+import { openArtifactDirectory } from '../../src/artifacts/directory.js';
+import { FinishSignals } from '../../src/capture/finish-signals.js';
+import { lookupJob, lookupRequest } from '../../src/capture/lookup.js';
+import { type PerformDeps, perform } from '../../src/capture/perform.js';
+import { settle } from '../../src/capture/settle.js';
+import { type SubmitDeps, submit } from '../../src/capture/submit.js';
+import { removeOrphans, sweep } from '../../src/capture/sweep.js';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import { newId } from '../../src/contract/ids.js';
+import type { JobSnapshot } from '../../src/contract/job.js';
+import { parseSubmission } from '../../src/contract/submission.js';
+import { silentLog } from '../../src/log.js';
+import type { Rendering, RenderOrder } from '../../src/render/render.js';
+import type { ClaimedJob, EndedJob, Store } from '../../src/store/store.js';
+import { aCaller, aStore, type Caller, RULES } from '../store/factories.js';
+
+const LEASE_MS = 30_000;
+const PICTURE = Buffer.from('the bytes of a picture');
+
+interface House extends AsyncDisposable {
+  store: Store;
+  artifacts: Artifacts;
+  caller: Caller;
+  signals: FinishSignals;
+  ended: EndedJob[];
+  submit(body: Record<string, unknown>, idempotencyKey?: string): Promise<JobSnapshot>;
+  claim(): Promise<ClaimedJob>;
+  perform(job: ClaimedJob, render: PerformDeps['render'], stop?: AbortSignal): Promise<void>;
+}
+
+async function aHouse(over: Partial<SubmitDeps> = {}): Promise<House> {
+  const { store, dataDir, [Symbol.asyncDispose]: close } = await aStore();
+  const artifacts = await openArtifactDirectory({ dir: `${dataDir}/artifacts`, log: silentLog() });
+  const caller = await aCaller(store);
+  const signals = new FinishSignals();
+  const ended: EndedJob[] = [];
+  const egress = {
+    refusesLiterally: () => false,
+    proxyProblem: () => null,
+    judgeHost: async () => ({ ok: true as const, addresses: ['93.184.216.34'] }),
+  };
+  const submitDeps: SubmitDeps = {
+    store,
+    egress,
+    rules: RULES,
+    webhookAllow: [],
+    draining: () => false,
+    onQueued: () => undefined,
+    onEnded: () => undefined,
+    now: Date.now,
+    ...over,
+  };
+  const performDeps = (render: PerformDeps['render']): PerformDeps => ({
+    store,
+    artifacts,
+    render,
+    onEnded: (job) => {
+      ended.push(job);
+      signals.announce(job.id);
+    },
+    leaseMs: LEASE_MS,
+    retryDelayMs: 0,
+    log: silentLog(),
+    now: Date.now,
+  });
+  const principal = { keyId: caller.keyId, accountId: caller.accountId, scopes: [] };
+  return {
+    store,
+    artifacts,
+    caller,
+    signals,
+    ended,
+    submit: (body, idempotencyKey) =>
+      submit(submitDeps, parseSubmission({ url: 'https://example.com/', ...body }, { forceAsync: false, webhookAllow: [] }), {
+        principal,
+        requestId: newId('request'),
+        idempotencyKey: idempotencyKey ?? null,
+      }),
+    claim: async () => {
+      const job = await store.claimNextJob({ workerId: 'worker-0', now: Date.now(), leaseMs: LEASE_MS });
+      if (job === null) throw new Error('nothing to claim');
+      return job;
+    },
+    perform: (job, render, stop = new AbortController().signal) => perform(performDeps(render), job, stop),
+    async [Symbol.asyncDispose]() {
+      await artifacts[Symbol.asyncDispose]();
+      await close.call({ store, dataDir });
+    },
+  };
+}
+
+async function readAll(artifacts: Artifacts, name: string): Promise<Buffer> {
+  const kept = await artifacts.open(name);
+  if (kept === null) throw new Error(`${name} is not there`);
+  return Buffer.concat(await kept.read().toArray());
+}
+
+const aRendering = (over: Partial<Rendering> = {}): Rendering => ({
+  content: PICTURE,
+  format: 'webp',
+  width: 2560,
+  height: 1440,
+  finalUrl: 'https://example.com/',
+  blockedRequests: 3,
+  egressCountry: null,
+  diagnostics: { algorithm: 'native', sections: 1, deviceScaleFactor: 2, scrollHeight: 720, stoppedReason: 'viewport', truncated: false },
+  inspection: null,
+  timings: { navigate: 10 },
+  ...over,
+});
+
+const draws = async (): Promise<Rendering> => aRendering();
+const fails = (error: Error) => async (): Promise<Rendering> => {
+  throw error;
+};
+
+describe('the story of a capture', () => {
+  it('goes from a submission to kept bytes and a charged, completed job', async () => {
+    await using house = await aHouse();
+    const submitted = await house.submit({});
+    expect(submitted).toMatchObject({ state: 'prioritized', mode: 'sync', attemptsMade: 0 });
+    await house.perform(await house.claim(), draws);
+    const job = await house.store.findJob(submitted.id);
+    expect(job?.state).toBe('completed');
+    if (job?.result?.outcome.ok !== true) throw new Error('no data');
+    const { data } = job.result.outcome;
+    expect(data).toMatchObject({ width: 2560, bytes: PICTURE.length, blockedRequests: 3, cached: false });
+    expect(await readAll(house.artifacts, data.artifact)).toEqual(PICTURE);
+    expect(await house.store.usage(house.caller.accountId, Date.now())).toMatchObject({ credits: 1, reserved: 0 });
+    expect(house.ended.map((one) => one.id)).toEqual([submitted.id]);
+  });
+
+  it('charges nothing for a failure, and tells its cause', async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({});
+    await house.perform(
+      await house.claim(),
+      fails(new CaptureError({ code: 'target_error', message: 'The target answered 404.', retriable: false })),
+    );
+    const job = await house.store.findJob(id);
+    expect(job).toMatchObject({ state: 'failed', attemptsMade: 1, result: { outcome: { ok: false, error: { code: 'target_error' } } } });
+    expect(await house.store.usage(house.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 0 });
+  });
+
+  it('tries a crash once more, and no further', async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({});
+    const crash = fails(new CaptureError({ code: 'render_crashed', message: 'The page crashed.' }));
+    await house.perform(await house.claim(), crash);
+    expect((await house.store.findJob(id))?.state).toBe('delayed');
+    await house.perform(await house.claim(), crash);
+    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 2 });
+  });
+
+  it.each([
+    new CaptureError({ code: 'render_timeout', message: 'too slow' }),
+    new CaptureError({ code: 'navigation_failed', message: 'no such name', retriable: false }),
+    new CaptureError({ code: 'target_error', message: 'answered 503' }),
+    new TypeError('a fault of ours'),
+  ])('does not try $name $code again', async (error) => {
+    await using house = await aHouse();
+    const { id } = await house.submit({});
+    await house.perform(await house.claim(), fails(error));
+    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
+  });
+
+  it('never tells a client the words of a fault of ours', async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({});
+    await house.perform(await house.claim(), fails(new Error('secret path /srv/x')));
+    const job = await house.store.findJob(id);
+    expect(JSON.stringify(job?.result)).toContain('internal_error');
+    expect(JSON.stringify(job?.result)).not.toContain('/srv/x');
+  });
+
+  it('gives the second attempt what is left of the budget', async () => {
+    await using house = await aHouse();
+    await house.submit({ timeout: 20_000 });
+    const orders: RenderOrder[] = [];
+    const crash = async (order: RenderOrder): Promise<Rendering> => {
+      orders.push(order);
+      throw new CaptureError({ code: 'render_crashed', message: 'The page crashed.' });
+    };
+    await house.perform(await house.claim(), crash);
+    const again = await house.claim();
+    await house.perform({ ...again, claimedAt: again.firstClaimedAt + 15_000 }, crash);
+    expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 5_000]);
+  });
+
+  it('puts a job back untouched when the server cannot wait for it', async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({});
+    const stop = new AbortController();
+    await house.perform(
+      await house.claim(),
+      async (_order, signal) => {
+        stop.abort();
+        signal.throwIfAborted();
+        return aRendering();
+      },
+      stop.signal,
+    );
+    expect(await house.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
+    expect((await house.claim()).attempt).toBe(1);
+  });
+
+  it('removes the picture of a claim that was lost meanwhile', async () => {
+    await using house = await aHouse();
+    await house.submit({});
+    const job = await house.claim();
+    await house.perform(job, async () => {
+      await house.store.fail(
+        { id: job.id, workerId: job.workerId, attempt: job.attempt },
+        { code: 'render_timeout', message: 'x', retriable: true, status: 504 },
+        Date.now(),
+      );
+      return aRendering();
+    });
+    expect((await house.artifacts.usage()).count).toBe(0);
+    expect((await house.store.findJob(job.id))?.state).toBe('failed');
+  });
+
+  it('lets identical captures share one render, each with its own job and charge', async () => {
+    await using house = await aHouse();
+    const first = await house.submit({});
+    const second = await house.submit({ sync: false });
+    await house.perform(await house.claim(), draws);
+    expect(house.ended.map((one) => one.id).sort()).toEqual([first.id, second.id].sort());
+    expect(await house.store.usage(house.caller.accountId, Date.now())).toMatchObject({ credits: 2, reserved: 0 });
+    const third = await house.submit({});
+    expect(third.result?.outcome).toMatchObject({ ok: true, data: { cached: true } });
+    expect((await house.submit({ cache_ttl: 0 })).state).toBe('prioritized');
+  });
+});
+
+describe('submitting', () => {
+  it('refuses a literal private destination, and says so in the field', async () => {
+    const egress = {
+      refusesLiterally: () => true,
+      proxyProblem: () => null,
+      judgeHost: async () => ({ ok: true as const, addresses: [] }),
+    };
+    await using house = await aHouse({ egress });
+    await expect(house.submit({})).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { reason: 'blocked_destination', issues: [{ path: 'url' }] },
+    });
+  });
+
+  it('refuses everything once the server is draining', async () => {
+    await using house = await aHouse({ draining: () => true });
+    await expect(house.submit({})).rejects.toMatchObject({ code: 'internal_error', status: 503, retryAfterSeconds: 5 });
+  });
+
+  it('answers 503 with Retry-After when the queue is full', async () => {
+    await using house = await aHouse({ rules: { maxQueue: 1, webhookMaxAttempts: 5 } });
+    await house.submit({ quality: 50 });
+    await expect(house.submit({ quality: 51 })).rejects.toMatchObject({
+      code: 'internal_error',
+      status: 503,
+      retriable: true,
+      retryAfterSeconds: 5,
+    });
+  });
+
+  it('repeats a job by its idempotency key, and refuses another configuration under it', async () => {
+    await using house = await aHouse();
+    const first = await house.submit({}, 'order-1');
+    expect((await house.submit({ format: 'webp' }, 'order-1')).id).toBe(first.id);
+    await expect(house.submit({ format: 'png' }, 'order-1')).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+      details: { job_id: first.id },
+    });
+  });
+});
+
+describe('settling', () => {
+  it('returns as soon as the job ends', async () => {
+    await using house = await aHouse();
+    const job = await house.submit({});
+    const settled = settle({ ...house, now: Date.now }, job, { until: Date.now() + 60_000, signal: null });
+    await house.perform(await house.claim(), draws);
+    expect((await settled).state).toBe('completed');
+  });
+
+  it('returns the job as it stands when the budget is spent, when nobody waits, and when the server goes down', async () => {
+    await using house = await aHouse();
+    const job = await house.submit({});
+    const deps = { ...house, now: Date.now };
+    expect((await settle(deps, job, { until: Date.now() + 20, signal: null })).state).toBe('prioritized');
+    const gone = new AbortController();
+    const abandoned = settle(deps, job, { until: Date.now() + 60_000, signal: gone.signal });
+    gone.abort();
+    expect((await abandoned).state).toBe('prioritized');
+    const waiting = settle(deps, job, { until: Date.now() + 60_000, signal: null });
+    house.signals.close();
+    expect((await waiting).state).toBe('prioritized');
+  });
+});
+
+describe('looking up', () => {
+  it("finds one's own job only, by id and by idempotency key", async () => {
+    await using house = await aHouse();
+    const { caller, store } = house;
+    const job = await house.submit({}, 'mine');
+    const me = { keyId: caller.keyId, accountId: caller.accountId, scopes: [] };
+    const neighbour = { ...me, keyId: newId('key') };
+    expect((await lookupJob(store, job.id, me))?.id).toBe(job.id);
+    expect((await lookupRequest(store, 'mine', me))?.id).toBe(job.id);
+    expect(await lookupJob(store, job.id, neighbour)).toBeNull();
+    expect(await lookupRequest(store, 'mine', neighbour)).toBeNull();
+    expect(await lookupRequest(store, 'mine', { ...me, accountId: newId('account') })).toBeNull();
+  });
+});
+
+describe('sweeping', () => {
+  const rules = {
+    artifactTtlMs: 1_000,
+    jobTtlMs: 2_000,
+    maxStorageBytes: 1e9,
+    log: silentLog(),
+    onEnded: () => undefined,
+    onRequeued: () => undefined,
+  };
+
+  it('removes pictures and jobs when their time is over', async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({});
+    await house.perform(await house.claim(), draws);
+    const { store, artifacts } = house;
+    await sweep({ ...rules, store, artifacts, now: () => Date.now() + 1_500 }, new AbortController().signal);
+    expect((await artifacts.usage()).count).toBe(0);
+    expect((await store.findJob(id))?.state).toBe('completed');
+    await sweep({ ...rules, store, artifacts, now: () => Date.now() + 2_500 }, new AbortController().signal);
+    expect(await store.findJob(id)).toBeNull();
+  });
+
+  it('removes a file that no row refers to, once it is old enough to be an orphan', async () => {
+    await using house = await aHouse();
+    const { store, artifacts } = house;
+    await artifacts.put(PICTURE, 'png');
+    await house.submit({});
+    await house.perform(await house.claim(), draws);
+    const deps = { store, artifacts, log: silentLog() };
+    await removeOrphans({ ...deps, now: Date.now }, new AbortController().signal);
+    expect((await artifacts.usage()).count).toBe(2);
+    await removeOrphans({ ...deps, now: () => Date.now() + 11 * 60_000 }, new AbortController().signal);
+    expect((await artifacts.usage()).count).toBe(1);
+  });
+});
