@@ -8,6 +8,15 @@ export interface Refusal {
   host: string;
   port: number;
   reason: 'blocked_address' | 'blocked_name' | 'unresolvable' | 'over_limit' | 'scheme';
+  /** The name server could not say (SERVFAIL, silence), as opposed to: there is no such name. */
+  temporary?: boolean;
+}
+
+/** A destination that may be reached, and could not be. `code` is Node's (`ECONNREFUSED`); chromiumNetError() has the browser's name for it. */
+export interface Failure {
+  host: string;
+  port: number;
+  code: string;
 }
 
 /** A caller's own proxy, applied inside the gate. */
@@ -29,9 +38,11 @@ export interface Door extends AsyncDisposable {
   readonly refusals: readonly Refusal[];
   /** How many refusals in all. */
   readonly refusedCount: number;
+  /** What could not be reached so far, newest last, at most 1,000: the browser sees a broken answer only. */
+  readonly failures: readonly Failure[];
   /** Both directions. */
   readonly bytes: number;
-  /** Set once the caller's proxy could not be reached or answered nonsense. */
+  /** Set once the caller's proxy could not be reached or answered nonsense; provisional while it has not answered at all. */
   readonly proxyFailure: string | null;
 }
 

@@ -1,0 +1,75 @@
+import type { LookupFunction, Socket } from 'node:net';
+import { connect as connectTcp } from 'node:net';
+
+/** Longer than any honest handshake, shorter than a capture's default `timeout`, so that the page can tell what happened. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+
+/** A destination that may be reached, and could not be. `code` is Node's or the system's, as `ECONNREFUSED`. */
+export class DialFailure extends Error {
+  override readonly name = 'DialFailure';
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Opens a TCP connection to one of these very addresses (both families are tried, RFC 8305), and to no other.
+ *
+ * @param addresses as judged, at least one
+ * @throws DialFailure
+ */
+export function dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
+  const [first] = addresses;
+  if (first === undefined) return Promise.reject(new DialFailure('ENOTFOUND', 'no address to connect to'));
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({
+      // With one address no look-up happens; with several the name is only a label for the pinned answer.
+      host: addresses.length === 1 ? first : 'pinned.invalid',
+      port,
+      lookup: pinnedLookup(addresses),
+      autoSelectFamily: true,
+      noDelay: true,
+      allowHalfOpen: true,
+    });
+    const timer = setTimeout(() => fail(new DialFailure('ETIMEDOUT', 'the connection took too long')), CONNECT_TIMEOUT_MS);
+    const abandon = () => fail(new DialFailure('ECONNABORTED', 'nobody waits for the connection any more'));
+    const settle = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abandon);
+      socket.removeListener('error', onError);
+    };
+    const fail = (failure: DialFailure) => {
+      settle();
+      socket.on('error', () => undefined);
+      socket.destroy();
+      reject(failure);
+    };
+    const onError = (error: Error) => fail(new DialFailure(codeOf(error), error.message));
+    signal.addEventListener('abort', abandon, { once: true });
+    socket.once('error', onError);
+    socket.once('connect', () => {
+      settle();
+      resolve(socket);
+    });
+    if (signal.aborted) abandon();
+  });
+}
+
+/** Node's code of any transport error; of several attempts, that of the last. */
+export function codeOf(error: unknown): string {
+  const { code, errors } = error as { code?: unknown; errors?: unknown[] };
+  if (Array.isArray(errors) && errors.length > 0) return codeOf(errors.at(-1));
+  return typeof code === 'string' ? code : 'UNKNOWN';
+}
+
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  return (_name, options, callback) => {
+    const [first] = all;
+    if (options.all || first === undefined) callback(null, all);
+    else callback(null, first.address, first.family);
+  };
+}

@@ -1,0 +1,132 @@
+import type { Socket } from 'node:net';
+import { Client, type Dispatcher } from 'undici';
+import { CONNECT_TIMEOUT_MS } from './dial.js';
+import type { PublicFetch, PublicResponse } from './egress.js';
+import { TunnelUnsupported } from './http-connect.js';
+import { startTls } from './start-tls.js';
+
+const HEADERS_LIMIT_BYTES = 16 * 1024;
+
+/** How the server's own request leaves. */
+export interface FetchRoute {
+  /** A judged and pinned connection. Throws EgressRefused, or the transport's error. */
+  connect(signal: AbortSignal): Promise<Socket>;
+  /** Through a caller's proxy that makes no tunnel for plain http. */
+  inAbsoluteForm: { connect(signal: AbortSignal): Promise<Socket>; authorization: string | null } | null;
+}
+
+/**
+ * One request over one connection of its own: no redirect is followed, nothing is inflated, nothing is sent twice.
+ *
+ * @param ca PEM to trust instead of the system's own
+ * @throws EgressRefused, the transport's error, or the DOMException `TimeoutError` / the signal's reason
+ */
+export async function fetchPublic(route: FetchRoute, request: PublicFetch, ca: string[] | undefined): Promise<PublicResponse> {
+  const deadline = AbortSignal.timeout(request.timeoutMs);
+  const signal = request.signal === null ? deadline : AbortSignal.any([deadline, request.signal]);
+  signal.throwIfAborted();
+  try {
+    return await exchange(route, { request, ca, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    const { inAbsoluteForm } = route;
+    if (!(error instanceof TunnelUnsupported) || inAbsoluteForm === null) throw error;
+    return exchange({ connect: (given) => inAbsoluteForm.connect(given), inAbsoluteForm }, { request, ca, signal, absolute: true });
+  }
+}
+
+interface Exchange {
+  request: PublicFetch;
+  ca: string[] | undefined;
+  signal: AbortSignal;
+  absolute?: boolean;
+}
+
+async function exchange(route: FetchRoute, { request, ca, signal, absolute = false }: Exchange): Promise<PublicResponse> {
+  const url = new URL(request.url);
+  url.hash = '';
+  const client = new Client(url.origin, {
+    pipelining: 0,
+    maxHeaderSize: HEADERS_LIMIT_BYTES,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: (_options, callback) => {
+      open(route, { url, ca, signal }).then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, null),
+      );
+    },
+  });
+  try {
+    const answer = await abortable(client.request(toRequest(route, { url, request, signal, absolute })), signal);
+    const body = await readBody(answer.body, request.maxBytes);
+    return { status: answer.statusCode, headers: toHeaders(answer.headers), ...body };
+  } finally {
+    await client.destroy();
+  }
+}
+
+async function open(route: FetchRoute, { url, ca, signal }: { url: URL; ca: string[] | undefined; signal: AbortSignal }): Promise<Socket> {
+  const socket = await route.connect(signal);
+  if (url.protocol !== 'https:') return socket;
+  return startTls(socket, { host: url.hostname, ca, timeoutMs: CONNECT_TIMEOUT_MS });
+}
+
+function toRequest(
+  route: FetchRoute,
+  { url, request, signal, absolute }: { url: URL; request: PublicFetch; signal: AbortSignal; absolute: boolean },
+): Dispatcher.RequestOptions {
+  const authorization = absolute ? route.inAbsoluteForm?.authorization : null;
+  const headers = { 'accept-encoding': 'identity', ...lowerCaseNames(request.headers) };
+  return {
+    method: request.method,
+    path: absolute ? url.href : `${url.pathname}${url.search}`,
+    headers: authorization == null ? headers : { ...headers, 'proxy-authorization': authorization },
+    body: request.body,
+    signal,
+  };
+}
+
+/** The client rejects by itself once connected; while it dials it would wait for the dialling. */
+async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<{ body: Uint8Array; truncated: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) break;
+  }
+  return { body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: length > maxBytes };
+}
+
+function lowerCaseNames(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(raw)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      try {
+        if (one !== undefined) headers.append(name, one);
+      } catch {
+        // A header that no client could read is none; the answer is judged by its status.
+      }
+    }
+  }
+  return headers;
+}

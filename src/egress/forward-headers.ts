@@ -1,0 +1,64 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+
+/** RFC 9110, 7.6.1, and what only a proxy may say: a target must not make the browser ask for a proxy's password. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * A request's headers as they go on, in the browser's own order and case.
+ *
+ * @param rawHeaders names and values in turn
+ * @param host value of Host, whatever the browser said
+ */
+export function requestHeaders(rawHeaders: readonly string[], host: string): string[] {
+  const chunked = rawHeaders.some((name, index) => index % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
+  const kept = endToEnd(rawHeaders, new Set([...HOP_BY_HOP, 'host']));
+  return ['Host', host, 'Connection', 'keep-alive', ...(chunked ? ['Transfer-Encoding', 'chunked'] : []), ...kept];
+}
+
+/** An answer's headers as they go back. Those that no HTTP library would write are left out, as a browser ignores them. */
+export function responseHeaders(rawHeaders: readonly string[]): string[] {
+  return endToEnd(rawHeaders, HOP_BY_HOP);
+}
+
+function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
+  const named = connectionOptions(rawHeaders);
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    const value = rawHeaders[index + 1] ?? '';
+    const lower = name.toLowerCase();
+    if (!dropped.has(lower) && !named.has(lower) && isWritable(name, value)) kept.push(name, value);
+  }
+  return kept;
+}
+
+function connectionOptions(rawHeaders: readonly string[]): Set<string> {
+  const options = new Set<string>();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    if ((rawHeaders[index] ?? '').toLowerCase() !== 'connection') continue;
+    for (const option of (rawHeaders[index + 1] ?? '').split(',')) options.add(option.trim().toLowerCase());
+  }
+  return options;
+}
+
+function isWritable(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    // Not an error of ours: the target wrote it, and the answer is worth more than this header.
+    return false;
+  }
+}

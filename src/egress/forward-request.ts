@@ -1,0 +1,167 @@
+import { type Agent, type ClientRequest, type IncomingMessage, type ServerResponse, request as sendHttp } from 'node:http';
+import { codeOf } from './dial.js';
+import { requestHeaders, responseHeaders } from './forward-headers.js';
+import { TunnelUnsupported } from './http-connect.js';
+
+/** As large as Chromium itself takes. */
+export const HEADERS_LIMIT_BYTES = 256 * 1024;
+
+/**
+ * Contradictory lengths: Chromium reports ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH, at once and without a retry. A status of our
+ * own would look like a page of the target's, and a mere hang-up would be tried again.
+ */
+const BROKEN_ANSWER = 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nContent-Length: 1\r\nConnection: close\r\n\r\n';
+
+export interface PlainTarget {
+  host: string;
+  port: number;
+  /** Absolute, without fragment. */
+  url: string;
+  /** Path and query. */
+  path: string;
+  /** As Host says it. */
+  authority: string;
+}
+
+/** How a plain-http request leaves: over a tunnel or a direct connection, or in absolute form through the caller's proxy. */
+export interface PlainRoute {
+  /** Keeps connections. */
+  pooled: Agent;
+  /** A connection of its own: for what must not be sent twice, and for the second try of what may be. */
+  fresh: Agent;
+  absoluteForm: boolean;
+  /** Proxy-Authorization, in absolute form only. */
+  authorization: string | null;
+}
+
+export interface Forwarding {
+  /** Throws what refuses the request. */
+  route(target: PlainTarget): Promise<PlainRoute>;
+  /** Bytes have moved. */
+  moved(target: PlainTarget): void;
+  /** The head of an answer. Throws when it must not reach the browser. */
+  answered(route: PlainRoute, status: number): void;
+  failed(target: PlainTarget, error: unknown): void;
+}
+
+/**
+ * Carries one plain-http request of the browser. Every failure ends as a broken answer, never as a page: why is told through `failed`.
+ */
+export async function forwardRequest(forwarding: Forwarding, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const target = readTarget(request.url ?? '');
+  if (target === null) return breakOff(response);
+  try {
+    const incoming = await exchange(forwarding, { target, request, response });
+    await relay(forwarding, { target, incoming, response });
+  } catch (error) {
+    if (!response.destroyed && !response.writableFinished) forwarding.failed(target, error);
+    breakOff(response);
+  }
+}
+
+interface Exchange {
+  target: PlainTarget;
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/** Only the absolute form: anything else was not sent by a browser to its proxy. */
+function readTarget(text: string): PlainTarget | null {
+  if (!/^http:\/\/[^/]/i.test(text) || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  const path = `${url.pathname}${url.search}`;
+  const port = url.port === '' ? 80 : Number(url.port);
+  return { host: url.hostname, port, url: `http://${url.host}${path}`, path, authority: url.host };
+}
+
+async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<IncomingMessage> {
+  const { target, request, response } = exchanged;
+  const repeatable = isRepeatable(request);
+  let mayReuse = repeatable;
+  for (let attempt = 0; ; attempt++) {
+    const route = await forwarding.route(target);
+    const agent = mayReuse ? route.pooled : route.fresh;
+    const outgoing = send(route, agent, exchanged);
+    const hangUp = () => outgoing.destroy();
+    response.once('close', hangUp);
+    try {
+      if (repeatable) outgoing.end();
+      else request.on('data', () => forwarding.moved(target)).pipe(outgoing);
+      const incoming = await headOf(outgoing);
+      forwarding.answered(route, incoming.statusCode ?? 0);
+      return incoming;
+    } catch (error) {
+      response.off('close', hangUp);
+      outgoing.destroy();
+      const stale = outgoing.reusedSocket && agent === route.pooled;
+      if (response.destroyed || !repeatable || attempt > 1 || !(stale || error instanceof TunnelUnsupported)) throw error;
+      if (stale) mayReuse = false;
+    }
+  }
+}
+
+/** RFC 9110, 9.2.2 and 9.3.1: what may be sent again when a kept connection turns out to be gone. */
+function isRepeatable(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  return /^(GET|HEAD|OPTIONS)$/.test(request.method ?? '') && (length === undefined || length === '0') && encoding === undefined;
+}
+
+function send(route: PlainRoute, agent: Agent, { target, request }: Exchange): ClientRequest {
+  const headers = requestHeaders(request.rawHeaders, target.authority);
+  if (route.authorization !== null) headers.push('Proxy-Authorization', route.authorization);
+  return sendHttp({
+    agent,
+    host: target.host,
+    port: target.port,
+    method: request.method,
+    path: route.absoluteForm ? target.url : target.path,
+    headers,
+    setHost: false,
+    insecureHTTPParser: true,
+    maxHeaderSize: HEADERS_LIMIT_BYTES,
+  });
+}
+
+function headOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once('response', resolve);
+    // Stays for the life of the request: a late error must not end the process.
+    outgoing.on('error', reject);
+    outgoing.once('close', () => reject(new Error('closed without an answer')));
+  });
+}
+
+async function relay(
+  forwarding: Forwarding,
+  { target, incoming, response }: { target: PlainTarget; incoming: IncomingMessage; response: ServerResponse },
+): Promise<void> {
+  response.sendDate = false;
+  response.writeHead(incoming.statusCode ?? 502, printable(incoming.statusMessage ?? ''), responseHeaders(incoming.rawHeaders));
+  // The head goes with the first bytes of the body where they come together, and alone where they let wait.
+  const flush = setImmediate(() => response.flushHeaders());
+  await new Promise<void>((resolve, reject) => {
+    incoming.on('data', () => forwarding.moved(target));
+    incoming.on('error', reject);
+    incoming.once('close', () => (incoming.complete ? resolve() : reject(new Error('the answer was cut'))));
+    response.once('close', () => incoming.destroy());
+    incoming.pipe(response);
+  }).finally(() => clearImmediate(flush));
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '');
+}
+
+function breakOff(response: ServerResponse): void {
+  const { socket } = response;
+  if (socket === null || socket.destroyed) return;
+  if (response.headersSent) socket.destroy();
+  else socket.end(BROKEN_ANSWER, () => socket.destroy());
+}
+
+/** Node's code for what went wrong with a plain-http exchange. */
+export function exchangeCode(error: unknown): string {
+  // "socket hang up": the target closed the connection without a word, rather than resetting it.
+  if (error instanceof Error && error.message === 'socket hang up') return 'EMPTY_RESPONSE';
+  return codeOf(error);
+}

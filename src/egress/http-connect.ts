@@ -1,0 +1,52 @@
+import { isIPv6 } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { DialFailure } from './dial.js';
+import { Nonsense, readUntil } from './read-until.js';
+
+/** The proxy makes no tunnel to such a destination; an ordinary request in absolute form may still do. */
+export class TunnelUnsupported extends Error {
+  override readonly name = 'TunnelUnsupported';
+}
+
+/** Answers by which proxies say "not by CONNECT" (Squid: 403 for any port but 443), rather than that they are broken. */
+const NO_CONNECT = new Set([400, 403, 404, 405, 500, 501]);
+
+/**
+ * Asks an HTTP proxy for a tunnel (RFC 9110, 9.3.6) over a fresh connection. The proxy is given the name.
+ *
+ * @param rules.authorization value of Proxy-Authorization, or null
+ * @throws TunnelUnsupported, DialFailure when the proxy could not reach the destination; Nonsense or Silence when the proxy is at fault
+ */
+export async function connectByHttp(
+  stream: Duplex,
+  target: { host: string; port: number },
+  rules: { authorization: string | null; timeoutMs: number },
+): Promise<void> {
+  const authority = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${target.port}`;
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
+  if (rules.authorization !== null) lines.push(`Proxy-Authorization: ${rules.authorization}`);
+  stream.write(`${lines.join('\r\n')}\r\n\r\n`);
+  const head = await readHead(stream, rules.timeoutMs);
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
+  if (status >= 200 && status < 300) return;
+  if (status === 407) throw new Nonsense('it asks for other credentials (407)');
+  if (NO_CONNECT.has(status)) throw new TunnelUnsupported(`it answered CONNECT with ${status}`);
+  if (status === 429 || status >= 500) throw new DialFailure('TUNNEL_REFUSED', `the caller's proxy answered CONNECT with ${status}`);
+  throw new Nonsense(status === 0 ? 'it does not speak HTTP' : `it answered CONNECT with ${status}`);
+}
+
+async function readHead(stream: Duplex, timeoutMs: number): Promise<string> {
+  try {
+    return (await readUntil(stream, headLength, timeoutMs)).toString('latin1');
+  } catch (error) {
+    if (error instanceof Nonsense && error.hungUp) throw new TunnelUnsupported('it hung up on CONNECT');
+    throw error;
+  }
+}
+
+function headLength(received: Buffer): number {
+  const start = received.subarray(0, 5).toString('latin1');
+  if (!'HTTP/'.startsWith(start)) throw new Nonsense('it does not speak HTTP');
+  const end = received.indexOf('\r\n\r\n');
+  return end < 0 ? -1 : end + 4;
+}

@@ -1,0 +1,25 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** Lets two connections be one: bytes, half-closings and resets go both ways. */
+export function joinSockets(client: Duplex, upstream: Socket, moved: () => void): void {
+  const ends = [
+    { near: client, far: upstream as Duplex },
+    { near: upstream as Duplex, far: client },
+  ];
+  for (const { near, far } of ends) {
+    near.on('data', moved);
+    near.on('error', (error) => breakOff(far, error));
+    near.once('close', () => {
+      if (!near.readableEnded) breakOff(far, null);
+    });
+    near.pipe(far);
+  }
+}
+
+/** A reset stays a reset, so that the browser reports the target's own error. */
+function breakOff(stream: Duplex, error: NodeJS.ErrnoException | Error | null): void {
+  const reset = error !== null && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+  if (reset && 'resetAndDestroy' in stream && !stream.destroyed) (stream as Socket).resetAndDestroy();
+  else stream.destroy();
+}

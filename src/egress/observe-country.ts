@@ -1,0 +1,138 @@
+import { isIP } from 'node:net';
+import { type CountryResponse, open, type Reader } from 'maxmind';
+import { CaptureError } from '../contract/capture-error.js';
+import type { Log } from '../log.js';
+import type { CallerProxy, Door, Egress } from './egress.js';
+
+/** decisions.md, Capture semantics, region: cached for 10 minutes per way out. */
+const KEPT_MS = 10 * 60_000;
+const KEPT_WAYS = 1_000;
+const TIMEOUT_MS = 10_000;
+const ANSWER_LIMIT_BYTES = 64 * 1024;
+
+export interface CountryObserverOptions {
+  egress: Pick<Egress, 'fetch'>;
+  /** Answers `loc=XX` lines, JSON with `country`, or (with a database) at least the address it saw. */
+  url: string;
+  /** A local .mmdb file that tells the country of the address seen, instead of the endpoint's word for it. */
+  database: string | null;
+  log: Log;
+  now?: () => number;
+}
+
+export interface Observation {
+  door: Door;
+  /** As given to the door's `begin`. */
+  proxy: CallerProxy | null;
+  signal: AbortSignal | null;
+}
+
+/** Finds out in which country a capture's way out ends, by going it. */
+export class CountryObserver {
+  readonly #options: CountryObserverOptions;
+  readonly #now: () => number;
+  readonly #known = new Map<string, { country: string; until: number }>();
+  #reader: Promise<Reader<CountryResponse>> | null = null;
+
+  constructor(options: CountryObserverOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /**
+   * @returns two upper-case letters (ISO 3166-1)
+   * @throws CaptureError `egress_unavailable`; the signal's reason
+   */
+  async observe({ door, proxy, signal }: Observation): Promise<string> {
+    const way = wayOf(proxy);
+    const known = this.#known.get(way);
+    if (known !== undefined && known.until > this.#now()) return known.country;
+    try {
+      const country = await this.#ask(door, signal);
+      this.#keep(way, country);
+      return country;
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#options.log.warn({ err: error, proxy: proxy?.server ?? null }, 'the egress country could not be observed');
+      throw new CaptureError({
+        code: 'egress_unavailable',
+        message:
+          door.proxyFailure === null
+            ? 'The country of egress could not be observed. Try again, or send `verify_egress: false`.'
+            : 'The proxy could not be used. Check `proxy.server`, `proxy.username` and `proxy.password`.',
+        cause: error,
+      });
+    }
+  }
+
+  async #ask(door: Door, signal: AbortSignal | null): Promise<string> {
+    const { egress, url, database } = this.#options;
+    const answer = await egress.fetch({
+      url,
+      method: 'GET',
+      headers: { accept: 'application/json, text/plain;q=0.9, */*;q=0.1' },
+      body: null,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: ANSWER_LIMIT_BYTES,
+      via: door,
+      allowedOrigins: [new URL(url).origin],
+      signal,
+    });
+    if (answer.status !== 200) throw new Error(`the egress check answered ${answer.status}`);
+    const seen = readAnswer(Buffer.from(answer.body).toString('utf8'));
+    const country = database === null ? seen.country : await this.#lookUp(database, seen.address);
+    if (country === null) throw new Error('the egress check named no country');
+    return country;
+  }
+
+  async #lookUp(file: string, address: string | null): Promise<string | null> {
+    if (address === null) throw new Error('the egress check named no address to look up');
+    this.#reader ??= open<CountryResponse>(file);
+    const reader = await this.#reader.catch((error: unknown) => {
+      this.#reader = null;
+      throw error;
+    });
+    const found = reader.get(address);
+    return toCountry(found?.country?.iso_code ?? found?.registered_country?.iso_code);
+  }
+
+  #keep(way: string, country: string): void {
+    this.#known.delete(way);
+    this.#known.set(way, { country, until: this.#now() + KEPT_MS });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KEPT_WAYS && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/** Proxy providers choose the exit by user name, so a way out is a server and a user; what is bypassed goes another way. */
+function wayOf(proxy: CallerProxy | null): string {
+  return proxy === null ? 'direct' : JSON.stringify([proxy.server, proxy.username, proxy.bypass]);
+}
+
+interface Seen {
+  country: string | null;
+  address: string | null;
+}
+
+function readAnswer(text: string): Seen {
+  const trimmed = text.trim();
+  if (trimmed.startsWith('{')) return readJson(trimmed);
+  if (isIP(trimmed) !== 0) return { country: null, address: trimmed };
+  const line = (name: string) => new RegExp(`^${name}=(\\S+)\\s*$`, 'm').exec(text)?.[1] ?? null;
+  return { country: toCountry(line('loc')), address: line('ip') };
+}
+
+function readJson(text: string): Seen {
+  const fields: Record<string, unknown> = JSON.parse(text);
+  const { country, country_code, countryCode, loc, ip, query, address } = fields;
+  const nested = typeof country === 'object' && country !== null ? (country as Record<string, unknown>) : {};
+  const codes = [country, nested.iso_code, nested.code, country_code, countryCode, loc].map(toCountry);
+  const seen = [ip, query, address].find((value) => typeof value === 'string' && isIP(value) !== 0);
+  return { country: codes.find((code) => code !== null) ?? null, address: typeof seen === 'string' ? seen : null };
+}
+
+/** `XX` is how such endpoints say "unknown". */
+function toCountry(value: unknown): string | null {
+  if (typeof value !== 'string' || !/^[a-z]{2}$/i.test(value) || /^xx$/i.test(value)) return null;
+  return value.toUpperCase();
+}

@@ -1,0 +1,41 @@
+import type { AllowList } from './allow-list.js';
+import { readHost } from './host-name.js';
+import { judgeSpelling } from './judge-host.js';
+
+/** Where a caller's proxy listens and what it speaks. */
+export interface ProxyServer {
+  scheme: 'http' | 'https' | 'socks5';
+  /** Canonical, without brackets. */
+  host: string;
+  port: number;
+}
+
+const DEFAULT_PORTS = { http: 80, https: 443, socks5: 1_080 } as const;
+/** One server, without credentials, path or list: `direct://`, `a;b` and `http=…` mean other things to a browser. */
+const SERVER = /^(?:(http|https|socks5h?):\/\/)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?$/i;
+
+/**
+ * @param text as given by the caller; without a scheme it is an http proxy
+ * @returns null when it is no such server
+ */
+export function readProxyServer(text: string): ProxyServer | null {
+  const [, schemeText = 'http', hostText = '', digits] = SERVER.exec(text.trim()) ?? [];
+  const scheme = schemeText.toLowerCase().replace('5h', '5') as ProxyServer['scheme'];
+  const port = digits === undefined ? DEFAULT_PORTS[scheme] : Number(digits);
+  const host = readHost(hostText);
+  if (host.kind === 'nonsense' || port < 1 || port > 65_535) return null;
+  return { scheme, host: host.kind === 'address' ? host.address : host.name, port };
+}
+
+/**
+ * Whether a caller's proxy may be used, by its spelling alone (decisions.md, Capture semantics, proxy).
+ *
+ * @returns what is wrong, to stand behind the field's name, or null
+ */
+export function proxyProblem(allow: AllowList, text: string): string | null {
+  if (text.includes('@')) return 'must not carry credentials; use `proxy.username` and `proxy.password`';
+  const server = readProxyServer(text);
+  if (server === null) return 'must be one http, https or socks5 proxy, such as http://proxy.example.com:3128';
+  const known = judgeSpelling(allow, readHost(server.host), server.port);
+  return known === null || known.ok ? null : 'must be on a public address';
+}

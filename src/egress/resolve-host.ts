@@ -1,0 +1,83 @@
+import { lookup, Resolver } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
+
+/** The whole answer of one look-up, or why there is none. */
+export type Answer = { addresses: string[] } | { unresolvable: string; temporary: boolean };
+
+/** Asks once. Never rejects. */
+export type Resolve = (name: string) => Promise<Answer>;
+
+const TRY_TIMEOUT_MS = 2_500;
+const TRIES = 2;
+/** RFC 8305, 3: how long an answer for one family waits for the other; only addresses that were judged are connected to. */
+const OTHER_FAMILY_WAIT_MS = 500;
+/** The name has no address (of this family): final, as opposed to a server that could not say. */
+const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EAI_NONAME']);
+
+/**
+ * @param servers `ip[:port]` each; none means the system's own resolver
+ */
+export function createResolve(servers: readonly string[]): Resolve {
+  if (servers.length === 0) return resolveBySystem;
+  const resolver = new Resolver({ timeout: TRY_TIMEOUT_MS, tries: TRIES });
+  resolver.setServers(servers.map((server) => (isIPv6(server) ? `[${server}]` : server)));
+  return (name) => resolveByServers(resolver, name);
+}
+
+async function resolveBySystem(name: string): Promise<Answer> {
+  try {
+    const found = await lookup(name, { all: true, order: 'ipv4first' });
+    return toAnswer(found.map((entry) => entry.address));
+  } catch (error) {
+    return toFailure(codeOf(error));
+  }
+}
+
+/** CNAMEs are followed by the server: its answer section ends in the addresses, and those are what is judged. */
+async function resolveByServers(resolver: Resolver, name: string): Promise<Answer> {
+  const v4 = outcome(resolver.resolve4(name));
+  const v6 = outcome(resolver.resolve6(name));
+  const first = await Promise.race([v4, v6]);
+  const patience = first.addresses.length > 0 ? OTHER_FAMILY_WAIT_MS : null;
+  const answers = await Promise.all([within(v4, patience), within(v6, patience)]);
+  const addresses = answers.flatMap((answer) => answer?.addresses ?? []);
+  if (addresses.length > 0) return { addresses };
+  const codes = answers.flatMap((answer) => (answer?.code == null ? [] : [answer.code]));
+  return toFailure(codes.find((code) => !NO_ADDRESS.has(code)) ?? codes[0] ?? 'ENOTFOUND');
+}
+
+interface Outcome {
+  addresses: string[];
+  code: string | null;
+}
+
+async function outcome(query: Promise<string[]>): Promise<Outcome> {
+  try {
+    return { addresses: await query, code: null };
+  } catch (error) {
+    return { addresses: [], code: codeOf(error) };
+  }
+}
+
+async function within(query: Promise<Outcome>, patienceMs: number | null): Promise<Outcome | null> {
+  if (patienceMs === null) return query;
+  let timer: NodeJS.Timeout | undefined;
+  const impatience = new Promise<null>((giveUp) => {
+    timer = setTimeout(giveUp, patienceMs, null);
+  });
+  const answer = await Promise.race([query, impatience]);
+  clearTimeout(timer);
+  return answer;
+}
+
+function toAnswer(addresses: string[]): Answer {
+  return addresses.length > 0 ? { addresses } : toFailure('ENOTFOUND');
+}
+
+function toFailure(code: string): Answer {
+  return { unresolvable: code, temporary: !NO_ADDRESS.has(code) };
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'UNKNOWN';
+}

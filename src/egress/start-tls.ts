@@ -1,0 +1,35 @@
+import { isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { DialFailure } from './dial.js';
+
+/**
+ * Runs TLS over a connection, with the peer's certificate checked against its name.
+ *
+ * @param peer.ca PEM to trust instead of the system's own
+ * @throws DialFailure, or the TLS error; the connection is closed then
+ */
+export async function startTls(socket: Socket, peer: { host: string; ca: string[] | undefined; timeoutMs: number }): Promise<Socket> {
+  const host = peer.host.replace(/^\[|\]$/g, '');
+  const secured = connectTls({
+    socket,
+    host,
+    ALPNProtocols: ['http/1.1'],
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(peer.ca === undefined ? {} : { ca: peer.ca }),
+  });
+  const timer = setTimeout(() => secured.destroy(new DialFailure('ETIMEDOUT', 'the TLS handshake took too long')), peer.timeoutMs);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      secured.once('secureConnect', resolve);
+      secured.on('error', reject);
+      secured.once('close', () => reject(new DialFailure('ECONNRESET', 'the peer hung up during the TLS handshake')));
+    });
+    return secured;
+  } catch (error) {
+    secured.destroy();
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

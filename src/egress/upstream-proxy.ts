@@ -1,0 +1,150 @@
+import type { Socket } from 'node:net';
+import { codeOf, DialFailure, dial } from './dial.js';
+import type { CallerProxy } from './egress.js';
+import { connectByHttp, TunnelUnsupported } from './http-connect.js';
+import type { Judgement } from './judge-host.js';
+import { parseBypass } from './proxy-bypass.js';
+import { type ProxyServer, readProxyServer } from './proxy-server.js';
+import { Nonsense, Silence } from './read-until.js';
+import { type Credentials, connectBySocks5 } from './socks5.js';
+import { startTls } from './start-tls.js';
+
+/** How long the caller's proxy may take to say anything. */
+export const PROXY_ANSWER_TIMEOUT_MS = 10_000;
+/** From here on, a proxy that never said anything is worth telling of, should the capture end in the meantime. */
+const SUSPICIOUS_SILENCE_MS = 900;
+
+/** The caller's proxy is at fault. The message is for the log; it holds no credentials. */
+export class CallerProxyFailure extends Error {
+  override readonly name = 'CallerProxyFailure';
+}
+
+export interface UpstreamProxyRules {
+  judge(host: string, port: number): Promise<Judgement>;
+  /** PEM to trust instead of the system's own, for an https proxy. */
+  ca: string[] | undefined;
+}
+
+/** A caller's proxy, for the life of one capture: judged and resolved once, connected to at that very address. */
+export class UpstreamProxy {
+  readonly bypasses: (host: string, port: number) => boolean;
+  /** Set once the proxy turned out to make no tunnels to plain-http destinations. */
+  absoluteForm = false;
+  readonly #server: ProxyServer | null;
+  readonly #credentials: Credentials | null;
+  readonly #rules: UpstreamProxyRules;
+  readonly #waitingSince = new Set<{ since: number }>();
+  #addresses: string[] | null = null;
+  #answered = false;
+  #failure: string | null = null;
+
+  constructor(proxy: CallerProxy, rules: UpstreamProxyRules) {
+    this.bypasses = parseBypass(proxy.bypass);
+    this.#server = readProxyServer(proxy.server);
+    this.#credentials =
+      proxy.username === null && proxy.password === null ? null : { username: proxy.username ?? '', password: proxy.password ?? '' };
+    this.#rules = rules;
+    if (this.#server === null) this.#failure = 'it is no proxy address';
+  }
+
+  /** What is wrong with the proxy; while it never answered at all, also that. */
+  get failure(): string | null {
+    if (this.#failure !== null || this.#answered) return this.#failure;
+    const since = Math.min(...[...this.#waitingSince].map((wait) => wait.since));
+    return performance.now() - since >= SUSPICIOUS_SILENCE_MS ? 'it has not answered' : null;
+  }
+
+  /** Value of Proxy-Authorization for an http or https proxy. */
+  get authorization(): string | null {
+    if (this.#credentials === null) return null;
+    return `Basic ${Buffer.from(`${this.#credentials.username}:${this.#credentials.password}`, 'utf8').toString('base64')}`;
+  }
+
+  /**
+   * A connection that carries the destination's bytes, by the destination's name.
+   *
+   * @throws CallerProxyFailure, DialFailure, TunnelUnsupported (plain http only: absolute form may do)
+   */
+  async openTunnel(target: { host: string; port: number; plain: boolean }, signal: AbortSignal): Promise<Socket> {
+    const socket = await this.connect(signal);
+    const settled = this.#awaitAnswer();
+    const hangUp = () => socket.destroy();
+    signal.addEventListener('abort', hangUp, { once: true });
+    try {
+      await this.#handshake(socket, target);
+      this.answer();
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      throw this.#blame(error, target.plain, signal);
+    } finally {
+      settled();
+      signal.removeEventListener('abort', hangUp);
+    }
+  }
+
+  /**
+   * A connection to the proxy itself, inside TLS for an https one.
+   *
+   * @throws CallerProxyFailure
+   */
+  async connect(signal: AbortSignal): Promise<Socket> {
+    const server = this.#server;
+    if (server === null) throw this.fail('it is no proxy address');
+    const addresses = await this.#judgedAddresses(server);
+    try {
+      const socket = await dial(addresses, server.port, signal);
+      return server.scheme === 'https'
+        ? await startTls(socket, { host: server.host, ca: this.#rules.ca, timeoutMs: PROXY_ANSWER_TIMEOUT_MS })
+        : socket;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw this.fail(`it could not be connected to (${codeOf(error)})`);
+    }
+  }
+
+  /** The proxy spoke its protocol: from now on, one failed exchange is about its destination. */
+  answer(): void {
+    this.#answered = true;
+  }
+
+  fail(why: string): CallerProxyFailure {
+    this.#failure ??= why;
+    return new CallerProxyFailure(why);
+  }
+
+  /** @returns to be called when the answer is there, or nobody waits any more */
+  #awaitAnswer(): () => void {
+    const wait = { since: performance.now() };
+    this.#waitingSince.add(wait);
+    return () => this.#waitingSince.delete(wait);
+  }
+
+  async #judgedAddresses(server: ProxyServer): Promise<string[]> {
+    if (this.#addresses !== null) return this.#addresses;
+    const verdict = await this.#rules.judge(server.host, server.port);
+    if (!verdict.ok) throw this.fail('its address is not one that may be used');
+    // Connections that asked at the same time agree on one answer.
+    this.#addresses ??= verdict.addresses;
+    return this.#addresses;
+  }
+
+  async #handshake(socket: Socket, target: { host: string; port: number }): Promise<void> {
+    const timeoutMs = PROXY_ANSWER_TIMEOUT_MS;
+    if (this.#server?.scheme === 'socks5') return connectBySocks5(socket, target, { credentials: this.#credentials, timeoutMs });
+    return connectByHttp(socket, target, { authorization: this.authorization, timeoutMs });
+  }
+
+  #blame(error: unknown, plain: boolean, signal: AbortSignal): unknown {
+    if (signal.aborted) return new DialFailure('ECONNABORTED', 'nobody waits for the connection any more');
+    if (error instanceof DialFailure) this.answer();
+    if (error instanceof TunnelUnsupported && plain) {
+      this.absoluteForm = true;
+      return error;
+    }
+    if (error instanceof TunnelUnsupported) return new DialFailure('TUNNEL_REFUSED', error.message);
+    if (error instanceof Silence && this.#answered) return new DialFailure('ETIMEDOUT', error.message);
+    if (error instanceof Nonsense || error instanceof Silence) return this.fail(error.message);
+    return error;
+  }
+}
