@@ -28,6 +28,7 @@ import { Metrics } from './metrics.js';
 import { MIGRATIONS_DIR, packageVersion } from './package-files.js';
 import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
+import { lockDataDir } from './store/sqlite/lock-data-dir.js';
 import { openStore } from './store/sqlite/open-store.js';
 import type { ClaimedJob, DueDelivery, EndedJob, Store } from './store/store.js';
 import { claimDelivery, DELIVERIES_AT_ONCE } from './webhook/claim-delivery.js';
@@ -58,6 +59,7 @@ export interface ServiceParts {
 }
 
 interface Foundations {
+  lock: Disposable;
   store: Store;
   egress: Egress;
   artifacts: Artifacts;
@@ -103,6 +105,7 @@ export class Service implements AsyncDisposable {
   /** Makes all parts and listens; captures begin as soon as a browser stands (`ready`). @throws one-line errors for the operator */
   static async start(config: Config, parts: ServiceParts): Promise<Service> {
     const { log } = parts;
+    const lock = lockDataDir(config.dataDir);
     const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log });
     const egress = await openEgress({
       allowDestinations: config.allowDestinations,
@@ -111,7 +114,7 @@ export class Service implements AsyncDisposable {
       log,
     });
     const artifacts = await openArtifactDirectory({ dir: join(config.dataDir, 'artifacts'), log });
-    const service = new Service(config, log, { store, egress, artifacts });
+    const service = new Service(config, log, { lock, store, egress, artifacts });
     try {
       await service.begin(parts);
     } catch (error) {
@@ -330,5 +333,6 @@ export class Service implements AsyncDisposable {
     await this.made.egress[Symbol.asyncDispose]();
     await this.made.artifacts[Symbol.asyncDispose]();
     await this.made.store[Symbol.asyncDispose]();
+    this.made.lock[Symbol.dispose]();
   }
 }

@@ -1,0 +1,161 @@
+import { constants, existsSync } from 'node:fs';
+import { access, mkdir, readdir, statfs } from 'node:fs/promises';
+import { availableParallelism, freemem } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import pc from 'picocolors';
+import type { Config } from '../config.js';
+import { silentLog } from '../log.js';
+import { MIGRATIONS_DIR } from '../package-files.js';
+import { findChromium } from '../render/browser/find-chromium.js';
+import { proveBrowser } from '../render/browser/prove-browser.js';
+import { openStore } from '../store/sqlite/open-store.js';
+import { addSettings, readSettings } from './settings-flags.js';
+import { print } from './with-store.js';
+
+interface Finding {
+  check: string;
+  state: 'ok' | 'warn' | 'fail';
+  found: string;
+  /** What to do about it; empty when all is well. */
+  advice: string;
+}
+
+const NODE_FLOOR = [20, 19] as const;
+const LOW_DISK_BYTES = 1_000_000_000;
+const LOW_MEMORY_BYTES = 700_000_000;
+const FONT_DIRS = ['/usr/share/fonts', '/usr/local/share/fonts', '/System/Library/Fonts', 'C:\\Windows\\Fonts'];
+
+/** `stillframe doctor`: what is wrong with this machine for the service, and what to do about each. */
+export function addDoctorCommand(program: Command): void {
+  const doctor = program
+    .command('doctor')
+    .description('check Node, Chromium, sandbox, fonts, data directory, disk; says what to do about each')
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe doctor');
+  addSettings(doctor, ['dataDir', 'chromium', 'sandbox']).action(async (options: { json?: boolean }, command: Command) => {
+    const config = readSettings(command);
+    const findings = [
+      checkNode(),
+      ...(await checkBrowser(config)),
+      await checkFonts(),
+      await checkDataDir(config),
+      await checkDatabase(config),
+      await checkDisk(config),
+      checkMachine(config),
+    ];
+    print(options.json, findings, () => findings.map(say).join('\n'));
+    if (findings.some((finding) => finding.state === 'fail')) process.exitCode = 1;
+  });
+}
+
+function say({ check, state, found, advice }: Finding): string {
+  const mark = { ok: pc.green('ok  '), warn: pc.yellow('warn'), fail: pc.red('FAIL') }[state];
+  return `${mark}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
+}
+
+function checkNode(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const good = major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
+  return {
+    check: 'Node',
+    state: good ? 'ok' : 'fail',
+    found: process.versions.node,
+    advice: good ? '' : `Install Node ${NODE_FLOOR.join('.')} or newer.`,
+  };
+}
+
+async function checkBrowser(config: Config): Promise<Finding[]> {
+  const executable = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
+  if (executable === null) {
+    return [{ check: 'Chromium', state: 'fail', found: 'none found', advice: 'Run: stillframe browser install' }];
+  }
+  const proof = await proveBrowser(executable, { sandbox: config.sandbox });
+  if (!proof.ok) {
+    const advice = 'Run: stillframe browser install   (or name another with STILLFRAME_CHROMIUM)';
+    return [{ check: 'Chromium', state: 'fail', found: `${executable.path} does not capture: ${proof.reason}`, advice }];
+  }
+  const slow = executable.kind === 'chromium';
+  return [
+    {
+      check: 'Chromium',
+      state: slow ? 'warn' : 'ok',
+      found: `${proof.version} at ${executable.path} (${executable.source})`,
+      advice: slow ? 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell' : '',
+    },
+    {
+      check: 'Sandbox',
+      state: proof.sandboxed ? 'ok' : 'warn',
+      found: proof.sandboxed ? 'on: renderers are confined' : 'off: the browser runs without it',
+      advice: proof.sandboxed
+        ? ''
+        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run where the kernel has them.',
+    },
+  ];
+}
+
+async function checkFonts(): Promise<Finding> {
+  for (const dir of FONT_DIRS.filter((path) => existsSync(path))) {
+    const files = await readdir(dir, { recursive: true });
+    const fonts = files.filter((file) => /\.(ttf|otf|ttc|pfb|woff2?)$/i.test(file)).length;
+    if (fonts > 0) return { check: 'Fonts', state: 'ok', found: `${fonts} in ${dir}`, advice: '' };
+  }
+  const advice =
+    'Pages without web fonts will look bare. On Debian: apt-get install fonts-liberation fonts-noto-core fonts-noto-color-emoji';
+  return { check: 'Fonts', state: 'warn', found: 'none in the usual places', advice };
+}
+
+async function checkDataDir(config: Config): Promise<Finding> {
+  const check = 'Data directory';
+  try {
+    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+    await access(config.dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    return { check, state: 'ok', found: config.dataDir, advice: '' };
+  } catch (error) {
+    const advice = 'Make it writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
+    return { check, state: 'fail', found: `${config.dataDir}: ${(error as Error).message}`, advice };
+  }
+}
+
+async function checkDatabase(config: Config): Promise<Finding> {
+  const check = 'Database';
+  try {
+    await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log: silentLog() });
+    await store.ping();
+    const queue = await store.queueStatus();
+    const waiting = queue.waiting + queue.prioritized + queue.delayed;
+    return {
+      check,
+      state: queue.paused ? 'warn' : 'ok',
+      found: `opens and writes; ${waiting} jobs wait, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`,
+      advice: queue.paused ? 'Run: stillframe queue resume' : '',
+    };
+  } catch (error) {
+    const advice = 'Restore a backup (README, Operating), or free what holds it; the message says which.';
+    return { check, state: 'fail', found: (error as Error).message, advice };
+  }
+}
+
+async function checkDisk(config: Config): Promise<Finding> {
+  const place = existsSync(config.dataDir) ? config.dataDir : join(config.dataDir, '..');
+  const { bavail, bsize } = await statfs(place);
+  const free = bavail * bsize;
+  const low = free < LOW_DISK_BYTES;
+  return {
+    check: 'Disk',
+    state: low ? 'warn' : 'ok',
+    found: `${(free / 1e9).toFixed(1)} GB free, pictures may take ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
+    advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk submissions are answered 503.' : '',
+  };
+}
+
+function checkMachine(config: Config): Finding {
+  const free = freemem();
+  const low = free < LOW_MEMORY_BYTES;
+  return {
+    check: 'Machine',
+    state: low ? 'warn' : 'ok',
+    found: `${availableParallelism()} cores, ${(free / 1e9).toFixed(1)} GB of memory free, ${config.concurrency} captures at once`,
+    advice: low ? 'Lower STILLFRAME_CONCURRENCY: a capture needs about 150 MB.' : '',
+  };
+}

@@ -1,0 +1,30 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { engineCodeOf, StoreError } from './store-error.js';
+
+const LOCK_FILE = 'server.lock';
+
+/**
+ * Makes this process the one server of a data directory, until disposed of. The lock is the kernel's, on an open file: a killed
+ * process leaves none behind.
+ *
+ * @throws StoreError when another server holds it
+ */
+export function lockDataDir(dataDir: string): Disposable {
+  const file = join(dataDir, LOCK_FILE);
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const db = new Database(file, { timeout: 0 });
+    chmodSync(file, 0o600);
+    db.exec('BEGIN EXCLUSIVE');
+    return { [Symbol.dispose]: () => void db.close() };
+  } catch (error) {
+    if (/^SQLITE_(BUSY|LOCKED)/.test(engineCodeOf(error))) {
+      throw new StoreError(`Another stillframe server runs on ${dataDir}. Stop it first, or give this one its own --data-dir.`);
+    }
+    throw new StoreError(
+      `The data directory ${dataDir} cannot be used: ${(error as Error).message}. Make it writable, or choose another with --data-dir.`,
+    );
+  }
+}
