@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { periodEnd } from '../../src/contract/pricing.js';
+import { aCaller, aCapture, aKey, aNewJob, aStore, claimNext, claimOf, jobOf, NOON, RULES, someOptions } from './factories.js';
+
+const HOUR_MS = 3_600_000;
+
+describe('idempotency', () => {
+  test('the same key and identity give the same job, whatever its state', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const first = aNewJob(caller, { idempotencyKey: 'order-1', identity: 'same' });
+    expect((await it.store.accept(first, RULES)).kind).toBe('queued');
+    const again = () => it.store.accept(aNewJob(caller, { idempotencyKey: 'order-1', identity: 'same' }), RULES);
+    expect(await again()).toMatchObject({ kind: 'replayed', job: { id: first.id, state: 'waiting' } });
+    const claimed = await claimNext(it.store);
+    expect(await again()).toMatchObject({ kind: 'replayed', job: { state: 'active' } });
+    await it.store.fail(claimOf(claimed), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON + 10);
+    expect(await again()).toMatchObject({ kind: 'replayed', job: { id: first.id, state: 'failed', requestId: first.requestId } });
+    expect((await it.store.queueStatus()).failed).toBe(1);
+  });
+
+  test('another identity under the same key is a conflict that names the job', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const first = aNewJob(caller, { idempotencyKey: 'order-1', identity: 'one' });
+    await it.store.accept(first, RULES);
+    const other = await it.store.accept(aNewJob(caller, { idempotencyKey: 'order-1', identity: 'two' }), RULES);
+    expect(other).toEqual({ kind: 'conflict', jobId: first.id, sameKey: true });
+  });
+
+  test('another key of the account conflicts, another account does not', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const stranger = await aCaller(it.store);
+    const second = { ...caller, ...(await aKey(it.store, caller.accountId)) };
+    const first = aNewJob(caller, { idempotencyKey: 'order-1', identity: 'same' });
+    await it.store.accept(first, RULES);
+    expect(await it.store.accept(aNewJob(second, { idempotencyKey: 'order-1', identity: 'same' }), RULES)).toEqual({
+      kind: 'conflict',
+      jobId: first.id,
+      sameKey: false,
+    });
+    expect((await it.store.accept(aNewJob(stranger, { idempotencyKey: 'order-1', identity: 'same' }), RULES)).kind).toBe('queued');
+    expect(await it.store.findJobByIdempotencyKey(caller.accountId, 'order-1')).toMatchObject({ id: first.id });
+    expect(await it.store.findJobByIdempotencyKey(caller.accountId, 'order-2')).toBeNull();
+  });
+
+  test('a hundred simultaneous duplicates make one job and one reservation', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const same = Array.from({ length: 100 }, () => aNewJob(caller, { idempotencyKey: 'k', identity: 'same' }));
+    const answers = await Promise.all(same.map((job) => it.store.accept(job, RULES)));
+    expect(new Set(answers.map((answer) => jobOf(answer).id)).size).toBe(1);
+    expect(answers.filter((answer) => answer.kind === 'queued')).toHaveLength(1);
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ reserved: 1 });
+  });
+
+  test('a refused submission never binds its key', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store, { quota: 0 });
+    const refused = await it.store.accept(aNewJob(caller, { idempotencyKey: 'k', identity: 'one' }), RULES);
+    expect(refused.kind).toBe('quota_exceeded');
+    await it.store.setQuota(caller.accountName, null);
+    const full = await it.store.accept(aNewJob(caller, { idempotencyKey: 'k', identity: 'two' }), { ...RULES, maxQueue: 0 });
+    expect(full).toEqual({ kind: 'queue_full', waiting: 0 });
+    expect((await it.store.accept(aNewJob(caller, { idempotencyKey: 'k', identity: 'three' }), RULES)).kind).toBe('queued');
+  });
+});
+
+describe('kept results', () => {
+  test('a young enough result of the same account completes a new job at once, and is charged', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
+    const capture = aCapture();
+    await it.store.complete(claimOf(await claimNext(it.store)), capture, NOON + 1_000);
+    const later = aNewJob(caller, {
+      cacheIdentity: 'page',
+      price: 2,
+      enqueuedAt: NOON + 2_000,
+      webhook: { url: 'https://hooks.example.com/x', secret: 'x'.repeat(16) },
+    });
+    const cached = await it.store.accept(later, RULES);
+    expect(cached).toMatchObject({
+      kind: 'cached',
+      job: { id: later.id, requestId: later.requestId, state: 'completed', progress: 100, attemptsMade: 0 },
+    });
+    expect(jobOf(cached).result).toEqual({
+      outcome: { ok: true, data: { ...capture.data, cached: true } },
+      durationMs: 0,
+      completedAt: NOON + 2_000,
+      workerId: 'host-1-0',
+    });
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 3, reserved: 0 });
+    expect(await it.store.findDelivery(later.id)).toMatchObject({ event: 'capture.completed', state: 'pending', nextAttemptAt: NOON + 2_000 });
+  });
+
+  test('the age counts from the render, also when it is asked for through later hits', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    const at = (ms: number) => it.store.accept(aNewJob(caller, { cacheIdentity: 'page', cacheTtl: 3_600, enqueuedAt: NOON + ms }), RULES);
+    expect((await at(HOUR_MS / 2)).kind).toBe('cached');
+    expect((await at(HOUR_MS)).kind).toBe('cached');
+    expect((await at(HOUR_MS + 1)).kind).toBe('queued');
+  });
+
+  test.each([
+    ['cache_ttl 0', { cacheTtl: 0 }],
+    ['no cache identity', { cacheIdentity: null }],
+    ['another picture', { cacheIdentity: 'other' }],
+  ])('%s renders anew', async (_case, given) => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page', ...given }), RULES)).kind).toBe('queued');
+  });
+
+  test('another account never gets it', async () => {
+    await using it = await aStore();
+    const [caller, stranger] = [await aCaller(it.store), await aCaller(it.store)];
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
+    expect((await it.store.accept(aNewJob(stranger, { cacheIdentity: 'page' }), RULES)).kind).toBe('queued');
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES)).kind).toBe('cached');
+    expect((await it.store.accept(aNewJob(stranger, { cacheIdentity: 'page' }), RULES)).kind).toBe('shared');
+  });
+
+  test('a result whose artifact is gone, and a failure, are not kept', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'gone' }), RULES);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    await it.store.expireArtifacts({ before: NOON + 1, maxBytes: 1e9, limit: 10, now: NOON + 1 });
+    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'gone' }), RULES)).kind).toBe('queued');
+    await it.store.fail(claimOf(await claimNext(it.store)), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON);
+    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'gone' }), RULES)).kind).toBe('queued');
+  });
+
+  test('the quota holds for a kept result too', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store, { quota: 1 });
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    expect(await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES)).toEqual({
+      kind: 'quota_exceeded',
+      quota: 1,
+      used: 1,
+      reserved: 0,
+      resetsAt: periodEnd(NOON),
+    });
+  });
+});
+
+describe('limits', () => {
+  test('at the queue limit nothing more is taken, but replays, kept results and followers are', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const rules = { ...RULES, maxQueue: 2 };
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'kept' }), rules);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    await it.store.accept(aNewJob(caller, { cacheIdentity: 'page', idempotencyKey: 'k', identity: 'same' }), rules);
+    await it.store.accept(aNewJob(caller), rules);
+    expect(await it.store.accept(aNewJob(caller), rules)).toEqual({ kind: 'queue_full', waiting: 2 });
+    expect((await it.store.accept(aNewJob(caller, { idempotencyKey: 'k', identity: 'same' }), rules)).kind).toBe('replayed');
+    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'kept' }), rules)).kind).toBe('cached');
+    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), rules)).kind).toBe('shared');
+    await claimNext(it.store);
+    expect((await it.store.accept(aNewJob(caller), rules)).kind).toBe('queued');
+  });
+
+  test('simultaneous submissions never pass the quota', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store, { quota: 10 });
+    const wishes = Array.from({ length: 20 }, () => aNewJob(caller, { price: 3, options: someOptions({ format: 'pdf' }) }));
+    const kinds = (await Promise.all(wishes.map((job) => it.store.accept(job, RULES)))).map((answer) => answer.kind);
+    expect(kinds.filter((kind) => kind === 'queued')).toHaveLength(3);
+    expect(kinds.filter((kind) => kind === 'quota_exceeded')).toHaveLength(17);
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ period: '2026-11', credits: 0, reserved: 9, quota: 10 });
+  });
+
+  test('a new month begins with an empty account', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store, { quota: 1 });
+    const newYear = Date.UTC(2027, 0, 1);
+    expect((await it.store.accept(aNewJob(caller, { enqueuedAt: newYear - 1 }), RULES)).kind).toBe('queued');
+    expect((await it.store.accept(aNewJob(caller, { enqueuedAt: newYear - 1 }), RULES)).kind).toBe('quota_exceeded');
+    expect((await it.store.accept(aNewJob(caller, { enqueuedAt: newYear }), RULES)).kind).toBe('queued');
+    expect(await it.store.usage(caller.accountId, newYear - 1)).toMatchObject({ period: '2026-12', reserved: 1 });
+    expect(await it.store.usage(caller.accountId, newYear)).toMatchObject({ period: '2027-01', reserved: 1 });
+  });
+});

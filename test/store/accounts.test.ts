@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { hashApiKey } from '../../src/contract/api-key.js';
+import { aCaller, aKey, aStore, NOON, openAt } from './factories.js';
+
+test('account names are unique, and quotas can be set and lifted', async () => {
+  await using it = await aStore();
+  const account = await it.store.createAccount('acme', NOON);
+  expect(account).toMatchObject({ name: 'acme', quota: null, createdAt: NOON });
+  expect(await it.store.createAccount('acme', NOON)).toBeNull();
+  expect(await it.store.setQuota('acme', 500)).toBe(true);
+  expect(await it.store.setQuota('nobody', 500)).toBe(false);
+  expect(await it.store.findAccount('acme')).toEqual({ ...account, quota: 500 });
+  expect(await it.store.findAccount('nobody')).toBeNull();
+  await it.store.createAccount('aaa', NOON);
+  expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['aaa', 'acme']);
+  await expect(it.store.setQuota('acme', -1)).rejects.toThrow();
+});
+
+test('a revocation by another process bites at once', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  await using command = await openAt(it.dataDir);
+  const hash = hashApiKey(caller.secret);
+  expect(await it.store.findKeyByHash(hash)).toMatchObject({ id: caller.keyId, accountName: caller.accountName, revokedAt: null });
+  expect(await command.revokeKey(caller.keyId, NOON + 5)).toMatchObject({ revoked: { id: caller.keyId, revokedAt: NOON + 5 } });
+  expect(await it.store.findKeyByHash(hash)).toMatchObject({ revokedAt: NOON + 5 });
+  expect(await it.store.revokeKey(caller.keyId, NOON + 9)).toMatchObject({ revoked: { revokedAt: NOON + 5 } });
+});
+
+test('a key is revoked by its id, by 12 or more of its first characters or by all of them', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const other = await aKey(it.store, caller.accountId);
+  expect(await it.store.revokeKey('sf_live_', NOON)).toEqual({ problem: 'not_found' });
+  expect(await it.store.revokeKey(caller.secret.slice(0, 11), NOON)).toEqual({ problem: 'not_found' });
+  expect(await it.store.revokeKey(caller.secret.slice(0, 12), NOON)).toMatchObject({ revoked: { id: caller.keyId } });
+  expect(await it.store.revokeKey(other.secret, NOON)).toMatchObject({ revoked: { id: other.keyId } });
+  expect(await it.store.revokeKey('key_unknown_to_all', NOON)).toEqual({ problem: 'not_found' });
+});
+
+test('a prefix that fits two keys revokes neither', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const prefix = 'sf_live_AAAAbbbb';
+  for (const id of ['key_1', 'key_2']) {
+    await it.store.insertKey({ id, accountId: caller.accountId, hash: id, label: id, scopes: ['jobs:read'], prefix, createdAt: NOON });
+  }
+  expect(await it.store.revokeKey(prefix, NOON)).toEqual({ problem: 'ambiguous' });
+  const keys = await it.store.listKeys();
+  expect(keys).toHaveLength(3);
+  expect(keys.filter((key) => key.revokedAt !== null)).toEqual([]);
+});

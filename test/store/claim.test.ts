@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest';
+import type { StoredError } from '../../src/contract/capture-error.js';
+import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, NOON, openAt, RULES, someOptions } from './factories.js';
+
+const FAILURE: StoredError = { code: 'target_error', message: 'no', retriable: false, status: 502, details: { status: 404 } };
+
+describe('turns', () => {
+  test('sync goes before async, and first in goes first out within each', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const order = [];
+    for (const mode of ['async', 'sync', 'async', 'sync'] as const) {
+      const job = aNewJob(caller, { mode });
+      order.push(job.id);
+      await it.store.accept(job, RULES);
+    }
+    const claimed = [];
+    for (let i = 0; i < 4; i++) claimed.push((await claimNext(it.store)).id);
+    expect(claimed).toEqual([order[1], order[3], order[0], order[2]]);
+    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+  });
+
+  test('turns go round the accounts that have work, however much one of them has', async () => {
+    await using it = await aStore();
+    const [busy, calm, late]: Caller[] = [await aCaller(it.store), await aCaller(it.store), await aCaller(it.store)];
+    if (busy === undefined || calm === undefined || late === undefined) throw new Error('three callers');
+    for (let i = 0; i < 20; i++) await it.store.accept(aNewJob(busy, { mode: 'sync' }), RULES);
+    await it.store.accept(aNewJob(calm), RULES);
+    await it.store.accept(aNewJob(calm), RULES);
+    const accounts = [];
+    for (let i = 0; i < 5; i++) accounts.push((await claimNext(it.store)).accountId);
+    await it.store.accept(aNewJob(late), RULES);
+    for (let i = 0; i < 3; i++) accounts.push((await claimNext(it.store)).accountId);
+    const [b, c, l] = [busy.accountId, calm.accountId, late.accountId];
+    expect(accounts).toEqual([b, c, b, c, b, l, b, b]);
+  });
+
+  test('nothing is claimed while the queue is paused, and queued jobs say so', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const job = aNewJob(caller);
+    await it.store.accept(job, RULES);
+    // Another process, as `stillframe queue pause` is.
+    await using command = await openAt(it.dataDir);
+    await command.setQueuePaused(true);
+    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+    expect(await it.store.findJob(job.id)).toMatchObject({ state: 'paused', progress: 0 });
+    expect(await it.store.queueStatus()).toMatchObject({ waiting: 1, paused: true });
+    await command.setQueuePaused(false);
+    expect(await it.store.findJob(job.id)).toMatchObject({ state: 'waiting' });
+    expect((await claimNext(it.store)).id).toBe(job.id);
+  });
+});
+
+describe('a claim', () => {
+  test('carries the whole order and counts the attempt', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const options = someOptions({ headers: { cookie: 'session=1' }, customJs: 'x()' });
+    const job = aNewJob(caller, { mode: 'sync', options });
+    await it.store.accept(job, RULES);
+    expect(await it.store.claimNextJob({ workerId: 'host-1-3', now: NOON + 7, leaseMs: 1_000 })).toEqual({
+      id: job.id,
+      accountId: caller.accountId,
+      requestId: job.requestId,
+      mode: 'sync',
+      options,
+      attempt: 1,
+      attemptBudget: 2,
+      enqueuedAt: NOON,
+      claimedAt: NOON + 7,
+      workerId: 'host-1-3',
+      firstClaimedAt: NOON + 7,
+    });
+    expect(await it.store.findJob(job.id)).toMatchObject({ state: 'active', attemptsMade: 1, result: null });
+  });
+
+  test('keeps its lease by renewing it, and tells progress that never goes back', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller), RULES);
+    const claim = claimOf(await claimNext(it.store, { leaseMs: 100 }));
+    expect(await it.store.renewLease(claim, { now: NOON + 90, leaseMs: 100, progress: 60 })).toBe(true);
+    expect(await it.store.renewLease(claim, { now: NOON + 95, leaseMs: 100, progress: 40 })).toBe(true);
+    expect((await it.store.findJob(claim.id))?.progress).toBe(60);
+    expect(await it.store.recover({ now: NOON + 150, all: false })).toEqual({ requeued: 0, ended: [] });
+    expect(await it.store.recover({ now: NOON + 195, all: false })).toMatchObject({ requeued: 1 });
+    expect(await it.store.renewLease(claim, { now: NOON + 196, leaseMs: 100, progress: 70 })).toBe(false);
+    expect((await it.store.findJob(claim.id))?.progress).toBe(0);
+  });
+
+  test('that was lost changes nothing any more', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller), RULES);
+    const lost = claimOf(await claimNext(it.store, { leaseMs: 1, workerId: 'a' }));
+    await it.store.recover({ now: NOON + 1, all: false });
+    const held = claimOf(await claimNext(it.store, { workerId: 'b' }));
+    expect(await it.store.complete(lost, aCapture(), NOON)).toEqual([]);
+    expect(await it.store.fail(lost, FAILURE, NOON)).toEqual([]);
+    expect(await it.store.retryLater(lost, NOON)).toBe(false);
+    expect(await it.store.release(lost)).toBe(false);
+    expect(await it.store.complete({ ...held, workerId: 'c' }, aCapture(), NOON)).toEqual([]);
+    expect(await it.store.complete(held, aCapture(), NOON)).toHaveLength(1);
+    expect(await it.store.complete(held, aCapture(), NOON)).toEqual([]);
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 1, reserved: 0 });
+  });
+
+  test('that is released leaves no trace', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const job = aNewJob(caller, { mode: 'sync' });
+    await it.store.accept(job, RULES);
+    expect(await it.store.release(claimOf(await claimNext(it.store)))).toBe(true);
+    expect(await it.store.findJob(job.id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
+    expect(await claimNext(it.store, { now: NOON + 90 })).toMatchObject({ attempt: 1, firstClaimedAt: NOON + 90 });
+  });
+
+  test('tried later is delayed until it is due, then takes its old place; the budget counts from the first claim', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const job = aNewJob(caller);
+    await it.store.accept(job, RULES);
+    await it.store.accept(aNewJob(caller), RULES);
+    expect(await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500)).toBe(true);
+    expect(await it.store.findJob(job.id)).toMatchObject({ state: 'delayed', progress: 0, attemptsMade: 1 });
+    expect(await it.store.nextDueAt()).toBe(NOON + 500);
+    expect((await it.store.queueStatus()).delayed).toBe(1);
+    const second = await claimNext(it.store, { now: NOON + 600 });
+    expect(second).toMatchObject({ id: job.id, attempt: 2, firstClaimedAt: NOON });
+    expect(await it.store.nextDueAt()).toBeNull();
+    // No third attempt.
+    expect(await it.store.retryLater(claimOf(second), NOON + 900)).toBe(false);
+    expect(await it.store.fail(claimOf(second), FAILURE, NOON + 700)).toHaveLength(1);
+  });
+
+  test('a delayed job is not claimed before its time', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller), RULES);
+    await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500);
+    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON + 499, leaseMs: 1 })).toBeNull();
+    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON + 500, leaseMs: 1 })).not.toBeNull();
+  });
+});
+
+describe('an end', () => {
+  test('success settles the credits, keeps the artifact and tells the result', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const job = aNewJob(caller, { price: 3 });
+    await it.store.accept(job, RULES);
+    expect(await it.store.settlement(NOON + 50)).toEqual({ pending: 1, settled: 0, released: 0, oldestPendingMs: 50 });
+    const capture = aCapture();
+    await it.store.complete(claimOf(await claimNext(it.store)), capture, NOON + 900);
+    expect(await it.store.findJob(job.id)).toEqual({
+      id: job.id,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      state: 'completed',
+      mode: 'async',
+      requestId: job.requestId,
+      progress: 100,
+      attemptsMade: 1,
+      attemptBudget: 2,
+      enqueuedAt: NOON,
+      webhookUrl: null,
+      result: { outcome: { ok: true, data: capture.data }, durationMs: 900, completedAt: NOON + 900, workerId: 'host-1-0' },
+    });
+    expect(await it.store.settlement(NOON + 950)).toEqual({ pending: 0, settled: 1, released: 0, oldestPendingMs: 0 });
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 3, reserved: 0 });
+    expect(await it.store.findArtifact(capture.artifact.name)).toEqual({ ...capture.artifact, createdAt: NOON + 900, goneAt: null });
+  });
+
+  test('failure releases the credits and tells the error', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store, { quota: 1 });
+    const job = aNewJob(caller);
+    await it.store.accept(job, RULES);
+    const ended = await it.store.fail(claimOf(await claimNext(it.store)), FAILURE, NOON + 5);
+    expect(ended).toMatchObject([{ id: job.id, state: 'failed' }]);
+    expect((await it.store.findJob(job.id))?.result?.outcome).toEqual({ ok: false, error: FAILURE });
+    expect(await it.store.settlement(NOON)).toMatchObject({ pending: 0, settled: 0, released: 1 });
+    expect((await it.store.accept(aNewJob(caller), RULES)).kind).toBe('queued');
+  });
+
+  test('an artifact name that exists already ends nothing', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(aNewJob(caller), RULES);
+    await it.store.accept(aNewJob(caller), RULES);
+    const capture = aCapture();
+    await it.store.complete(claimOf(await claimNext(it.store)), capture, NOON);
+    const second = await claimNext(it.store);
+    await expect(it.store.complete(claimOf(second), capture, NOON)).rejects.toThrow();
+    expect(await it.store.findJob(second.id)).toMatchObject({ state: 'active' });
+    expect(await it.store.settlement(NOON)).toMatchObject({ pending: 1, settled: 1 });
+  });
+
+  test('a clock that was set back ends jobs all the same', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const job = aNewJob(caller);
+    await it.store.accept(job, RULES);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON - 10_000_000);
+    expect((await it.store.findJob(job.id))?.result).toMatchObject({ durationMs: 0, completedAt: NOON - 10_000_000 });
+  });
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { aCaller, aNewJob, aStore, claimNext, claimOf, NOON, openAt, RULES } from './factories.js';
+
+test('accepted jobs survive a restart with their orders', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const jobs = [aNewJob(caller), aNewJob(caller, { mode: 'sync' })];
+  for (const job of jobs) await it.store.accept(job, RULES);
+  await using restarted = await openAt(it.dataDir);
+  expect(await restarted.queueStatus()).toMatchObject({ waiting: 1, prioritized: 1 });
+  expect((await claimNext(restarted)).options).toEqual(jobs[1]?.options);
+});
+
+test('at boot active jobs go back to their lane with the attempt counted', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const job = aNewJob(caller, { mode: 'sync' });
+  await it.store.accept(job, RULES);
+  await claimNext(it.store, { leaseMs: 1_000_000 });
+  await using restarted = await openAt(it.dataDir);
+  expect(await restarted.recover({ now: NOON + 1, all: false })).toEqual({ requeued: 0, ended: [] });
+  expect(await restarted.recover({ now: NOON + 1, all: true })).toEqual({ requeued: 1, ended: [] });
+  expect(await restarted.findJob(job.id)).toMatchObject({ state: 'prioritized', attemptsMade: 1, progress: 0 });
+  expect(await claimNext(restarted)).toMatchObject({ attempt: 2, firstClaimedAt: NOON });
+});
+
+test('a job that takes the process down on every attempt fails render_crashed, costs nothing and is announced', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const job = aNewJob(caller, { webhook: { url: 'https://a.example/hook', secret: 's'.repeat(16) } });
+  await it.store.accept(job, RULES);
+  for (let i = 0; i < 2; i++) {
+    await claimNext(it.store);
+    await it.store.recover({ now: NOON + i, all: true });
+  }
+  const found = await it.store.findJob(job.id);
+  expect(found).toMatchObject({ state: 'failed', attemptsMade: 2, progress: 100 });
+  expect(found?.result?.outcome).toMatchObject({ ok: false, error: { code: 'render_crashed', retriable: true, status: 500 } });
+  expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 0, reserved: 0 });
+  expect(await it.store.findDelivery(job.id)).toMatchObject({ event: 'capture.failed', state: 'pending', nextAttemptAt: NOON + 1 });
+});
+
+test('a delivery in hand when the process died is due again at boot', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  await it.store.accept(aNewJob(caller, { webhook: { url: 'https://a.example/hook', secret: 's'.repeat(16) } }), RULES);
+  await it.store.fail(claimOf(await claimNext(it.store)), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON);
+  const claim = { now: NOON, leaseMs: 1_000_000, perReceiver: 1 };
+  expect(await it.store.claimNextDelivery(claim)).toMatchObject({ attempt: 1 });
+  expect(await it.store.claimNextDelivery(claim)).toBeNull();
+  await using restarted = await openAt(it.dataDir);
+  await restarted.recover({ now: NOON, all: true });
+  expect(await restarted.claimNextDelivery(claim)).toMatchObject({ attempt: 1, generation: 1 });
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import type { StoredError } from '../../src/contract/capture-error.js';
+import type { NewJob } from '../../src/store/store.js';
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, jobOf, NOON, RULES, someOptions, type TestStore } from './factories.js';
+
+const FAILURE: StoredError = { code: 'render_timeout', message: 'not in time', retriable: true, status: 504 };
+
+async function aLeader(it: TestStore, given: Partial<NewJob> = {}) {
+  const caller = await aCaller(it.store);
+  const leader = aNewJob(caller, { cacheIdentity: 'page', ...given });
+  await it.store.accept(leader, RULES);
+  const follow = async (more: Partial<NewJob> = {}) => {
+    const job = aNewJob(caller, { cacheIdentity: 'page', ...more });
+    return { job, answer: await it.store.accept(job, RULES) };
+  };
+  return { caller, leader, follow };
+}
+
+test('identical captures in flight share one render: one claim, one job and one charge each', async () => {
+  await using it = await aStore();
+  const { caller, leader, follow } = await aLeader(it);
+  const claimed = await claimNext(it.store);
+  const { job: follower, answer } = await follow({ enqueuedAt: NOON + 100, webhook: { url: 'https://a.example/x', secret: 's'.repeat(16) } });
+  expect(answer).toMatchObject({ kind: 'shared', job: { id: follower.id, state: 'waiting' } });
+  expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+  const capture = aCapture();
+  expect(await it.store.complete(claimOf(claimed), capture, NOON + 500)).toEqual([
+    { id: leader.id, requestId: leader.requestId, accountId: caller.accountId, state: 'completed', hasWebhook: false },
+    { id: follower.id, requestId: follower.requestId, accountId: caller.accountId, state: 'completed', hasWebhook: true },
+  ]);
+  expect((await it.store.findJob(leader.id))?.result?.outcome).toEqual({ ok: true, data: capture.data });
+  expect((await it.store.findJob(follower.id))?.result).toEqual({
+    outcome: { ok: true, data: { ...capture.data, cached: true } },
+    durationMs: 400,
+    completedAt: NOON + 500,
+    workerId: claimed.workerId,
+  });
+  expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 2, reserved: 0 });
+  expect(await it.store.findDelivery(follower.id)).toMatchObject({ event: 'capture.completed' });
+});
+
+test('a submission with cache_ttl 0 shares nothing, but may be shared', async () => {
+  await using it = await aStore();
+  const { follow } = await aLeader(it, { cacheTtl: 0 });
+  expect((await follow({ cacheTtl: 0 })).answer.kind).toBe('queued');
+  expect((await follow()).answer.kind).toBe('shared');
+});
+
+test('a sync follower brings its waiting leader forward', async () => {
+  await using it = await aStore();
+  const { leader, follow, caller } = await aLeader(it);
+  const ahead = aNewJob(caller);
+  await it.store.accept(ahead, RULES);
+  expect((await follow({ mode: 'sync' })).answer).toMatchObject({ kind: 'shared', job: { state: 'prioritized' } });
+  expect(await it.store.findJob(leader.id)).toMatchObject({ state: 'prioritized' });
+  expect((await claimNext(it.store)).id).toBe(leader.id);
+});
+
+test('followers fail with their leader unless they were promised more time', async () => {
+  await using it = await aStore();
+  const { leader, follow, caller } = await aLeader(it, { options: someOptions({ timeout: 5_000 }) });
+  const same = (await follow({ options: someOptions({ timeout: 5_000 }) })).job;
+  const longer = (await follow({ options: someOptions({ timeout: 9_000 }) })).job;
+  const longest = (await follow({ options: someOptions({ timeout: 60_000 }), mode: 'sync' })).job;
+  const claimed = await claimNext(it.store);
+  const ended = await it.store.fail(claimOf(claimed), FAILURE, NOON + 5_000);
+  expect(ended.map(({ id, state }) => [id, state])).toEqual([
+    [leader.id, 'failed'],
+    [same.id, 'failed'],
+  ]);
+  expect((await it.store.findJob(same.id))?.result?.outcome).toEqual({ ok: false, error: FAILURE });
+  expect(await it.store.findJob(longer.id)).toMatchObject({ state: 'prioritized' });
+  const heir = await claimNext(it.store);
+  expect(heir).toMatchObject({ id: longer.id, attempt: 1, options: { timeout: 9_000 } });
+  expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+  await it.store.complete(claimOf(heir), aCapture(), NOON + 9_000);
+  expect((await it.store.findJob(longer.id))?.result?.outcome).toMatchObject({ ok: true, data: { cached: false } });
+  expect((await it.store.findJob(longest.id))?.result?.outcome).toMatchObject({ ok: true, data: { cached: true } });
+  expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 2, reserved: 0 });
+});
+
+test('followers stay with a leader that is tried again, and through a restart', async () => {
+  await using it = await aStore();
+  const { leader, follow } = await aLeader(it);
+  const { job: follower } = await follow();
+  await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 50);
+  expect(await it.store.findJob(follower.id)).toMatchObject({ state: 'waiting' });
+  await claimNext(it.store, { now: NOON + 50 });
+  const { ended } = await it.store.recover({ now: NOON + 60, all: true });
+  expect(ended.map((job) => job.id)).toEqual([leader.id, follower.id]);
+});
+
+test('a follower can be replayed, and counts as waiting but not towards the queue limit', async () => {
+  await using it = await aStore();
+  const { follow, caller } = await aLeader(it);
+  const { job } = await follow({ idempotencyKey: 'f', identity: 'same' });
+  const again = await it.store.accept(aNewJob(caller, { idempotencyKey: 'f', identity: 'same' }), RULES);
+  expect(again.kind).toBe('replayed');
+  expect(jobOf(again).id).toBe(job.id);
+  expect(await it.store.queueStatus()).toMatchObject({ waiting: 2, prioritized: 0 });
+  expect((await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 2 })).kind).toBe('queued');
+});
