@@ -65,8 +65,10 @@ export class TokenBuckets {
 
   /** Never further off than an empty bucket's, also after the clock was set back. */
   #fullAtOf(subject: string, now: number): number {
-    const emptyUntil = now + this.#rate.burst * this.#tokenMs;
-    return Math.min(emptyUntil, Math.max(now, this.#fullAt.get(subject) ?? now));
+    const fullAt = this.#fullAt.get(subject) ?? now;
+    const empty = now + this.#rate.burst * this.#tokenMs;
+    if (fullAt > empty) this.#fullAt.set(subject, empty);
+    return Math.min(empty, Math.max(now, fullAt));
   }
 
   #tokens(fullAt: number, now: number): number {

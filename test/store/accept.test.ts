@@ -92,7 +92,11 @@ describe('kept results', () => {
       workerId: 'host-1-0',
     });
     expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 3, reserved: 0 });
-    expect(await it.store.findDelivery(later.id)).toMatchObject({ event: 'capture.completed', state: 'pending', nextAttemptAt: NOON + 2_000 });
+    expect(await it.store.findDelivery(later.id)).toMatchObject({
+      event: 'capture.completed',
+      state: 'pending',
+      nextAttemptAt: NOON + 2_000,
+    });
   });
 
   test('the age counts from the render, also when it is asked for through later hits', async () => {

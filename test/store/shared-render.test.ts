@@ -20,7 +20,10 @@ test('identical captures in flight share one render: one claim, one job and one 
   await using it = await aStore();
   const { caller, leader, follow } = await aLeader(it);
   const claimed = await claimNext(it.store);
-  const { job: follower, answer } = await follow({ enqueuedAt: NOON + 100, webhook: { url: 'https://a.example/x', secret: 's'.repeat(16) } });
+  const { job: follower, answer } = await follow({
+    enqueuedAt: NOON + 100,
+    webhook: { url: 'https://a.example/x', secret: 's'.repeat(16) },
+  });
   expect(answer).toMatchObject({ kind: 'shared', job: { id: follower.id, state: 'waiting' } });
   expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
   const capture = aCapture();

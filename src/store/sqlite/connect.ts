@@ -10,7 +10,7 @@ export const DATABASE_FILE = 'stillframe.db';
 export const SQLITE_FLOOR = '3.51.3';
 /** A boot may wait for another process's migration; the running server waits in writer.ts, without blocking. */
 const BOOT_BUSY_MS = 10_000;
-const RUNNING_BUSY_MS = 100;
+const RUNNING_BUSY_MS = 5;
 const WAL_KEPT_BYTES = 64 * 1024 * 1024;
 
 /** Makes the data directory (0700) and opens its database (0600), ready to migrate. @throws StoreError */

@@ -22,13 +22,15 @@ type Outcome = { value: unknown } | { reason: unknown };
  */
 export class Writer {
   readonly #db: Db;
+  readonly #lockWaitMs: number;
   readonly #statements;
   #entries: Entry[] = [];
   #turn: Promise<void> | null = null;
   #closed = false;
 
-  constructor(db: Db) {
+  constructor(db: Db, lockWaitMs: number = LOCK_WAIT_MS) {
     this.#db = db;
+    this.#lockWaitMs = lockWaitMs;
     const prepare = (sql: string) => db.prepare(sql);
     this.#statements = {
       begin: prepare('BEGIN IMMEDIATE'),
@@ -86,7 +88,7 @@ export class Writer {
   }
 
   async #begin(): Promise<void> {
-    const deadline = performance.now() + LOCK_WAIT_MS;
+    const deadline = performance.now() + this.#lockWaitMs;
     for (;;) {
       try {
         this.#statements.begin.run();

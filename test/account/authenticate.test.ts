@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { authenticate } from '../../src/account/authenticate.js';
+import { issueKey } from '../../src/account/issue-key.js';
+import { requireScope } from '../../src/account/require-scope.js';
+import { newApiKey } from '../../src/contract/api-key.js';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import type { Store } from '../../src/store/store.js';
+import { aStore, NOON } from '../store/factories.js';
+
+async function anIssuedKey(store: Store) {
+  await store.createAccount('acme', NOON);
+  const key = await issueKey(store, { accountName: 'acme', label: 'website', scopes: ['jobs:read'], now: NOON });
+  if (key === null) throw new Error('no account');
+  return key;
+}
+
+async function refusal(store: Pick<Store, 'findKeyByHash'>, header: string | undefined): Promise<CaptureError> {
+  const thrown = await authenticate(store, header).catch((error: unknown) => error);
+  if (!(thrown instanceof CaptureError)) throw new Error('was let in');
+  return thrown;
+}
+
+test('an issued key authenticates as its account with its scopes', async () => {
+  await using it = await aStore();
+  const key = await anIssuedKey(it.store);
+  expect(key).toMatchObject({ accountName: 'acme', label: 'website', scopes: ['jobs:read'], createdAt: NOON, revokedAt: null });
+  expect(key.secret.startsWith(key.prefix)).toBe(true);
+  expect(key.prefix).toHaveLength(16);
+  const principal = { keyId: key.id, accountId: key.accountId, scopes: ['jobs:read'] };
+  expect(await authenticate(it.store, `Bearer ${key.secret}`)).toEqual(principal);
+  expect(await authenticate(it.store, `bearer  ${key.secret} `)).toEqual(principal);
+});
+
+test('missing, malformed, unknown and revoked keys are refused in the same words', async () => {
+  await using it = await aStore();
+  const key = await anIssuedKey(it.store);
+  await it.store.revokeKey(key.id, NOON);
+  const headers = [
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    key.secret,
+    `Basic ${key.secret}`,
+    `Bearer ${key.secret},x`,
+    `Bearer ${'x'.repeat(10_000)}`,
+    `Bearer ${newApiKey()}`,
+    `Bearer ${key.secret}`,
+  ];
+  const refusals = await Promise.all(headers.map((header) => refusal(it.store, header)));
+  expect(new Set(refusals.map(({ code, status, message, details }) => JSON.stringify({ code, status, message, details }))).size).toBe(1);
+  expect(refusals[0]).toMatchObject({ code: 'unauthorized', status: 401, retriable: false });
+});
+
+test('a typo is refused without a database read', async () => {
+  await using it = await aStore();
+  const { secret } = await anIssuedKey(it.store);
+  let reads = 0;
+  const counting: Pick<Store, 'findKeyByHash'> = {
+    findKeyByHash: (hash) => {
+      reads += 1;
+      return it.store.findKeyByHash(hash);
+    },
+  };
+  const typo = secret.slice(0, 20) + (secret[20] === 'a' ? 'b' : 'a') + secret.slice(21);
+  await refusal(counting, `Bearer ${typo}`);
+  await refusal(counting, 'Bearer sf_live_short');
+  expect(reads).toBe(0);
+  await authenticate(counting, `Bearer ${secret}`);
+  expect(reads).toBe(1);
+});
+
+test('no key is issued for an account that does not exist', async () => {
+  await using it = await aStore();
+  expect(await issueKey(it.store, { accountName: 'nobody', label: 'x', scopes: [], now: NOON })).toBeNull();
+});
+
+test('a missing scope is forbidden, and named', () => {
+  expect(() => requireScope({ scopes: ['jobs:read'] }, 'jobs:read')).not.toThrow();
+  expect(() => requireScope({ scopes: ['jobs:read'] }, 'screenshot:write')).toThrow(
+    expect.objectContaining({ code: 'forbidden', status: 403, message: expect.stringContaining('screenshot:write') }),
+  );
+});

@@ -1,0 +1,268 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/log.js';
+import { compareVersions, SQLITE_FLOOR } from '../../src/store/sqlite/connect.js';
+import { openStore } from '../../src/store/sqlite/open-store.js';
+import { StoreError } from '../../src/store/sqlite/store-error.js';
+import {
+  aCaller,
+  aCapture,
+  aDataDir,
+  aNewJob,
+  aStore,
+  claimNext,
+  claimOf,
+  MIGRATIONS_DIR,
+  NOON,
+  openAt,
+  RULES,
+  someOptions,
+} from './factories.js';
+
+function aDirectory(): string {
+  const dir = aDataDir();
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** This program's migrations and one more. */
+function moreMigrations(sql: string): string {
+  const dir = aDirectory();
+  cpSync(MIGRATIONS_DIR, dir, { recursive: true });
+  const journalFile = join(dir, 'meta/_journal.json');
+  const journal = JSON.parse(readFileSync(journalFile, 'utf8'));
+  const last = journal.entries.at(-1);
+  journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1, tag: '9999_later' });
+  writeFileSync(journalFile, JSON.stringify(journal));
+  writeFileSync(join(dir, '9999_later.sql'), sql);
+  return dir;
+}
+
+const open = (dataDir: string, migrationsDir: string) => openStore({ dataDir, migrationsDir, log: silentLog() });
+
+function tablesOf(dataDir: string): string[] {
+  const db = new Database(join(dataDir, 'stillframe.db'), { readonly: true });
+  try {
+    return db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).pluck().all();
+  } finally {
+    db.close();
+  }
+}
+
+describe('the data directory', () => {
+  test('is made with mode 0700, and everything in it with 0600', async () => {
+    const dataDir = join(aDirectory(), 'a/b');
+    await using store = await openAt(dataDir);
+    await store.ping();
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+    const files = readdirSync(dataDir);
+    expect(files.sort()).toEqual(['secret.key', 'stillframe.db', 'stillframe.db-shm', 'stillframe.db-wal']);
+    for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
+  });
+
+  test('that was open to others is closed', async () => {
+    const dataDir = aDirectory();
+    chmodSync(dataDir, 0o755);
+    await using _store = await openAt(dataDir);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+  });
+
+  test('that cannot be made ends the start with one line that says what to do', async () => {
+    const file = join(aDirectory(), 'file');
+    writeFileSync(file, '');
+    const failure = await openAt(join(file, 'data')).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreError);
+    expect((failure as Error).message).toMatch(/not writable .*STILLFRAME_DATA_DIR\.$/);
+  });
+
+  test('is opened anew by any number of processes, and a double stop is tolerated', async () => {
+    await using it = await aStore();
+    const again = await openAt(it.dataDir);
+    await again.ping();
+    await again[Symbol.asyncDispose]();
+    await again[Symbol.asyncDispose]();
+    await it.store.ping();
+    await expect(again.ping()).rejects.toThrow('closed');
+  });
+});
+
+describe('the engine', () => {
+  test('is new enough, writes through to the disk and keeps its word on references', async () => {
+    expect(compareVersions('3.51.3', SQLITE_FLOOR)).toBe(0);
+    expect(compareVersions('3.9.99', SQLITE_FLOOR)).toBeLessThan(0);
+    expect(compareVersions('3.100.0', SQLITE_FLOOR)).toBeGreaterThan(0);
+    await using it = await aStore();
+    const stranger = { accountId: 'acc_none', keyId: 'key_none' };
+    await expect(it.store.accept(aNewJob(stranger), RULES)).rejects.toThrow(/FOREIGN KEY/);
+  });
+
+  test('a damaged database is said to be damaged', async () => {
+    const dataDir = aDirectory();
+    writeFileSync(join(dataDir, 'stillframe.db'), 'no database at all '.repeat(1_000));
+    await expect(openAt(dataDir)).rejects.toThrow(/is damaged .*restore it from a backup\.$/);
+  });
+});
+
+describe('migrations', () => {
+  test('are what the schema says', () => {
+    const out = join(aDirectory(), 'drizzle');
+    cpSync(MIGRATIONS_DIR, out, { recursive: true });
+    const bin = resolve(MIGRATIONS_DIR, '../node_modules/drizzle-kit/bin.cjs');
+    const schema = resolve(MIGRATIONS_DIR, '../src/store/sqlite/schema.ts');
+    execFileSync(process.execPath, [bin, 'generate', '--dialect', 'sqlite', '--schema', schema, '--out', out], {
+      cwd: resolve(MIGRATIONS_DIR, '..'),
+      stdio: 'pipe',
+    });
+    expect(readdirSync(out)).toEqual(readdirSync(MIGRATIONS_DIR));
+  });
+
+  test('one that fails leaves the old schema, whole and usable', async () => {
+    const dataDir = aDirectory();
+    await (await openAt(dataDir))[Symbol.asyncDispose]();
+    const before = tablesOf(dataDir);
+    const bad = moreMigrations('CREATE TABLE halfway (id text);--> statement-breakpoint\nCREATE TABLE halfway (id text);');
+    await expect(open(dataDir, bad)).rejects.toThrow(/cannot be used .*already exists/);
+    expect(tablesOf(dataDir)).toEqual(before);
+    await using store = await openAt(dataDir);
+    await store.ping();
+  });
+
+  test('a first one that fails leaves nothing', async () => {
+    const dataDir = aDirectory();
+    await expect(open(dataDir, moreMigrations('NONSENSE;'))).rejects.toThrow();
+    expect(tablesOf(dataDir)).toEqual([]);
+  });
+
+  test('a later one is applied to the data that is there', async () => {
+    const dataDir = aDirectory();
+    const older = await openAt(dataDir);
+    await older.createAccount('acme', NOON);
+    await older[Symbol.asyncDispose]();
+    const newer = await open(dataDir, moreMigrations('ALTER TABLE accounts ADD COLUMN colour text;'));
+    expect(await newer.findAccount('acme')).not.toBeNull();
+    await newer[Symbol.asyncDispose]();
+  });
+
+  test('a database newer than the program is refused with one line, and left as it is', async () => {
+    const dataDir = aDirectory();
+    await (await open(dataDir, moreMigrations('CREATE TABLE later (id text);')))[Symbol.asyncDispose]();
+    const failure = await openAt(dataDir).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreError);
+    expect((failure as Error).message).toMatch(/made by a newer stillframe: install that version/);
+    expect((failure as Error).message).not.toContain('\n');
+    expect(tablesOf(dataDir)).toContain('later');
+  });
+});
+
+describe('secrets', () => {
+  const PLANTED = ['proxy-pass-7f3a', 'webhook-secret-7f3a', 'Bearer header-7f3a', 'cookie-7f3a', 'script-7f3a'];
+  const planted = (caller: { accountId: string; keyId: string }) =>
+    aNewJob(caller, {
+      identity: PLANTED.join(),
+      cacheIdentity: PLANTED.join(';'),
+      idempotencyKey: 'k',
+      webhook: { url: 'https://a.example/', secret: 'webhook-secret-7f3a' },
+      options: someOptions({
+        headers: { authorization: 'Bearer header-7f3a', cookie: 'cookie-7f3a' },
+        customJs: 'script-7f3a',
+        proxy: { server: 'http://p.example', bypass: null, username: 'u', password: 'proxy-pass-7f3a' },
+      }),
+    });
+  const found = (dir: string, secrets: string[]) => {
+    const bytes = readdirSync(dir).map((file) => readFileSync(join(dir, file)));
+    return secrets.filter((secret) => bytes.some((content) => content.includes(secret)));
+  };
+
+  test('are nowhere in the database, its log or a backup, before and after the job ends', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const job = planted(caller);
+    await it.store.accept(job, RULES);
+    const secrets = [...PLANTED, caller.secret];
+    expect(found(it.dataDir, secrets)).toEqual([]);
+    const claimed = await claimNext(it.store);
+    expect(claimed.options.proxy?.password).toBe('proxy-pass-7f3a');
+    await it.store.complete(claimOf(claimed), aCapture(), NOON);
+    await it.store.backup(join(it.dataDir, 'copy.db'));
+    expect(found(it.dataDir, secrets)).toEqual([]);
+    // What must be there, or the search proves nothing.
+    expect(found(it.dataDir, [job.id])).toEqual([job.id]);
+  });
+
+  test('the sealed order is deleted when the job ends; the webhook secret stays for redeliveries', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.accept(planted(caller), RULES);
+    const db = new Database(join(it.dataDir, 'stillframe.db'), { readonly: true });
+    onTestFinished(() => {
+      db.close();
+    });
+    const orders = () => db.prepare('SELECT count(*) FROM orders').pluck().get();
+    expect(orders()).toBe(1);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    expect(orders()).toBe(0);
+    expect(await it.store.claimNextDelivery({ now: NOON, leaseMs: 1, perReceiver: 1 })).toMatchObject({ secret: 'webhook-secret-7f3a' });
+  });
+
+  test('an order that was tampered with, or moved to another job, fails that job alone', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const [first, second, third] = [aNewJob(caller), aNewJob(caller), aNewJob(caller)];
+    for (const job of [first, second, third]) await it.store.accept(job, RULES);
+    const db = new Database(join(it.dataDir, 'stillframe.db'));
+    db.prepare('UPDATE orders SET sealed = (SELECT sealed FROM orders WHERE job_id = ?) WHERE job_id = ?').run(third.id, first.id);
+    db.close();
+    expect((await claimNext(it.store)).id).toBe(second.id);
+    expect((await it.store.findJob(first.id))?.result?.outcome).toMatchObject({ ok: false, error: { code: 'internal_error' } });
+  });
+
+  test('another key file than the database was made with is refused', async () => {
+    const dataDir = aDirectory();
+    await (await openAt(dataDir))[Symbol.asyncDispose]();
+    rmSync(join(dataDir, 'secret.key'));
+    await expect(openAt(dataDir)).rejects.toThrow(/secret\.key .* is not the key of its database/);
+    writeFileSync(join(dataDir, 'secret.key'), 'short');
+    await expect(openAt(dataDir)).rejects.toThrow(/not a key of 32 bytes/);
+  });
+});
+
+describe('a backup', () => {
+  test('taken under load holds every commit older than its start, is whole, and opens as a store', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const before = Array.from({ length: 300 }, () => aNewJob(caller, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }));
+    await Promise.all(before.map((job) => it.store.accept(job, { ...RULES, maxQueue: 1e6 })));
+    // The command is another process: its copy is disturbed by nobody's writes.
+    await using command = await openAt(it.dataDir);
+    const dir = aDirectory();
+    let busy = true;
+    const load = (async () => {
+      while (busy) await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 1e6 });
+    })();
+    await command.backup(join(dir, 'stillframe.db'));
+    busy = false;
+    await load;
+    expect(statSync(join(dir, 'stillframe.db')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dir)).toEqual(['stillframe.db']);
+    const copy = new Database(join(dir, 'stillframe.db'));
+    expect(copy.pragma('integrity_check', { simple: true })).toBe('ok');
+    copy.close();
+    cpSync(join(it.dataDir, 'secret.key'), join(dir, 'secret.key'));
+    await using restored = await openAt(dir);
+    for (const job of before) expect(await restored.findJob(job.id)).toMatchObject({ state: 'waiting' });
+    expect((await claimNext(restored)).options.customCss).toHaveLength(5_000);
+  });
+
+  test('never overwrites a file', async () => {
+    await using it = await aStore();
+    const file = join(aDirectory(), 'copy.db');
+    writeFileSync(file, 'mine');
+    await expect(it.store.backup(file)).rejects.toThrow(StoreError);
+    await expect(it.store.backup(join(it.dataDir, 'no/such/place.db'))).rejects.toThrow(StoreError);
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+});

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import { Writer } from '../../src/store/sqlite/writer.js';
+import { aCaller, aDataDir, aNewJob, aStore, RULES } from './factories.js';
+
+function aDatabase(options: { lockWaitMs?: number } = {}) {
+  const statements: string[] = [];
+  const file = join(aDataDir(), 'test.db');
+  const db = new Database(file, { verbose: (sql) => statements.push(String(sql)), timeout: 1 });
+  db.pragma('journal_mode = WAL');
+  db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
+  onTestFinished(() => {
+    db.close();
+  });
+  return { db, file, statements, writer: new Writer(db, options.lockWaitMs) };
+}
+
+test('writes that arrive together share one transaction', async () => {
+  const { db, statements, writer } = aDatabase();
+  const insert = db.prepare('INSERT INTO rows (id) VALUES (?)');
+  const writes = Array.from({ length: 100 }, (_, id) => writer.run(() => insert.run(id).changes));
+  expect(await Promise.all(writes)).toEqual(Array(100).fill(1));
+  expect(statements.filter((sql) => sql === 'COMMIT')).toHaveLength(1);
+  expect(statements.filter((sql) => sql === 'BEGIN IMMEDIATE')).toHaveLength(1);
+});
+
+test('a failing one takes nothing with it, and leaves nothing behind', async () => {
+  const { db, writer } = aDatabase();
+  const insert = db.prepare('INSERT INTO rows (id) VALUES (?)');
+  const outcomes = await Promise.allSettled([
+    writer.run(() => insert.run(1)),
+    writer.run(() => {
+      insert.run(2);
+      throw new Error('changed my mind');
+    }),
+    writer.run(() => insert.run(1)),
+    writer.run(() => insert.run(3)),
+  ]);
+  expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+  expect(db.prepare('SELECT id FROM rows').pluck().all()).toEqual([1, 3]);
+});
+
+test('a write resolves only when another connection can see it', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const other = new Database(join(it.dataDir, 'stillframe.db'), { readonly: true });
+  const count = other.prepare('SELECT count(*) FROM jobs WHERE id = ?').pluck();
+  const jobs = Array.from({ length: 50 }, () => aNewJob(caller));
+  const seen = await Promise.all(jobs.map((job) => it.store.accept(job, RULES).then(() => count.get(job.id))));
+  expect(seen).toEqual(Array(50).fill(1));
+  other.close();
+});
+
+test('a lock that another process holds is waited for while reads go on', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const job = aNewJob(caller);
+  await it.store.accept(job, RULES);
+  const other = new Database(join(it.dataDir, 'stillframe.db'));
+  other.exec('BEGIN IMMEDIATE');
+  let done = false;
+  const write = it.store.accept(aNewJob(caller), RULES).then((answer) => {
+    done = true;
+    return answer;
+  });
+  for (let turn = 0; turn < 20; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await it.store.findJob(job.id)).toMatchObject({ id: job.id });
+  }
+  expect(done).toBe(false);
+  other.exec('COMMIT');
+  expect((await write).kind).toBe('queued');
+  other.close();
+});
+
+test('a lock that is held on and on, and a full disk, answer internal_error 503, and the next write succeeds', async () => {
+  const { db, file, writer } = aDatabase({ lockWaitMs: 20 });
+  const insert = db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))');
+  const other = new Database(file);
+  other.exec('BEGIN IMMEDIATE');
+  const locked = await writer.run(() => insert.run(1)).catch((error: unknown) => error);
+  other.exec('ROLLBACK');
+  other.close();
+  db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + 2}`);
+  const [full, fitting] = await Promise.allSettled([writer.run(() => insert.run(1_000_000)), writer.run(() => insert.run(10))]);
+  for (const reason of [locked, full.status === 'rejected' ? full.reason : null]) {
+    expect(reason).toBeInstanceOf(CaptureError);
+    expect(reason).toMatchObject({ code: 'internal_error', status: 503, retriable: true, retryAfterSeconds: expect.any(Number) });
+  }
+  // Never a success that was not kept.
+  expect(db.prepare('SELECT count(*) FROM rows').pluck().get()).toBe(fitting.status === 'fulfilled' ? 1 : 0);
+  db.pragma('max_page_count = 100000');
+  await writer.run(() => insert.run(1_000_000));
+});
+
+test('closing finishes what was taken, and takes no more', async () => {
+  const { db, writer } = aDatabase();
+  const write = writer.run(() => db.prepare('INSERT INTO rows (id) VALUES (1)').run().changes);
+  await writer.close();
+  expect(await write).toBe(1);
+  await expect(writer.run(() => 1)).rejects.toThrow('closed');
+});
