@@ -1,9 +1,12 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Door, Egress } from '../../egress/egress.js';
-import type { RigidShape, Shape, SoftShape } from '../emulate/shape-of.js';
+import type { Shape, SoftShape } from '../emulate/shape-of.js';
 import { identityOf } from '../emulate/user-agent.js';
+import { wearInPage } from '../emulate/wear-agent.js';
 import type { Stage } from '../stage.js';
+
+const HOST = { platform: process.platform, arch: process.arch };
 
 /** A stage that can be taken down, and told from outside that its browser died. */
 export interface OpenStage extends Stage {
@@ -30,7 +33,8 @@ export async function openStage({ browser, egress, shape, chromiumVersion }: Sta
   let context: BrowserContext | undefined;
   try {
     context = await browser.newContext(contextOptions(shape, door.port));
-    if (needsScript(shape.rigid, chromiumVersion)) await context.addInitScript(wearVendor, vendorOf(shape.rigid, chromiumVersion));
+    const identity = identityOf(shape.rigid.userAgent, chromiumVersion, HOST);
+    if (identity.metadata === null) await context.addInitScript(wearInPage, identity.vendor);
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
     return staged({ context, page, cdp, door, chromiumVersion }, shape.soft);
@@ -106,21 +110,4 @@ async function closeAll(context: BrowserContext, door: Door): Promise<void> {
   } finally {
     await door[Symbol.asyncDispose]();
   }
-}
-
-function needsScript(rigid: RigidShape, version: string): boolean {
-  return identityOf(rigid.userAgent, version, HOST).metadata === null;
-}
-
-function vendorOf(rigid: RigidShape, version: string): string | null {
-  return identityOf(rigid.userAgent, version, HOST).vendor;
-}
-
-const HOST = { platform: process.platform, arch: process.arch };
-
-/** Runs in the page: what no protocol command can change of an agent that is not Chromium. */
-function wearVendor(vendor: string | null): void {
-  Reflect.deleteProperty(Navigator.prototype, 'userAgentData');
-  if (vendor === null) return;
-  Object.defineProperty(Navigator.prototype, 'vendor', { get: () => vendor, configurable: true, enumerable: true });
 }

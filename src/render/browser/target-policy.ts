@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { ConnectOverCDPTransport } from 'playwright-core';
 import { languagesOf } from '../emulate/languages.js';
 import type { Identity } from '../emulate/user-agent.js';
+import { wearInWorker } from '../emulate/wear-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 
 /** Ids of our own commands, far from Playwright's, which count up from 1. */
@@ -11,6 +12,12 @@ interface TargetInfo {
   targetId: string;
   type: string;
   browserContextId?: string;
+}
+
+interface Agent {
+  identity: Identity;
+  /** Of Emulation.setUserAgentOverride. */
+  override: Record<string, unknown>;
 }
 
 /**
@@ -28,7 +35,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   /** Pages asked for and not yet come, by context. */
   private readonly expected = new Map<string, number>();
   private readonly contextOf = new Map<string, string>();
-  private readonly agents = new Map<string, Record<string, unknown>>();
+  private readonly agents = new Map<string, Agent>();
   private readonly kept = new Set<string>();
 
   constructor(
@@ -45,63 +52,77 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   send(message: CdpMessage): void {
-    const { method, params } = message;
-    if (method === 'Browser.getVersion' && message.sessionId === undefined) this.versionRequest = message.id;
+    const { method, params, sessionId, id } = message;
+    if (method === 'Target.detachFromTarget' && this.kept.has(params?.sessionId as string)) {
+      this.answer(message);
+      return;
+    }
+    if (method === 'Browser.getVersion' && sessionId === undefined) this.versionRequest = id;
     if (method === 'Target.createTarget') this.count(params?.browserContextId as string, 1);
     if (method === 'Target.disposeBrowserContext') this.forget(params?.browserContextId as string);
-    if (method === 'Target.detachFromTarget' && this.kept.has(params?.sessionId as string)) return this.answer(message);
-    if (method === 'Emulation.setUserAgentOverride') return this.pipe.send({ ...message, params: this.agentFor(message) });
-    this.pipe.send(message);
+    const override = method === 'Emulation.setUserAgentOverride' ? this.agentFor(message).override : params;
+    this.pipe.send({ ...message, params: override });
   }
 
   close(): void {}
 
   private receive(message: CdpMessage): void {
-    if (message.id !== undefined && message.id >= OWN_IDS_FROM) return;
-    if (message.id !== undefined && message.id === this.versionRequest && message.sessionId === undefined) this.meet(message);
-    if (message.method === 'Target.detachedFromTarget') this.drop(message.params?.sessionId as string);
-    if (message.method === 'Target.attachedToTarget' && !this.admit(message)) return;
+    const { id, method, params, sessionId } = message;
+    if (id !== undefined && id >= OWN_IDS_FROM) return;
+    if (id !== undefined && id === this.versionRequest && sessionId === undefined) this.meet(message);
+    if (method === 'Target.detachedFromTarget') this.drop(params?.sessionId as string);
+    if (method === 'Target.attachedToTarget' && !this.admit(message)) return;
     this.onmessage?.(message);
   }
 
   /** @returns false for a target that Playwright must not hear of */
-  private admit(message: CdpMessage): boolean {
-    const { sessionId, targetInfo } = message.params as { sessionId: string; targetInfo: TargetInfo };
-    const context = targetInfo.browserContextId;
-    // Only the root session hears of targets as they come; on others it is somebody's own attaching.
-    if (context === undefined || message.sessionId !== undefined) return true;
-    if (targetInfo.type === 'page') {
+  private admit({ params, sessionId: parent }: CdpMessage): boolean {
+    const { sessionId, targetInfo } = params as { sessionId: string; targetInfo: TargetInfo };
+    const { type, browserContextId: context, targetId } = targetInfo;
+    if (context === undefined) return true;
+    // Targets come to the root session; on any other one, a page is somebody's own attaching.
+    if (type === 'page' && parent === undefined) {
       if ((this.expected.get(context) ?? 0) === 0) {
-        this.command('Target.closeTarget', { targetId: targetInfo.targetId });
-        // Its opener may share its thread, which stands still until the newcomer is let go.
-        this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
+        this.refuse(targetId, sessionId);
         return false;
       }
       this.count(context, -1);
     }
     this.contextOf.set(sessionId, context);
     const agent = this.agents.get(context);
-    if (targetInfo.type === 'shared_worker' && agent !== undefined) {
-      // Playwright lets go of shared workers at once, and the override would go with the session.
-      this.kept.add(sessionId);
-      this.command('Emulation.setUserAgentOverride', agent, sessionId);
-    }
+    if (agent !== undefined) this.introduce(type, sessionId, agent);
     return true;
   }
 
+  private refuse(targetId: string, sessionId: string): void {
+    this.command('Target.closeTarget', { targetId });
+    // Its opener may share its thread, which stands still until the newcomer is let go.
+    this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
+  }
+
+  private introduce(type: string, sessionId: string, { identity, override }: Agent): void {
+    // A further session without the override would take part of it back at the next navigation.
+    if (type === 'page') this.command('Emulation.setUserAgentOverride', override, sessionId);
+    if (!type.endsWith('worker')) return;
+    // Playwright lets go of shared workers at once, and what was told to them would go with the session.
+    if (type === 'shared_worker') this.kept.add(sessionId);
+    this.command('Emulation.setUserAgentOverride', override, sessionId);
+    this.command('Runtime.evaluate', { expression: wearInWorker(identity) }, sessionId);
+  }
+
   /** Playwright's own client hints miss what a real browser sends, and name the headless product. */
-  private agentFor(message: CdpMessage): Record<string, unknown> {
+  private agentFor(message: CdpMessage): Agent {
     const { userAgent, acceptLanguage } = message.params as { userAgent: string; acceptLanguage?: string };
-    const { platform, metadata } = this.identify(userAgent, this.version);
-    const agent = {
+    const identity = this.identify(userAgent, this.version);
+    const override = {
       userAgent,
-      platform,
-      ...(metadata === null ? {} : { userAgentMetadata: metadata }),
-      ...(acceptLanguage === undefined ? {} : { acceptLanguage: languagesOf(acceptLanguage) }),
+      platform: identity.platform,
+      acceptLanguage: languagesOf(acceptLanguage ?? 'en-US'),
+      ...(identity.metadata === null ? {} : { userAgentMetadata: identity.metadata }),
     };
     const context = this.contextOf.get(message.sessionId ?? '');
-    if (context !== undefined) this.agents.set(context, agent);
-    return agent;
+    if (context !== undefined) this.agents.set(context, { identity, override });
+    return { identity, override };
   }
 
   private command(method: string, params: Record<string, unknown>, sessionId?: string): void {

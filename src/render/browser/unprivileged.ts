@@ -79,7 +79,10 @@ function linkOrCopy(source: string, target: string): void {
   const { mode } = statSync(source);
   const open = (mode & 0o100) === 0 ? 0o644 : 0o755;
   try {
-    if ((mode & 0o004) !== 0) return linkSync(source, target);
+    if ((mode & 0o004) !== 0) {
+      linkSync(source, target);
+      return;
+    }
   } catch {
     // Another file system, or one without links: copied below.
   }

@@ -29,6 +29,7 @@ export class OpenDoors implements Pick<Egress, 'openDoor'> {
       begin() {},
       refusals: [],
       refusedCount: 0,
+      failures: [],
       bytes: 0,
       proxyFailure: null,
       [Symbol.asyncDispose]: async () => {

@@ -1,0 +1,115 @@
+import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { type Executable, kindOf } from './executable.js';
+
+/** Where this program's own copies lie. */
+export function copiesDir(dataDir: string): string {
+  return join(dataDir, 'chromium');
+}
+
+/** What lies in the data directory: the shell before the full browser, newer before older. */
+export function ownCopies(dataDir: string): Executable[] {
+  return [...downloads(copiesDir(dataDir), 'data directory'), ...inflated(dataDir)];
+}
+
+/** What lies where systems put their browsers: shells first, they capture about twice as fast (operation.md, Start-up). */
+export function systemBrowsers(): Executable[] {
+  const paths = [...SHELLS, ...(process.platform === 'darwin' ? MAC_BROWSERS : BROWSERS)].filter(isFile).map(unwrap);
+  return [...new Set(paths)].map((path) => ({ path, kind: kindOf(path), source: 'system' }));
+}
+
+/** What Playwright has downloaded for this user. */
+export function playwrightCache(): Executable[] {
+  const cache = process.platform === 'darwin' ? 'Library/Caches/ms-playwright' : '.cache/ms-playwright';
+  return downloads(join(homedir(), cache), "Playwright's cache");
+}
+
+/** The path that an operator gave. */
+export function namedBrowser(path: string, source: string): Executable {
+  return { path: isFile(path) ? unwrap(path) : path, kind: kindOf(path), source };
+}
+
+/** The copy whose libraries come with it, made by inflating an npm package. */
+export function inflatedDir(dataDir: string): string {
+  return join(copiesDir(dataDir), 'inflated');
+}
+
+const SHELLS = [
+  '/usr/lib/chromium/chromium-headless-shell',
+  '/usr/bin/chromium-headless-shell',
+  '/usr/lib64/chromium-browser/headless_shell',
+  '/usr/lib/chromium-browser/headless_shell',
+  '/usr/bin/chrome-headless-shell',
+  '/opt/chrome-headless-shell/chrome-headless-shell',
+  '/headless-shell/headless-shell',
+];
+
+const BROWSERS = [
+  '/usr/lib/chromium/chromium',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/opt/google/chrome/chrome',
+  '/usr/bin/google-chrome-stable',
+  '/usr/bin/google-chrome',
+  '/usr/bin/microsoft-edge',
+  '/snap/bin/chromium',
+];
+
+const MAC_BROWSERS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`);
+
+/** Playwright's layout: <name>-<revision>/<platform>/<program>. */
+function downloads(root: string, source: string): Executable[] {
+  const found = list(root).flatMap((dir) => {
+    const [, name, revision] = /^(chromium_headless_shell|chromium)-(\d+)$/.exec(dir) ?? [];
+    if (name === undefined) return [];
+    const programs = list(join(root, dir)).flatMap((platform) => PROGRAMS.map((program) => join(root, dir, platform, program)));
+    return programs.filter(isFile).map((path) => ({ path, shell: name !== 'chromium', revision: Number(revision) }));
+  });
+  found.sort((a, b) => Number(b.shell) - Number(a.shell) || b.revision - a.revision);
+  return found.map(({ path, shell }) => ({ path, kind: shell ? 'headless-shell' : 'chromium', source }));
+}
+
+const PROGRAMS = ['chrome-headless-shell', 'headless_shell', 'chrome', 'Chromium.app/Contents/MacOS/Chromium'];
+
+function inflated(dataDir: string): Executable[] {
+  const home = inflatedDir(dataDir);
+  const path = join(home, 'chromium');
+  if (!isFile(path)) return [];
+  const env: Record<string, string> = { LD_LIBRARY_PATH: join(home, 'al2023', 'lib') };
+  // Its own fonts only where the system has none to offer.
+  if (!existsSync('/etc/fonts/fonts.conf')) env.FONTCONFIG_PATH = join(home, 'fonts');
+  return [{ path, kind: 'headless-shell', env, source: 'data directory' }];
+}
+
+/**
+ * The program behind a distribution's wrapper script: scripts add flags and environment of their own, and stand between us and the process
+ * we watch. The script itself when its program is not found.
+ */
+function unwrap(path: string): string {
+  const real = realpathSync(path);
+  if (!isScript(real)) return real;
+  const beside = [join(dirname(real), 'chrome'), ...LIBRARIES.map((dir) => join(dir, basename(path)))];
+  return beside.find((candidate) => isFile(candidate) && !isScript(candidate)) ?? path;
+}
+
+const LIBRARIES = ['/usr/lib/chromium', '/usr/lib64/chromium-browser', '/usr/lib/chromium-browser'];
+
+function isScript(path: string): boolean {
+  const head = Buffer.alloc(2);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, head, 0, 2, 0);
+  } finally {
+    closeSync(file);
+  }
+  return head.toString('latin1') === '#!';
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function list(dir: string): string[] {
+  return existsSync(dir) ? readdirSync(dir) : [];
+}

@@ -1,0 +1,154 @@
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { BrowserError } from './browser-error.js';
+import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
+import type { Executable } from './executable.js';
+import { firstProven } from './find-chromium.js';
+import { runCommand } from './run-command.js';
+
+const DOWNLOAD_MS = 600_000;
+const SILENCE_MS = 45_000;
+/** npm and its package say nothing while they work. */
+const QUIET_DOWNLOAD_MS = 240_000;
+const PACKAGE = '@sparticuz/chromium@147.0.0';
+
+export interface InstallOptions {
+  dataDir: string;
+  /** One line for a person: what is about to be done, and what came of it. */
+  say(line: string): void;
+}
+
+interface Way {
+  /** Completes "Chromium: …". */
+  title: string;
+  /** Why this machine rules it out; null when it does not. */
+  obstacle(): string | null;
+  run(dataDir: string): Promise<void>;
+  /** What it has brought. */
+  brought(dataDir: string): Executable[];
+  /** Takes away what turned out not to work. */
+  undo(dataDir: string): Promise<void>;
+}
+
+/**
+ * Installs a Chromium by the first way that this machine allows, each tried for real: a capture is the proof.
+ * @throws BrowserError with the exact line to type when none works
+ */
+export async function installChromium({ dataDir, say }: InstallOptions): Promise<Executable> {
+  mkdirSync(copiesDir(dataDir), { recursive: true, mode: 0o700 });
+  for (const way of WAYS) {
+    const obstacle = way.obstacle();
+    if (obstacle !== null) {
+      say(`Chromium: not ${way.title} (${obstacle}).`);
+      continue;
+    }
+    say(`Chromium: ${way.title} …`);
+    const executable = await tryWay(way, dataDir, say);
+    if (executable !== null) {
+      say(`Chromium: ready at ${executable.path}`);
+      return executable;
+    }
+  }
+  throw new BrowserError(`Chromium could not be installed by itself on this machine. Install it with: ${lineToType()}`);
+}
+
+async function tryWay(way: Way, dataDir: string, say: (line: string) => void): Promise<Executable | null> {
+  try {
+    await way.run(dataDir);
+    const works = await firstProven(way.brought(dataDir), dataDir, (executable, error) =>
+      say(`  ${executable.path} does not capture: ${firstLine(error)}`),
+    );
+    if (works !== null) return works;
+  } catch (error) {
+    say(`  did not work: ${firstLine(error as Error)}`);
+  }
+  await way.undo(dataDir);
+  return null;
+}
+
+const playwright: Way = {
+  title: "downloading Playwright's headless shell into the data directory",
+  obstacle: () => null,
+  run: (dataDir) => {
+    const cli = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'cli.js');
+    const settings = [`PLAYWRIGHT_BROWSERS_PATH=${copiesDir(dataDir)}`, 'PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT=10000'];
+    const command = [...settings, process.execPath, cli, 'install', '--only-shell', 'chromium'];
+    return runCommand('env', command, { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: SILENCE_MS });
+  },
+  brought: (dataDir) => ownCopies(dataDir).filter(({ env }) => env === undefined),
+  undo: async (dataDir) => {
+    const copies = ownCopies(dataDir).filter(({ env }) => env === undefined);
+    await Promise.all(copies.map(({ path }) => rm(dirname(dirname(path)), { recursive: true, force: true })));
+  },
+};
+
+/** A Chromium that brings every library it needs: it renders where no system package can be installed. */
+const npmPackage: Way = {
+  title: `inflating the npm package ${PACKAGE} into the data directory`,
+  obstacle: () => (process.platform === 'linux' && process.arch === 'x64' ? null : 'it is for Linux on x64 only'),
+  run: inflatePackage,
+  brought: (dataDir) => ownCopies(dataDir).filter(({ env }) => env !== undefined),
+  undo: (dataDir) => rm(inflatedDir(dataDir), { recursive: true, force: true }),
+};
+
+const apt: Way = {
+  title: 'installing the Debian package with apt-get',
+  obstacle: () => {
+    if (!existsSync('/usr/bin/apt-get')) return 'there is no apt-get';
+    return process.getuid?.() === 0 ? null : 'it takes root';
+  },
+  run: async (dataDir) => {
+    const limits = { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };
+    const aptGet = ['DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'Acquire::http::Timeout=20', '-o', 'DPkg::Lock::Timeout=60'];
+    await runCommand('env', [...aptGet, 'update'], limits);
+    const install = (name: string) => runCommand('env', [...aptGet, 'install', '-y', '--no-install-recommends', name], limits);
+    await install('chromium-headless-shell').catch(() => install('chromium'));
+  },
+  brought: () => systemBrowsers(),
+  // What the system's package manager has installed is the system's.
+  undo: async () => {},
+};
+
+const WAYS: Way[] = [playwright, npmPackage, apt];
+
+async function inflatePackage(dataDir: string): Promise<void> {
+  const [draft, target] = [join(copiesDir(dataDir), `inflating-${process.pid}`), inflatedDir(dataDir)];
+  const limits = { cwd: draft, timeoutMs: QUIET_DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };
+  const [packages, out] = [join(draft, 'package'), join(draft, 'out')];
+  mkdirSync(packages, { recursive: true });
+  mkdirSync(out);
+  try {
+    const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--fetch-timeout=30000', '--fetch-retries=1'];
+    await runCommand('npm', ['install', ...quiet, '--prefix', packages, PACKAGE], limits);
+    // The package unpacks into the temporary directory, its libraries only where it believes itself in their cloud.
+    const unpack = "import('@sparticuz/chromium').then((module) => module.default.executablePath())";
+    const settings = [`TMPDIR=${out}`, 'AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x'];
+    await runCommand('env', [...settings, process.execPath, '-e', unpack], { ...limits, cwd: packages });
+    await rm(target, { recursive: true, force: true });
+    renameSync(out, target);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+function lineToType(): string {
+  const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
+  const [, line] = MANAGERS.find(([program]) => existsSync(program)) ?? [];
+  const otherwise = 'or set STILLFRAME_CHROMIUM to the path of a Chromium or Chrome';
+  return line === undefined ? `your system's package manager, ${otherwise}` : `${line.replaceAll('sudo ', sudo)}   (${otherwise})`;
+}
+
+const MANAGERS: [string, string][] = [
+  ['/usr/bin/apt-get', 'sudo apt-get update && sudo apt-get install -y chromium-headless-shell'],
+  ['/usr/bin/dnf', 'sudo dnf install -y chromium-headless'],
+  ['/sbin/apk', 'sudo apk add chromium'],
+  ['/usr/bin/pacman', 'sudo pacman -S --noconfirm chromium'],
+  ['/usr/bin/zypper', 'sudo zypper install -y chromium'],
+  ['/opt/homebrew/bin/brew', 'brew install --cask chromium'],
+];
+
+function firstLine(error: Error): string {
+  return error.message.split('\n')[0] ?? error.message;
+}

@@ -1,0 +1,58 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ChromiumProcess } from './chromium-process.js';
+import type { Executable } from './executable.js';
+import { launchConfined } from './launch-mode.js';
+import { profilesRoot } from './profile-dir.js';
+import { reachableBy, unprivilegedUser } from './unprivileged.js';
+
+const CAPTURE_TIMEOUT_MS = 20_000;
+
+/**
+ * Starts the browser and takes a 1×1 capture: that alone proves one. A version number or an exit code proves nothing.
+ * @param dataDir names the place of the throwaway profile
+ * @returns Chromium's version
+ * @throws Error with what went wrong
+ */
+export async function proveBrowser(executable: Executable, dataDir: string): Promise<string> {
+  const profiles = profilesRoot(dataDir);
+  const program = reachableBy(unprivilegedUser(), executable, profiles);
+  const { started } = await launchConfined(true, async (mode) => {
+    await using chromium = await ChromiumProcess.launch({ executable: program, profiles, version: null, ...mode });
+    await captureOnePixel(chromium);
+    return chromium.browser.version();
+  });
+  return started;
+}
+
+/** Whether this very file has been proven before, so that a second start need not. */
+export function isProven(executable: Executable, dataDir: string): boolean {
+  try {
+    const known: unknown = JSON.parse(readFileSync(proofFile(dataDir), 'utf8'));
+    return JSON.stringify(known) === JSON.stringify(fingerprint(executable));
+  } catch {
+    return false;
+  }
+}
+
+/** Remembers a proof. A data directory that cannot be written only costs the next start its time. */
+export function rememberProof(executable: Executable, dataDir: string): void {
+  const file = proofFile(dataDir);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(file, JSON.stringify(fingerprint(executable)), { mode: 0o600 });
+}
+
+async function captureOnePixel({ browser }: ChromiumProcess): Promise<void> {
+  const context = await browser.newContext({ viewport: { width: 1, height: 1 } });
+  const page = await context.newPage();
+  await page.screenshot({ timeout: CAPTURE_TIMEOUT_MS });
+}
+
+function proofFile(dataDir: string): string {
+  return join(dataDir, 'chromium', 'proven.json');
+}
+
+function fingerprint({ path, env }: Executable): Record<string, unknown> {
+  const { size, mtimeMs } = statSync(path);
+  return { path, size, mtimeMs, env: env ?? {} };
+}

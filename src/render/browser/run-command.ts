@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+
+export interface CommandLimits {
+  cwd: string;
+  /** All of it, ms. */
+  timeoutMs: number;
+  /** Without a word of output, ms. */
+  silenceMs: number;
+}
+
+const OUTPUT_KEPT_CHARS = 8_192;
+
+/**
+ * Runs a program to its end, in a process group that is killed when it takes too long or falls silent.
+ * @throws Error with the last line that looks like the reason
+ */
+export function runCommand(command: string, args: readonly string[], limits: CommandLimits): Promise<void> {
+  const { cwd, timeoutMs, silenceMs } = limits;
+  const child = spawn(command, args, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let stopped = '';
+  const stop = (why: string): void => {
+    stopped = why;
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  };
+  const total = setTimeout(() => stop(`not done after ${timeoutMs / 1_000} s`), timeoutMs);
+  const silence = setTimeout(() => stop(`no sign of life for ${silenceMs / 1_000} s`), silenceMs);
+  const onOutput = (chunk: Buffer): void => {
+    silence.refresh();
+    output = (output + chunk.toString('utf8')).slice(-OUTPUT_KEPT_CHARS);
+  };
+  child.stdout.on('data', onOutput);
+  child.stderr.on('data', onOutput);
+  return new Promise<void>((resolve, reject) => {
+    child.once('error', (error) =>
+      reject(new Error((error as NodeJS.ErrnoException).code === 'ENOENT' ? `${command} is not installed` : error.message)),
+    );
+    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(stopped === '' ? reasonIn(output, code) : stopped))));
+  }).finally(() => {
+    clearTimeout(total);
+    clearTimeout(silence);
+  });
+}
+
+function reasonIn(output: string, code: number | null): string {
+  const lines = output
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  return lines.find((line) => /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|E404|E4\d\d|^E: /.test(line)) ?? lines.at(-1) ?? `ended with ${code}`;
+}
