@@ -1,0 +1,49 @@
+import type { Stage } from '../stage.js';
+import type { SectionStore } from './section-store.js';
+import type { SectionPlan, SectionsTaken } from './sections.js';
+import { pngSize, shoot } from './shoot.js';
+
+/** Rows of one capture, px: beyond this a GPU's textures end, and rows are repeated or blank. */
+const BAND_MAX_ROWS = 16_384;
+/** Every density in hundredths, and most devices' own, has whole pixels at a multiple of one of these. */
+const ALIGN_PX = [100, 64, 8, 1];
+
+/**
+ * The browser's own capture beyond the viewport: one for most pages, several below one another where one would not be true.
+ * The page is not scrolled: fixed elements are where they stand at the top.
+ *
+ * @throws CaptureError `render_timeout`, `render_crashed`
+ */
+export async function takeBands(tools: { stage: Stage; store: SectionStore }, plan: SectionPlan): Promise<SectionsTaken> {
+  const { stage, store } = tools;
+  const columns = plan.columns ?? { left: 0, right: Number.NaN };
+  let count = 0;
+  let width = 0;
+  let height = 0;
+  let y = plan.from;
+  while (y < plan.to && (count === 0 || Date.now() <= plan.lastStart)) {
+    const bottom = bandEnd(y, plan);
+    const view = await stage.cdp.send('Page.getLayoutMetrics');
+    const right = Number.isNaN(columns.right) ? view.cssVisualViewport.clientWidth : columns.right;
+    const beyond = { x: columns.left, y, width: right - columns.left, height: bottom - y };
+    const png = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });
+    const size = pngSize(png);
+    store.add(png, { left: 0, width: size.width, from: 0, to: size.height });
+    width = size.width;
+    height += size.height;
+    count++;
+    y = bottom;
+  }
+  return { count, width, height, whole: y >= plan.to };
+}
+
+/** Where a band that begins at `y` ends: at the end of all, or on a whole pixel. */
+function bandEnd(y: number, plan: SectionPlan): number {
+  const most = Math.floor(BAND_MAX_ROWS / plan.ratio);
+  if (plan.to - y <= most) return plan.to;
+  for (const step of ALIGN_PX) {
+    const end = y + Math.floor(most / step) * step;
+    if (Math.abs(end * plan.ratio - Math.round(end * plan.ratio)) < 1e-6) return end;
+  }
+  return y + most;
+}

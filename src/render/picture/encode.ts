@@ -1,0 +1,53 @@
+import sharp, { type Sharp } from 'sharp';
+import type { ImageFormat } from '../../contract/capture-request.js';
+import type { Strips } from './section-store.js';
+
+export interface Encoding {
+  format: ImageFormat;
+  /** 1–100; jpeg and webp. */
+  quality: number;
+}
+
+export interface Encoded {
+  content: Buffer;
+  /** px, as the encoder wrote them. */
+  width: number;
+  height: number;
+}
+
+/** One png of the browser's, encoded anew. */
+export function encodePng(png: Buffer, encoding: Encoding): Promise<Encoded> {
+  return finish(open(png), encoding);
+}
+
+/** The strips below one another, byte-exact at the seams, read from disk as they are needed. */
+export function stitch({ paths, width, height }: Strips, encoding: Encoding): Promise<Encoded> {
+  const [only] = paths;
+  if (only !== undefined && paths.length === 1) return finish(open(only), encoding);
+  // Nothing is read twice; what would be kept is memory.
+  sharp.cache(false);
+  // Joined strips all take the height of the tallest: the last one's surplus is cut off.
+  const joined = sharp(paths, { join: { across: 1 }, limitInputPixels: false, sequentialRead: true });
+  return finish(joined.extract({ left: 0, top: 0, width, height }), encoding);
+}
+
+function open(input: Buffer | string): Sharp {
+  return sharp(input, { limitInputPixels: false, sequentialRead: true });
+}
+
+async function finish(image: Sharp, { format, quality }: Encoding): Promise<Encoded> {
+  const { data, info } = await encoder(image.removeAlpha(), format, quality).toBuffer({ resolveWithObject: true });
+  return { content: data, width: info.width, height: info.height };
+}
+
+function encoder(image: Sharp, format: ImageFormat, quality: number): Sharp {
+  switch (format) {
+    case 'png':
+      return image.png({ compressionLevel: 6, adaptiveFiltering: false });
+    case 'jpeg':
+      // Optimised coding would hold the whole picture.
+      return image.jpeg({ quality, optimiseCoding: false });
+    case 'webp':
+      return image.webp({ quality, effort: 2 });
+  }
+}

@@ -1,0 +1,33 @@
+import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
+import type { ImageFormat } from '../../contract/capture-request.js';
+
+/** Pixels of one picture at most, whatever its format: beyond this, memory and time are out of proportion. */
+export const PICTURE_MAX_PIXELS = 400_000_000;
+
+export interface Fit {
+  /** Output px per CSS px. */
+  density: number;
+  /** CSS px of the page's own scale that fit. */
+  height: number;
+  /** Whether the format, and not the page, decided. */
+  limited: boolean;
+}
+
+/**
+ * The highest density from `wanted` down to 1 at which a picture fits its format, and how much of it fits when none does
+ * (decisions.md, render_diagnostics).
+ *
+ * @param size CSS px as shown: at a page's own zoom, the zoomed ones
+ */
+export function fitDensity(size: { width: number; height: number }, wanted: number, format: ImageFormat): Fit {
+  const side = FORMAT_MAX_SIDE_PX[format];
+  const longest = Math.max(size.width, size.height);
+  const bySide = side / longest;
+  const byArea = Math.sqrt(PICTURE_MAX_PIXELS / (size.width * size.height));
+  const most = Math.min(bySide, byArea);
+  if (most >= wanted) return { density: wanted, height: size.height, limited: false };
+  // Hundredths: such densities have whole pixels at whole CSS px every hundred of them at least.
+  const density = Math.min(wanted, Math.max(1, Math.floor(most * 100) / 100));
+  const height = Math.min(size.height, Math.floor(side / density), Math.floor(PICTURE_MAX_PIXELS / (density * density * size.width)));
+  return { density, height, limited: true };
+}

@@ -1,0 +1,123 @@
+import type { RenderDiagnostics, StoppedReason } from '../../contract/capture-data.js';
+import type { ImageFormat } from '../../contract/capture-request.js';
+import { takeBands } from './bands.js';
+import { type Encoding, stitch } from './encode.js';
+import { fitDensity } from './fit-density.js';
+import { makeScrollable, measureExtent } from './in-page-extent.js';
+import { setDensity } from './metrics.js';
+import { openHand, type PageHand } from './page-hand.js';
+import type { Picture, PictureOrder } from './picture.js';
+import type { ScrollReport } from './scroll-through.js';
+import { SectionStore } from './section-store.js';
+import { type SectionsTaken, takeSections } from './sections.js';
+
+/** Encoding 100 million pixels, with a neighbour at work. */
+const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
+/** One section, slow. */
+const SECTION_MS = 500;
+
+/** The whole page, by sections or by the browser's own capture beyond the viewport, stitched without a seam. */
+export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
+  await using store = await SectionStore.open();
+  const begun = performance.now();
+  const taken = await rollOut(order, scroll, { store, format: encoding.format });
+  const strips = await store.strips();
+  const shot = performance.now();
+  const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
+  return {
+    content,
+    width,
+    height,
+    diagnostics: taken.diagnostics,
+    timings: { shoot: shot - begun, encode: performance.now() - shot },
+  };
+}
+
+export interface RolledOut {
+  /** px. */
+  width: number;
+  height: number;
+  diagnostics: RenderDiagnostics;
+}
+
+/**
+ * Captures the whole page into the store, at the highest density at which the format holds it.
+ *
+ * @param how.format null: no format's limits apply
+ */
+export async function rollOut(
+  order: PictureOrder,
+  scroll: ScrollReport,
+  how: { store: SectionStore; format: ImageFormat | null },
+): Promise<RolledOut> {
+  const { stage, options, deadline } = order;
+  const hand = await openHand(stage, deadline);
+  await hand.run(makeScrollable, null);
+  const extent = await settleDensity(order, hand, { scroll, format: how.format ?? 'png' });
+  const pixels = options.view.width * extent.density * extent.height * extent.density;
+  const plan = {
+    from: 0,
+    to: extent.height,
+    columns: null,
+    viewHeight: extent.viewHeight,
+    ratio: extent.density * extent.zoom,
+    pinned: 'page' as const,
+    finishMotion: options.reduceMotion,
+    lastStart: deadline - SECTION_MS - pixels * ENCODE_MS_PER_PIXEL,
+    deadline,
+  };
+  const algorithm = options.fullPageAlgorithm;
+  const taken =
+    algorithm === 'native' ? await takeBands({ stage, store: how.store }, plan) : await takeSections({ stage, hand, store: how.store }, plan);
+  return { width: taken.width, height: taken.height, diagnostics: describe(taken, extent, { scroll, algorithm }) };
+}
+
+interface Settled {
+  density: number;
+  zoom: number;
+  viewHeight: number;
+  /** CSS px of the whole page. */
+  pageHeight: number;
+  /** CSS px to capture. */
+  height: number;
+  limited: boolean;
+}
+
+/** The density changes before the first capture, and once: a page may lay itself out anew for another. */
+async function settleDensity(
+  order: PictureOrder,
+  hand: PageHand,
+  { scroll, format }: { scroll: ScrollReport; format: ImageFormat },
+): Promise<Settled> {
+  const { stage, deadline } = order;
+  const { view } = order.options;
+  let density = view.deviceScaleFactor;
+  let limited = false;
+  for (;;) {
+    await setDensity(stage, { view, density, deadline });
+    const { pageHeight, viewHeight, zoom } = await hand.run(measureExtent, null);
+    const height = scroll.stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
+    const fit = fitDensity({ width: view.width, height: height * zoom }, density, format);
+    limited ||= fit.limited;
+    if (fit.density === density) return { density, zoom, viewHeight, pageHeight, height: fit.height / zoom, limited };
+    density = fit.density;
+  }
+}
+
+function describe(
+  taken: SectionsTaken,
+  extent: Settled,
+  how: { scroll: ScrollReport; algorithm: RenderDiagnostics['algorithm'] },
+): RenderDiagnostics {
+  const { pageHeight, height, density, limited } = extent;
+  const cut = height < pageHeight - 0.5;
+  const stoppedReason: StoppedReason = !taken.whole ? 'time_limit' : limited ? 'format_limit' : how.scroll.stoppedReason;
+  return {
+    algorithm: how.algorithm,
+    sections: taken.count,
+    deviceScaleFactor: density,
+    scrollHeight: pageHeight,
+    stoppedReason,
+    truncated: cut || !taken.whole,
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * Functions that run inside the page: each is sent there as text, so it may use nothing from around it.
+ * They make the whole of a page reachable by scrolling its document, and measure it.
+ */
+
+export interface PageExtent {
+  /** CSS px of the whole document. */
+  pageHeight: number;
+  /** CSS px that the view shows at once, at the page's own zoom. */
+  viewHeight: number;
+  /** The page's own zoom: below 1 on phones for pages made for desktops. */
+  zoom: number;
+  scrollY: number;
+}
+
+/** Where the document stands. */
+export function measureExtent(): PageExtent {
+  const root = document.scrollingElement ?? document.documentElement;
+  return {
+    pageHeight: root.scrollHeight,
+    viewHeight: visualViewport?.height ?? innerHeight,
+    zoom: visualViewport?.scale ?? 1,
+    scrollY: root.scrollTop,
+  };
+}
+
+/**
+ * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell until the document
+ * itself scrolls through all of its content (decisions.md, Inner scrollers).
+ */
+export function makeScrollable(): void {
+  const html = document.documentElement;
+  const body = document.body ?? html;
+  const force = (element: HTMLElement, property: string, value: string) => {
+    if (element.style.getPropertyValue(property) !== value) element.style.setProperty(property, value, 'important');
+  };
+  for (const element of [html, body]) {
+    force(element, 'scroll-behavior', 'auto');
+    force(element, 'scroll-snap-type', 'none');
+  }
+  unlock();
+  for (let rounds = 0; rounds < 3 && !documentScrolls(); rounds++) {
+    const scroller = mainScroller();
+    if (scroller === null) return;
+    expand(scroller);
+  }
+
+  function documentScrolls(): boolean {
+    const root = document.scrollingElement ?? html;
+    return root.scrollHeight > innerHeight + 8;
+  }
+
+  /** A locked body is either not scrollable, or fixed and shifted up by what had been scrolled. */
+  function unlock(): void {
+    const holds = Math.max(html.scrollHeight, body.scrollHeight) > innerHeight + 8;
+    const bodyStyle = getComputedStyle(body);
+    if (bodyStyle.position === 'fixed' && holds) {
+      force(body, 'position', 'static');
+      force(body, 'width', 'auto');
+    }
+    for (const element of [html, body]) {
+      const style = getComputedStyle(element);
+      if (holds && /hidden|clip/.test(style.overflowY)) force(element, 'overflow-y', 'visible');
+      if (holds && style.overflowY === 'hidden' && style.touchAction === 'none') force(element, 'touch-action', 'auto');
+    }
+  }
+
+  function mainScroller(): HTMLElement | null {
+    let best: HTMLElement | null = null;
+    let most = 0;
+    let seen = 0;
+    const visit = (root: ParentNode) => {
+      for (const element of root.querySelectorAll<HTMLElement>('*')) {
+        if (seen++ > 30_000) return;
+        if (element.shadowRoot !== null) visit(element.shadowRoot);
+        const hidden = element.scrollHeight - element.clientHeight;
+        if (hidden < 16 || element.clientHeight < innerHeight * 0.4 || element.clientWidth < innerWidth * 0.4) continue;
+        if (element === html || element instanceof HTMLTextAreaElement) continue;
+        const style = getComputedStyle(element);
+        if (style.visibility === 'hidden' || style.display === 'inline') continue;
+        const scrolls = /auto|scroll|overlay/.test(style.overflowY) || (element === body && style.overflowY === 'hidden');
+        if (!scrolls) continue;
+        const weight = element.clientWidth * element.clientHeight * Math.min(hidden, 20 * innerHeight);
+        if (weight > most) {
+          most = weight;
+          best = element;
+        }
+      }
+    };
+    visit(document);
+    return best;
+  }
+
+  function expand(scroller: HTMLElement): void {
+    scroller.scrollTop = 0;
+    force(scroller, 'scroll-snap-type', 'none');
+    grow(scroller, scroller.scrollHeight + scroller.offsetHeight - scroller.clientHeight);
+    let child: HTMLElement = scroller;
+    for (;;) {
+      const parent = parentOf(child);
+      if (parent === null) return;
+      const style = getComputedStyle(parent);
+      const before = parent.getBoundingClientRect();
+      if (/fixed/.test(style.position)) force(parent, 'position', 'absolute');
+      if (!/visible/.test(style.overflowY)) {
+        force(parent, 'overflow-y', 'visible');
+        if (!/visible|clip/.test(style.overflowX)) force(parent, 'overflow-x', 'clip');
+      }
+      if (parent === html) return;
+      force(parent, 'max-height', 'none');
+      const needed = contentBottom(parent) - before.top + (Number.parseFloat(style.paddingBottom) || 0);
+      if (needed > before.height + 1) grow(parent, needed);
+      child = parent;
+    }
+  }
+
+  function grow(element: HTMLElement, height: number): void {
+    const style = getComputedStyle(element);
+    const inner =
+      style.boxSizing === 'border-box'
+        ? height
+        : height - Number.parseFloat(style.paddingTop) - Number.parseFloat(style.paddingBottom);
+    force(element, 'max-height', 'none');
+    force(element, 'height', 'auto');
+    force(element, 'min-height', `${Math.ceil(inner)}px`);
+    force(element, 'flex-shrink', '0');
+    force(element, 'overflow-y', 'visible');
+    if (!/visible|clip/.test(getComputedStyle(element).overflowX)) force(element, 'overflow-x', 'clip');
+    force(element, 'contain', 'none');
+    // Stretched between its own `top` and `bottom`: its bottom edge no longer decides its height.
+    if (/absolute|fixed/.test(style.position)) force(element, 'bottom', 'auto');
+  }
+
+  function contentBottom(parent: HTMLElement): number {
+    let bottom = 0;
+    for (const element of parent.children) {
+      if (getComputedStyle(element).position === 'fixed') continue;
+      bottom = Math.max(bottom, element.getBoundingClientRect().bottom);
+    }
+    return bottom;
+  }
+
+  function parentOf(element: HTMLElement): HTMLElement | null {
+    if (element.assignedSlot !== null) return element.assignedSlot;
+    if (element.parentElement !== null) return element.parentElement;
+    const root = element.getRootNode();
+    return root instanceof ShadowRoot && root.host instanceof HTMLElement ? root.host : null;
+  }
+}

@@ -1,0 +1,29 @@
+import type { View } from '../../contract/capture-request.js';
+import type { Stage } from '../stage.js';
+import { within } from './page-hand.js';
+
+/**
+ * Sets the page's viewport and density on the stage's own session: a capture takes its density from the emulation of the
+ * session that asks for it, and ignores what another session emulates.
+ *
+ * @param density output pixels per CSS px
+ */
+export async function setDensity(stage: Stage, how: { view: View; density: number; deadline: number }): Promise<void> {
+  const { view, density } = how;
+  await within(stage, how.deadline, () =>
+    stage.cdp.send('Emulation.setDeviceMetricsOverride', {
+      mobile: view.isMobile,
+      width: view.width,
+      height: view.height,
+      screenWidth: view.width,
+      screenHeight: view.height,
+      deviceScaleFactor: density,
+      screenOrientation: orientation(view),
+    }),
+  );
+}
+
+function orientation(view: View): { type: 'portraitPrimary' | 'landscapePrimary'; angle: number } {
+  if (!view.isMobile) return { type: 'landscapePrimary', angle: 0 };
+  return view.width > view.height ? { type: 'landscapePrimary', angle: 90 } : { type: 'portraitPrimary', angle: 0 };
+}

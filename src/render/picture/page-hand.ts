@@ -1,0 +1,77 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { Stage } from '../stage.js';
+
+/** Runs our own functions in the page's document, in a world where the page's scripts have replaced nothing. */
+export interface PageHand {
+  /**
+   * Runs a self-contained function in the page; what it leaves on `globalThis` stays for the next call.
+   *
+   * @throws CaptureError `render_timeout` past the deadline, `render_crashed` when the page dies, `navigation_failed` when it goes away
+   */
+  run<Given, Result>(work: (given: Given) => Result | Promise<Result>, given: Given): Promise<Result>;
+}
+
+/** @param deadline Unix ms */
+export async function openHand(stage: Stage, deadline: number): Promise<PageHand> {
+  const { frameTree } = await within(stage, deadline, () => stage.cdp.send('Page.getFrameTree'));
+  const { executionContextId } = await within(stage, deadline, () =>
+    stage.cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'stillframe-picture' }),
+  );
+  return {
+    async run(work, given) {
+      const expression = `(${work})(${JSON.stringify(given)})`;
+      const answer = await within(stage, deadline, () =>
+        stage.cdp.send('Runtime.evaluate', { expression, contextId: executionContextId, awaitPromise: true, returnByValue: true }),
+      );
+      if (answer.exceptionDetails !== undefined) {
+        throw new Error(answer.exceptionDetails.exception?.description ?? answer.exceptionDetails.text);
+      }
+      return answer.result.value;
+    },
+  };
+}
+
+/**
+ * A step in the browser that can hang with its page: ends at the deadline, or with the page.
+ *
+ * @param deadline Unix ms
+ * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
+ */
+export async function within<Result>(stage: Stage, deadline: number, step: () => Promise<Result>): Promise<Result> {
+  stage.lost.throwIfAborted();
+  let onLost = () => {};
+  let timer: NodeJS.Timeout | undefined;
+  const ended = new Promise<never>((_, reject) => {
+    onLost = () => reject(stage.lost.reason);
+    timer = setTimeout(() => reject(tooSlow()), Math.max(0, deadline - Date.now()));
+  });
+  stage.lost.addEventListener('abort', onLost, { once: true });
+  try {
+    return await Promise.race([step(), ended]);
+  } catch (error) {
+    stage.lost.throwIfAborted();
+    throw translate(error);
+  } finally {
+    clearTimeout(timer);
+    stage.lost.removeEventListener('abort', onLost);
+  }
+}
+
+function tooSlow(): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: 'The page did not answer in time while its picture was taken. A larger `timeout` may help.',
+    details: { pending: 'picture' },
+  });
+}
+
+/** The page went to another document, or closed itself, under our hands. */
+function translate(error: unknown): unknown {
+  const text = error instanceof Error ? error.message : '';
+  if (!/context (?:was|with specified id)|Target page|Session closed|Frame (?:was|with)|navigated or closed/i.test(text)) return error;
+  return new CaptureError({
+    code: 'navigation_failed',
+    message: 'The page navigated away while its picture was taken.',
+    cause: error,
+  });
+}

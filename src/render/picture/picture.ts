@@ -1,0 +1,23 @@
+import type { RenderDiagnostics } from '../../contract/capture-data.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { Stage } from '../stage.js';
+import type { EncodeQueue } from './encode-queue.js';
+
+export interface Picture {
+  content: Uint8Array;
+  /** Output px, read from the encoded bytes (PDF: CSS px of its first page). */
+  width: number;
+  height: number;
+  diagnostics: RenderDiagnostics;
+  /** ms. */
+  timings: { shoot: number; encode: number };
+}
+
+/** What every kind of picture is taken with. */
+export interface PictureOrder {
+  stage: Stage;
+  options: CaptureOptions;
+  /** Unix ms; long pages stop early enough to be encoded. */
+  deadline: number;
+  encodes: EncodeQueue;
+}

@@ -1,0 +1,158 @@
+import type { Request } from 'playwright-core';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
+import type { Stage } from '../stage.js';
+import { makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
+import { scrollStep } from './in-page-scroll.js';
+import { openHand, type PageHand } from './page-hand.js';
+
+/** What scrolling through a page found. */
+export interface ScrollReport {
+  /** CSS px of the whole page when the scrolling ended. */
+  pageHeight: number;
+  /** CSS px down to which the page is to be captured. */
+  captureHeight: number;
+  stoppedReason: 'end_of_page' | 'max_height' | 'time_limit';
+  steps: number;
+}
+
+/** A page that was there as a whole, and did not grow endlessly under the scrolling, may be taller than FULL_PAGE_MAX_HEIGHT_PX. */
+const WHOLE_PAGE_MAX_HEIGHT_PX = 100_000;
+/** Growth beyond this is a feed that loads for ever. */
+const ENDLESS_GROWTH = 2;
+/** `full_page_scroll_delay` by default: what the scroll started, but no longer than this. */
+const LOAD_WAIT_MS = 400;
+/** At the end of the page, for what would make it longer. */
+const END_WAIT_MS = 800;
+/** Lets a scroll handler or an observer begin its request. */
+const REACTION_MS = 30;
+/** Scrolls in a row that neither move nor find anything new. */
+const STUCK_STEPS = 3;
+
+/**
+ * Scrolls through the whole page so that lazy content loads, then returns to the top and settles. Expands inner scrollers, undoes scroll
+ * locks, and measures again at each step: it stops at the end, at the greatest height, at the deadline, or when nothing moves any more.
+ *
+ * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
+ */
+export async function scrollThrough(
+  stage: Stage,
+  options: CaptureOptions,
+  how: { deadline: number /* Unix ms */; settle(): Promise<void> },
+): Promise<ScrollReport> {
+  const hand = await openHand(stage, how.deadline + END_WAIT_MS);
+  await hand.run(makeScrollable, null);
+  const start = await hand.run(measureExtent, null);
+  await using loads = new Loads(stage);
+  const end = await scrollDown(hand, { options, start, loads, deadline: how.deadline });
+  if (end.steps > 0) await hand.run(scrollStep, { to: 0, waitMs: 0 });
+  await how.settle();
+  const { pageHeight } = await hand.run(measureExtent, null);
+  return report(pageHeight, start, end);
+}
+
+interface Descent {
+  steps: number;
+  /** CSS px that have been in view. */
+  seen: number;
+  stopped: 'end' | 'height' | 'time';
+}
+
+async function scrollDown(
+  hand: PageHand,
+  how: { options: CaptureOptions; start: PageExtent; loads: Loads; deadline: number },
+): Promise<Descent> {
+  const { options, start, loads } = how;
+  const step = options.fullPageScrollBy ?? start.viewHeight;
+  let { scrollY, pageHeight, viewHeight } = start;
+  let steps = 0;
+  let stuck = 0;
+  const descent = (stopped: Descent['stopped']): Descent => ({ steps, seen: scrollY + viewHeight, stopped });
+  for (;;) {
+    const atEnd = scrollY + viewHeight >= pageHeight - 1;
+    if (scrollY + viewHeight >= heightLimit(start, pageHeight)) return descent('height');
+    if (Date.now() >= how.deadline) return descent(atEnd ? 'end' : 'time');
+    if (atEnd && steps > 0 && !(await grows(hand, { pageHeight, loads, deadline: how.deadline }))) return descent('end');
+    if (atEnd && steps === 0) return descent('end');
+    loads.begin();
+    const waitMs = options.fullPageScrollDelay ?? REACTION_MS;
+    const now = await hand.run(scrollStep, { to: scrollY + step, waitMs });
+    if (options.fullPageScrollDelay === null) await loads.done(LOAD_WAIT_MS);
+    steps++;
+    stuck = now.scrollY <= scrollY && now.pageHeight <= pageHeight ? stuck + 1 : 0;
+    if (stuck >= STUCK_STEPS) return descent('end');
+    ({ scrollY, pageHeight, viewHeight } = now);
+  }
+}
+
+/** At the end: whether what is still loading makes the page longer. */
+async function grows(hand: PageHand, how: { pageHeight: number; loads: Loads; deadline: number }): Promise<boolean> {
+  if (how.loads.pending > 0) await how.loads.done(Math.min(END_WAIT_MS, how.deadline - Date.now()));
+  const now = await hand.run(scrollStep, { to: null, waitMs: 2 * REACTION_MS });
+  return now.pageHeight > how.pageHeight + 1;
+}
+
+function heightLimit(start: PageExtent, pageHeight: number): number {
+  const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
+  return endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
+}
+
+function report(pageHeight: number, start: PageExtent, end: Descent): ScrollReport {
+  const limit = heightLimit(start, pageHeight);
+  const { steps } = end;
+  if (end.stopped === 'time' && end.seen < Math.min(pageHeight, limit)) {
+    return { pageHeight, captureHeight: end.seen, stoppedReason: 'time_limit', steps };
+  }
+  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: 'max_height', steps };
+  return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', steps };
+}
+
+/** The requests that a scroll step started. */
+class Loads implements AsyncDisposable {
+  readonly #stage: Stage;
+  readonly #open = new Set<Request>();
+  #idle: (() => void) | null = null;
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+    stage.page.on('request', this.#onRequest);
+    stage.page.on('requestfinished', this.#onDone);
+    stage.page.on('requestfailed', this.#onDone);
+  }
+
+  get pending(): number {
+    return this.#open.size;
+  }
+
+  /** What older steps started is no longer waited for. */
+  begin(): void {
+    this.#open.clear();
+  }
+
+  done(atMostMs: number): Promise<void> {
+    if (this.#open.size === 0 || atMostMs <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, atMostMs);
+      this.#idle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  readonly #onRequest = (request: Request) => {
+    if (!/websocket|eventsource|media|ping/.test(request.resourceType())) this.#open.add(request);
+  };
+
+  readonly #onDone = (request: Request) => {
+    this.#open.delete(request);
+    if (this.#open.size === 0) this.#idle?.();
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stage.page.off('request', this.#onRequest);
+    this.#stage.page.off('requestfinished', this.#onDone);
+    this.#stage.page.off('requestfailed', this.#onDone);
+    this.#idle?.();
+  }
+}

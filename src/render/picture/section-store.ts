@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp, { type Sharp } from 'sharp';
+
+/** The part of a capture that is kept: rows `from` … `to`, columns from `left` on, px. */
+export interface Cut {
+  left: number;
+  width: number;
+  from: number;
+  to: number;
+}
+
+/** A picture on disk: strips of equal height below one another, the last one shorter. */
+export interface Strips {
+  paths: string[];
+  /** px. */
+  width: number;
+  height: number;
+}
+
+const CHANNELS = 3;
+
+/**
+ * The rows of one picture, on disk as they come, so that a long page costs no memory; gone when disposed.
+ * The encoder joins strips of one height only: the first section sets it, and sections of another are cut anew.
+ */
+export class SectionStore implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #paths: string[] = [];
+  #written: Promise<void> = Promise.resolve();
+  #stripRows = 0;
+  #width = 0;
+  #height = 0;
+  /** Raw rows that do not fill a strip yet. */
+  #rest: Buffer = Buffer.alloc(0);
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async open(): Promise<SectionStore> {
+    return new SectionStore(await mkdtemp(join(tmpdir(), 'stillframe-sections-')));
+  }
+
+  /** Keeps a part of a png, below all that is kept already. Works in the background; what fails is told by strips(). */
+  add(png: Buffer, cut: Cut): void {
+    this.#written = this.#written.then(() => this.#append(png, cut));
+    this.#written.catch(() => {});
+  }
+
+  /** Everything kept; nothing can be added afterwards. */
+  async strips(): Promise<Strips> {
+    await this.#written;
+    if (this.#rest.length > 0) await this.#writeRaw(this.#rest);
+    return { paths: this.#paths, width: this.#width, height: this.#height };
+  }
+
+  async #append(png: Buffer, cut: Cut): Promise<void> {
+    const rows = cut.to - cut.from;
+    if (this.#stripRows === 0) {
+      this.#stripRows = rows;
+      this.#width = cut.width;
+    }
+    this.#height += rows;
+    if (this.#rest.length === 0 && rows === this.#stripRows) return this.#writePng(png, cut);
+    const raw = await part(png, cut).removeAlpha().raw().toBuffer();
+    this.#rest = Buffer.concat([this.#rest, raw]);
+    const stripBytes = this.#stripRows * this.#width * CHANNELS;
+    while (this.#rest.length >= stripBytes) {
+      await this.#writeRaw(this.#rest.subarray(0, stripBytes));
+      this.#rest = this.#rest.subarray(stripBytes);
+    }
+  }
+
+  async #writePng(png: Buffer, cut: Cut): Promise<void> {
+    const { width, height } = await sharp(png).metadata();
+    const whole = cut.left === 0 && cut.from === 0 && cut.width === width && cut.to === height;
+    if (whole) await writeFile(this.#nextPath(), png);
+    else await part(png, cut).png({ compressionLevel: 1 }).toFile(this.#nextPath());
+  }
+
+  async #writeRaw(raw: Buffer): Promise<void> {
+    const height = raw.length / (this.#width * CHANNELS);
+    await sharp(raw, { raw: { width: this.#width, height, channels: CHANNELS }, limitInputPixels: false })
+      .png({ compressionLevel: 1 })
+      .toFile(this.#nextPath());
+  }
+
+  #nextPath(): string {
+    const path = join(this.#folder, `${this.#paths.length}.png`);
+    this.#paths.push(path);
+    return path;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#written.catch(() => {});
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function part(png: Buffer, { left, width, from, to }: Cut): Sharp {
+  return sharp(png, { limitInputPixels: false }).extract({ left, top: from, width, height: to - from });
+}

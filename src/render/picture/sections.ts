@@ -1,0 +1,136 @@
+import type { Stage } from '../stage.js';
+import { leaveSections, type Placed, type Placing, placeSection } from './in-page-place.js';
+import type { PageHand } from './page-hand.js';
+import type { SectionStore } from './section-store.js';
+import { pngSize, shoot } from './shoot.js';
+
+/** A band of the page to capture by scrolling the real viewport, which keeps `vh`, sticky rules and scroll handlers true. */
+export interface SectionPlan {
+  /** CSS px of the page; `to` is exclusive. */
+  from: number;
+  to: number;
+  /** Columns of the viewport to keep, CSS px; null keeps all. */
+  columns: { left: number; right: number } | null;
+  /** CSS px that the view shows at once. */
+  viewHeight: number;
+  /** Picture px per CSS px: density times the page's own zoom. */
+  ratio: number;
+  pinned: Placing['pinned'];
+  finishMotion: boolean;
+  /** Unix ms: no section but the first is begun later. */
+  lastStart: number;
+  /** Unix ms. */
+  deadline: number;
+}
+
+export interface SectionsTaken {
+  count: number;
+  /** px. */
+  width: number;
+  height: number;
+  /** Whether all of the band was captured, or all that the page had of it. */
+  whole: boolean;
+}
+
+/** How far above the seam the next section may begin, to begin on a whole pixel. */
+const ALIGN_WITHIN_PX = 100;
+
+interface Held {
+  png: Buffer;
+  size: { width: number; height: number };
+  /** Row of the page (px) that its first row is. */
+  top: number;
+  /** First row of the page that it is kept for. */
+  from: number;
+}
+
+/**
+ * Captures a band of the page section by section. Each pixel row of the page is kept exactly once: a section is kept from the row where
+ * the one before it ended, and the last gives up none of what is fixed to the bottom.
+ *
+ * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
+ */
+export async function takeSections(tools: { stage: Stage; hand: PageHand; store: SectionStore }, plan: SectionPlan): Promise<SectionsTaken> {
+  const { stage, hand } = tools;
+  const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
+  const roll = new Roll(tools.store, plan, rows);
+  let y = plan.from;
+  let placed = await hand.run(placeSection, placing(plan, y, true));
+  for (;;) {
+    roll.take(placed, await shoot(stage, plan.deadline, { format: 'png', fast: true }));
+    if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
+    const before = placed.y;
+    y = nextTop(plan, roll.end);
+    placed = await hand.run(placeSection, placing(plan, y, false));
+    // The page does not let itself be scrolled any further, or jumps past what is still to come.
+    if (placed.y <= before + 0.5 || Math.round(placed.y * plan.ratio) > roll.end) break;
+  }
+  roll.finish();
+  await hand.run(leaveSections, null);
+  return { count: roll.count, width: roll.width, height: roll.end - rows.from, whole: placed.last || roll.end >= rows.to };
+}
+
+function placing(plan: SectionPlan, y: number, first: boolean): Placing {
+  return { y, first, to: plan.to, pinned: plan.pinned, finishMotion: plan.finishMotion };
+}
+
+/** At or a little above the seam, where CSS px and picture px meet best; or where the view ends with the band. */
+function nextTop(plan: SectionPlan, seamRow: number): number {
+  const seam = seamRow / plan.ratio;
+  if (seam + plan.viewHeight >= plan.to) return Math.max(0, plan.to - plan.viewHeight);
+  const highest = Math.floor(seam + 1e-6);
+  const lowest = highest - Math.min(ALIGN_WITHIN_PX, Math.floor(plan.viewHeight / 4));
+  let best = highest;
+  let least = Number.POSITIVE_INFINITY;
+  for (let y = highest; y >= lowest && least > 1e-6; y--) {
+    const off = Math.abs(y * plan.ratio - Math.round(y * plan.ratio));
+    if (off < least - 1e-6) {
+      least = off;
+      best = y;
+    }
+  }
+  return best;
+}
+
+/** The sections so far. The newest is held back: only the next one says where it ends. */
+class Roll {
+  /** Row of the page, px, up to which all is captured. */
+  end: number;
+  count = 0;
+  width = 0;
+  #held: Held | null = null;
+
+  constructor(
+    private readonly store: SectionStore,
+    private readonly plan: SectionPlan,
+    private readonly rows: { from: number; to: number },
+  ) {
+    this.end = rows.from;
+  }
+
+  take(placed: Placed, png: Buffer): void {
+    const size = pngSize(png);
+    const top = Math.round(placed.y * this.plan.ratio);
+    const bottom = top + size.height;
+    // Sections that each begin where the view begins are of one height, which joins them cheaply. The last takes no more than it must.
+    const wanted = placed.last ? Math.min(this.end, bottom - Math.ceil(placed.bottomReach * this.plan.ratio)) : top;
+    const from = Math.max(Math.min(this.end, wanted), top, this.#held?.from ?? this.rows.from);
+    this.#release(from);
+    this.#held = { png, size, top, from };
+    this.end = Math.min(bottom, this.rows.to);
+    this.count++;
+  }
+
+  finish(): void {
+    this.#release(this.end);
+  }
+
+  #release(until: number): void {
+    const held = this.#held;
+    if (held === null || until <= held.from) return;
+    const { left, right } = this.plan.columns ?? { left: 0, right: held.size.width / this.plan.ratio };
+    const first = Math.min(Math.round(left * this.plan.ratio), held.size.width - 1);
+    this.width = Math.max(1, Math.min(Math.round(right * this.plan.ratio), held.size.width) - first);
+    this.store.add(held.png, { left: first, width: this.width, from: held.from - held.top, to: until - held.top });
+  }
+}

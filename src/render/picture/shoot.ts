@@ -1,0 +1,31 @@
+import type { Stage } from '../stage.js';
+import { within } from './page-hand.js';
+
+export interface Shot {
+  /** What the browser encodes to: png is lossless. */
+  format: 'png' | 'jpeg';
+  /** 1–100, jpeg only. */
+  quality?: number;
+  /** A larger png, sooner. */
+  fast?: boolean;
+  /** CSS px of the document; may lie outside the viewport. */
+  beyond?: { x: number; y: number; width: number; height: number };
+}
+
+/** One capture by the browser, of the viewport as it stands or of a part of the document beyond it. */
+export async function shoot(stage: Stage, deadline: number, shot: Shot): Promise<Buffer> {
+  const { data } = await within(stage, deadline, () =>
+    stage.cdp.send('Page.captureScreenshot', {
+      format: shot.format,
+      optimizeForSpeed: shot.fast ?? false,
+      ...(shot.quality === undefined ? {} : { quality: shot.quality }),
+      ...(shot.beyond === undefined ? {} : { captureBeyondViewport: true, clip: { ...shot.beyond, scale: 1 } }),
+    }),
+  );
+  return Buffer.from(data, 'base64');
+}
+
+/** Width and height in px from a png's header. */
+export function pngSize(png: Buffer): { width: number; height: number } {
+  return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+}

@@ -1,0 +1,38 @@
+/**
+ * The picture of a page that is ready for it: of the view, of the whole page, of one element, or as PDF.
+ * Knows nothing of waiting, checks or jobs: the page is as it shall be shown.
+ */
+
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { Stage } from '../stage.js';
+import { takeElement } from './element-picture.js';
+import type { EncodeQueue } from './encode-queue.js';
+import { takeFullPage } from './full-page-picture.js';
+import { takePdf } from './pdf-picture.js';
+import type { Picture, PictureOrder } from './picture.js';
+import type { ScrollReport } from './scroll-through.js';
+import { takeView } from './view-picture.js';
+
+export type { Picture } from './picture.js';
+
+/**
+ * Takes the picture that the options ask for.
+ *
+ * @param how.deadline Unix ms
+ * @param how.scroll what scrollThrough found; null unless `full_page`
+ * @param how.encodes the process's one queue for big pictures
+ * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the browser rejects,
+ *   `render_timeout`, `render_crashed`, `navigation_failed`
+ */
+export async function takePicture(
+  stage: Stage,
+  options: CaptureOptions,
+  how: { deadline: number; scroll: ScrollReport | null; encodes: EncodeQueue },
+): Promise<Picture> {
+  const order: PictureOrder = { stage, options, deadline: how.deadline, encodes: how.encodes };
+  const { format, quality } = options;
+  if (format === 'pdf') return takePdf(order, how.scroll);
+  if (options.selector !== null) return takeElement(order, options.selector, { format, quality });
+  if (how.scroll !== null) return takeFullPage(order, how.scroll, { format, quality });
+  return takeView(order, { format, quality });
+}

@@ -1,0 +1,49 @@
+import sharp from 'sharp';
+import { type Encoding, encodePng } from './encode.js';
+import { setDensity } from './metrics.js';
+import type { Picture, PictureOrder } from './picture.js';
+import { type Shot, shoot } from './shoot.js';
+
+/**
+ * The view as it stands: one capture. Chromium writes png and jpeg; its webp encoder blocks the browser process for longer than png and
+ * sharp's webp take together.
+ */
+export async function takeView(order: PictureOrder, encoding: Encoding): Promise<Picture> {
+  const { stage, options, deadline } = order;
+  const { view } = options;
+  const begun = performance.now();
+  await setDensity(stage, { view, density: view.deviceScaleFactor, deadline });
+  const [shot, scrollHeight] = await Promise.all([shoot(stage, deadline, shotFor(encoding)), pageHeight(order)]);
+  const taken = performance.now();
+  const { content, width, height } = encoding.format === 'webp' ? await order.encodes.run(0, () => encodePng(shot, encoding)) : await read(shot);
+  return {
+    content,
+    width,
+    height,
+    diagnostics: {
+      algorithm: 'native',
+      sections: 1,
+      deviceScaleFactor: view.deviceScaleFactor,
+      scrollHeight,
+      stoppedReason: 'viewport',
+      truncated: false,
+    },
+    timings: { shoot: taken - begun, encode: performance.now() - taken },
+  };
+}
+
+function shotFor({ format, quality }: Encoding): Shot {
+  if (format === 'jpeg') return { format: 'jpeg', quality };
+  return { format: 'png', fast: format === 'webp' };
+}
+
+async function read(content: Buffer): Promise<{ content: Buffer; width: number; height: number }> {
+  const { width, height } = await sharp(content).metadata();
+  return { content, width, height };
+}
+
+/** CSS px of the whole page, from the browser itself: no script runs. */
+async function pageHeight({ stage }: PictureOrder): Promise<number> {
+  const { cssContentSize } = await stage.cdp.send('Page.getLayoutMetrics');
+  return Math.ceil(cssContentSize.height);
+}

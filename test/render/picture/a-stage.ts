@@ -1,0 +1,65 @@
+import { type Browser, chromium } from 'playwright-core';
+import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
+import type { Door } from '../../../src/egress/egress.js';
+import type { Stage } from '../../../src/render/stage.js';
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env.STILLFRAME_TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
+    args: [
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+      '--disable-quic',
+      '--no-sandbox',
+    ],
+  });
+}
+
+type Wire = Record<string, unknown>;
+
+export function options(wire: Wire = {}): CaptureOptions {
+  return toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/', ...wire }));
+}
+
+/** A stage that shows the given HTML, as a capture with these options would. */
+export async function aStage(
+  browser: Browser,
+  { html, options: wanted }: { html: string; options: CaptureOptions },
+): Promise<Stage & AsyncDisposable> {
+  const { view } = wanted;
+  const context = await browser.newContext({
+    viewport: { width: view.width, height: view.height },
+    deviceScaleFactor: view.deviceScaleFactor,
+    isMobile: view.isMobile,
+    hasTouch: view.hasTouch,
+    reducedMotion: wanted.reduceMotion ? 'reduce' : 'no-preference',
+  });
+  const page = await context.newPage();
+  const cdp = await context.newCDPSession(page);
+  await page.route('https://fixture.test/**', (route) => route.fulfill({ contentType: 'text/html', body: html }));
+  await page.goto('https://fixture.test/');
+  return {
+    context,
+    page,
+    cdp,
+    door: closedDoor(),
+    chromiumVersion: browser.version(),
+    lost: new AbortController().signal,
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+function closedDoor(): Door {
+  return {
+    port: 0,
+    begin() {},
+    refusals: [],
+    refusedCount: 0,
+    bytes: 0,
+    proxyFailure: null,
+    failures: [],
+    async [Symbol.asyncDispose]() {},
+  };
+}
