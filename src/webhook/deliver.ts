@@ -32,6 +32,7 @@ export interface DeliverDeps {
 
 /** Of an answer: no more is read (decisions.md, Webhooks). */
 export const ANSWER_LIMIT_BYTES = 64 * 1024;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** ±20 %, so that deliveries that failed together do not come back together. */
 const JITTER = 0.2;
 
@@ -90,8 +91,7 @@ function judge(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): A
   if (status === 429 || (status >= 500 && status <= 599)) {
     return retryOrFail(deps, due, { status, error, waitMs: retryAfterMs(response.headers.get('retry-after'), deps.now()) });
   }
-  const isRedirect = status >= 300 && status <= 399;
-  return { kind: 'failed', status, error: isRedirect ? `${error} Redirects are not followed.` : error };
+  return { kind: 'failed', status, error: REDIRECTS.has(status) ? `${error} Redirects are not followed.` : error };
 }
 
 interface Setback {

@@ -133,12 +133,12 @@ test.each([429, 500, 501, 502, 503, 504, 507, 599])('%d is tried again', async (
   });
 });
 
-test.each([300, 301, 302, 303, 304, 307, 308])('%d is a redirect, not followed and terminal', async (status) => {
+test.each([301, 302, 303, 307, 308])('%d is a redirect, not followed and terminal', async (status) => {
   const outcome = await outcomeOf({ egress: answering(status, { location: 'https://example.com/elsewhere' }) });
   expect(outcome).toEqual({ kind: 'failed', status, error: `The receiver answered ${status}. Redirects are not followed.` });
 });
 
-test.each([400, 401, 403, 404, 408, 410, 413, 418, 425, 451, 499])('%d is a terminal failure', async (status) => {
+test.each([300, 304, 305, 400, 401, 403, 404, 408, 410, 413, 418, 425, 451, 499])('%d is a terminal failure', async (status) => {
   expect(await outcomeOf({ egress: answering(status) })).toEqual({ kind: 'failed', status, error: `The receiver answered ${status}.` });
 });
 

@@ -1,0 +1,230 @@
+/**
+ * Trial "receivers": scripted webhook receivers, well and badly behaved, each met with one attempt. Every attempt must end as
+ * interface.md, Webhook delivery states, says, within its time limit and half a second, with at most 64 KiB of the answer read and
+ * no redirect followed.
+ *
+ * Sabotage that turns it red: take `timeoutMs` out of the fetch, follow redirects, or read the whole body.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createServer as createTlsServer } from 'node:tls';
+import type { Egress, PublicFetch } from '../../src/egress/egress.js';
+import { openEgress } from '../../src/egress/open-egress.js';
+import { silentLog } from '../../src/log.js';
+import type { AttemptOutcome } from '../../src/store/store.js';
+import { ANSWER_LIMIT_BYTES, deliver } from '../../src/webhook/deliver.js';
+import { type Behaviour, hasValidSignature, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
+import { aFinishedJob } from '../webhook/job-factory.js';
+import { MemoryDeliveries } from '../webhook/memory-deliveries.js';
+
+export interface ReceiversOptions {
+  /** One attempt; the promise of decisions.md is for 10,000. */
+  timeoutMs: number;
+  /** How much longer than that an attempt may take by the clock. */
+  graceMs: number;
+}
+
+export interface TrialResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  /** One line for each promise that was broken. */
+  problems: string[];
+}
+
+interface Case {
+  name: string;
+  /** How the receiver behaves, or where the delivery is sent when there is none. */
+  meets: Behaviour | { url: string };
+  expect: AttemptOutcome['kind'];
+  /** ms until the next attempt, at least. */
+  waits?: number;
+  says?: RegExp;
+}
+
+const SECRET = 'whsec_trial_0123456789';
+const BACKOFF_MS = 5_000;
+/** What the kernel's socket buffers may hold of an answer that nobody reads. */
+const BUFFERED_BYTES = 16 * 1024 * 1024;
+
+/** decisions.md, Webhooks: 10 s an attempt. */
+const AS_PROMISED: ReceiversOptions = { timeoutMs: 10_000, graceMs: 500 };
+
+export async function run(options: ReceiversOptions = AS_PROMISED): Promise<TrialResult> {
+  await using canary = await startReceiver();
+  await using places = await openPlaces();
+  // No name server answers there: no look-up leaves this machine.
+  await using egress = await openEgress({
+    allowDestinations: [],
+    dnsServers: [`127.0.0.1:${places.closedPort}`],
+    maxBytesPerCapture: 1,
+    log: silentLog(),
+  });
+  const cases = casesFor(canary, places);
+  const lag = monitorEventLoopDelay({ resolution: 5 });
+  lag.enable();
+  const results = await Promise.all(cases.map((one) => meet(one, egress, options)));
+  lag.disable();
+  const problems = results.flatMap((result) => result.problems);
+  if (canary.requests.length > 0) problems.push(`${canary.requests.length} redirects were followed`);
+  return {
+    ok: problems.length === 0,
+    figures: {
+      receivers: cases.length,
+      longest_attempt_ms: Math.round(Math.max(...results.map((result) => result.elapsedMs))),
+      most_bytes_kept: Math.max(...results.map((result) => result.keptBytes)),
+      most_bytes_sent: Math.max(...results.map((result) => result.sentBytes)),
+      redirects_followed: canary.requests.length,
+      longest_stall_ms: Math.round(lag.max / 1e6),
+    },
+    problems,
+  };
+}
+
+function casesFor(canary: Receiver, places: Places): Case[] {
+  const answers = (statuses: number[], expect: Case['expect'], headers?: Record<string, string>): Case[] =>
+    statuses.map((status) => ({ name: `${status}`, meets: { status, ...(headers === undefined ? {} : { headers }) }, expect }));
+  const busy = (retryAfter: string, waits: number): Case => ({
+    name: `503 retry-after ${retryAfter}`,
+    meets: { status: 503, headers: { 'retry-after': retryAfter } },
+    expect: 'retry',
+    waits,
+  });
+  const inAMinute = new Date(Date.now() + 120_000).toUTCString();
+  return [
+    ...answers([200, 201, 202, 204, 299], 'delivered'),
+    ...answers([301, 302, 303, 307, 308], 'failed', { location: canary.url('/canary') }),
+    ...answers([300, 304, 400, 401, 403, 404, 405, 408, 409, 410, 418, 425, 499], 'failed'),
+    ...answers([429, 500, 501, 502, 503, 504, 599], 'retry'),
+    busy('60', 60_000),
+    busy('7200', 3_600_000),
+    busy(inAMinute, 60_000),
+    busy('soon', BACKOFF_MS * 0.8),
+    busy('-1', BACKOFF_MS * 0.8),
+    { name: 'refresh header', meets: { status: 200, headers: { refresh: `0; url=${canary.url()}` } }, expect: 'delivered' },
+    { name: 'reset', meets: 'reset', expect: 'retry', says: /closed the connection/ },
+    { name: 'close', meets: 'close', expect: 'retry', says: /closed the connection/ },
+    { name: 'silence', meets: 'hang', expect: 'retry', says: /in time/ },
+    { name: 'drip body', meets: 'drip body', expect: 'retry', says: /in time/ },
+    { name: 'drip headers', meets: 'drip headers', expect: 'retry', says: /in time/ },
+    { name: '1 GB body', meets: 'huge body', expect: 'delivered' },
+    { name: '1 GB error body', meets: 'huge error body', expect: 'retry' },
+    { name: 'gzip bomb', meets: 'gzip bomb', expect: 'delivered' },
+    { name: '4 MB header', meets: 'huge headers', expect: 'retry' },
+    { name: '10,000 headers', meets: 'many headers', expect: 'retry' },
+    { name: 'garbage', meets: 'garbage', expect: 'retry' },
+    { name: 'short body', meets: 'short body', expect: 'retry' },
+    { name: 'bad chunks', meets: 'bad chunks', expect: 'retry' },
+    { name: 'endless 103', meets: 'endless informational', expect: 'retry' },
+    { name: 'connection refused', meets: { url: `http://127.0.0.1:${places.closedPort}/` }, expect: 'retry', says: /refused/ },
+    { name: 'plain HTTP on a TLS address', meets: { url: `https://127.0.0.1:${places.plainPort}/` }, expect: 'retry' },
+    { name: 'TLS without a certificate', meets: { url: `https://127.0.0.1:${places.tlsPort}/` }, expect: 'retry', says: /TLS/ },
+    { name: 'TLS that never speaks', meets: { url: `https://127.0.0.1:${places.silentPort}/` }, expect: 'retry', says: /in time/ },
+    { name: 'no such name', meets: { url: 'https://no-such-name.invalid/' }, expect: 'retry', says: /public address/ },
+    { name: 'private address', meets: { url: 'https://10.0.0.1/' }, expect: 'retry', says: /public address/ },
+  ];
+}
+
+interface Met {
+  elapsedMs: number;
+  keptBytes: number;
+  sentBytes: number;
+  problems: string[];
+}
+
+async function meet(one: Case, egress: Egress, options: ReceiversOptions): Promise<Met> {
+  const scripted = typeof one.meets === 'object' && 'url' in one.meets ? null : one.meets;
+  await using receiver = await startReceiver(scripted === null ? {} : { script: [scripted] });
+  const url = typeof one.meets === 'object' && 'url' in one.meets ? one.meets.url : receiver.url();
+  let keptBytes = 0;
+  const fetch = async (order: PublicFetch) => {
+    const response = await egress.fetch(order);
+    keptBytes = response.body.byteLength;
+    return response;
+  };
+  const { outcome, elapsedMs, at } = await attempt({ fetch }, url, options.timeoutMs);
+  await receiver.quiet();
+  const problems: string[] = [];
+  const problem = (what: string) => problems.push(`${one.name}: ${what}`);
+  if (outcome === undefined) problem('no outcome');
+  else {
+    if (outcome.kind !== one.expect) problem(`${JSON.stringify(outcome)}, not ${one.expect}`);
+    if (outcome.kind === 'retry' && one.waits !== undefined && outcome.nextAttemptAt - at < one.waits - 2_000)
+      problem('comes back too early');
+    if (one.says !== undefined && !(outcome.kind !== 'delivered' && one.says.test(outcome.error)))
+      problem(`says ${JSON.stringify(outcome)}`);
+  }
+  if (elapsedMs > options.timeoutMs + options.graceMs) problem(`took ${Math.round(elapsedMs)} ms`);
+  if (keptBytes > ANSWER_LIMIT_BYTES) problem(`kept ${keptBytes} bytes`);
+  if (receiver.bytesSent > BUFFERED_BYTES && one.name !== 'endless 103') problem(`took ${receiver.bytesSent} bytes`);
+  if (scripted !== null && !receiver.requests.every((request) => hasValidSignature(request, SECRET))) problem('badly signed');
+  if (scripted !== null && receiver.requests.length !== 1) problem(`${receiver.requests.length} requests`);
+  return { elapsedMs, keptBytes, sentBytes: receiver.bytesSent, problems };
+}
+
+async function attempt(egress: Pick<Egress, 'fetch'>, url: string, timeoutMs: number) {
+  const store = new MemoryDeliveries();
+  store.add({ deliveryId: 'dlv_1', url, secret: SECRET, job: aFinishedJob({ webhookUrl: url }) });
+  const due = await store.claimNextDelivery({ now: Date.now(), leaseMs: 60_000, perReceiver: 1 });
+  if (due === null) throw new Error('nothing is due');
+  const start = performance.now();
+  await deliver(
+    {
+      ...{ store, egress, timeoutMs, version: '0.0.0', log: silentLog(), now: Date.now, random: Math.random },
+      ...{ places: { baseUrl: 'http://127.0.0.1' }, allowedOrigins: isForeign(url) ? [] : [new URL(url).origin], backoffMs: [BACKOFF_MS] },
+    },
+    due,
+    new AbortController().signal,
+  );
+  const recorded = store.outcomes[0];
+  return { outcome: recorded?.outcome, at: recorded?.at ?? 0, elapsedMs: performance.now() - start };
+}
+
+/** Not an address of this machine: judged like any other. */
+function isForeign(url: string): boolean {
+  return new URL(url).hostname !== '127.0.0.1';
+}
+
+interface Places extends AsyncDisposable {
+  closedPort: number;
+  plainPort: number;
+  tlsPort: number;
+  silentPort: number;
+}
+
+/** Where nobody, or the wrong one, listens. */
+async function openPlaces(): Promise<Places> {
+  const plain = createServer((socket) =>
+    socket
+      .on('error', () => undefined)
+      .resume()
+      .end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  );
+  const tls = createTlsServer({}, (socket) => socket.end()).on('tlsClientError', () => undefined);
+  const kept = new Set<Socket>();
+  const silent = createServer((socket) => {
+    kept.add(socket.on('error', () => undefined).resume());
+  });
+  const gone = createServer();
+  const [plainPort, tlsPort, silentPort, closedPort] = await Promise.all([listen(plain), listen(tls), listen(silent), listen(gone)]);
+  await close(gone);
+  return {
+    ...{ closedPort, plainPort, tlsPort, silentPort },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of kept) socket.destroy();
+      await Promise.all([plain, tls, silent].map(close));
+    },
+  };
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
+}

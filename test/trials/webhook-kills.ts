@@ -1,0 +1,156 @@
+/**
+ * Trial "webhook-kills": a process that ends jobs and delivers their webhooks is killed (SIGKILL) again and again: while a receiver
+ * holds its answer back, right after the answer, and at any moment. Every job's event must arrive at least once, always with the
+ * same delivery id, rightly signed, and never before the job's end can be read from the database.
+ *
+ * Sabotage that turns it red: let webhook/deliver record the attempt before it posts.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { isTerminal } from '../../src/contract/job.js';
+import { MIGRATIONS_DIR } from '../../src/package-files.js';
+import type { Store } from '../../src/store/store.js';
+import { type Behaviour, hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
+import { aCaller, aDataDir } from '../store/factories.js';
+import { openStoreAt, queueJob, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';
+import type { TrialResult } from './receivers.js';
+
+export interface KillsOptions {
+  kills: number;
+  /** Queued before each kill. */
+  jobsPerKill: number;
+  /** For a repetition. */
+  seed?: number;
+}
+
+type Moment = 'before the answer' | 'after the answer' | 'at any time';
+const MOMENTS: readonly Moment[] = ['before the answer', 'after the answer', 'at any time'];
+const PROBLEMS_MAX = 20;
+
+export async function run(options: KillsOptions = { kills: 100, jobsPerKill: 6 }): Promise<TrialResult> {
+  const random = seeded(options.seed ?? 20_261_121);
+  const dataDir = aDataDir();
+  await using _directory = { [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true }) };
+  await using store = await openStoreAt(dataDir);
+  await using program = await buildChild();
+  const witness = new Witness(store);
+  await using receiver = await startReceiver({ script: (request) => witness.meet(request) });
+  const caller = await aCaller(store);
+  const start = () => startChild([program.file, dataDir, MIGRATIONS_DIR, receiver.origin]);
+  const jobs: string[] = [];
+  const startedAt = performance.now();
+  for (let kill = 0; kill < options.kills; kill++) {
+    for (let i = 0; i < options.jobsPerKill; i++) jobs.push(await queueJob(store, caller, receiver.url()));
+    const moment = MOMENTS[kill % MOMENTS.length] ?? 'at any time';
+    const child = start();
+    if (moment === 'at any time') setTimeout(() => child.kill('SIGKILL'), 100 + random() * 400);
+    else witness.killAt(child, moment, 1 + Math.floor(random() * options.jobsPerKill));
+    await once(child, 'exit');
+  }
+  const last = start();
+  await witness.untilAll(jobs);
+  while ((await store.webhookTotals()).delivered < jobs.length) await new Promise((resolve) => setTimeout(resolve, 20));
+  last.stdin?.end();
+  await once(last, 'exit');
+  return {
+    ok: witness.problems.length === 0,
+    figures: {
+      kills: options.kills,
+      jobs: jobs.length,
+      deliveries: receiver.requests.length,
+      repeated: receiver.requests.length - jobs.length,
+      seconds: Math.round((performance.now() - startedAt) / 1000),
+    },
+    problems: witness.problems,
+  };
+}
+
+/** Sees every delivery at the moment it comes in, and kills at the one it was told to. */
+class Witness {
+  readonly problems: string[] = [];
+  readonly #store: Store;
+  readonly #deliveryIds = new Map<string, string>();
+  #order: { child: ChildProcess; moment: Moment; left: number } | null = null;
+  #onNews: () => void = () => undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  killAt(child: ChildProcess, moment: Moment, nth: number): void {
+    this.#order = { child, moment, left: nth };
+  }
+
+  meet(request: ReceivedRequest): Behaviour {
+    this.#check(request);
+    this.#onNews();
+    const order = this.#order;
+    if (order === null || --order.left > 0) return { status: 204 };
+    this.#order = null;
+    if (order.moment === 'before the answer') {
+      order.child.kill('SIGKILL');
+      return 'hang';
+    }
+    setImmediate(() => order.child.kill('SIGKILL'));
+    return { status: 204 };
+  }
+
+  /** Resolves when an event of each of these jobs has come in. */
+  async untilAll(jobs: readonly string[]): Promise<void> {
+    while (!jobs.every((job) => this.#deliveryIds.has(job))) {
+      await new Promise<void>((resolve) => {
+        this.#onNews = resolve;
+      });
+    }
+  }
+
+  #check(request: ReceivedRequest): void {
+    const jobId = String(request.payload.job_id);
+    const deliveryId = String(request.payload.delivery_id);
+    const before = this.#deliveryIds.get(jobId);
+    if (before !== undefined && before !== deliveryId) this.#problem(`${jobId}: two delivery ids`);
+    this.#deliveryIds.set(jobId, deliveryId);
+    if (!hasValidSignature(request, WEBHOOK_SECRET)) this.#problem(`${jobId}: badly signed`);
+    // The read is done when the call returns: later the job might have ended meanwhile.
+    this.#store.findJob(jobId).then(
+      (job) => {
+        if (job === null || !isTerminal(job.state)) this.#problem(`${jobId}: announced while ${job?.state}`);
+      },
+      (error: unknown) => this.#problem(`${jobId}: ${String(error)}`),
+    );
+  }
+
+  #problem(what: string): void {
+    if (this.problems.length < PROBLEMS_MAX) this.problems.push(what);
+  }
+}
+
+function startChild(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+}
+
+/** Inside node_modules, so that it finds the packages. */
+async function buildChild(): Promise<{ file: string } & AsyncDisposable> {
+  const { build } = await import('esbuild');
+  const folder = fileURLToPath(new URL('../../node_modules/.cache/stillframe', import.meta.url));
+  const file = `${folder}/webhook-kills-child-${process.pid}.mjs`;
+  await mkdir(folder, { recursive: true });
+  await build({
+    entryPoints: [fileURLToPath(new URL('webhook-kills-child.ts', import.meta.url))],
+    ...{ outfile: file, bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', logLevel: 'error' },
+  });
+  return { file, [Symbol.asyncDispose]: () => rm(file, { force: true }) };
+}
+
+/** Mulberry32: the same moments for the same seed. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

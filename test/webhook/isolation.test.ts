@@ -1,0 +1,7 @@
+import { expect, test } from 'vitest';
+import { run } from '../trials/webhook-isolation.js';
+
+test('receivers that hang hold up no other', async () => {
+  const { problems } = await run({ hanging: 80, good: 15, limitMs: 5_000 });
+  expect(problems).toEqual([]);
+});

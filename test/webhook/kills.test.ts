@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest';
+import { run } from '../trials/webhook-kills.js';
+
+test('a process killed while it delivers loses no event, and announces no job before its end', async () => {
+  const { problems, figures } = await run({ kills: 6, jobsPerKill: 4 });
+  expect(problems).toEqual([]);
+  expect(figures.jobs).toBe(24);
+});
