@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,12 +8,14 @@ import { aCaller, aDataDir, aNewJob, aStore, RULES } from './factories.js';
 
 function aDatabase(options: { lockWaitMs?: number } = {}) {
   const statements: string[] = [];
-  const file = join(aDataDir(), 'test.db');
+  const dir = aDataDir();
+  const file = join(dir, 'test.db');
   const db = new Database(file, { verbose: (sql) => statements.push(String(sql)), timeout: 1 });
   db.pragma('journal_mode = WAL');
   db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
   onTestFinished(() => {
     db.close();
+    rmSync(dir, { recursive: true, force: true });
   });
   return { db, file, statements, writer: new Writer(db, options.lockWaitMs) };
 }

@@ -1,0 +1,303 @@
+/**
+ * What the store promises, said a second time and as simply as possible: plain objects, linear searches, no SQL. The model trial
+ * does everything twice, here and in the store, and compares.
+ */
+import type { JobState, StoredJobState } from '../../src/contract/job.js';
+import { periodOf } from '../../src/contract/pricing.js';
+import type { Claim, NewJob } from '../../src/store/store.js';
+
+export interface ModelDelivery {
+  event: string | null;
+  state: 'pending' | 'delivered' | 'failed';
+  generation: number;
+  attempts: number;
+  dueAt: number | null;
+  claimedUntil: number | null;
+  origin: string;
+}
+
+export interface ModelJob {
+  order: number;
+  wish: NewJob;
+  state: StoredJobState;
+  lane: 'prioritized' | 'waiting';
+  leader: string | null;
+  attempts: number;
+  dueAt: number;
+  leaseUntil: number;
+  worker: string | null;
+  firstClaimedAt: number | null;
+  endedAt: number | null;
+  renderedAt: number | null;
+  artifact: string | null;
+  cached: boolean;
+  error: string | null;
+  credits: 'pending' | 'settled' | 'released';
+  delivery: ModelDelivery | null;
+}
+
+export interface ModelArtifact {
+  bytes: number;
+  createdAt: number;
+  gone: boolean;
+}
+
+const QUEUED: readonly StoredJobState[] = ['waiting', 'prioritized', 'delayed'];
+
+export class ModelState {
+  paused = false;
+  readonly jobs = new Map<string, ModelJob>();
+  readonly artifacts = new Map<string, ModelArtifact>();
+  readonly quotas = new Map<string, number | null>();
+  /** Credits by `account period`. */
+  readonly settled = new Map<string, number>();
+  readonly totals = { settled: 0, released: 0, delivered: 0, failed: 0, errors: 0 };
+  readonly #lastTurn = new Map<string, number>();
+  #turn = 0;
+  #order = 0;
+
+  accept(wish: NewJob, maxQueue: number): string {
+    const known = this.#all().find((job) => job.wish.accountId === wish.accountId && isSame(job.wish.idempotencyKey, wish.idempotencyKey));
+    if (known !== undefined) {
+      return known.wish.keyId === wish.keyId && known.wish.identity === wish.identity ? `replayed ${known.wish.id}` : 'conflict';
+    }
+    const kept = this.#kept(wish);
+    const leader = kept === null ? this.#inFlight(wish) : null;
+    if (kept === null && leader === null && this.#claimable(Infinity).length >= maxQueue) return 'queue_full';
+    const quota = this.quotas.get(wish.accountId) ?? null;
+    if (quota !== null && this.#used(wish) + wish.price > quota) return 'quota_exceeded';
+    const job = this.#insert(wish, leader);
+    if (kept !== null) {
+      this.#end(job, { state: 'completed', now: wish.enqueuedAt, worker: kept.worker, artifact: kept.artifact, cached: true, error: null });
+      return 'cached';
+    }
+    if (leader === null) return 'queued';
+    if (wish.mode === 'sync') promote(leader);
+    return 'shared';
+  }
+
+  /** The jobs of which the next one may be any: one of each account whose last turn is equally long ago. */
+  nextInTurn(now: number): ModelJob[] {
+    if (this.paused) return [];
+    const due = this.#claimable(now);
+    const turnOf = (job: ModelJob) => this.#lastTurn.get(job.wish.accountId) ?? 0;
+    const first = Math.min(...due.map(turnOf));
+    const accounts = new Set(due.filter((job) => turnOf(job) === first).map((job) => job.wish.accountId));
+    return [...accounts].flatMap((accountId) => {
+      const own = due.filter((job) => job.wish.accountId === accountId);
+      return own.sort((a, b) => a.lane.localeCompare(b.lane) || a.order - b.order).slice(0, 1);
+    });
+  }
+
+  take(job: ModelJob, claim: { workerId: string; now: number; leaseMs: number }): void {
+    this.#lastTurn.set(job.wish.accountId, ++this.#turn);
+    const { workerId: worker, now, leaseMs } = claim;
+    Object.assign(job, { state: 'active', worker, leaseUntil: now + leaseMs, firstClaimedAt: job.firstClaimedAt ?? now });
+    job.attempts += 1;
+  }
+
+  held(claim: Claim): ModelJob | null {
+    const job = this.jobs.get(claim.id);
+    const held = job?.state === 'active' && job.worker === claim.workerId && job.attempts === claim.attempt;
+    return held ? job : null;
+  }
+
+  renew(claim: Claim, leaseUntil: number): boolean {
+    const job = this.held(claim);
+    if (job !== null) job.leaseUntil = leaseUntil;
+    return job !== null;
+  }
+
+  complete(claim: Claim, artifact: { name: string; bytes: number }, now: number): string[] {
+    const job = this.held(claim);
+    if (job === null) return [];
+    this.artifacts.set(artifact.name, { bytes: artifact.bytes, createdAt: now, gone: false });
+    const followers = this.#followers(job);
+    const ending = { state: 'completed', now, worker: claim.workerId, artifact: artifact.name, error: null } as const;
+    this.#end(job, { ...ending, cached: false });
+    job.renderedAt = now;
+    for (const follower of followers) this.#end(follower, { ...ending, cached: true });
+    return [job, ...followers].map((ended) => ended.wish.id);
+  }
+
+  fail(claim: Claim, error: string, now: number): string[] {
+    const job = this.held(claim);
+    if (job === null) return [];
+    const followers = this.#followers(job);
+    const heirs = followers.filter((follower) => follower.wish.options.timeout > job.wish.options.timeout);
+    const ended = [job, ...followers.filter((follower) => !heirs.includes(follower))];
+    for (const each of ended) this.#end(each, { state: 'failed', now, worker: claim.workerId, artifact: null, cached: false, error });
+    const [first, ...others] = heirs;
+    if (first !== undefined) first.leader = null;
+    for (const other of others) {
+      other.leader = first?.wish.id ?? null;
+      if (first !== undefined && other.lane === 'prioritized') promote(first);
+    }
+    return ended.map((each) => each.wish.id);
+  }
+
+  retryLater(claim: Claim, dueAt: number): boolean {
+    const job = this.held(claim);
+    if (job === null || job.attempts >= job.wish.attemptBudget) return false;
+    Object.assign(job, { state: 'delayed', dueAt, worker: null });
+    return true;
+  }
+
+  release(claim: Claim): boolean {
+    const job = this.held(claim);
+    if (job === null) return false;
+    Object.assign(job, { state: job.lane, worker: null, attempts: job.attempts - 1 });
+    if (job.attempts === 0) job.firstClaimedAt = null;
+    return true;
+  }
+
+  recover(now: number, all: boolean): { requeued: number; ended: string[] } {
+    const ended: string[] = [];
+    let requeued = 0;
+    for (const job of this.#all()) {
+      if (all && job.delivery !== null && job.delivery.claimedUntil !== null) job.delivery.claimedUntil = null;
+      if (job.state !== 'active' || (!all && job.leaseUntil > now)) continue;
+      if (job.attempts < job.wish.attemptBudget) {
+        Object.assign(job, { state: job.lane, worker: null });
+        requeued += 1;
+      } else ended.push(...this.fail({ id: job.wish.id, workerId: job.worker ?? '', attempt: job.attempts }, 'render_crashed', now));
+    }
+    return { requeued, ended };
+  }
+
+  /** Any of those longest due whose receiver has a place free. */
+  dueDeliveries(now: number, perReceiver: number): ModelJob[] {
+    const inHand = (origin: string) =>
+      this.#all().filter((job) => job.delivery?.origin === origin && isLater(job.delivery.claimedUntil, now));
+    const due = this.#all().filter(({ delivery }) => {
+      if (delivery === null || delivery.dueAt === null || delivery.dueAt > now || isLater(delivery.claimedUntil, now)) return false;
+      return inHand(delivery.origin).length < perReceiver;
+    });
+    const visibleAt = (job: ModelJob) => Math.max(job.delivery?.claimedUntil ?? 0, job.delivery?.dueAt ?? 0);
+    const first = Math.min(...due.map(visibleAt));
+    return due.filter((job) => visibleAt(job) === first);
+  }
+
+  expire(before: number, maxBytes: number): string[] {
+    const kept = [...this.artifacts].filter(([, artifact]) => !artifact.gone).sort((a, b) => a[1].createdAt - b[1].createdAt);
+    let bytes = kept.reduce((sum, [, artifact]) => sum + artifact.bytes, 0);
+    const expired: string[] = [];
+    for (const [name, artifact] of kept) {
+      if (artifact.createdAt >= before && bytes <= maxBytes) break;
+      artifact.gone = true;
+      bytes -= artifact.bytes;
+      expired.push(name);
+    }
+    return expired;
+  }
+
+  deleteBefore(before: number): number {
+    const old = this.#all().filter((job) => job.endedAt !== null && job.endedAt < before && job.delivery?.state !== 'pending');
+    for (const job of old) this.jobs.delete(job.wish.id);
+    return old.length;
+  }
+
+  toldState(job: ModelJob): JobState {
+    return this.paused && (job.state === 'waiting' || job.state === 'prioritized') ? 'paused' : job.state;
+  }
+
+  count(state: StoredJobState): number {
+    return this.#all().filter((job) => job.state === state).length;
+  }
+
+  pendingCredits(accountId: string | null, period: string | null): ModelJob[] {
+    return this.#all().filter(
+      (job) =>
+        job.credits === 'pending' &&
+        (accountId === null || job.wish.accountId === accountId) &&
+        (period === null || periodOf(job.wish.enqueuedAt) === period),
+    );
+  }
+
+  #all(): ModelJob[] {
+    return [...this.jobs.values()];
+  }
+
+  #claimable(now: number): ModelJob[] {
+    return this.#all().filter((job) => QUEUED.includes(job.state) && job.leader === null && (job.state !== 'delayed' || job.dueAt <= now));
+  }
+
+  #followers(leader: ModelJob): ModelJob[] {
+    return this.#all().filter((job) => job.leader === leader.wish.id);
+  }
+
+  #kept(wish: NewJob): ModelJob | null {
+    if (wish.cacheTtl === 0) return null;
+    const renders = this.#all().filter((job) => job.renderedAt !== null && this.#samePicture(job, wish));
+    const newest = renders.sort((a, b) => (b.renderedAt ?? 0) - (a.renderedAt ?? 0))[0];
+    if (newest === undefined || newest.renderedAt === null) return null;
+    const fresh = wish.enqueuedAt - newest.renderedAt <= wish.cacheTtl * 1000;
+    return fresh && this.artifacts.get(newest.artifact ?? '')?.gone === false ? newest : null;
+  }
+
+  #inFlight(wish: NewJob): ModelJob | null {
+    if (wish.cacheTtl === 0) return null;
+    return this.#all().find((job) => job.endedAt === null && job.leader === null && this.#samePicture(job, wish)) ?? null;
+  }
+
+  #samePicture(job: ModelJob, wish: NewJob): boolean {
+    return job.wish.accountId === wish.accountId && isSame(job.wish.cacheIdentity, wish.cacheIdentity);
+  }
+
+  #used(wish: NewJob): number {
+    const period = periodOf(wish.enqueuedAt);
+    const reserved = this.pendingCredits(wish.accountId, period).reduce((sum, job) => sum + job.wish.price, 0);
+    return reserved + (this.settled.get(`${wish.accountId} ${period}`) ?? 0);
+  }
+
+  #insert(wish: NewJob, leader: ModelJob | null): ModelJob {
+    const lane = wish.mode === 'sync' ? 'prioritized' : 'waiting';
+    const webhook = wish.webhook;
+    const job: ModelJob = {
+      ...{ order: ++this.#order, wish, state: lane, lane, leader: leader?.wish.id ?? null, attempts: 0, dueAt: 0, leaseUntil: 0 },
+      ...{ worker: null, firstClaimedAt: null, endedAt: null, renderedAt: null, artifact: null, cached: false, error: null },
+      credits: 'pending',
+      delivery:
+        webhook === null
+          ? null
+          : {
+              ...{ event: null, state: 'pending', generation: 1, attempts: 0, dueAt: null, claimedUntil: null },
+              origin: new URL(webhook.url).origin,
+            },
+    };
+    this.jobs.set(wish.id, job);
+    return job;
+  }
+
+  #end(
+    job: ModelJob,
+    ending: {
+      state: 'completed' | 'failed';
+      now: number;
+      worker: string | null;
+      artifact: string | null;
+      cached: boolean;
+      error: string | null;
+    },
+  ): void {
+    const { state, now, ...rest } = ending;
+    Object.assign(job, rest, { state, endedAt: now, leader: null, credits: state === 'completed' ? 'settled' : 'released' });
+    const book = `${job.wish.accountId} ${periodOf(job.wish.enqueuedAt)}`;
+    if (state === 'completed') this.settled.set(book, (this.settled.get(book) ?? 0) + job.wish.price);
+    this.totals[state === 'completed' ? 'settled' : 'released'] += 1;
+    if (job.delivery !== null) Object.assign(job.delivery, { event: `capture.${state}`, dueAt: now });
+  }
+}
+
+function promote(job: ModelJob): void {
+  job.lane = 'prioritized';
+  if (job.state === 'waiting') job.state = 'prioritized';
+}
+
+function isSame(a: string | null, b: string | null): boolean {
+  return a !== null && a === b;
+}
+
+function isLater(time: number | null, now: number): boolean {
+  return time !== null && time > now;
+}
