@@ -89,12 +89,18 @@ function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
   return problem === null ? [] : [{ path: 'webhook.url', message: problem }];
 }
 
+/** Problems told at most: 256 KiB hold tens of thousands, and finding the nearest field to each takes a second. */
+const ISSUES_MAX = 100;
+
 function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): RequestIssue[] {
-  return issues.flatMap((issue) => {
+  const described = issues.slice(0, ISSUES_MAX).flatMap((issue) => {
     const path = issue.path.map(String);
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField([...path, key], knownFields(path)));
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], knownFields(path)));
+    }
     return [{ path: path.join('.'), message: sayIssue(issue, valueAt(body, issue.path)) }];
   });
+  return described.slice(0, ISSUES_MAX);
 }
 
 function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {

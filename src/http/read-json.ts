@@ -15,9 +15,7 @@ export async function readJson(incoming: IncomingMessage): Promise<unknown> {
   refuseContentType(incoming);
   const bytes = await readBytes(incoming);
   if (bytes.length === 0) throw refused('The body is empty. It must be a JSON object, such as {"url": "https://example.com"}.');
-  if (nestedDeeper(bytes, BODY_DEPTH_LIMIT_LEVELS)) {
-    throw refused(`The body is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
-  }
+  refuseShape(bytes);
   const text = decode(bytes);
   const value = parse(text);
   if (/__proto__|\\u/.test(text)) refuseTrickery(value, []);
@@ -59,24 +57,29 @@ function readBytes(incoming: IncomingMessage): Promise<Buffer> {
 }
 
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const OPENING = new Set([0x7b, 0x5b]);
 const CLOSING = new Set([0x7d, 0x5d]);
+/** More than any request has a use for; 256 KiB would hold 100,000, and judging them would hold up everybody else. */
+const VALUES_MAX = 2_048;
 
 /** Judged on the bytes, before anything recursive sees them; none of these bytes occurs inside a longer UTF-8 character. */
-function nestedDeeper(bytes: Buffer, limit: number): boolean {
+function refuseShape(bytes: Buffer): void {
   let depth = 0;
+  let values = 1;
   let inString = false;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
     if (byte === QUOTE) inString = !inString;
     else if (inString) {
       if (byte === BACKSLASH) i++;
+    } else if (byte === COMMA) {
+      if (++values > VALUES_MAX) throw refused(`The body has more than ${VALUES_MAX} values.`);
     } else if (OPENING.has(byte)) {
-      if (++depth > limit) return true;
+      if (++depth > BODY_DEPTH_LIMIT_LEVELS) throw refused(`The body is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
     } else if (CLOSING.has(byte)) depth--;
   }
-  return false;
 }
 
 function decode(bytes: Buffer): string {

@@ -191,6 +191,12 @@ describe('POST /v1/screenshot', () => {
     expect((await refusal({ body })).message).toContain(hint);
   });
 
+  it('refuses more values than any request has a use for, and lists at most 100 problems', async () => {
+    const fields = (count: number) => `{${Array.from({ length: count }, (_, at) => `"full_page_scroll_${at}":1`).join(',')}}`;
+    expect((await refusal({ body: fields(5_000) })).message).toContain('more than 2048 values');
+    expect((await refusal({ body: fields(2_000) })).details.issues).toHaveLength(100);
+  });
+
   it('does not take brackets inside of texts for nesting', async () => {
     const css = `${'['.repeat(100)}\\"${'{'.repeat(100)}\\\\`;
     expect((await post(fakeEdge(), { body: `{"url":"example.com","custom_css":"${css}"}` })).status).toBe(200);

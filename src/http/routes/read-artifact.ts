@@ -15,8 +15,8 @@ const CONTENT_TYPES: Record<string, string> = {
   webp: 'image/webp',
   pdf: 'application/pdf',
 };
-/** Pictures of strangers' pages, on this origin: nothing in them may run or load anything. */
-const SANDBOX = "sandbox; default-src 'none'";
+/** Pictures of strangers' pages, on this origin: nothing in them may run or load anything. The styles are those of the browser's viewer. */
+const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /** GET and HEAD /artifacts/{name}: the bytes. The unguessable name is the permission. */
 export function readArtifact(edge: Edge): Handler<EdgeEnv> {

@@ -4,9 +4,9 @@ import { type DocsAsset, readDocsAsset } from '../docs/assets.js';
 import { docsPage, homePage, PAGE_CSS, START_JS } from '../docs/page.js';
 import type { Edge, EdgeEnv } from '../edge.js';
 
-/** Everything from this server, nothing inline but the styles that the endpoint browser sets. */
+/** Everything from this server, nothing inline. */
 const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const ASSET_MAX_AGE_SECONDS = 3_600;
 
 /** GET /: where to go from here. */

@@ -1,0 +1,160 @@
+/**
+ * Trial "fuzz": bodies and requests that nobody means well, over every route. Every answer must fit the envelope with a status that the
+ * route declares, nothing may answer an undeclared 5xx, and the event loop must never stand still for long.
+ *
+ * Sabotage that turns it red: take the depth check out of http/read-json, or the limit on listed problems out of contract/submission.
+ */
+import fc from 'fast-check';
+import stringify from 'safe-stable-stringify';
+import { Pool } from 'undici';
+import { aCompletedJob, aDelivery, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+import { aHostileBody, aHostileRequest, type HostileRequest } from './hostile-requests.js';
+
+export interface FuzzOptions {
+  /** How many bodies go to POST /v1/screenshot; as many requests again go to all routes. */
+  bodies: number;
+  /** For a repetition. */
+  seed?: number;
+  /** Where to send them; a server of our own with nothing behind it when absent. */
+  server?: { url: string; key: string };
+}
+
+export interface FuzzResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  /** The first few broken promises. */
+  problems: string[];
+}
+
+const STALL_LIMIT_MS = 50;
+const PROBLEMS_MAX = 20;
+const AT_ONCE = 4;
+const BATCH = 50;
+const TICK_MS = 5;
+
+const SUBMISSION_STATUSES = new Set([200, 202, 400, 401, 403, 408, 409, 429, 431, 451, 502, 504]);
+const OTHER_STATUSES = new Set([200, 202, 206, 304, 400, 401, 403, 404, 405, 408, 409, 410, 416, 428, 429, 431]);
+
+export async function run(options: FuzzOptions): Promise<FuzzResult> {
+  const seed = options.seed ?? 20_240_607;
+  await using served = await (options.server === undefined ? serveFake() : null);
+  const { url, key } = options.server ?? { url: served?.url ?? '', key: KEYS.full };
+  const pool = new Pool(url, { connections: AT_ONCE });
+  const problems: string[] = [];
+  const statuses = new Map<number, number>();
+  const stalls = new StallMeter();
+  const startedAt = performance.now();
+  for (const [arbitrary, share] of [
+    [aHostileBody(), options.bodies],
+    [aHostileRequest(), options.bodies],
+  ] as const) {
+    for (let at = 0; at < share; at += BATCH) {
+      // Made in batches and outside of the measured time: making them takes longer than answering them.
+      const batch = fc.sample(arbitrary, { numRuns: Math.min(BATCH, share - at), seed: seed + at });
+      stalls.start();
+      await sendAll({ pool, key }, batch, (sent, status, problem) => {
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (problem !== null && problems.length < PROBLEMS_MAX) problems.push(`${sent.method} ${sent.path}: ${problem}`);
+      });
+      stalls.stop();
+    }
+  }
+  await pool.close();
+  const stallMs = Math.round(stalls.longestMs);
+  if (stallMs > STALL_LIMIT_MS) problems.push(`the event loop stood still for ${stallMs} ms`);
+  const answers = [...statuses].sort(([one], [other]) => one - other).map(([status, count]) => `${status}: ${count}`);
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+  return { ok: problems.length === 0, figures: { seed, answers: answers.join(', '), stall_ms: stallMs, seconds }, problems };
+}
+
+interface Server {
+  pool: Pool;
+  key: string;
+}
+
+type Told = (sent: HostileRequest, status: number, problem: string | null) => void;
+
+async function sendAll(server: Server, batch: HostileRequest[], told: Told): Promise<void> {
+  const queue = [...batch];
+  const lane = async () => {
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      const { status, problem } = await send(server, next);
+      told(next, status, problem);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+}
+
+async function send(server: Server, hostile: HostileRequest): Promise<{ status: number; problem: string | null }> {
+  const answer = await server.pool.request({
+    method: hostile.method as 'GET',
+    path: hostile.path,
+    headers: { ...(hostile.authorized ? { authorization: `Bearer ${server.key}` } : {}), ...hostile.headers },
+    body: hostile.body,
+  });
+  const text = await answer.body.text();
+  return { status: answer.statusCode, problem: judge(hostile, answer.statusCode, answer.headers, text) };
+}
+
+function judge(sent: HostileRequest, status: number, headers: Record<string, string | string[] | undefined>, text: string): string | null {
+  const declared = sent.path.startsWith('/v1/screenshot') && sent.method === 'POST' ? SUBMISSION_STATUSES : OTHER_STATUSES;
+  if (!declared.has(status)) return `undeclared status ${status}: ${text.slice(0, 200)}`;
+  const requestId = headers['x-request-id'];
+  if (typeof requestId !== 'string') return 'no x-request-id';
+  if (sent.method === 'HEAD' || status === 304) return text === '' ? null : 'a body where none may be';
+  if (headers['content-type'] !== 'application/json') return status < 300 ? null : `a failure as ${headers['content-type']}`;
+  return judgeEnvelope(JSON.parse(text), { status, requestId, path: sent.path });
+}
+
+function judgeEnvelope(body: Record<string, unknown>, answer: { status: number; requestId: string; path: string }): string | null {
+  if (body.openapi !== undefined) return null;
+  if (body.ok !== answer.status < 300) return `ok is ${String(body.ok)} at ${answer.status}`;
+  if (body.request_id !== answer.requestId) return 'another request id in the body than in the header';
+  if (body.ok === true) return body.data === undefined ? 'no data' : null;
+  const error = body.error as Record<string, unknown> | undefined;
+  if (typeof error?.code !== 'string' || typeof error.message !== 'string' || typeof error.retriable !== 'boolean')
+    return 'not an error object';
+  if (error.code === 'internal_error') return 'an internal error';
+  if (JSON.stringify(body).length > 64 * 1024) return 'an answer larger than 64 KiB';
+  return null;
+}
+
+/**
+ * How long the event loop was busy without a pause: the shorter of the time by the clock and the time on a processor, so that a busy
+ * machine is not taken for a busy loop.
+ */
+class StallMeter {
+  longestMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  start(): void {
+    let clock = performance.now();
+    let cpu = process.cpuUsage();
+    this.#timer = setInterval(() => {
+      const { user, system } = process.cpuUsage(cpu);
+      this.longestMs = Math.max(this.longestMs, Math.min(performance.now() - clock, (user + system) / 1_000) - TICK_MS);
+      clock = performance.now();
+      cpu = process.cpuUsage();
+    }, TICK_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+function serveFake() {
+  const edge = fakeEdge({
+    submit: async (submission) => {
+      // As the store does it: what was accepted must bear being put in order and hashed.
+      if (submission.identity === '' || stringify(submission.options) === undefined) throw new Error('no identity');
+      return aCompletedJob();
+    },
+  });
+  const job = aCompletedJob({ id: 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV' });
+  edge.jobs.set(job.id, job);
+  edge.requests.set('known', job);
+  edge.deliveries.set(job.id, aDelivery({ jobId: job.id }));
+  edge.files.set(`${'x'.repeat(32)}.png`, Buffer.alloc(1000));
+  return serveEdge(edge);
+}

@@ -1,0 +1,223 @@
+import fc, { type Arbitrary } from 'fast-check';
+import { captureRequestSchema } from '../../src/contract/capture-request.js';
+
+export interface HostileRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  authorized: boolean;
+  body: Buffer | null;
+}
+
+const FIELDS = Object.keys(captureRequestSchema.shape);
+
+/** Values that some parser somewhere has tripped over, as JSON text. */
+const aNastyValue = fc.oneof(
+  fc.constantFrom('1e400', '-1e400', '-0', '1E-400', '9007199254740993', '0.1e1', 'null', 'true', '[]', '{}', '[[[]]]', '""', '" "'),
+  fc.constantFrom(
+    '"\\ud800"',
+    '"\\u0000"',
+    '"\\ud83d\\ude00"',
+    '"\\r\\n"',
+    '"\\u2028"',
+    '"__proto__"',
+    '"constructor"',
+    '"file:///etc/passwd"',
+  ),
+  fc.constantFrom(
+    '{"__proto__":{"sync":false}}',
+    '{"constructor":{"prototype":{"x":1}}}',
+    '{"toString":1}',
+    '{"length":-1}',
+    '{"a":1,"a":2}',
+  ),
+  fc.json({ maxDepth: 3 }),
+  fc.integer().map(String),
+  fc.double().map((value) => JSON.stringify(value)),
+  fc.string({ unit: 'binary', maxLength: 40 }).map((text) => JSON.stringify(text)),
+  fc.integer({ min: 1, max: 5_000 }).map((length) => `"${'x'.repeat(length)}"`),
+  fc.array(fc.string({ maxLength: 8 }), { maxLength: 300 }).map((items) => JSON.stringify(items)),
+);
+
+const aName = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...FIELDS) },
+  { weight: 1, arbitrary: fc.constantFrom('__proto__', 'constructor', 'prototype', 'hasOwnProperty', '', 'fullpage', 'URL', 'toJSON') },
+  { weight: 1, arbitrary: fc.string({ maxLength: 70 }) },
+);
+
+const aNastyField = fc.tuple(aName, aNastyValue).map(([name, value]) => `${JSON.stringify(name)}:${value}`);
+
+/** Fields as a friend would send them, so that some requests get past the judgement. */
+const aFittingField = fc.constantFrom(
+  '"full_page":true',
+  '"format":"png"',
+  '"format":"pdf"',
+  '"selector":"#main"',
+  '"quality":50',
+  '"viewport":{"width":800,"deviceScaleFactor":1.5}',
+  '"device":"pixel_8"',
+  '"headers":{"Accept-Language":"de","X-A":""}',
+  '"fail_if_content_missing":[" a ","b"]',
+  '"webhook":{"url":"https://example.com/hook","secret":"0123456789abcdef"}',
+  '"proxy":{"server":"http://proxy.example.com:3128","password":"x"}',
+  '"sync":false',
+  '"region":"de"',
+  '"timezone":"Europe/Berlin"',
+);
+
+/** An object with mostly known names, sometimes twice, and values that fit now and then. */
+const anObject = fc
+  .tuple(
+    fc.constantFrom('"url":"example.com"', '"url":"https://example.com/#x"', '"url":"http://[::1"', '"url":5', ''),
+    fc.array(aFittingField, { maxLength: 4 }),
+    fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 3, arbitrary: fc.array(aNastyField, { maxLength: 8 }) }),
+  )
+  .map(
+    (parts) =>
+      `{${parts
+        .flat()
+        .filter((part) => part !== '')
+        .join(',')}}`,
+  );
+
+/** Large, deep, many: each as large as a body may be, or a little larger. */
+const aBomb = fc.constantFrom(
+  () => '['.repeat(100_000),
+  () => `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+  () => `{"url":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`,
+  () => `{"url":"example.com","headers":{${many(20_000, (at) => `"h${at}":"x"`)}}}`,
+  () => `{${many(20_000, (at) => `"k${at}":1`)}}`,
+  () => `{${many(2_000, (at) => `"full_page_scroll_by_${at}":1`)}}`,
+  () => `{"url":"example.com","headers":{${many(2_000, (at) => `"h ${at}":1`)}}}`,
+  () => `{"url":"example.com","hide_selectors":[${many(60_000, () => '""')}]}`,
+  () => `{"url":"${'a.'.repeat(120_000)}"}`,
+  () => `{"url":"${' '.repeat(250_000)}"}`,
+  () => `{"url":"https://${'ü'.repeat(60_000)}"}`,
+  () => `{"url":"example.com","locale":"en${'-aaaaa'.repeat(40_000)}"}`,
+  () => `{"url":"example.com","timezone":"${'A/'.repeat(100_000)}"}`,
+  () => `{"url":"example.com","custom_css":"${'\\u0041'.repeat(40_000)}"}`,
+  () => `{"url":"example.com","custom_js":"${'x'.repeat(262_000)}"}`,
+  () => ' '.repeat(262_145),
+  () => `"${'\\"'.repeat(130_000)}`,
+);
+
+const aText = fc.oneof(
+  { weight: 12, arbitrary: anObject },
+  { weight: 3, arbitrary: aNastyValue },
+  { weight: 2, arbitrary: fc.tuple(anObject, fc.nat()).map(([text, at]) => text.slice(0, at % (text.length + 1))) },
+  { weight: 1, arbitrary: anObject.map((text) => `\ufeff${text}`) },
+  { weight: 1, arbitrary: anObject.map((text) => `${text}\0`) },
+);
+
+const aBody: Arbitrary<Buffer> = fc.oneof(
+  { weight: 60, arbitrary: aText.map((text) => Buffer.from(text)) },
+  { weight: 4, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
+  { weight: 1, arbitrary: aBomb.map((make) => Buffer.from(make())) },
+);
+
+/** A body for POST /v1/screenshot, sent as it should be. */
+export function aHostileBody(): Arbitrary<HostileRequest> {
+  return aBody.map((body) => ({
+    method: 'POST',
+    path: '/v1/screenshot',
+    headers: { 'content-type': 'application/json' },
+    authorized: true,
+    body,
+  }));
+}
+
+const KNOWN_ID = 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV';
+
+const aSegment = fc.oneof(
+  fc.constantFrom(
+    KNOWN_ID,
+    'known',
+    `${'x'.repeat(32)}.png`,
+    '..',
+    '%2e%2e',
+    '%00',
+    '%',
+    '%ff',
+    '%E0%A4%A',
+    '',
+    '.',
+    '~',
+    '*',
+    'a%2fb',
+    'a%5cb',
+  ),
+  fc.string({ maxLength: 40 }).map((text) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, ''))),
+  fc.integer({ min: 100, max: 3_000 }).map((length) => 'x'.repeat(length)),
+);
+
+const aPath = fc
+  .tuple(
+    fc.constantFrom(
+      '/v1/screenshot',
+      '/v1/jobs/{}',
+      '/v1/requests/{}',
+      '/v1/jobs/{}/webhook',
+      '/v1/jobs/{}/webhook/redeliver',
+      '/v1/health',
+      '/livez',
+      '/metrics',
+      '/artifacts/{}',
+      '/openapi.json',
+      '/{}',
+      '/v1/{}',
+      '/{}/{}',
+    ),
+    aSegment,
+    fc.constantFrom('', '?', '?mode=async', '?mode=x', '?mode', '?%', '?a=b&mode=async&mode=async', '#x'),
+  )
+  .map(([pattern, segment, query]) => pattern.replaceAll('{}', segment) + query);
+
+const aHeaderText = fc.string({ maxLength: 60 }).map((text) => text.replace(/[^\x20-\x7e]/g, ''));
+
+const someHeaders = fc
+  .record(
+    {
+      'x-request-id': aHeaderText,
+      'idempotency-key': aHeaderText,
+      'if-match': fc.oneof(aHeaderText, fc.constantFrom('*', 'W/"a.1"', '"a.1"', '"dlv_x.99999999999999999999"')),
+      'if-none-match': fc.oneof(aHeaderText, fc.constantFrom('*', '"a", W/"b"')),
+      'if-range': aHeaderText,
+      'if-modified-since': aHeaderText,
+      range: fc.oneof(
+        aHeaderText,
+        fc.constantFrom('bytes=0-', 'bytes=-1', 'bytes=5-1', 'bytes=0-0,2-3', `bytes=${'9'.repeat(400)}-`, 'bytes=-0'),
+      ),
+      authorization: fc.oneof(aHeaderText, fc.constantFrom('Bearer', 'Bearer  ', 'Basic x')),
+      'content-type': fc.oneof(
+        aHeaderText,
+        fc.constantFrom('application/json', 'application/json; charset=utf-8', 'text/json', 'multipart/form-data'),
+      ),
+      'content-encoding': fc.constantFrom('gzip', 'identity', 'br'),
+      accept: aHeaderText,
+    },
+    { requiredKeys: [] },
+  )
+  .map((headers) => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.trim()])));
+
+/** Any method at any path with any headers, mostly with a good key. */
+export function aHostileRequest(): Arbitrary<HostileRequest> {
+  return fc
+    .tuple(
+      fc.constantFrom('GET', 'GET', 'GET', 'POST', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'),
+      aPath,
+      someHeaders,
+      fc.integer({ min: 0, max: 9 }),
+      fc.option(aBody, { nil: null }),
+    )
+    .map(([method, path, headers, dice, body]) => ({
+      method,
+      path: path.split('#', 1)[0] ?? '/',
+      headers: headers as Record<string, string>,
+      authorized: dice > 0,
+      body: method === 'GET' || method === 'HEAD' || method === 'TRACE' ? null : body,
+    }));
+}
+
+function many(count: number, make: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => make(at)).join(',');
+}
