@@ -25,7 +25,7 @@ export async function takeBands(tools: { stage: Stage; store: SectionStore }, pl
     const bottom = bandEnd(y, plan);
     const view = await stage.cdp.send('Page.getLayoutMetrics');
     const right = Number.isNaN(columns.right) ? view.cssVisualViewport.clientWidth : columns.right;
-    const beyond = { x: columns.left, y, width: right - columns.left, height: bottom - y };
+    const beyond = { x: columns.left, y, width: right - columns.left, height: bottom - y, scale: plan.zoom };
     const png = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });
     const size = pngSize(png);
     store.add(png, { left: 0, width: size.width, from: 0, to: size.height });

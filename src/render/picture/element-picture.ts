@@ -1,3 +1,102 @@
-import type { Encoding } from './encode.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import { takeBands } from './bands.js';
+import { type Encoding, stitch } from './encode.js';
+import { fitDensity } from './fit-density.js';
+import { type ElementBox, markElement } from './in-page-element.js';
+import { measureExtent } from './in-page-extent.js';
+import { setDensity } from './metrics.js';
+import { openHand, type PageHand } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
-export async function takeElement(_order: PictureOrder, _selector: string, _encoding: Encoding): Promise<Picture> { throw new Error('later'); }
+import { SectionStore } from './section-store.js';
+import { type SectionPlan, takeSections } from './sections.js';
+
+/**
+ * One element, whole: by sections when it is taller than the view, beyond the viewport when it is wider. The page's fixed elements are
+ * not over it, unless it is one of them.
+ *
+ * @throws CaptureError `render_incomplete` when nothing visible matches, `invalid_request` when the browser rejects the selector
+ */
+export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
+  const { stage, options, deadline } = order;
+  const begun = performance.now();
+  await using store = await SectionStore.open();
+  const hand = await openHand(stage, deadline);
+  const { box, density, limited } = await findAtDensity(order, { hand, selector, encoding });
+  const { viewHeight, zoom, pageHeight, scrollY } = await hand.run(measureExtent, null);
+  const viewWidth = options.view.width / zoom;
+  const ratio = density * zoom;
+  const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
+  const plan: SectionPlan = {
+    from: box.top,
+    to: box.top + cut.height / zoom,
+    columns: { left: box.left, right: box.right },
+    start: startOf(box, { scrollY, viewHeight }),
+    viewHeight,
+    zoom,
+    ratio,
+    pinned: 'none',
+    finishMotion: options.reduceMotion,
+    lastStart: deadline - 1_000,
+    deadline,
+  };
+  const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
+  const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, hand, store }, plan);
+  const strips = await store.strips();
+  const shot = performance.now();
+  const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
+  const whole = taken.whole && cut.height >= (box.bottom - box.top) * zoom - 0.5;
+  return {
+    content,
+    width,
+    height,
+    diagnostics: {
+      algorithm: 'element',
+      sections: taken.count,
+      deviceScaleFactor: density,
+      scrollHeight: pageHeight,
+      stoppedReason: taken.whole ? (limited ? 'format_limit' : 'element') : 'time_limit',
+      truncated: !whole,
+    },
+    timings: { shoot: shot - begun, encode: performance.now() - shot },
+  };
+}
+
+/** An element that the view shows whole is captured where the view stands; else from its top edge down. */
+function startOf(box: ElementBox, view: { scrollY: number; viewHeight: number }): number {
+  const inView = box.top >= view.scrollY && box.bottom <= view.scrollY + view.viewHeight;
+  return inView ? view.scrollY : Math.floor(box.top);
+}
+
+async function findAtDensity(
+  order: PictureOrder,
+  how: { hand: PageHand; selector: string; encoding: Encoding },
+): Promise<{ box: ElementBox; density: number; limited: boolean }> {
+  const { stage, deadline } = order;
+  const { view } = order.options;
+  let density = view.deviceScaleFactor;
+  for (let limited = false; ; limited = true) {
+    await setDensity(stage, { view, density, deadline });
+    const box = await find(how.hand, how.selector);
+    const fit = fitDensity({ width: box.right - box.left, height: box.bottom - box.top }, density, how.encoding.format);
+    if (fit.density === density) return { box, density, limited: limited || fit.limited };
+    density = fit.density;
+  }
+}
+
+async function find(hand: PageHand, selector: string): Promise<ElementBox> {
+  const sighting = await hand.run(markElement, selector);
+  if ('box' in sighting) return sighting.box;
+  if (sighting.problem === 'invalid_selector') {
+    throw new CaptureError({
+      code: 'invalid_request',
+      message: `\`selector\` is not a CSS selector that the browser understands: ${sighting.message}`,
+      details: { issues: [{ path: 'selector', message: sighting.message }] },
+    });
+  }
+  const seen = sighting.problem === 'not_found' ? 'Nothing matched it.' : `${sighting.matches} matched it, none was visible.`;
+  throw new CaptureError({
+    code: 'render_incomplete',
+    message: `The element of \`selector\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
+    details: { check: 'selector', selector, seen: sighting.problem, matches: sighting.matches },
+  });
+}

@@ -20,15 +20,20 @@ export function encodePng(png: Buffer, encoding: Encoding): Promise<Encoded> {
   return finish(open(png), encoding);
 }
 
-/** The strips below one another, byte-exact at the seams, read from disk as they are needed. */
-export function stitch({ paths, width, height }: Strips, encoding: Encoding): Promise<Encoded> {
+/**
+ * The strips below one another, byte-exact at the seams, read from disk as they are needed.
+ *
+ * @param rows the part to encode, px; default: all
+ */
+export function stitch({ paths, width, height }: Strips, encoding: Encoding, rows = { top: 0, height }): Promise<Encoded> {
+  const part = { left: 0, width, ...rows };
   const [only] = paths;
-  if (only !== undefined && paths.length === 1) return finish(open(only), encoding);
+  if (only !== undefined && paths.length === 1) return finish(open(only).extract(part), encoding);
   // Nothing is read twice; what would be kept is memory.
   sharp.cache(false);
   // Joined strips all take the height of the tallest: the last one's surplus is cut off.
   const joined = sharp(paths, { join: { across: 1 }, limitInputPixels: false, sequentialRead: true });
-  return finish(joined.extract({ left: 0, top: 0, width, height }), encoding);
+  return finish(joined.extract(part), encoding);
 }
 
 function open(input: Buffer | string): Sharp {

@@ -1,5 +1,5 @@
-import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
 import type { ImageFormat } from '../../contract/capture-request.js';
+import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
 
 /** Pixels of one picture at most, whatever its format: beyond this, memory and time are out of proportion. */
 export const PICTURE_MAX_PIXELS = 400_000_000;

@@ -57,9 +57,11 @@ export async function rollOut(
   const pixels = options.view.width * extent.density * extent.height * extent.density;
   const plan = {
     from: 0,
+    start: 0,
     to: extent.height,
     columns: null,
     viewHeight: extent.viewHeight,
+    zoom: extent.zoom,
     ratio: extent.density * extent.zoom,
     pinned: 'page' as const,
     finishMotion: options.reduceMotion,
@@ -68,7 +70,9 @@ export async function rollOut(
   };
   const algorithm = options.fullPageAlgorithm;
   const taken =
-    algorithm === 'native' ? await takeBands({ stage, store: how.store }, plan) : await takeSections({ stage, hand, store: how.store }, plan);
+    algorithm === 'native'
+      ? await takeBands({ stage, store: how.store }, plan)
+      : await takeSections({ stage, hand, store: how.store }, plan);
   return { width: taken.width, height: taken.height, diagnostics: describe(taken, extent, { scroll, algorithm }) };
 }
 

@@ -39,10 +39,14 @@ export function makeScrollable(): void {
     force(element, 'scroll-snap-type', 'none');
   }
   unlock();
+  const world = globalThis as { stillframeExpanded?: HTMLElement[] };
+  world.stillframeExpanded ??= [];
+  for (const scroller of world.stillframeExpanded) expand(scroller);
   for (let rounds = 0; rounds < 3 && !documentScrolls(); rounds++) {
     const scroller = mainScroller();
     if (scroller === null) return;
     expand(scroller);
+    world.stillframeExpanded.push(scroller);
   }
 
   function documentScrolls(): boolean {
@@ -91,44 +95,43 @@ export function makeScrollable(): void {
     return best;
   }
 
+  /** Gives the scroller, then each box around it, the height that its content has. */
   function expand(scroller: HTMLElement): void {
     scroller.scrollTop = 0;
     force(scroller, 'scroll-snap-type', 'none');
-    grow(scroller, scroller.scrollHeight + scroller.offsetHeight - scroller.clientHeight);
-    let child: HTMLElement = scroller;
-    for (;;) {
-      const parent = parentOf(child);
-      if (parent === null) return;
-      const style = getComputedStyle(parent);
-      const before = parent.getBoundingClientRect();
-      if (/fixed/.test(style.position)) force(parent, 'position', 'absolute');
-      if (!/visible/.test(style.overflowY)) {
-        force(parent, 'overflow-y', 'visible');
-        if (!/visible|clip/.test(style.overflowX)) force(parent, 'overflow-x', 'clip');
-      }
-      if (parent === html) return;
-      force(parent, 'max-height', 'none');
-      const needed = contentBottom(parent) - before.top + (Number.parseFloat(style.paddingBottom) || 0);
-      if (needed > before.height + 1) grow(parent, needed);
-      child = parent;
+    loosen(scroller);
+    force(scroller, 'height', 'auto');
+    force(scroller, 'min-height', `${inner(scroller, scroller.scrollHeight + scroller.offsetHeight - scroller.clientHeight)}px`);
+    for (let parent = parentOf(scroller); parent !== null && parent !== html; parent = parentOf(parent)) {
+      const { height } = parent.getBoundingClientRect();
+      loosen(parent);
+      const { top } = parent.getBoundingClientRect();
+      const needed = contentBottom(parent) - top + (Number.parseFloat(getComputedStyle(parent).paddingBottom) || 0);
+      // In px, so that what stands beside the scroller at `height: 100%` grows along.
+      if (needed > height + 1) force(parent, 'height', `${inner(parent, needed)}px`);
     }
+    force(html, 'overflow-y', 'visible');
   }
 
-  function grow(element: HTMLElement, height: number): void {
+  function loosen(element: HTMLElement): void {
     const style = getComputedStyle(element);
-    const inner =
-      style.boxSizing === 'border-box'
-        ? height
-        : height - Number.parseFloat(style.paddingTop) - Number.parseFloat(style.paddingBottom);
     force(element, 'max-height', 'none');
-    force(element, 'height', 'auto');
-    force(element, 'min-height', `${Math.ceil(inner)}px`);
     force(element, 'flex-shrink', '0');
-    force(element, 'overflow-y', 'visible');
-    if (!/visible|clip/.test(getComputedStyle(element).overflowX)) force(element, 'overflow-x', 'clip');
     force(element, 'contain', 'none');
-    // Stretched between its own `top` and `bottom`: its bottom edge no longer decides its height.
+    if (!/visible/.test(style.overflowY)) {
+      if (!/visible|clip/.test(style.overflowX)) force(element, 'overflow-x', 'clip');
+      force(element, 'overflow-y', 'visible');
+    }
+    if (style.position === 'fixed') force(element, 'position', 'absolute');
+    // Stretched between its own `top` and `bottom`, its height would stay the view's.
     if (/absolute|fixed/.test(style.position)) force(element, 'bottom', 'auto');
+  }
+
+  function inner(element: HTMLElement, height: number): number {
+    const style = getComputedStyle(element);
+    if (style.boxSizing === 'border-box') return Math.ceil(height);
+    const edges = [style.paddingTop, style.paddingBottom, style.borderTopWidth, style.borderBottomWidth];
+    return Math.ceil(height - edges.reduce((sum, edge) => sum + (Number.parseFloat(edge) || 0), 0));
   }
 
   function contentBottom(parent: HTMLElement): number {

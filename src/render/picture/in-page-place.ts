@@ -34,6 +34,8 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
     roles: Map<HTMLElement, Role>;
     /** Position and inset of each element that was in the page before anything was scrolled. */
     origins: WeakMap<Element, string>;
+    /** Those that scrolling made fixed, and that were put back. */
+    putBack: Set<HTMLElement>;
     /** The hidden ones, with the opacity of their own. */
     hidden: Map<HTMLElement, string>;
     undo: (() => void)[];
@@ -41,7 +43,7 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
   const MOST_ELEMENTS = 60_000;
   const world = globalThis as { stillframeSections?: State; stillframeElement?: Element };
   const root = document.scrollingElement ?? document.documentElement;
-  world.stillframeSections ??= { shift: 0, roles: new Map(), origins: new WeakMap(), hidden: new Map(), undo: [] };
+  world.stillframeSections ??= { shift: 0, roles: new Map(), origins: new WeakMap(), putBack: new Set(), hidden: new Map(), undo: [] };
   const state = world.stillframeSections;
   const viewHeight = visualViewport?.height ?? innerHeight;
 
@@ -97,6 +99,7 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
       }
     };
     visit(document);
+    for (const element of state.putBack) changed = putBack(element) || changed;
     for (const [element, role] of state.roles) changed = show(element, isShown(role)) || changed;
     if (!first && pinned === 'page') hideBackdrops();
     return changed;
@@ -114,16 +117,21 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
     return true;
   }
 
-  function force(element: HTMLElement, property: string, value: string): void {
+  function force(element: HTMLElement, property: string, value: string): boolean {
     const old = element.style.getPropertyValue(property);
     const priority = element.style.getPropertyPriority(property);
-    if (old === value && priority === 'important') return;
+    if (old === value && priority === 'important') return false;
     element.style.setProperty(property, value, 'important');
     state.undo.push(() => element.style.setProperty(property, old, priority));
+    return true;
   }
 
   /** Its place in the flow is the same without stickiness; what it was pushed down by at the top stays. */
   function unstick(element: HTMLElement, style: CSSStyleDeclaration): boolean {
+    if (pinned === 'none' && isMarked(element)) {
+      state.roles.set(element, 'kept');
+      return false;
+    }
     const layered = style.zIndex === 'auto';
     const before = element.getBoundingClientRect().top;
     state.roles.set(element, 'in-flow');
@@ -140,27 +148,27 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
       state.roles.set(element, 'in-flow');
       return false;
     }
-    const origin = state.origins.get(element);
-    if (!first && origin !== undefined) {
-      putBack(element, origin);
-      return true;
+    if (!first && state.origins.has(element)) {
+      state.roles.set(element, 'in-flow');
+      state.putBack.add(element);
+      return false;
     }
     state.roles.set(element, roleOf(element, style));
     return false;
   }
 
   /** What became fixed by scrolling returns to its place: the section that shows that place has it. Late clones have no such place. */
-  function putBack(element: HTMLElement, origin: string): void {
-    const [position = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = origin.split('|');
-    state.roles.set(element, 'in-flow');
-    force(element, 'position', position === 'sticky' ? 'relative' : position);
-    if (position === 'static' || position === 'sticky') return;
-    for (const [side, value] of Object.entries({ top, left, right, bottom })) force(element, side, value);
+  function putBack(element: HTMLElement): boolean {
+    const [origin = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = state.origins.get(element)?.split('|') ?? [];
+    const position = origin === 'sticky' ? 'relative' : origin;
+    const wanted = position === 'static' || origin === 'sticky' ? { position } : { position, top, left, right, bottom };
+    let changed = false;
+    for (const [property, value] of Object.entries(wanted)) changed = force(element, property, value) || changed;
+    return changed;
   }
 
   function roleOf(element: HTMLElement, style: CSSStyleDeclaration): Role {
-    const marked = world.stillframeElement;
-    if (pinned === 'none' && marked !== undefined && (element.contains(marked) || marked.contains(element))) return 'kept';
+    if (pinned === 'none' && isMarked(element)) return 'kept';
     const box = element.getBoundingClientRect();
     if (isBackdrop(element, style, box)) return 'backdrop';
     const middle = box.top + box.height / 2;
@@ -168,12 +176,20 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
     return low ? 'bottom' : 'top';
   }
 
+  function isMarked(element: Element): boolean {
+    const marked = world.stillframeElement;
+    return marked !== undefined && (element.contains(marked) || marked.contains(element));
+  }
+
   /** Covers the view behind the content: a background, which every section has. */
   function isBackdrop(element: HTMLElement, style: CSSStyleDeclaration, box: DOMRect): boolean {
     if (box.width < innerWidth * 0.95 || box.height < viewHeight * 0.95) return false;
     if (Number(style.zIndex) < 0) return true;
     if (element.innerText?.trim()) return false;
-    return style.pointerEvents === 'none' || ![0.2, 0.5, 0.8].some((part) => element.contains(document.elementFromPoint(innerWidth * part, viewHeight * part)));
+    return (
+      style.pointerEvents === 'none' ||
+      ![0.2, 0.5, 0.8].some((part) => element.contains(document.elementFromPoint(innerWidth * part, viewHeight * part)))
+    );
   }
 
   /** A fixed element inside a transformed one scrolls along with it; inside a pinned one, that one is dealt with. */
@@ -181,9 +197,11 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
     for (let parent = above(element); parent !== null; parent = above(parent)) {
       const style = getComputedStyle(parent);
       if (style.position === 'fixed') return true;
-      if (style.transform !== 'none' || style.perspective !== 'none' || style.filter !== 'none' || style.backdropFilter !== 'none') return true;
+      if (style.transform !== 'none' || style.perspective !== 'none' || style.filter !== 'none' || style.backdropFilter !== 'none')
+        return true;
       if (style.translate !== 'none' || style.rotate !== 'none' || style.scale !== 'none') return true;
-      if (/paint|layout|strict|content/.test(style.contain) || /transform|filter|perspective|translate|rotate|scale/.test(style.willChange)) return true;
+      if (/paint|layout|strict|content/.test(style.contain) || /transform|filter|perspective|translate|rotate|scale/.test(style.willChange))
+        return true;
     }
     return false;
   }

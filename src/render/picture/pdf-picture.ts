@@ -1,3 +1,132 @@
+import type { RenderDiagnostics } from '../../contract/capture-data.js';
+import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
+import { rollOut } from './full-page-picture.js';
+import { makeScrollable, measureExtent } from './in-page-extent.js';
+import { boxPage, holdChanged, keepChanged, noteHeights, pinOnce } from './in-page-print.js';
+import { setDensity } from './metrics.js';
+import { openHand, type PageHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
+import { pixelPdf } from './pixel-pdf.js';
 import type { ScrollReport } from './scroll-through.js';
-export async function takePdf(_order: PictureOrder, _scroll: ScrollReport | null): Promise<Picture> { throw new Error('later'); }
+import { SectionStore } from './section-store.js';
+
+const CSS_PX_PER_INCH = 96;
+const CSS_PX_PER_POINT = 96 / 72;
+/** By how much the viewport is made taller to find what depends on its height. */
+const PROBE_PX = 137;
+
+/**
+ * A PDF of one of the three kinds (decisions.md, PDF): the view on one page, the whole page as the browser prints it, or the whole page's
+ * rendered pixels.
+ */
+export function takePdf(order: PictureOrder, scroll: ScrollReport | null): Promise<Picture> {
+  if (scroll === null) return printView(order);
+  return order.options.fullPageAlgorithm === 'native' ? printPage(order, scroll) : packPixels(order, scroll);
+}
+
+async function printView(order: PictureOrder): Promise<Picture> {
+  const { view } = order.options;
+  const begun = performance.now();
+  const { hand, pageHeight } = await prepare(order);
+  await hand.run(boxPage, view.height);
+  const content = await print(order, { height: view.height, pages: '1' });
+  return picture(content, begun, {
+    algorithm: 'native',
+    sections: 1,
+    deviceScaleFactor: view.deviceScaleFactor,
+    scrollHeight: pageHeight,
+    stoppedReason: 'viewport',
+    truncated: false,
+  });
+}
+
+async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
+  const { view } = order.options;
+  const begun = performance.now();
+  const { hand, pageHeight } = await prepare(order);
+  await hand.run(makeScrollable, null);
+  await holdViewportHeights(order, hand);
+  const whole = scroll.stoppedReason === 'end_of_page';
+  const height = whole ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
+  const fits = height <= PDF_PAGE_MAX_PX;
+  await hand.run(pinOnce, height);
+  if (fits || height < pageHeight) await hand.run(boxPage, height);
+  const content = await print(order, { height: fits ? height : PDF_PAGE_MAX_PX, pages: fits ? '1' : '' });
+  return picture(content, begun, {
+    algorithm: 'native',
+    sections: countPages(content),
+    deviceScaleFactor: view.deviceScaleFactor,
+    scrollHeight: pageHeight,
+    stoppedReason: scroll.stoppedReason,
+    truncated: height < pageHeight - 0.5,
+  });
+}
+
+async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
+  await using store = await SectionStore.open();
+  const begun = performance.now();
+  const { diagnostics } = await rollOut(order, scroll, { store, format: null });
+  const strips = await store.strips();
+  const shot = performance.now();
+  const density = diagnostics.deviceScaleFactor;
+  const content = await order.encodes.run(strips.width * strips.height, () => pixelPdf(strips, density));
+  return {
+    content,
+    ...firstPageSize(content),
+    diagnostics,
+    timings: { shoot: shot - begun, encode: performance.now() - shot },
+  };
+}
+
+async function prepare(order: PictureOrder): Promise<{ hand: PageHand; pageHeight: number }> {
+  const { stage, options, deadline } = order;
+  const hand = await openHand(stage, deadline);
+  await setDensity(stage, { view: options.view, density: options.view.deviceScaleFactor, deadline });
+  await within(stage, deadline, () => stage.page.emulateMedia({ media: 'screen' }));
+  const { pageHeight } = await hand.run(measureExtent, null);
+  return { hand, pageHeight };
+}
+
+/** Paper is its own viewport: `100vh` would be the whole page's height. */
+async function holdViewportHeights(order: PictureOrder, hand: PageHand): Promise<void> {
+  const { stage, options, deadline } = order;
+  const { view } = options;
+  const density = view.deviceScaleFactor;
+  await hand.run(noteHeights, null);
+  await setDensity(stage, { view: { ...view, height: view.height + PROBE_PX }, density, deadline });
+  await hand.run(keepChanged, null);
+  await setDensity(stage, { view, density, deadline });
+  await hand.run(holdChanged, null);
+}
+
+async function print({ stage, options, deadline }: PictureOrder, paper: { height: number; pages: string }): Promise<Buffer> {
+  const { data } = await within(stage, deadline, () =>
+    stage.cdp.send('Page.printToPDF', {
+      printBackground: true,
+      preferCSSPageSize: false,
+      paperWidth: options.view.width / CSS_PX_PER_INCH,
+      paperHeight: paper.height / CSS_PX_PER_INCH,
+      marginTop: 0,
+      marginBottom: 0,
+      marginLeft: 0,
+      marginRight: 0,
+      pageRanges: paper.pages,
+    }),
+  );
+  return Buffer.from(data, 'base64');
+}
+
+function picture(content: Buffer, begun: number, diagnostics: RenderDiagnostics): Picture {
+  return { content, ...firstPageSize(content), diagnostics, timings: { shoot: performance.now() - begun, encode: 0 } };
+}
+
+/** CSS px. Both makers of our PDFs write page objects as plain text. */
+function firstPageSize(pdf: Buffer): { width: number; height: number } {
+  const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(pdf.toString('latin1'));
+  if (box === null) throw new Error('The PDF has no page.');
+  return { width: Math.round(Number(box[1]) * CSS_PX_PER_POINT), height: Math.round(Number(box[2]) * CSS_PX_PER_POINT) };
+}
+
+function countPages(pdf: Buffer): number {
+  return pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0;
+}

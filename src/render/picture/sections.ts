@@ -9,11 +9,15 @@ export interface SectionPlan {
   /** CSS px of the page; `to` is exclusive. */
   from: number;
   to: number;
+  /** Where the view's top edge is for the first section, CSS px. */
+  start: number;
   /** Columns of the viewport to keep, CSS px; null keeps all. */
   columns: { left: number; right: number } | null;
   /** CSS px that the view shows at once. */
   viewHeight: number;
-  /** Picture px per CSS px: density times the page's own zoom. */
+  /** The page's own: below 1 on phones for pages made for desktops. */
+  zoom: number;
+  /** Picture px per CSS px: density times zoom. */
   ratio: number;
   pinned: Placing['pinned'];
   finishMotion: boolean;
@@ -50,11 +54,14 @@ interface Held {
  *
  * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
  */
-export async function takeSections(tools: { stage: Stage; hand: PageHand; store: SectionStore }, plan: SectionPlan): Promise<SectionsTaken> {
+export async function takeSections(
+  tools: { stage: Stage; hand: PageHand; store: SectionStore },
+  plan: SectionPlan,
+): Promise<SectionsTaken> {
   const { stage, hand } = tools;
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   const roll = new Roll(tools.store, plan, rows);
-  let y = plan.from;
+  let y = plan.start;
   let placed = await hand.run(placeSection, placing(plan, y, true));
   for (;;) {
     roll.take(placed, await shoot(stage, plan.deadline, { format: 'png', fast: true }));

@@ -8,8 +8,8 @@ export interface Shot {
   quality?: number;
   /** A larger png, sooner. */
   fast?: boolean;
-  /** CSS px of the document; may lie outside the viewport. */
-  beyond?: { x: number; y: number; width: number; height: number };
+  /** CSS px of the document, which may lie outside the viewport, at the page's own zoom (`scale`). */
+  beyond?: { x: number; y: number; width: number; height: number; scale: number };
 }
 
 /** One capture by the browser, of the viewport as it stands or of a part of the document beyond it. */
@@ -19,7 +19,7 @@ export async function shoot(stage: Stage, deadline: number, shot: Shot): Promise
       format: shot.format,
       optimizeForSpeed: shot.fast ?? false,
       ...(shot.quality === undefined ? {} : { quality: shot.quality }),
-      ...(shot.beyond === undefined ? {} : { captureBeyondViewport: true, clip: { ...shot.beyond, scale: 1 } }),
+      ...(shot.beyond === undefined ? {} : { captureBeyondViewport: true, clip: shot.beyond }),
     }),
   );
   return Buffer.from(data, 'base64');

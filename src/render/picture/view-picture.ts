@@ -15,7 +15,8 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
   await setDensity(stage, { view, density: view.deviceScaleFactor, deadline });
   const [shot, scrollHeight] = await Promise.all([shoot(stage, deadline, shotFor(encoding)), pageHeight(order)]);
   const taken = performance.now();
-  const { content, width, height } = encoding.format === 'webp' ? await order.encodes.run(0, () => encodePng(shot, encoding)) : await read(shot);
+  const { content, width, height } =
+    encoding.format === 'webp' ? await order.encodes.run(0, () => encodePng(shot, encoding)) : await read(shot);
   return {
     content,
     width,

@@ -31,16 +31,13 @@ export interface RowsVerdict {
 }
 
 /**
- * Compares each px row of a picture, at one column, with the page's row that should be there. 
+ * Compares each px row of a picture, at one column, with the page's row that should be there.
  * Where px and CSS px do not meet in whole numbers, the browser rounds each edge to a px row of its choice.
  *
  * @param how.ratio px per CSS px
  * @param how.tolerance per channel
  */
-export async function judgeRows(
-  content: Uint8Array,
-  how: { ratio: number; tolerance: number; column?: number },
-): Promise<RowsVerdict> {
+export async function judgeRows(content: Uint8Array, how: { ratio: number; tolerance: number; column?: number }): Promise<RowsVerdict> {
   const picture = sharp(content, { limitInputPixels: false });
   const { width, height } = await picture.metadata();
   const left = how.column ?? Math.floor(width / 2);
@@ -53,8 +50,12 @@ export async function judgeRows(
   let firstWrong: number | null = null;
   for (let row = 0; row < info.height; row++) {
     const seen = [data[row * 3] ?? -1, data[row * 3 + 1] ?? -1, data[row * 3 + 2] ?? -1];
-    const candidates = (Number.isInteger(how.ratio) ? [0.5] : [-0.6, 0.5, 1.6]).map((edge) => Math.floor((row + edge) / how.ratio / ROW_PX));
-    const right = candidates.some((candidate) => rowColour(candidate).every((value, channel) => Math.abs(value - (seen[channel] ?? 0)) <= how.tolerance));
+    const candidates = (Number.isInteger(how.ratio) ? [0.5] : [-0.6, 0.5, 1.6]).map((edge) =>
+      Math.floor((row + edge) / how.ratio / ROW_PX),
+    );
+    const right = candidates.some((candidate) =>
+      rowColour(candidate).every((value, channel) => Math.abs(value - (seen[channel] ?? 0)) <= how.tolerance),
+    );
     if (right) continue;
     wrong++;
     firstWrong ??= row;
