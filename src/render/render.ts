@@ -1,9 +1,32 @@
 /**
- * Request in, picture out: what one capture does in a browser. Knows no job, account, store or HTTP.
+ * Request in, picture out: what one capture does in a browser, as one list of small steps. Knows no job, account, store or HTTP.
  */
 
 import type { Inspection, RenderDiagnostics } from '../contract/capture-data.js';
+import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureFormat, CaptureOptions } from '../contract/capture-request.js';
+import type { Log } from '../log.js';
+import { checkOutput } from './page/check-output.js';
+import { checkPage } from './page/check-page.js';
+import { contentReady } from './page/content-ready.js';
+import { runCustomJs } from './page/custom-js.js';
+import { Deadlines, LATE } from './page/deadline.js';
+import { edit } from './page/edit.js';
+import { guardPage } from './page/guard-page.js';
+import type { DocumentState } from './page/main-document.js';
+import { navigate } from './page/navigate.js';
+import { type OpenPage, openPage } from './page/open-page.js';
+import { checkSelectors } from './page/selectors.js';
+import { settle } from './page/settle.js';
+import { StageTimes } from './page/stage-times.js';
+import { type EgressCountries, verifyEgress } from './page/verify-egress.js';
+import { waitForSelector } from './page/wait-for-selector.js';
+import { follow, waitUntil } from './page/wait-until.js';
+import { PageMoved } from './page/world.js';
+import type { EncodeQueue } from './picture/encode-queue.js';
+import { type ScrollReport, scrollThrough } from './picture/scroll-through.js';
+import { type Picture, takePicture } from './picture/take-picture.js';
+import type { Stage } from './stage.js';
 
 /** One capture to make. */
 export interface RenderOrder {
@@ -28,4 +51,169 @@ export interface Rendering {
   inspection: Inspection | null;
   /** ms by stage: navigate, settle, scroll, shoot, encode. */
   timings: Record<string, number>;
+}
+
+export interface RenderDeps {
+  pool: { acquire(options: CaptureOptions, signal: AbortSignal): Promise<StageLease> };
+  blocker: { guard(stage: Stage, options: CaptureOptions): Promise<BlockGuard> };
+  countries: EgressCountries;
+  /** The process's one queue for big pictures. */
+  encodes: EncodeQueue;
+  inspect(stage: Stage, how: { timeoutMs: number }): Promise<Inspection>;
+  log: Log;
+}
+
+interface StageLease {
+  readonly stage: Stage;
+  release(): Promise<void>;
+}
+
+interface BlockGuard {
+  readonly blockedRequests: number;
+  answerBanners(signal: AbortSignal): Promise<{ outcome: string; scrollFreed: boolean }>;
+  stop(): Promise<void>;
+}
+
+/** Times that a page may go elsewhere under our hands before it is given up. */
+const MOVES_FOLLOWED = 3;
+const SCROLL_MAX_MS = 20_000;
+/** Kept for what comes after the scrolling. */
+const AFTER_SCROLL_MS = 8_000;
+/** A picture of the view may take this long past the budget. */
+const PICTURE_GRACE_MS = 4_000;
+const INSPECT_MS = 5_000;
+
+/**
+ * Makes one picture; every capture has a stage of its own, which is released whatever happens.
+ *
+ * @param signal ends the capture at once; its reason is what is thrown
+ * @throws CaptureError with any code of a capture (decisions.md, Error codes)
+ */
+export async function render(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+  const lease = await deps.pool.acquire(order.options, signal);
+  const { stage } = lease;
+  const deadlines = new Deadlines(order.options, [signal, stage.lost]);
+  try {
+    return await deadlines.orEnd(capture(deps, order, { stage, deadlines }));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw translate(error, stage);
+  } finally {
+    deadlines[Symbol.dispose]();
+    await lease.release();
+  }
+}
+
+async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage; deadlines: Deadlines }): Promise<Rendering> {
+  const { options } = order;
+  const { stage, deadlines } = on;
+  const times = new StageTimes(order.onProgress);
+  times.enter('prepare', 5);
+  const page = await openPage(stage, deadlines);
+  const [guard, egressCountry] = await Promise.all([
+    deps.blocker.guard(stage, options),
+    verifyEgress(deps.countries, { door: stage.door, options, signal: deadlines.signal }),
+    guardPage(page),
+    checkSelectors(page, options),
+    edit(page, options),
+  ]);
+  times.enter('navigate', 15);
+  await navigate(page, options.url);
+  await waitUntil(page, options.waitUntil);
+  if (options.customJs !== null) await runCustomJs(page, options.customJs);
+  if (options.waitForSelector !== null) await waitForSelector(page, options.waitForSelector);
+  const { picture, shown } = await pictureOf(deps, options, { page, guard, times });
+  checkOutput(picture, options);
+  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: INSPECT_MS })) : null;
+  const { prepare: _prepare, picture: _picture, ...timings } = times.taken();
+  return {
+    content: picture.content,
+    format: options.format,
+    width: picture.width,
+    height: picture.height,
+    finalUrl: finalUrl(stage, shown),
+    blockedRequests: guard.blockedRequests + stage.door.refusedCount,
+    egressCountry,
+    diagnostics: picture.diagnostics,
+    inspection,
+    timings: { ...timings, ...picture.timings },
+  };
+}
+
+interface Shooting {
+  page: OpenPage;
+  guard: BlockGuard;
+  times: StageTimes;
+}
+
+/** The picture of a page that was ready, checked, and still the same one when it had been taken; begun anew when the page went elsewhere. */
+async function pictureOf(
+  deps: RenderDeps,
+  options: CaptureOptions,
+  shooting: Shooting,
+): Promise<{ picture: Picture; shown: DocumentState }> {
+  const { main } = shooting.page;
+  for (let moves = 0; moves <= MOVES_FOLLOWED; moves++) {
+    const shown = await waitUntil(shooting.page, options.waitUntil === 'networkidle' ? 'load' : options.waitUntil);
+    try {
+      const picture = await shoot(deps, options, { ...shooting, shown });
+      if (main.current === shown) return { picture, shown };
+    } catch (error) {
+      if (main.current === shown && !(error instanceof PageMoved)) throw error;
+    }
+  }
+  throw neverStays();
+}
+
+async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooting & { shown: DocumentState }): Promise<Picture> {
+  const { page, guard, times } = shooting;
+  const { stage, deadlines } = page;
+  times.enter('settle', 40);
+  if (options.waitForIdle) await settle(page);
+  const banner = await deadlines.within(guard.answerBanners(deadlines.signal), deadlines.leftMs());
+  if (banner !== LATE && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
+  if (options.waitForContent) await contentReady(page);
+  if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
+  times.enter('scroll', 60);
+  const scroll = options.fullPage && options.selector === null ? await deadlines.outside(() => scrolled(page, options)) : null;
+  times.enter('settle', 70);
+  const shown = await follow(page, shooting.shown, options.waitUntil);
+  if (shown !== shooting.shown) throw new PageMoved('the page went elsewhere while it was made ready');
+  await checkPage(page, shown, options);
+  times.enter('picture', 80);
+  const deadline = scroll === null ? Math.min(deadlines.endsAt, Date.now() + deadlines.leftMs() + PICTURE_GRACE_MS) : deadlines.endsAt;
+  return await deadlines.outside(() => takePicture(stage, options, { deadline, scroll, encodes: deps.encodes }));
+}
+
+async function scrolled(page: OpenPage, options: CaptureOptions): Promise<ScrollReport> {
+  const deadline = Math.min(Date.now() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
+  const quiet = options.waitForIdle ? () => settle(page) : async () => {};
+  return await scrollThrough(page.stage, options, { deadline, settle: quiet });
+}
+
+/** With what a script has made of the address since, and the fragment. */
+function finalUrl(stage: Stage, shown: DocumentState): string {
+  const url = stage.page.url();
+  return /^https?:/.test(url) ? url : shown.url;
+}
+
+function neverStays(): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: 'The page does not stay: it went to another document each time its picture was taken.',
+  });
+}
+
+/** What comes out of the browser, in the product's own words; anything else is a bug and stays what it is. */
+function translate(error: unknown, stage: Stage): unknown {
+  if (error instanceof CaptureError && error.code !== 'navigation_failed') return error;
+  if (stage.lost.aborted) return stage.lost.reason;
+  if (
+    error instanceof Error &&
+    /target (page, context or browser|closed|crashed)|page crashed|session closed|has been closed/i.test(error.message)
+  ) {
+    return new CaptureError({ code: 'render_crashed', message: 'The browser page died while it was captured.', cause: error });
+  }
+  if (error instanceof PageMoved) return neverStays();
+  return error;
 }

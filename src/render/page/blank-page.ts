@@ -1,0 +1,83 @@
+import sharp from 'sharp';
+import { CaptureError } from '../../contract/capture-error.js';
+import { LATE } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+import type { PageKit } from './page-kit.js';
+
+const PIXEL_CHECK_MS = 3_000;
+/** A small picture of the view is enough to see whether there is anything. */
+const PIXEL_CHECK_WIDTH_PX = 640;
+
+/**
+ * A blank page is never a success (decisions.md, Capture semantics). Asks the document first; pixels decide only where it looks empty, or where
+ * only the picture can tell (canvas, frames, video).
+ *
+ * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
+ */
+export async function refuseBlank(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<void> {
+  const something = await page.deadlines.within(page.world.run(showsSomething, null), ms);
+  if (something === true || something === LATE) return;
+  if (await isUniform(page, Math.min(ms, PIXEL_CHECK_MS))) throw blank();
+}
+
+function blank(): CaptureError {
+  return new CaptureError({
+    code: 'render_incomplete',
+    message: 'The page is blank: it shows no text, no picture and no colour.',
+    details: { check: 'blank', seen: 'nothing' },
+  });
+}
+
+/** Whether every pixel of the view has the same colour. */
+async function isUniform({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, ms: number): Promise<boolean> {
+  const size = stage.page.viewportSize();
+  if (size === null) return false;
+  const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / size.width);
+  const clip = { x: 0, y: 0, width: size.width, height: size.height, scale };
+  const shot = await deadlines.within(stage.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true, clip }), ms);
+  if (shot === LATE) return false;
+  const { channels } = await sharp(Buffer.from(shot.data, 'base64')).stats();
+  return channels.every(({ min, max }) => min === max);
+}
+
+/** Runs in the page. Text or a picture anywhere, or a coloured box; false when in doubt. */
+function showsSomething(kit: PageKit): boolean {
+  const LOOKED_AT = 5_000;
+  const root: Element | null = kit.documentProperty('documentElement');
+  if (root === null) return false;
+  if (root.namespaceURI !== 'http://www.w3.org/1999/xhtml') {
+    return kit.documentProperty('contentType') !== 'image/svg+xml' && (root.textContent ?? '').trim() !== '';
+  }
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let looked = 0; looked < LOOKED_AT && texts.nextNode(); looked++) {
+    const parent = texts.currentNode.parentElement;
+    if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && kit.isVisible(parent)) return true;
+  }
+  let looked = 0;
+  for (const element of root.getElementsByTagName('*')) {
+    if (++looked > LOOKED_AT) return true;
+    if (!kit.isVisible(element)) continue;
+    if (element instanceof HTMLImageElement && element.naturalWidth > 1) return true;
+    if (/^(input|button|select|textarea|progress|meter|hr)$/i.test(element.tagName)) return true;
+    if (isPainted(element)) return true;
+  }
+  return isColoured(root) || isColoured(kit.body());
+
+  function isPainted(element: Element): boolean {
+    const box = element.getBoundingClientRect();
+    if (box.width * box.height < 4) return false;
+    if (element !== root && element !== kit.body() && isColoured(element)) return true;
+    const style = getComputedStyle(element);
+    return ['Top', 'Right', 'Bottom', 'Left'].some((side) => {
+      const width = Number.parseFloat(style.getPropertyValue(`border-${side.toLowerCase()}-width`));
+      return width > 0 && kit.alphaOf(style.getPropertyValue(`border-${side.toLowerCase()}-color`)) > 0;
+    });
+  }
+
+  /** Plain white is what an empty page looks like. */
+  function isColoured(element: Element | null): boolean {
+    if (element === null) return false;
+    const colour = getComputedStyle(element).backgroundColor;
+    return kit.alphaOf(colour) > 0.02 && !/^rgba?\(255, 255, 255/.test(colour);
+  }
+}

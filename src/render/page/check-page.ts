@@ -1,0 +1,49 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import { refuseBlank } from './blank-page.js';
+import { recogniseWall } from './bot-wall.js';
+import { asksForText, checkContent } from './check-content.js';
+import { refuseIncomplete } from './content-ready.js';
+import { LATE } from './deadline.js';
+import { blockedByTarget } from './judge-document.js';
+import type { DocumentState } from './main-document.js';
+import type { OpenPage } from './open-page.js';
+import { visibleText } from './visible-text.js';
+
+/** A page that answers at all does so within this, whatever is left of the budget. */
+const ANSWER_MIN_MS = 1_500;
+
+type CheckOptions = Pick<CaptureOptions, 'failIfIncomplete' | 'failIfContentMissing' | 'failIfContentContains'>;
+
+/**
+ * What a page must be to be pictured at all: no bot wall, not blank, not busy for ever; and what the request asks of it.
+ *
+ * @throws CaptureError blocked_by_target, render_incomplete, render_timeout; PageMoved
+ */
+export async function checkPage(
+  page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>,
+  shown: DocumentState,
+  options: CheckOptions,
+): Promise<void> {
+  const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
+  await Promise.all([refuseWall(page, shown, ms), refuseBlank(page, ms)]);
+  if (options.failIfIncomplete) await refuseIncomplete(page, ms);
+  if (!asksForText(options)) return;
+  const text = await visibleText(page, ms);
+  if (text === null) throw tooBusy(page.deadlines.timeout);
+  checkContent(text, options);
+}
+
+async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, shown: DocumentState, ms: number): Promise<void> {
+  const vendor = await deadlines.within(recogniseWall(world, shown), ms);
+  if (vendor === LATE) throw tooBusy(deadlines.timeout);
+  if (vendor !== null) throw blockedByTarget(shown.response?.status ?? null, vendor);
+}
+
+function tooBusy(timeout: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The page's own script kept it too busy to be captured within \`timeout\` (${timeout} ms).`,
+    details: { waited_for: 'page' },
+  });
+}

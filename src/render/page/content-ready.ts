@@ -1,0 +1,57 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import { LATE } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+import { type Completeness, lookForShell } from './shell-signs.js';
+import { PageMoved } from './world.js';
+
+const LOOK_EVERY_MS = 200;
+/** Kept of the budget for the checks that follow. */
+const RESERVE_MS = 1_000;
+/** A page that shows little, says nothing of loading and does not change for this long is simply small. */
+const SMALL_FOR_GOOD_MS = 3_000;
+
+/**
+ * `wait_for_content`: keeps waiting, inside the budget, while the page looks like a shell or its text still grows. Fails nothing: what still
+ * looks so at the end is `fail_if_incomplete`'s to judge.
+ */
+export async function contentReady(page: OpenPage): Promise<void> {
+  const { deadlines, main } = page;
+  let before: Completeness | null = null;
+  let changedAt = Date.now();
+  while (deadlines.leftMs() > RESERVE_MS) {
+    const shown = main.current;
+    const look = await lookOnce(page, deadlines.leftMs() - RESERVE_MS);
+    if (look !== null && before !== null && look.seen === null && look.text === before.text) return;
+    if (look === null || look.text !== before?.text || main.current !== shown) changedAt = Date.now();
+    if (look?.seen === 'next to no visible text' && Date.now() - changedAt > SMALL_FOR_GOOD_MS) return;
+    before = look;
+    await deadlines.sleep(Math.min(LOOK_EVERY_MS, deadlines.leftMs()));
+  }
+}
+
+/**
+ * `fail_if_incomplete`: the same detector, and undecoded images in view and unfinished fonts.
+ *
+ * @throws CaptureError render_incomplete with what was seen, PageMoved
+ */
+export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<void> {
+  const look = await deadlines.within(world.run(lookForShell, null), ms);
+  const seen = look === LATE ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
+  if (seen === null) return;
+  throw new CaptureError({
+    code: 'render_incomplete',
+    message: `\`fail_if_incomplete\`: the page shows ${seen}.`,
+    details: { check: 'fail_if_incomplete', seen },
+  });
+}
+
+/** @returns null when the page is elsewhere or too busy */
+async function lookOnce({ world, deadlines }: OpenPage, ms: number): Promise<Completeness | null> {
+  try {
+    const look = await deadlines.within(world.run(lookForShell, null), ms);
+    return look === LATE ? null : look;
+  } catch (error) {
+    if (error instanceof PageMoved) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { Stage } from '../stage.js';
+import { LATE } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+
+type ExceptionDetails = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
+
+const GONE = /context was destroyed|navigated or closed|Cannot find/i;
+
+/**
+ * Runs `custom_js` in the page's own world, as a script; as the body of an async function when it is none (`await` or `return` at the
+ * top). A promise that it ends with is awaited. CSP does not apply. A script that leads the page elsewhere is done.
+ *
+ * @throws CaptureError invalid_request with the script's own message, render_timeout when it does not end
+ */
+export async function runCustomJs(page: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<void> {
+  const { deadlines, stage } = page;
+  const script = await runnable(page, code);
+  try {
+    const done = await deadlines.within(evaluate(stage.cdp, script, deadlines.leftMs()), deadlines.leftMs());
+    if (done === LATE || isTerminated(done.exceptionDetails)) throw unfinished(deadlines.timeout);
+    if (done.exceptionDetails !== undefined) throw threw(done.exceptionDetails);
+  } catch (error) {
+    if (error instanceof CaptureError || !(error instanceof Error)) throw error;
+    if (/terminated/i.test(error.message)) throw unfinished(deadlines.timeout);
+    if (!GONE.test(error.message)) throw error;
+  }
+}
+
+async function runnable(page: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<string> {
+  const problem = await syntaxProblem(page, code);
+  if (problem === null) return code;
+  const wrapped = `(async () => {\n${code}\n})()`;
+  if ((await syntaxProblem(page, wrapped)) === null) return wrapped;
+  throw threw(problem);
+}
+
+async function syntaxProblem({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<ExceptionDetails | null> {
+  const compiling = stage.cdp.send('Runtime.compileScript', { expression: code, sourceURL: '', persistScript: false });
+  const compiled = await deadlines.within(compiling, deadlines.leftMs());
+  if (compiled === LATE) throw unfinished(deadlines.timeout);
+  return compiled.exceptionDetails ?? null;
+}
+
+function evaluate(cdp: Stage['cdp'], expression: string, timeout: number) {
+  // Chromium's own timeout ends a busy loop, which ours could only walk away from.
+  return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
+}
+
+function isTerminated(details: ExceptionDetails | undefined): boolean {
+  return details !== undefined && /execution was terminated|Script execution timed out/i.test(describe(details));
+}
+
+function describe({ exception, text }: ExceptionDetails): string {
+  const said = exception?.description ?? (exception?.value === undefined ? text : String(exception.value));
+  return said.split('\n', 1)[0]?.slice(0, 500) ?? text;
+}
+
+function threw(details: ExceptionDetails): CaptureError {
+  const line = details.lineNumber + 1;
+  return new CaptureError({
+    code: 'invalid_request',
+    message: `\`custom_js\` failed: ${describe(details)}`,
+    details: { issues: [{ path: 'custom_js', message: describe(details) }], line },
+  });
+}
+
+function unfinished(timeout: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `\`custom_js\` did not end within \`timeout\` (${timeout} ms).`,
+    details: { waited_for: 'custom_js' },
+  });
+}

@@ -1,0 +1,100 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import { CAPTURE_GRACE_MS } from '../../contract/limits.js';
+
+/** What `within` answers when the time is up. */
+export const LATE = Symbol('late');
+
+export interface DeadlineOptions {
+  /** ms: navigation, waits and checks. */
+  timeout: number;
+  /** ms, on top of it. */
+  delay: number;
+}
+
+/**
+ * The two clocks of one capture (decisions.md, Jobs): the budget of `timeout`, which stands still during `delay`, scrolling and the picture, and the
+ * end by force at `timeout + delay + CAPTURE_GRACE_MS`. Times are Unix ms.
+ */
+export class Deadlines implements Disposable {
+  /** When the whole is ended by force. */
+  readonly endsAt: number;
+  /** Aborted, with a CaptureError as its reason, when the capture must stop at once. */
+  readonly signal: AbortSignal;
+  readonly timeout: number;
+  #budgetEndsAt: number;
+  #stoppedAt: number | null = null;
+  readonly #force = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param outer what else ends the capture: the caller's signal, the loss of the page */
+  constructor(options: DeadlineOptions, outer: readonly AbortSignal[]) {
+    const wholeMs = options.timeout + options.delay + CAPTURE_GRACE_MS;
+    this.timeout = options.timeout;
+    this.#budgetEndsAt = Date.now() + options.timeout;
+    this.endsAt = Date.now() + wholeMs;
+    this.#timer = setTimeout(() => this.#force.abort(endedByForce(wholeMs)), wholeMs);
+    this.signal = AbortSignal.any([this.#force.signal, ...outer]);
+  }
+
+  /** ms left of the budget, never below 0. */
+  leftMs(): number {
+    return Math.max(0, this.#budgetEndsAt - (this.#stoppedAt ?? Date.now()));
+  }
+
+  /** Runs a step that does not count: the budget's clock stands still meanwhile. Not for use inside itself. */
+  async outside<T>(work: () => Promise<T>): Promise<T> {
+    const began = Date.now();
+    this.#stoppedAt = began;
+    try {
+      return await this.orEnd(work());
+    } finally {
+      this.#stoppedAt = null;
+      this.#budgetEndsAt += Date.now() - began;
+    }
+  }
+
+  /** The work's result, or LATE after `ms`. Rejects with the signal's reason when the capture must stop; the work is then left to itself. */
+  async within<T>(work: Promise<T>, ms: number): Promise<T | typeof LATE> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<typeof LATE>((resolve) => {
+      timer = setTimeout(() => resolve(LATE), Math.max(0, ms));
+    });
+    try {
+      return await this.orEnd(Promise.race([work, late]));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The work's result, unless the capture must stop first. */
+  async orEnd<T>(work: Promise<T>): Promise<T> {
+    // What loses the race may still fail once its page is closed: nobody is left to hear of it.
+    work.catch(() => undefined);
+    this.signal.throwIfAborted();
+    let stop: (() => void) | undefined;
+    const ended = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(this.signal.reason);
+      this.signal.addEventListener('abort', stop, { once: true });
+    });
+    try {
+      return await Promise.race([work, ended]);
+    } finally {
+      if (stop !== undefined) this.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await this.within(new Promise<never>(() => undefined), ms);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function endedByForce(wholeMs: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The capture was ended after ${wholeMs} ms: the page kept the browser from finishing. A longer \`timeout\`, a smaller page or \`full_page: false\` may help.`,
+  });
+}

@@ -1,0 +1,67 @@
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { OpenPage } from './open-page.js';
+import { WORLD_NAME } from './world.js';
+
+type EditOptions = Pick<CaptureOptions, 'customCss' | 'hideSelectors' | 'removeSelectors'>;
+
+/**
+ * Puts `custom_css`, `hide_selectors` and `remove_selectors` in place for every document to come, before its first paint. The style sheet is a
+ * constructed one, which no CSP forbids; late nodes are met by the sheet at once and taken out by an observer. Hiding and removing act in frames as well.
+ *
+ * @param options selectors that the browser takes (`checkSelectors`)
+ */
+export async function edit({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, options: EditOptions): Promise<void> {
+  const { customCss: css, hideSelectors: hide, removeSelectors: remove } = options;
+  if (css === null && hide.length === 0 && remove.length === 0) return;
+  const source = `{ const __name = (target) => target; (${editInPage.toString()})(${JSON.stringify({ css, hide, remove })}); }`;
+  await deadlines.orEnd(stage.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName: WORLD_NAME }));
+}
+
+/** Runs in each document as it starts. */
+function editInPage({ css, hide, remove }: { css: string | null; hide: string[]; remove: string[] }): void {
+  const sheets: CSSStyleSheet[] = [];
+  const add = (text: string): void => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    sheets.push(sheet);
+  };
+  if (css !== null && window.top === window) add(css);
+  // A rule each, so that none takes others down with it. Children that set their own visibility are hidden with their parent.
+  add(hide.map((selector) => `:is(${selector}),:is(${selector}) *{visibility:hidden!important}`).join('\n'));
+  add(remove.map((selector) => `:is(${selector}){display:none!important}`).join('\n'));
+
+  const adopt = (): void => {
+    // The page may replace the whole list.
+    const there = document.adoptedStyleSheets;
+    if (sheets.some((sheet) => !there.includes(sheet))) {
+      document.adoptedStyleSheets = [...there.filter((sheet) => !sheets.includes(sheet)), ...sheets];
+    }
+  };
+  const sweep = (): void => {
+    if (remove.length === 0) return;
+    for (const selector of remove) {
+      for (const element of Document.prototype.querySelectorAll.call(document, selector)) {
+        // Without its root or body a document shows nothing at all: those are emptied.
+        if (element === document.documentElement || element === document.body) Element.prototype.replaceChildren.call(element);
+        else Element.prototype.remove.call(element);
+      }
+    }
+  };
+  const apply = (): void => {
+    adopt();
+    sweep();
+  };
+  (globalThis as { stillframeEdit?: () => void }).stillframeEdit = apply;
+  apply();
+  let asked = false;
+  const observer = new MutationObserver(() => {
+    if (asked) return;
+    asked = true;
+    // The sheet hides them meanwhile; once a frame is often enough to take them out.
+    requestAnimationFrame(() => {
+      asked = false;
+      apply();
+    });
+  });
+  observer.observe(document, { childList: true, subtree: true, attributes: remove.length > 0 });
+}

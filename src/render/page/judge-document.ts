@@ -1,0 +1,170 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { Door, Failure, Refusal } from '../../egress/egress.js';
+import { chromiumNetError } from '../../egress/net-error.js';
+import type { DocumentState } from './main-document.js';
+
+/** The same words for a name that does not exist and one with a special-purpose address (decisions.md, Destinations). */
+export const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
+
+/** A door as far as a verdict needs it. */
+export type JudgedDoor = Pick<Door, 'refusals' | 'proxyFailure' | 'failures'>;
+
+/** Main responses that refuse the visitor (decisions.md, Error codes). */
+const REFUSING_STATUSES = new Set([401, 403, 407, 429, 451]);
+
+const PICTURED_TYPES =
+  /^(text\/(?!event-stream)|image\/|application\/(xhtml\+xml|xml|json|ld\+json|javascript|ecmascript|x-javascript|manifest\+json)$|[^/]+\/[^;]+\+(xml|json)$|$)/;
+
+/** Worth a second attempt: the way to the target broke, not its answer. */
+const TRANSPORT_ERRORS =
+  /^ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|ADDRESS_|INTERNET_DISCONNECTED|NETWORK_(CHANGED|IO_SUSPENDED|ACCESS_DENIED)|SOCKET_|TUNNEL_|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED|PROXY_CONNECTION_FAILED|FAILED$|INSUFFICIENT_RESOURCES|SOCKS_)/;
+
+/**
+ * Whether what the main frame shows may be captured. Judges by what network and browser say, never by the page.
+ * @throws CaptureError navigation_failed, egress_unavailable, and for statuses ≥ 400 blocked_by_target or target_error
+ */
+export function judgeDocument(shown: DocumentState, door: JudgedDoor): void {
+  if (shown.unreachableUrl !== null) throw failedNavigation(shown.unreachableUrl, shown.failure ?? 'net::ERR_FAILED', door);
+  if (shown.failure !== null) throw failedNavigation(shown.url, shown.failure, door);
+  if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
+  if (shown.response !== null && shown.response.status >= 400) throw refusedBy(shown.response.status, null);
+  if (shown.response?.status === 204 || shown.response?.status === 205) throw nothingShown(shown.response.status);
+  const type = typeOf(shown.response?.headers ?? {});
+  if (!isPictured(shown.mimeType)) throw notAPage(shown.mimeType);
+  if (/^(application\/pdf|video\/|audio\/)/.test(type)) throw notAPage(type);
+}
+
+/**
+ * The error for a navigation that showed nothing, told apart by what the way out knows.
+ * @param error Chromium's `net::ERR_…`
+ */
+export function failedNavigation(url: string, error: string, door: JudgedDoor): CaptureError {
+  if (door.proxyFailure !== null) return proxyUnavailable(door.proxyFailure);
+  const refusal = lastFor(door.refusals, url);
+  if (refusal?.reason === 'over_limit') return overLimit();
+  if (refusal !== null) return notPublic(refusal);
+  if (error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(null);
+  const failure = lastFor(door.failures, url);
+  return transportFailure(failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code));
+}
+
+/** The error for a main response with a status of 400 or more. */
+export function refusedBy(status: number, vendor: string | null): CaptureError {
+  if (vendor !== null || REFUSING_STATUSES.has(status)) return blockedByTarget(status, vendor);
+  return new CaptureError({
+    code: 'target_error',
+    message: `The target answered with HTTP status ${status}.`,
+    retriable: status >= 500,
+    details: { status },
+  });
+}
+
+/** The error for a target that refuses the visitor. */
+export function blockedByTarget(status: number | null, vendor: string | null): CaptureError {
+  const by = vendor === null ? '' : ` (${vendor})`;
+  const how = status === null || status < 400 ? 'shows a bot check instead of the page' : `refuses the visitor with HTTP status ${status}`;
+  return new CaptureError({
+    code: 'blocked_by_target',
+    message: `The target ${how}${by}.`,
+    details: { ...(status === null ? {} : { status }), ...(vendor === null ? {} : { vendor }) },
+  });
+}
+
+/** The error for a target that is a download or of a type that is not captured. */
+export function notAPage(contentType: string): CaptureError {
+  const what = /pdf/.test(contentType)
+    ? 'a PDF'
+    : contentType.startsWith('video/')
+      ? 'a video'
+      : contentType.startsWith('audio/')
+        ? 'a sound'
+        : 'a download';
+  return new CaptureError({
+    code: 'navigation_failed',
+    message: `The target is ${what} (${contentType}), not a page. HTML, images, JSON, XML and plain text are captured.`,
+    retriable: false,
+    details: { content_type: contentType },
+  });
+}
+
+/** The error for an answer that leaves nothing to picture. */
+export function nothingShown(status: number | null = null): CaptureError {
+  return new CaptureError({
+    code: 'navigation_failed',
+    message: status === null ? 'The target shows no page.' : `The target answered with HTTP status ${status}, which carries no page.`,
+    retriable: false,
+    ...(status === null ? {} : { details: { status } }),
+  });
+}
+
+/** Media type of a response, lower case, without parameters; empty when there is none. */
+export function typeOf(headers: Record<string, string>): string {
+  return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+function isPictured(mimeType: string): boolean {
+  return PICTURED_TYPES.test(mimeType.toLowerCase());
+}
+
+function proxyUnavailable(reason: string): CaptureError {
+  return new CaptureError({
+    code: 'egress_unavailable',
+    message: 'The proxy of the request (`proxy.server`) could not be reached, or did not answer as a proxy.',
+    cause: new Error(reason),
+  });
+}
+
+function overLimit(): CaptureError {
+  return new CaptureError({
+    code: 'navigation_failed',
+    message: 'The page transfers more data than this service allows for one capture.',
+    retriable: false,
+  });
+}
+
+function notPublic(refusal: Refusal | null): CaptureError {
+  return new CaptureError({
+    code: 'navigation_failed',
+    message: NOT_PUBLIC_MESSAGE,
+    retriable: false,
+    details: { net_error: 'ERR_NAME_NOT_RESOLVED' },
+    ...(refusal === null ? {} : { cause: new Error(`${refusal.host}:${refusal.port} was refused: ${refusal.reason}`) }),
+  });
+}
+
+function transportFailure(name: string): CaptureError {
+  if (name === 'ERR_UNEXPECTED_PROXY_AUTH') return blockedByTarget(407, null);
+  return new CaptureError({
+    code: 'navigation_failed',
+    message: `The target could not be loaded: ${explain(name)} (${name}).`,
+    retriable: TRANSPORT_ERRORS.test(name),
+    details: { net_error: name },
+  });
+}
+
+function explain(name: string): string {
+  if (name === 'ERR_TOO_MANY_REDIRECTS') return 'it redirects in a circle';
+  if (/^ERR_(CERT_|SSL_|BAD_SSL)/.test(name)) return 'its TLS certificate or handshake is not valid';
+  if (/^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/.test(name))
+    return 'it leads to an address that is not captured';
+  if (/TIMED_OUT/.test(name)) return 'the connection timed out';
+  if (/REFUSED/.test(name)) return 'the connection was refused';
+  if (/EMPTY_RESPONSE|RESET|CLOSED|ABORTED|MISMATCH|INCOMPLETE/.test(name)) return 'the connection broke off';
+  if (/DECODING/.test(name)) return 'its content encoding is broken';
+  return 'the connection failed';
+}
+
+/** The newest entry about a URL's host and port. */
+function lastFor<T extends Refusal | Failure>(entries: readonly T[], url: string): T | null {
+  if (!URL.canParse(url)) return null;
+  const target = new URL(url);
+  const port = target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port);
+  return entries.findLast((entry) => entry.port === port && bare(entry.host) === bare(target.hostname)) ?? null;
+}
+
+function bare(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
+}

@@ -1,0 +1,149 @@
+import type { Page, Request, Response } from 'playwright-core';
+import type { Stage } from '../stage.js';
+
+/** One document that the main frame has shown. */
+export interface DocumentState {
+  /** From 1, one more for each document; same-document navigations keep it. */
+  readonly number: number;
+  readonly frameId: string;
+  /** As committed; `chrome-error:` for the browser's own error pages. */
+  readonly url: string;
+  /** What Chromium takes it for. */
+  readonly mimeType: string;
+  /** What could not be shown, when this is the browser's error page. */
+  readonly unreachableUrl: string | null;
+  readonly response: MainResponse | null;
+  /** Chromium's `net::ERR_…` once its body broke off, or in place of which this error page stands. */
+  failure: string | null;
+  /** DOMContentLoaded has fired. */
+  parsed: boolean;
+  /** load has fired. */
+  loaded: boolean;
+}
+
+export interface MainResponse {
+  url: string;
+  status: number;
+  /** Lower-case names. */
+  headers: Record<string, string>;
+}
+
+/** Where the main frame's last request ended when nothing was shown for it. */
+export interface MainFailure {
+  url: string;
+  /** Chromium's name, such as `net::ERR_CONNECTION_REFUSED`. */
+  error: string;
+}
+
+/** Follows which document the main frame shows. Never touches the page, so that a hostile one cannot fool it. */
+export class MainDocument {
+  current: DocumentState | null = null;
+  /** A navigation of the main frame is under way. */
+  navigating = false;
+  lastResponse: MainResponse | null = null;
+  lastFailure: MainFailure | null = null;
+  readonly #page: Page;
+  readonly #waiting = new Set<() => void>();
+  #request: Request | null = null;
+  #shownRequest: Request | null = null;
+
+  readonly #onCommit: (url: string) => void;
+
+  private constructor(page: Page, onCommit: (url: string) => void) {
+    this.#page = page;
+    this.#onCommit = onCommit;
+  }
+
+  /** Listens from now on, on the stage's own session. */
+  static async watch(stage: Pick<Stage, 'page' | 'cdp'>, onCommit: (url: string) => void): Promise<MainDocument> {
+    const main = new MainDocument(stage.page, onCommit);
+    stage.cdp.on('Page.frameNavigated', ({ frame }) => {
+      if (frame.parentId === undefined) main.#commit(frame);
+    });
+    stage.cdp.on('Page.domContentEventFired', () => main.#mark({ parsed: true }));
+    stage.cdp.on('Page.loadEventFired', () => main.#mark({ parsed: true, loaded: true }));
+    stage.page.on('request', (request) => main.#onRequest(request));
+    stage.page.on('response', (response) => main.#onResponse(response));
+    stage.page.on('requestfailed', (request) => main.#onFailed(request));
+    await stage.cdp.send('Page.enable');
+    return main;
+  }
+
+  /** Resolves once the test holds; it is asked again at each event. */
+  until(test: () => boolean): Promise<void> {
+    if (test()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const ask = () => {
+        if (!test()) return;
+        this.#waiting.delete(ask);
+        resolve();
+      };
+      this.#waiting.add(ask);
+    });
+  }
+
+  #commit(frame: { id: string; url: string; urlFragment?: string; mimeType: string; unreachableUrl?: string }): void {
+    const unreachableUrl = frame.unreachableUrl ?? null;
+    this.current = {
+      number: (this.current?.number ?? 0) + 1,
+      frameId: frame.id,
+      url: frame.url + (frame.urlFragment ?? ''),
+      mimeType: frame.mimeType,
+      unreachableUrl,
+      response: unreachableUrl === null && /^https?:/.test(frame.url) ? this.lastResponse : null,
+      failure: unreachableUrl === null ? null : (this.lastFailure?.error ?? 'net::ERR_FAILED'),
+      parsed: false,
+      loaded: false,
+    };
+    this.navigating = false;
+    this.#shownRequest = this.#request;
+    this.#onCommit(frame.url);
+    this.#tell();
+  }
+
+  #mark(change: Partial<Pick<DocumentState, 'parsed' | 'loaded'>>): void {
+    if (this.current !== null) Object.assign(this.current, change);
+    this.#tell();
+  }
+
+  #onRequest(request: Request): void {
+    if (!this.#isMain(request)) return;
+    this.#request = request;
+    this.navigating = true;
+    this.#tell();
+  }
+
+  #onResponse(response: Response): void {
+    if (!this.#isMain(response.request())) return;
+    this.lastResponse = { url: response.url(), status: response.status(), headers: response.headers() };
+  }
+
+  #onFailed(request: Request): void {
+    if (!this.#isMain(request)) return;
+    const error = request.failure()?.errorText ?? 'net::ERR_FAILED';
+    this.lastFailure = { url: request.url(), error };
+    const aborted = error === 'net::ERR_ABORTED';
+    if (request === this.#shownRequest) {
+      // A body that breaks off after the commit fires neither DOMContentLoaded nor load. An abort is the page's own doing.
+      if (this.current !== null && !aborted) this.current.failure ??= error;
+    } else if (request === this.#request && aborted) {
+      // A download, a 204: the old document stays. After any other failure the browser's error page is still to come.
+      this.navigating = false;
+    }
+    this.#tell();
+  }
+
+  #isMain(request: Request): boolean {
+    if (!request.isNavigationRequest()) return false;
+    try {
+      return request.frame() === this.#page.mainFrame();
+    } catch {
+      // Playwright refuses to name the frame of a page that is not there yet: a popup's.
+      return false;
+    }
+  }
+
+  #tell(): void {
+    for (const ask of [...this.#waiting]) ask();
+  }
+}

@@ -1,0 +1,89 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import { recogniseWall } from './bot-wall.js';
+import { LATE } from './deadline.js';
+import { failedNavigation, judgeDocument, notAPage, nothingShown, refusedBy, typeOf } from './judge-document.js';
+import type { DocumentState } from './main-document.js';
+import type { OpenPage } from './open-page.js';
+import { PageMoved } from './world.js';
+
+/** How long a refusing page may take to show whose wall it is. */
+const VENDOR_LOOK_MS = 2_500;
+
+/**
+ * Brings the page to the URL; settles when the first document of the target is committed, and it may be captured.
+ *
+ * @throws CaptureError navigation_failed, blocked_by_target, target_error, egress_unavailable, render_timeout
+ */
+export async function navigate(page: Pick<OpenPage, 'stage' | 'main' | 'world' | 'deadlines'>, url: string): Promise<void> {
+  const { stage, main, deadlines } = page;
+  // Chromium of its own accord gives up only after minutes: the budget is what bounds a silent target.
+  const going = stage.cdp.send('Page.navigate', { url });
+  const outcome = await deadlines.within(going, deadlines.leftMs());
+  if (outcome === LATE) throw silentTarget(url, deadlines.timeout);
+  if (outcome.errorText !== undefined && main.current === null) throw failureOf(page, url, outcome.errorText);
+  if (
+    (await deadlines.within(
+      main.until(() => main.current !== null),
+      deadlines.leftMs(),
+    )) === LATE
+  )
+    throw silentTarget(url, deadlines.timeout);
+  await classify(page);
+}
+
+/**
+ * Judges what the main frame shows now, and whose wall it is when it refuses the visitor.
+ *
+ * @returns the document judged; later steps compare its number
+ * @throws CaptureError as `navigate`
+ */
+export async function classify(page: Pick<OpenPage, 'stage' | 'main' | 'world' | 'deadlines'>): Promise<DocumentState> {
+  const shown = page.main.current;
+  if (shown === null) throw nothingShown();
+  try {
+    judgeDocument(shown, page.stage.door);
+  } catch (error) {
+    const status = shown.response?.status ?? 0;
+    if (!(error instanceof CaptureError) || status < 400 || shown.unreachableUrl !== null || error.code === 'navigation_failed')
+      throw error;
+    throw refusedBy(status, await vendorOf(page, shown));
+  }
+  return shown;
+}
+
+/** The vendor, when the page tells it in time; a wall of no known maker is told by its status alone. */
+async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, shown: DocumentState): Promise<string | null> {
+  const { main, world, deadlines } = page;
+  const until = Date.now() + Math.min(VENDOR_LOOK_MS, deadlines.leftMs());
+  await deadlines.within(
+    main.until(() => shown.parsed || main.current !== shown),
+    until - Date.now(),
+  );
+  try {
+    const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - Date.now()));
+    return vendor === LATE || vendor === 'unknown' ? null : vendor;
+  } catch (error) {
+    if (error instanceof PageMoved) return null;
+    throw error;
+  }
+}
+
+/** Why nothing was committed. */
+function failureOf({ stage, main }: Pick<OpenPage, 'stage' | 'main'>, url: string, error: string): CaptureError {
+  const answer = main.lastResponse;
+  if (error === 'net::ERR_ABORTED' && answer !== null) {
+    if (answer.status >= 400) return refusedBy(answer.status, null);
+    if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
+    return notAPage(typeOf(answer.headers) || 'application/octet-stream');
+  }
+  // A redirect may have led elsewhere: what failed is the last request.
+  return failedNavigation(main.lastFailure?.url ?? url, error, stage.door);
+}
+
+function silentTarget(url: string, timeout: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `${new URL(url).host} did not answer within \`timeout\` (${timeout} ms).`,
+    details: { waited_for: 'response', pending: [{ kind: 'document', host: new URL(url).host, count: 1 }] },
+  });
+}

@@ -1,0 +1,151 @@
+import type { Page, Request } from 'playwright-core';
+
+/** Kinds that never count: streams stay open as long as the page, and media loads as it plays. */
+const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange']);
+/** Kinds that a page shows nothing new for when they are answered late: not waited for once they hang. */
+const PIXELS = new Set(['image', 'ping', 'beacon', 'cspviolationreport', 'prefetch', 'manifest', 'texttrack', 'other']);
+/** Kinds that hold back a page's load event. */
+const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
+const PIXEL_HANGS_AFTER_MS = 1_500;
+/** A fetch that has been answered and still runs after this long is a stream, whatever it is called. */
+const STREAM_AFTER_MS = 2_000;
+
+interface Flight {
+  kind: string;
+  url: string;
+  startedAt: number;
+  answered: boolean;
+  frame: boolean;
+}
+
+export interface PendingRequest {
+  kind: string;
+  url: string;
+  /** Of a frame's document, not the page's own. */
+  ageMs: number;
+}
+
+/** Which requests of a page are in flight. Event-driven; must listen before the navigation starts. */
+export class NetworkTracker {
+  readonly #flights = new Map<Request, Flight>();
+  readonly #waiting = new Set<() => void>();
+  #lastActivityAt = performance.now();
+
+  constructor(page: Page) {
+    page.on('request', (request) => this.#start(request));
+    page.on('response', (response) => {
+      const flight = this.#flights.get(response.request());
+      if (flight !== undefined) flight.answered = true;
+    });
+    page.on('requestfinished', (request) => this.#end(request));
+    page.on('requestfailed', (request) => this.#end(request));
+  }
+
+  /** Requests in flight, oldest first, streams left out, hung ones too. */
+  pending(): PendingRequest[] {
+    const now = performance.now();
+    return [...this.#flights.values()].map(({ kind, url, frame, startedAt }) => ({
+      kind: kind === 'document' && frame ? 'frame' : kind,
+      url,
+      ageMs: now - startedAt,
+    }));
+  }
+
+  /** Whether nothing that counts is in flight. */
+  isIdle(): boolean {
+    return this.#countsUntil(performance.now()) === 0;
+  }
+
+  /** Forgets what an earlier document began: Chromium does not tell the end of everything it drops. */
+  forgetBefore(url: string): void {
+    const own = [...this.#flights].findLast(([, flight]) => flight.kind === 'document' && !flight.frame && flight.url === url);
+    if (own === undefined) return;
+    for (const [request, flight] of this.#flights) if (flight.startedAt < own[1].startedAt) this.#flights.delete(request);
+    this.#tell();
+  }
+
+  /** Resolves when nothing that counts has been in flight for `ms`, counted from the last activity, be it long past; or when `signal` aborts. */
+  quiet(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now)));
+  }
+
+  /** Resolves once fonts alone, each older than `ms`, keep the page from its load event. Never when nothing does. */
+  onlyFontsHoldLoad(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, (now) => {
+      const holding = [...this.#flights.values()].filter(({ kind }) => LOAD_BLOCKERS.has(kind));
+      if (holding.length === 0 || holding.some(({ kind }) => kind !== 'font')) return Number.POSITIVE_INFINITY;
+      return Math.max(...holding.map(({ startedAt }) => startedAt + ms - now));
+    });
+  }
+
+  #start(request: Request): void {
+    const kind = request.resourceType();
+    if (STREAMS.has(kind) || /^(data|blob|about):/.test(request.url())) return;
+    // A redirect goes on in a request of its own.
+    const before = request.redirectedFrom();
+    if (before !== null) this.#flights.delete(before);
+    this.#flights.set(request, { kind, url: request.url(), startedAt: performance.now(), answered: false, frame: isSubframe(request) });
+    this.#touch();
+  }
+
+  #end(request: Request): void {
+    if (this.#flights.delete(request)) this.#touch();
+  }
+
+  /** Resolves when `waitMs` says 0 or less, asked at each event and when the time that it named has passed; or when the signal aborts. */
+  #wake(signal: AbortSignal, waitMs: (now: number) => number): Promise<void> {
+    return new Promise((resolve) => {
+      let timer: NodeJS.Timeout | undefined;
+      const finish = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const look = () => {
+        clearTimeout(timer);
+        const wait = waitMs(performance.now());
+        if (wait <= 0) finish();
+        else if (wait !== Number.POSITIVE_INFINITY) timer = setTimeout(look, Math.ceil(wait));
+      };
+      this.#waiting.add(look);
+      signal.addEventListener('abort', finish, { once: true });
+      if (signal.aborted) finish();
+      else look();
+    });
+  }
+
+  #touch(): void {
+    this.#lastActivityAt = performance.now();
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+
+  /** ms until what is in flight can stop counting by age alone: 0 when nothing counts, Infinity when something must end first. */
+  #countsUntil(now: number): number {
+    let longest = 0;
+    for (const flight of this.#flights.values()) {
+      const left = flight.startedAt + patience(flight) - now;
+      if (left > longest) longest = left;
+    }
+    return longest;
+  }
+}
+
+function patience(flight: Flight): number {
+  if (PIXELS.has(flight.kind)) return PIXEL_HANGS_AFTER_MS;
+  const isFetch = flight.kind === 'fetch' || flight.kind === 'xhr';
+  return isFetch && flight.answered ? STREAM_AFTER_MS : Number.POSITIVE_INFINITY;
+}
+
+function isSubframe(request: Request): boolean {
+  try {
+    return request.frame().parentFrame() !== null;
+  } catch {
+    // The main frame's own request, before Playwright names its frame.
+    return false;
+  }
+}

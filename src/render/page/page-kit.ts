@@ -1,0 +1,159 @@
+/**
+ * What the functions that run inside a page share. They run in a world of their own, where the page's overridden prototypes do not
+ * reach; a form control or image named like a property of `document` still would, so properties are taken from the prototypes.
+ * Every function here is self-contained: its source is what travels.
+ */
+
+export interface PageKit {
+  /** Elements of the document that match, in document order. Throws the browser's SyntaxError for a bad selector. */
+  all(selector: string): Element[];
+  /** A property of the document that nothing in the page can shadow. */
+  documentProperty<K extends keyof Document>(name: K): Document[K];
+  body(): Element | null;
+  /** Has a box, and neither it nor an ancestor is hidden. */
+  isVisible(element: Element): boolean;
+  /** The part of a box that lies in the view, in CSS px²; 0 when outside. */
+  areaInView(box: DOMRectReadOnly): number;
+  /** Images whose box, though perhaps still empty, touches the view; at most 500. */
+  imagesInView(): HTMLImageElement[];
+  /** 0 transparent … 1 opaque, of a computed colour. */
+  alphaOf(colour: string): number;
+  /** The next frame, or 100 ms when frames do not come. */
+  frame(): Promise<void>;
+  /** The work, or `late` after `ms`; rejections count as done. */
+  orLate(work: Promise<unknown>, ms: number): Promise<boolean>;
+  /** Seconds of a `<meta http-equiv="refresh">` that the page still has before it, or null. */
+  refreshAfterS(): number | null;
+  /** Text as a visitor sees it, shadow trees, same-origin frames and form fields too, at most `maxChars`. */
+  visibleText(maxChars: number): string;
+  /** Applies hide_selectors, remove_selectors and custom_css anew, where the edit script has been put. */
+  edit(): void;
+}
+
+function all(selector: string): Element[] {
+  return Array.from(Document.prototype.querySelectorAll.call(document, selector));
+}
+
+function documentProperty(name: string): unknown {
+  return Object.getOwnPropertyDescriptor(Document.prototype, name)?.get?.call(document);
+}
+
+function body(): Element | null {
+  return Object.getOwnPropertyDescriptor(Document.prototype, 'body')?.get?.call(document) ?? null;
+}
+
+function isVisible(element: Element): boolean {
+  const box = Element.prototype.getBoundingClientRect.call(element);
+  if (box.width <= 0 || box.height <= 0) return false;
+  return Element.prototype.checkVisibility.call(element, { visibilityProperty: true });
+}
+
+function areaInView(box: DOMRectReadOnly): number {
+  const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0);
+  const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);
+  return width > 0 && height > 0 ? width * height : 0;
+}
+
+function imagesInView(this: PageKit): HTMLImageElement[] {
+  const found: HTMLImageElement[] = [];
+  for (const image of this.all('img')) {
+    const box = Element.prototype.getBoundingClientRect.call(image);
+    const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
+    const asked = (image as HTMLImageElement).currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
+    if (touches && asked && Element.prototype.checkVisibility.call(image) && found.length < 500) found.push(image as HTMLImageElement);
+  }
+  return found;
+}
+
+function alphaOf(colour: string): number {
+  if (colour === 'transparent' || colour === '') return 0;
+  const slash = /\/\s*([\d.]+)(%?)\s*\)$/.exec(colour);
+  if (slash !== null) return Number(slash[1]) / (slash[2] === '%' ? 100 : 1);
+  const legacy = /^rgba\([^,]+,[^,]+,[^,]+,\s*([\d.]+)\)$/.exec(colour);
+  return legacy === null ? 1 : Number(legacy[1]);
+}
+
+function frame(): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 100);
+    requestAnimationFrame(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function orLate(work: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    const done = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+    work.then(done, done);
+  });
+}
+
+function refreshAfterS(this: PageKit): number | null {
+  const times = this.all('meta[http-equiv="refresh" i]')
+    .map((meta) => Number.parseFloat(Element.prototype.getAttribute.call(meta, 'content') ?? ''))
+    .filter((seconds) => seconds >= 0);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+function visibleText(this: PageKit, maxChars: number): string {
+  const parts: string[] = [];
+  let chars = 0;
+  const add = (text: string | null | undefined) => {
+    if (text === null || text === undefined || text === '' || chars > maxChars) return;
+    parts.push(text.slice(0, maxChars));
+    chars += text.length;
+  };
+  const innerText = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'innerText')?.get;
+  const read = (root: Document | ShadowRoot, top: Element | null) => {
+    if (top !== null) add(top instanceof HTMLElement ? innerText?.call(top) : top.textContent);
+    for (const element of root.querySelectorAll('*')) {
+      if (chars > maxChars) return;
+      if (element.shadowRoot !== null) for (const child of element.shadowRoot.children) read(element.shadowRoot, child);
+      else if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) field(element);
+      else if (element instanceof HTMLIFrameElement || element instanceof HTMLFrameElement) within(element);
+    }
+  };
+  const field = (element: HTMLInputElement | HTMLTextAreaElement) => {
+    if (/^(hidden|password|checkbox|radio|file|image|range|color)$/.test(element.type) || !this.isVisible(element)) return;
+    add(element.value === '' ? element.placeholder : element.value);
+  };
+  const within = (element: HTMLIFrameElement | HTMLFrameElement) => {
+    const inner = element.contentDocument;
+    if (inner !== null && this.isVisible(element)) read(inner, inner.body);
+  };
+  read(document, this.body() ?? this.documentProperty('documentElement'));
+  return parts.join('\n').slice(0, maxChars);
+}
+
+function edit(): void {
+  (globalThis as { stillframeEdit?: () => void }).stillframeEdit?.();
+}
+
+const FUNCTIONS = {
+  all,
+  documentProperty,
+  body,
+  isVisible,
+  areaInView,
+  imagesInView,
+  alphaOf,
+  frame,
+  orLate,
+  refreshAfterS,
+  visibleText,
+  edit,
+};
+
+/** Source of an expression that makes the kit. Some compilers wrap functions in a `__name` of their own, hence the first line. */
+export const PAGE_KIT_SOURCE = `(() => {
+const __name = (target) => target;
+return {${Object.entries(FUNCTIONS)
+  .map(([name, source]) => `${name}: ${source.toString()}`)
+  .join(',\n')}};
+})()`;

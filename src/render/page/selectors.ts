@@ -1,0 +1,50 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { OpenPage } from './open-page.js';
+
+type SelectorOptions = Pick<CaptureOptions, 'selector' | 'waitForSelector' | 'hideSelectors' | 'removeSelectors'>;
+
+interface Field {
+  path: string;
+  selector: string;
+}
+
+/**
+ * Asks the browser whether it takes every selector of the request. To be called while the page is still empty; costs a round trip only
+ * when there are selectors.
+ *
+ * @throws CaptureError invalid_request that lists each wrong one, as `hide_selectors.0`, with the browser's message
+ */
+export async function checkSelectors(page: Pick<OpenPage, 'stage' | 'deadlines'>, options: SelectorOptions): Promise<void> {
+  const fields = fieldsOf(options);
+  if (fields.length === 0) return;
+  const expression = `(${problemsOf.toString()})(${JSON.stringify(fields.map(({ selector }) => selector))})`;
+  const { result } = await page.deadlines.orEnd(page.stage.cdp.send('Runtime.evaluate', { expression, returnByValue: true }));
+  const problems = result.value as (string | null)[];
+  const issues = fields.flatMap(({ path }, index) => (problems[index] ? [{ path, message: problems[index] }] : []));
+  const [first] = issues;
+  if (first === undefined) return;
+  throw new CaptureError({ code: 'invalid_request', message: `\`${first.path}\`: ${first.message}`, details: { issues } });
+}
+
+function fieldsOf(options: SelectorOptions): Field[] {
+  const list = (name: string, selectors: string[]) => selectors.map((selector, index) => ({ path: `${name}.${index}`, selector }));
+  return [
+    ...(options.waitForSelector === null ? [] : [{ path: 'wait_for_selector', selector: options.waitForSelector }]),
+    ...(options.selector === null ? [] : [{ path: 'selector', selector: options.selector }]),
+    ...list('hide_selectors', options.hideSelectors),
+    ...list('remove_selectors', options.removeSelectors),
+  ];
+}
+
+/** Runs in the page. */
+function problemsOf(selectors: string[]): (string | null)[] {
+  return selectors.map((selector) => {
+    try {
+      document.querySelector(selector);
+      return null;
+    } catch (error) {
+      return String((error as Error).message).replace(/^Failed to execute 'querySelector' on 'Document': /, '');
+    }
+  });
+}

@@ -1,0 +1,146 @@
+import { LATE } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+import type { PageKit } from './page-kit.js';
+import { FONTS_BUDGET_MS } from './wait-until.js';
+import { PageMoved } from './world.js';
+
+/** decisions.md, Capture semantics: `wait_for_idle` takes at most this long. */
+const SETTLE_MAX_MS = 5_000;
+const QUIET_MS = 250;
+const STILL_MAX_MS = 1_000;
+/** A refresh that comes this soon leads to the page that is meant. */
+const SOON_S = 1;
+const REFRESHES_FOLLOWED = 5;
+
+interface Settled {
+  /** The page runs no script, so that nothing new can come of it. */
+  inert: boolean;
+  /** Seconds until it goes elsewhere by itself. */
+  refreshAfterS: number | null;
+}
+
+/**
+ * The bounded extra settlement of `wait_for_idle`: quiet network, fonts, images in view, two frames without layout change. A page that
+ * runs no script and waits for nothing pays two frames. Never fails a capture; rejects only when the capture must stop.
+ */
+export async function settle(page: OpenPage): Promise<void> {
+  const { deadlines } = page;
+  const maxMs = Math.min(SETTLE_MAX_MS, deadlines.leftMs());
+  const over = AbortSignal.timeout(maxMs);
+  await deadlines.within(settleUntil(page, { over, endsAt: Date.now() + maxMs }), maxMs);
+}
+
+interface Limit {
+  over: AbortSignal;
+  /** Unix ms. */
+  endsAt: number;
+}
+
+async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
+  const { main, network } = page;
+  while (!limit.over.aborted) {
+    const shown = main.current;
+    const first = await ask(page, limit, true);
+    if (first !== null && leavesSoon(first, shown?.number ?? 0)) {
+      await main.until(() => main.current !== shown && main.current?.loaded === true);
+      continue;
+    }
+    if (first?.inert === true && network.isIdle() && !main.navigating) return;
+    await network.quiet(QUIET_MS, limit.over);
+    const last = await ask(page, limit, false);
+    if (last !== null && main.current === shown && !main.navigating && network.isIdle()) return;
+    if (last === null) await main.until(() => main.current !== shown);
+    if (main.navigating) await main.until(() => !main.navigating);
+    await main.until(() => main.current?.loaded === true || main.current?.failure !== null);
+  }
+}
+
+function leavesSoon(settled: Settled, documents: number): boolean {
+  return settled.refreshAfterS !== null && settled.refreshAfterS <= SOON_S && documents <= REFRESHES_FOLLOWED;
+}
+
+/** @returns null when the page went elsewhere meanwhile */
+async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertOnly: boolean): Promise<Settled | null> {
+  const leftMs = Math.max(0, limit.endsAt - Date.now());
+  const oldestFont = Math.max(
+    0,
+    ...network
+      .pending()
+      .filter(({ kind }) => kind === 'font')
+      .map(({ ageMs }) => ageMs),
+  );
+  const budgets = {
+    inertOnly,
+    fontsMs: Math.min(leftMs, Math.max(0, FONTS_BUDGET_MS - oldestFont)),
+    imagesMs: leftMs,
+    stillMs: Math.min(leftMs, STILL_MAX_MS),
+  };
+  try {
+    const settled = await deadlines.within(world.run(settleInPage, budgets), leftMs);
+    return settled === LATE ? null : settled;
+  } catch (error) {
+    if (error instanceof PageMoved) return null;
+    // A page can break its own DOM in ways that stop our looking; it is captured as it stands.
+    return deadlines.signal.aborted ? null : { inert: false, refreshAfterS: null };
+  }
+}
+
+interface Budgets {
+  /** Answer at once when the page runs scripts: its network must become quiet first. */
+  inertOnly: boolean;
+  fontsMs: number;
+  imagesMs: number;
+  stillMs: number;
+}
+
+/** Runs in the page. */
+async function settleInPage(kit: PageKit, { inertOnly, fontsMs, imagesMs, stillMs }: Budgets): Promise<Settled> {
+  const scripts =
+    'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i],iframe,frame,object,embed,[onload],[onerror],[onpageshow]';
+  const inert = kit.all(scripts).length === 0;
+  const refreshAfterS = kit.refreshAfterS();
+  kit.edit();
+  if (inertOnly && !inert) return { inert, refreshAfterS };
+  const fonts = kit.documentProperty('fonts');
+  if (fonts.status === 'loading') await kit.orLate(fonts.ready, fontsMs);
+  await kit.orLate(Promise.all(kit.imagesInView().map(decoded)), imagesMs);
+  await twoStillFrames();
+  kit.edit();
+  return { inert, refreshAfterS };
+
+  async function decoded(image: HTMLImageElement): Promise<void> {
+    if (!image.complete) {
+      await new Promise((resolve) => {
+        image.addEventListener('load', resolve, { once: true });
+        image.addEventListener('error', resolve, { once: true });
+      });
+    }
+    // Rejects for a broken image, which is as decoded as it will be.
+    await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
+  }
+
+  async function twoStillFrames(): Promise<void> {
+    const began = performance.now();
+    let before = layout();
+    for (let still = 0; still < 2 && performance.now() - began < stillMs; ) {
+      await kit.frame();
+      const now = layout();
+      still = now === before ? still + 1 : 0;
+      before = now;
+    }
+  }
+
+  function layout(): string {
+    const root = kit.documentProperty('documentElement');
+    const parts: unknown[] = [root?.scrollWidth, root?.scrollHeight, scrollX, scrollY];
+    for (let x = 1; x < 6; x += 2) {
+      for (let y = 1; y < 6; y += 2) {
+        const box = Document.prototype.elementFromPoint
+          .call(document, (innerWidth * x) / 6, (innerHeight * y) / 6)
+          ?.getBoundingClientRect();
+        parts.push(box?.x, box?.y, box?.width, box?.height);
+      }
+    }
+    return parts.join();
+  }
+}

@@ -1,0 +1,134 @@
+import type { PageKit } from './page-kit.js';
+
+export interface Completeness {
+  /** What makes it look like a shell, as words for a message; null when nothing does. */
+  seen: string | null;
+  /** Images in view or fonts that are not there yet, likewise. */
+  unfinished: string | null;
+  /** Characters in the document: while it grows, the page is being made. */
+  text: number;
+}
+
+/** Runs in the page: whether what is in view looks like a page still to be filled. */
+export function lookForShell(kit: PageKit): Completeness {
+  const LOADING =
+    /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
+  const view = innerWidth * innerHeight;
+  const { chars, words } = textInView();
+  const pictures = pictureShare();
+  return { seen: shellSign(), unfinished: unfinishedSign(), text: (kit.body()?.textContent ?? '').length };
+
+  function shellSign(): string | null {
+    if (chars < 80 && LOADING.test(words)) return `"${words.slice(0, 60).trim()}" instead of content`;
+    const busy = share('[aria-busy="true" i]');
+    if (busy >= 0.25 && chars < 600) return 'a part that is marked busy (aria-busy)';
+    const skeletons = share(
+      '[class*="skeleton" i],[class*="shimmer" i],[class*="placeholder-glow" i],[class*="placeholder-wave" i],[class*="content-loader" i],[data-testid*="skeleton" i]',
+    );
+    if (skeletons >= 0.1 && chars < 600) return 'skeletons in place of content';
+    if (chars < 200 && pictures < 0.2 && spins()) return 'a spinner in place of content';
+    if (isCovered()) return 'an opaque cover over the view';
+    if (chars < 16 && pictures < 0.05 && runsScript()) return 'next to no visible text';
+    return null;
+  }
+
+  function unfinishedSign(): string | null {
+    const images = kit.imagesInView().filter((image) => !image.complete).length;
+    if (images > 0) return `${images} ${images === 1 ? 'image' : 'images'} in view not loaded yet`;
+    return kit.documentProperty('fonts').status === 'loading' ? 'text whose web font is not loaded yet' : null;
+  }
+
+  /** Text in view that can be told from what is behind it. */
+  function textInView(): { chars: number; words: string } {
+    const body = kit.body();
+    let words = '';
+    if (body === null) return { chars: 0, words };
+    const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    for (let looked = 0; looked < 5_000 && words.length < 1_500 && walker.nextNode(); looked++) {
+      const text = (walker.currentNode.nodeValue ?? '').trim();
+      const parent = walker.currentNode.parentElement;
+      if (text === '' || parent === null || /^(script|style|noscript|template)$/i.test(parent.tagName)) continue;
+      range.selectNodeContents(walker.currentNode);
+      if (kit.areaInView(range.getBoundingClientRect()) <= 4) continue;
+      if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+      if (standsOut(parent)) words += `${text} `;
+    }
+    return { chars: words.replace(/\s+/g, '').length, words };
+  }
+
+  function standsOut(element: Element): boolean {
+    const colour = getComputedStyle(element).color;
+    if (kit.alphaOf(colour) < 0.05)
+      return getComputedStyle(element).backgroundClip === 'text' || getComputedStyle(element).webkitTextFillColor !== colour;
+    for (let at: Element | null = element; at !== null; at = at.parentElement) {
+      const style = getComputedStyle(at);
+      if (style.backgroundImage !== 'none') return true;
+      if (kit.alphaOf(style.backgroundColor) > 0.5) return style.backgroundColor !== colour;
+    }
+    return !/^rgb\(255, 255, 255\)$/.test(colour);
+  }
+
+  function share(selector: string): number {
+    let area = 0;
+    for (const element of kit.all(selector).slice(0, 500)) {
+      if (kit.isVisible(element)) area += kit.areaInView(element.getBoundingClientRect());
+    }
+    return area / view;
+  }
+
+  function pictureShare(): number {
+    return share('img,picture,svg,canvas,video,iframe,object,embed') + (hasBackgroundPicture() ? 1 : 0);
+  }
+
+  function hasBackgroundPicture(): boolean {
+    const middle = Document.prototype.elementsFromPoint.call(document, innerWidth / 2, innerHeight / 2);
+    return middle.some((element) => getComputedStyle(element).backgroundImage.includes('url('));
+  }
+
+  function spins(): boolean {
+    const spinners =
+      '[class*="spinner" i],[class*="loader" i],[class*="loading" i],[id*="spinner" i],[id*="loader" i],[role="progressbar" i]:not([aria-valuenow])';
+    return kit
+      .all(spinners)
+      .slice(0, 200)
+      .some((element) => kit.areaInView(element.getBoundingClientRect()) > 0 && isShown(element) && isAnimated(element));
+  }
+
+  function isShown(element: Element): boolean {
+    return element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  }
+
+  function isAnimated(element: Element): boolean {
+    const named = /^(spinner|loader)$|spin/i.test(element.getAttribute('class') ?? '');
+    return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
+  }
+
+  /** One empty, opaque layer on top of everything, with content behind it. */
+  function isCovered(): boolean {
+    if (chars === 0 && kit.body()?.textContent?.trim() === '') return false;
+    const corners = [0.1, 0.5, 0.9].flatMap((x) =>
+      [0.1, 0.5, 0.9].map((y) => Document.prototype.elementFromPoint.call(document, innerWidth * x, innerHeight * y)),
+    );
+    const layers = corners.map(coverOf);
+    const [first] = layers;
+    return (
+      first !== null && first !== undefined && layers.every((layer) => layer === first) && (first.textContent ?? '').trim().length < 40
+    );
+  }
+
+  function coverOf(element: Element | null): Element | null {
+    for (let at = element; at !== null && at !== kit.body(); at = at.parentElement) {
+      const style = getComputedStyle(at);
+      if (!/^(fixed|absolute)$/.test(style.position)) continue;
+      const opaque = kit.alphaOf(style.backgroundColor) >= 0.9 && Number(style.opacity) >= 0.9;
+      const hasPicture = at.querySelector('img,canvas,video,svg') !== null || style.backgroundImage.includes('url(');
+      return opaque && !hasPicture && kit.areaInView(at.getBoundingClientRect()) >= 0.95 * view ? at : null;
+    }
+    return null;
+  }
+
+  function runsScript(): boolean {
+    return kit.all('script').length > 0;
+  }
+}

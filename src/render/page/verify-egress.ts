@@ -1,0 +1,29 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import { REGIONS } from '../../contract/regions.js';
+import type { Door } from '../../egress/egress.js';
+import type { CountryObserver } from '../../egress/observe-country.js';
+
+/** Tells the country that a way out leads to: the observer of egress/. */
+export type EgressCountries = Pick<CountryObserver, 'observe'>;
+
+/**
+ * Checks that the capture leaves from the region's country (decisions.md, Capture semantics), before the target is asked for anything.
+ *
+ * @returns the country observed, null when none was asked for
+ * @throws CaptureError egress_mismatch, egress_unavailable
+ */
+export async function verifyEgress(
+  countries: EgressCountries,
+  { door, options, signal }: { door: Door; options: Pick<CaptureOptions, 'region' | 'verifyEgress' | 'proxy'>; signal: AbortSignal },
+): Promise<string | null> {
+  if (options.region === null || !options.verifyEgress) return null;
+  const expected = REGIONS[options.region].country;
+  const observed = await countries.observe({ door, proxy: options.proxy, signal });
+  if (observed === expected) return observed;
+  throw new CaptureError({
+    code: 'egress_mismatch',
+    message: `\`region: ${options.region}\` expects the capture to leave from ${expected}, but it leaves from ${observed}. A \`proxy\` in that country, or \`verify_egress: false\`, would do.`,
+    details: { expected, observed },
+  });
+}

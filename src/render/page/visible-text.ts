@@ -1,0 +1,32 @@
+import { LATE } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+import type { PageKit } from './page-kit.js';
+
+/** More text than any marker needs; a page of books is not carried out of the browser. */
+const TEXT_MAX_CHARS = 2_000_000;
+
+/**
+ * Title and text as a visitor sees them.
+ *
+ * @returns null when the page did not answer within `ms`
+ * @throws PageMoved
+ */
+export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<string | null> {
+  const text = await deadlines.within(world.run(readText, TEXT_MAX_CHARS), ms);
+  return text === LATE ? null : text;
+}
+
+/** Folds white space and case, and drops what is invisible inside words, so that texts can be compared (decisions.md, Capture semantics). */
+export function foldText(text: string): string {
+  return text
+    .normalize('NFC')
+    .replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toLowerCase();
+}
+
+/** Runs in the page. */
+function readText(kit: PageKit, maxChars: number): string {
+  return `${kit.documentProperty('title')}\n${kit.visibleText(maxChars)}`;
+}

@@ -1,0 +1,40 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import { LATE } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+import type { PageKit } from './page-kit.js';
+import { PageMoved } from './world.js';
+
+/**
+ * Waits until an element that matches is visible, on whatever document the page leads to.
+ *
+ * @param selector one that the browser takes (`checkSelectors`)
+ * @throws CaptureError render_timeout, whose message says whether anything matched at all
+ */
+export async function waitForSelector(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, selector: string): Promise<void> {
+  const { main, world, deadlines } = page;
+  for (;;) {
+    const before = main.current;
+    try {
+      const seen = await deadlines.within(world.run(untilVisible, selector), deadlines.leftMs());
+      if (seen === LATE) throw notSeen(selector, deadlines.timeout);
+      return;
+    } catch (error) {
+      if (!(error instanceof PageMoved)) throw error;
+      const moved = main.until(() => main.current !== before);
+      if ((await deadlines.within(moved, deadlines.leftMs())) === LATE) throw notSeen(selector, deadlines.timeout);
+    }
+  }
+}
+
+function notSeen(selector: string, timeout: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `\`wait_for_selector\`: no visible element matched "${selector}" within \`timeout\` (${timeout} ms).`,
+    details: { waited_for: 'selector', selector },
+  });
+}
+
+/** Runs in the page. Visibility also changes by style alone, so each frame is looked at. */
+async function untilVisible(kit: PageKit, selector: string): Promise<void> {
+  while (!kit.all(selector).some((element) => kit.isVisible(element))) await kit.frame();
+}

@@ -1,0 +1,91 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { WaitUntil } from '../../contract/capture-request.js';
+import { LATE } from './deadline.js';
+import type { DocumentState } from './main-document.js';
+import { classify } from './navigate.js';
+import type { OpenPage } from './open-page.js';
+import { describePending, groupPending } from './pending-requests.js';
+
+const NETWORK_IDLE_MS = 500;
+/** A font that never loads delays a capture, and never fails it (decisions.md): past this, `load` no longer waits for fonts alone. */
+export const FONTS_BUDGET_MS = 3_000;
+/** Documents that one page may lead through before it counts as going in circles. */
+const MAX_DOCUMENTS = 25;
+
+/**
+ * Waits until the page has reached `wait_until`, on whatever document it leads to, and judges that document.
+ *
+ * @throws CaptureError render_timeout that names what was pending, and all that `navigate` throws
+ */
+export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<DocumentState> {
+  const { main, deadlines } = page;
+  const stop = new AbortController();
+  try {
+    for (;;) {
+      const reached = await deadlines.within(reach(page, state, stop.signal), deadlines.leftMs());
+      if (reached === LATE) throw notReached(page, state);
+      const shown = await classify(page);
+      if (main.current === shown && !main.navigating) return shown;
+      if (shown.number > MAX_DOCUMENTS) throw neverStays(shown.number);
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+/**
+ * Follows the page where it has gone by itself since `shown` was judged: `<meta http-equiv="refresh">`, `location = …`, a form.
+ *
+ * @returns the document that is shown now, judged
+ * @throws CaptureError as `waitUntil`
+ */
+export async function follow(page: OpenPage, shown: DocumentState, state: WaitUntil): Promise<DocumentState> {
+  if (page.main.current === shown && !page.main.navigating && shown.failure === null) return shown;
+  return await waitUntil(page, state === 'networkidle' ? 'load' : state);
+}
+
+async function reach(page: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
+  const { main, network } = page;
+  const isBroken = (): boolean => main.current !== null && main.current.failure !== null;
+  const isParsed = (): boolean => isBroken() || (main.current?.parsed === true && !isLeaving(page));
+  const isLoaded = (): boolean => isBroken() || (main.current?.loaded === true && !isLeaving(page));
+  await main.until(isParsed);
+  if (state === 'domcontentloaded') return;
+  await Promise.race([main.until(isLoaded), fontsOnly(page, stop)]);
+  if (state === 'networkidle' && !isBroken()) await network.quiet(NETWORK_IDLE_MS, stop);
+}
+
+/** The document that is shown has asked for another. */
+function isLeaving({ main }: Pick<OpenPage, 'main'>): boolean {
+  return main.navigating;
+}
+
+async function fontsOnly({ main, network }: Pick<OpenPage, 'main' | 'network'>, stop: AbortSignal): Promise<void> {
+  await network.onlyFontsHoldLoad(FONTS_BUDGET_MS, stop);
+  await main.until(() => !main.navigating);
+}
+
+function notReached(page: OpenPage, state: WaitUntil): CaptureError {
+  const { network, main, deadlines } = page;
+  const pending = network.pending();
+  const advice = sooner(main.current, state);
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `\`wait_until: ${state}\` was not reached within \`timeout\` (${deadlines.timeout} ms): ${describePending(pending)}. ${advice}`,
+    details: { waited_for: state, pending: groupPending(pending) },
+  });
+}
+
+function sooner(shown: DocumentState | null, state: WaitUntil): string {
+  if (state === 'networkidle' && shown?.loaded === true) return '`wait_until: load` would not have waited for that.';
+  if (state !== 'domcontentloaded' && shown?.parsed === true) return '`wait_until: domcontentloaded` would not have waited for that.';
+  return 'No other `wait_until` would have come sooner; a longer `timeout` may help.';
+}
+
+function neverStays(documents: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The page does not stay: it led through ${documents} documents, one after the other, and went on.`,
+    details: { documents },
+  });
+}
