@@ -38,9 +38,21 @@ export function guardOpening<T>(file: string, step: () => T): T {
     return step();
   } catch (error) {
     const code = engineCodeOf(error);
-    if (code === '') throw error;
+    if (code === '') throw isDriverMissing(error) ? driverMissing(error) : error;
     throw new StoreError(`${file} ${adviceFor(code, error as Error)}`, { cause: error });
   }
+}
+
+/** The driver is native code: an install without its build step, or another Node than it was built for. */
+function isDriverMissing(error: unknown): boolean {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ERR_DLOPEN_FAILED' || /bindings file/.test(message ?? '');
+}
+
+function driverMissing(cause: unknown): StoreError {
+  return new StoreError(`SQLite's driver is not built for Node ${process.version}: run npm rebuild better-sqlite3, then start again.`, {
+    cause,
+  });
 }
 
 function adviceFor(code: string, error: Error): string {

@@ -93,7 +93,7 @@ function claims(db: Db) {
        first_claimed_at = iif(@attemptsMade = 0, NULL, first_claimed_at) WHERE ${HELD}`,
   );
   const abandoned = db.prepare<[number], JobRow>(
-    `SELECT ${COLUMNS} FROM jobs j WHERE j.state = 'active' AND j.lease_expires_at <= ? ORDER BY j.seq`,
+    `SELECT ${COLUMNS} FROM jobs j INDEXED BY jobs_leased WHERE j.state = 'active' AND j.lease_expires_at <= ? ORDER BY j.seq`,
   );
   return {
     /** Accounts with queued jobs, the one whose last turn is longest ago first. */

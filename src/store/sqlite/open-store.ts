@@ -143,7 +143,7 @@ function retentionSteps({ tables, writer }: Engine): RetentionStore {
   const { artifacts } = tables;
   return {
     findArtifact: (name) => read(() => artifacts.find(name)),
-    expireArtifacts: (rules) => writer.run(() => expireArtifacts(tables, rules)),
+    expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
     deleteJobs: (rules) => deleteJobs(tables, writer, rules),
     keptArtifacts: (names) => read(() => new Set(names.filter((name) => artifacts.find(name)?.goneAt === null))),
   };

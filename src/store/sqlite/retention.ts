@@ -2,11 +2,46 @@ import type { RetentionStore } from '../store.js';
 import type { Tables } from './tables.js';
 import type { Writer } from './writer.js';
 
-/** Rows that one transaction touches: a slice must never hold up the writes behind it (issue: no statement over 50 ms). */
-const SLICE_ROWS = 50;
+/** Rows that one transaction touches: a slice must never hold up the writes behind it (no statement over 50 ms). */
+const SLICE_ROWS = 25;
 
-/** Marks gone the oldest artifacts that are too old or too much. Runs inside the caller's transaction. */
-export function expireArtifacts(
+/** Marks gone the oldest artifacts that are too old or too much, slice by slice. @returns their names */
+export async function expireArtifacts(
+  tables: Pick<Tables, 'artifacts' | 'counters'>,
+  writer: Writer,
+  rules: Parameters<RetentionStore['expireArtifacts']>[0],
+): Promise<string[]> {
+  const expired: string[] = [];
+  await inSlices(rules.limit, async (limit) => {
+    const names = await writer.run(() => expireSlice(tables, { ...rules, limit }));
+    expired.push(...names);
+    return names.length;
+  });
+  return expired;
+}
+
+/** Deletes ended jobs slice by slice, other writes in between. @returns how many */
+export function deleteJobs(
+  tables: Pick<Tables, 'jobs' | 'artifacts'>,
+  writer: Writer,
+  rules: { before: number; limit: number },
+): Promise<number> {
+  return inSlices(rules.limit, (limit) => writer.run(() => deleteSlice(tables, { ...rules, limit })));
+}
+
+/** Calls for slices until one comes back short. @returns the sum */
+async function inSlices(limit: number, slice: (limit: number) => Promise<number>): Promise<number> {
+  let done = 0;
+  while (done < limit) {
+    const wanted = Math.min(SLICE_ROWS, limit - done);
+    const count = await slice(wanted);
+    done += count;
+    if (count < wanted) break;
+  }
+  return done;
+}
+
+function expireSlice(
   { artifacts, counters }: Pick<Tables, 'artifacts' | 'counters'>,
   rules: Parameters<RetentionStore['expireArtifacts']>[0],
 ): string[] {
@@ -22,26 +57,12 @@ export function expireArtifacts(
   return expired;
 }
 
-/** Deletes ended jobs slice by slice, other writes in between. @returns how many */
-export async function deleteJobs(
-  { jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>,
-  writer: Writer,
-  rules: { before: number; limit: number },
-): Promise<number> {
-  let deleted = 0;
-  while (deleted < rules.limit) {
-    const slice = Math.min(SLICE_ROWS, rules.limit - deleted);
-    const count = await writer.run(() => {
-      const ended = jobs.endedBefore(rules.before, slice);
-      for (const { id, artifactName } of ended) {
-        jobs.remove(id);
-        // The row of a picture that is gone is kept, to answer 410, as long as a job speaks of it.
-        if (artifactName !== null) artifacts.forget(artifactName);
-      }
-      return ended.length;
-    });
-    deleted += count;
-    if (count < slice) break;
+function deleteSlice({ jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>, rules: { before: number; limit: number }): number {
+  const ended = jobs.endedBefore(rules.before, rules.limit);
+  for (const { id, artifactName } of ended) {
+    jobs.remove(id);
+    // The row of a picture that is gone is kept, to answer 410, as long as a job speaks of it.
+    if (artifactName !== null) artifacts.forget(artifactName);
   }
-  return deleted;
+  return ended.length;
 }

@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test, vi } from 'vitest';
+import { aStore } from './factories.js';
+
+/** Tables that grow with every job. `accounts`, `turns`, `counters` and the like stay small. */
+const GROWING = /^SCAN (jobs|j|orders|deliveries|d|c|reservations|artifacts|a)\b/;
+
+test('no statement of the store scans a table that grows', async () => {
+  const prepare = vi.spyOn(Database.prototype, 'prepare');
+  await using it = await aStore();
+  const sources = prepare.mock.calls.map(([sql]) => sql).filter((sql) => /^(WITH|SELECT|UPDATE|DELETE)/.test(sql));
+  prepare.mockRestore();
+  expect(sources.length).toBeGreaterThan(40);
+  const db = new Database(join(it.dataDir, 'stillframe.db'), { readonly: true });
+  const scans = sources.flatMap((sql) => plan(db, sql).filter((step) => GROWING.test(step) && !step.includes('USING')));
+  db.close();
+  expect(scans).toEqual([]);
+});
+
+/** With parameters replaced, since planning needs none. */
+function plan(db: Database.Database, sql: string): string[] {
+  const text = sql.replaceAll(/\?|@\w+/g, `'x'`);
+  return db
+    .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
+    .all()
+    .map((row) => row.detail);
+}
