@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CaptureError } from '../../../src/contract/capture-error.js';
+import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
+import { openEgress } from '../../../src/egress/open-egress.js';
+import { silentLog } from '../../../src/log.js';
+import { BrowserPool } from '../../../src/render/browser/browser-pool.js';
+import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
+import { type RenderDeps, type Rendering, render } from '../../../src/render/render.js';
+
+/** A request as a client sends it, but for the URL. */
+export type Wish = Record<string, unknown>;
+
+export interface CaptureRig extends AsyncDisposable {
+  readonly deps: RenderDeps;
+  readonly progress: number[];
+  /** A real capture, in a real browser, through the real gate; small and unscaled unless asked otherwise. */
+  capture(url: string, wish?: Wish, signal?: AbortSignal): Promise<Rendering>;
+  /** The error that it ends in; throws when it succeeds. */
+  failure(url: string, wish?: Wish): Promise<CaptureError>;
+}
+
+/** Captures for tests: all real but for blocking, inspection and the observed country. Loopback is allowed as a destination. */
+export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } = {}): Promise<CaptureRig> {
+  const log = silentLog();
+  const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
+  const allowDestinations = parts.allow ?? ['127.0.0.1', '127.0.0.2'];
+  const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
+  const executable = { path: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell', kind: 'headless-shell' as const, source: 'test' };
+  const pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: true, log });
+  const noGuard = { blockedRequests: 0, answerBanners: async () => ({ outcome: 'none', scrollFreed: false }), stop: async () => {} };
+  const deps: RenderDeps = {
+    pool,
+    blocker: { guard: async () => noGuard },
+    countries: { observe: async () => 'US' },
+    encodes: new EncodeQueue(),
+    inspect: async () => ({ markdown: '', accessibleTree: '' }),
+    log,
+    ...parts,
+  };
+  const progress: number[] = [];
+  const capture: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal) => {
+    const wire = captureRequestSchema.parse({ url, viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', timeout: 10_000, ...wish });
+    return render(deps, { options: toCaptureOptions(wire), id: 'job', onProgress: (value) => progress.push(value) }, signal);
+  };
+  return {
+    deps,
+    progress,
+    capture,
+    async failure(url, wish) {
+      try {
+        await capture(url, wish);
+      } catch (error) {
+        if (error instanceof CaptureError) return error;
+        throw error;
+      }
+      throw new Error(`the capture of ${url} succeeded`);
+    },
+    async [Symbol.asyncDispose]() {
+      await pool[Symbol.asyncDispose]();
+      await egress[Symbol.asyncDispose]();
+      await rm(runDir, { recursive: true, force: true });
+    },
+  };
+}
