@@ -32,7 +32,6 @@ export function dial(addresses: readonly string[], port: number, signal: AbortSi
       lookup: pinnedLookup(addresses),
       autoSelectFamily: true,
       noDelay: true,
-      allowHalfOpen: true,
     });
     const timer = setTimeout(() => fail(new DialFailure('ETIMEDOUT', 'the connection took too long')), CONNECT_TIMEOUT_MS);
     const abandon = () => fail(new DialFailure('ECONNABORTED', 'nobody waits for the connection any more'));

@@ -160,7 +160,7 @@ export class GateDoor implements Door {
     route: (target: PlainTarget) => this.#routeFor(target),
     moved: (target: PlainTarget) => this.#ledger.check({ host: target.host, port: target.port }),
     answered: (route: PlainRoute, status: number) => this.#judgeAnswer(route, status),
-    failed: (target: PlainTarget, error: unknown) => this.#note({ host: target.host, port: target.port }, error, exchangeCode(error)),
+    failed: (target: PlainTarget, error: unknown) => this.#noteExchange(target, error),
   };
 
   async #routeFor(target: PlainTarget): Promise<PlainRoute> {
@@ -235,6 +235,14 @@ export class GateDoor implements Door {
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
     logRefusal(this.#rules.log, refusal, verdict.why);
     throw new EgressRefused(refusal);
+  }
+
+  #noteExchange(target: PlainTarget, error: unknown): void {
+    const { host, port } = target;
+    const code = exchangeCode(error);
+    const proxy = this.#proxyFor(target);
+    const unanswered = proxy?.absoluteForm && !(error instanceof EgressRefused) ? proxy.unanswered(`no answer (${code})`) : null;
+    this.#note({ host, port }, unanswered ?? error, code);
   }
 
   #note(destination: Destination, error: unknown, code: string): void {

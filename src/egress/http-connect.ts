@@ -6,6 +6,13 @@ import { Nonsense, readUntil } from './read-until.js';
 /** The proxy makes no tunnel to such a destination; an ordinary request in absolute form may still do. */
 export class TunnelUnsupported extends Error {
   override readonly name = 'TunnelUnsupported';
+  /** @param answered whether it said so, rather than hung up */
+  constructor(
+    message: string,
+    readonly answered: boolean,
+  ) {
+    super(message);
+  }
 }
 
 /** Answers by which proxies say "not by CONNECT" (Squid: 403 for any port but 443), rather than that they are broken. */
@@ -30,7 +37,7 @@ export async function connectByHttp(
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
   if (status >= 200 && status < 300) return;
   if (status === 407) throw new Nonsense('it asks for other credentials (407)');
-  if (NO_CONNECT.has(status)) throw new TunnelUnsupported(`it answered CONNECT with ${status}`);
+  if (NO_CONNECT.has(status)) throw new TunnelUnsupported(`it answered CONNECT with ${status}`, true);
   if (status === 429 || status >= 500) throw new DialFailure('TUNNEL_REFUSED', `the caller's proxy answered CONNECT with ${status}`);
   throw new Nonsense(status === 0 ? 'it does not speak HTTP' : `it answered CONNECT with ${status}`);
 }
@@ -39,7 +46,7 @@ async function readHead(stream: Duplex, timeoutMs: number): Promise<string> {
   try {
     return (await readUntil(stream, headLength, timeoutMs)).toString('latin1');
   } catch (error) {
-    if (error instanceof Nonsense && error.hungUp) throw new TunnelUnsupported('it hung up on CONNECT');
+    if (error instanceof Nonsense && error.hungUp) throw new TunnelUnsupported('it hung up on CONNECT', false);
     throw error;
   }
 }

@@ -3,6 +3,8 @@ import type { Duplex } from 'node:stream';
 
 /** Lets two connections be one: bytes, half-closings and resets go both ways. */
 export function joinSockets(client: Duplex, upstream: Socket, moved: () => void): void {
+  // Here only: a kept HTTP connection that its server has closed must be gone, not half open.
+  upstream.allowHalfOpen = true;
   const ends = [
     { near: client, far: upstream as Duplex },
     { near: upstream as Duplex, far: client },

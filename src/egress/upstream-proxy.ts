@@ -33,7 +33,7 @@ export class UpstreamProxy {
   readonly #server: ProxyServer | null;
   readonly #credentials: Credentials | null;
   readonly #rules: UpstreamProxyRules;
-  readonly #waitingSince = new Set<{ since: number }>();
+  readonly #waiting = new Set<{ since: number }>();
   #addresses: string[] | null = null;
   #answered = false;
   #failure: string | null = null;
@@ -50,7 +50,7 @@ export class UpstreamProxy {
   /** What is wrong with the proxy; while it never answered at all, also that. */
   get failure(): string | null {
     if (this.#failure !== null || this.#answered) return this.#failure;
-    const since = Math.min(...[...this.#waitingSince].map((wait) => wait.since));
+    const since = Math.min(...[...this.#waiting].map((wait) => wait.since));
     return performance.now() - since >= SUSPICIOUS_SILENCE_MS ? 'it has not answered' : null;
   }
 
@@ -66,20 +66,17 @@ export class UpstreamProxy {
    * @throws CallerProxyFailure, DialFailure, TunnelUnsupported (plain http only: absolute form may do)
    */
   async openTunnel(target: { host: string; port: number; plain: boolean }, signal: AbortSignal): Promise<Socket> {
-    const socket = await this.connect(signal);
-    const settled = this.#awaitAnswer();
-    const hangUp = () => socket.destroy();
-    signal.addEventListener('abort', hangUp, { once: true });
+    const wait = { since: performance.now() };
+    this.#waiting.add(wait);
     try {
-      await this.#handshake(socket, target);
+      const socket = await this.connect(signal);
+      await this.#handshake(socket, target, signal);
       this.answer();
       return socket;
     } catch (error) {
-      socket.destroy();
       throw this.#blame(error, target.plain, signal);
     } finally {
-      settled();
-      signal.removeEventListener('abort', hangUp);
+      this.#waiting.delete(wait);
     }
   }
 
@@ -108,16 +105,14 @@ export class UpstreamProxy {
     this.#answered = true;
   }
 
+  /** An exchange had no answer: the proxy's fault when it never answered any. */
+  unanswered(why: string): CallerProxyFailure | null {
+    return this.#answered ? null : this.fail(why);
+  }
+
   fail(why: string): CallerProxyFailure {
     this.#failure ??= why;
     return new CallerProxyFailure(why);
-  }
-
-  /** @returns to be called when the answer is there, or nobody waits any more */
-  #awaitAnswer(): () => void {
-    const wait = { since: performance.now() };
-    this.#waitingSince.add(wait);
-    return () => this.#waitingSince.delete(wait);
   }
 
   async #judgedAddresses(server: ProxyServer): Promise<string[]> {
@@ -129,20 +124,30 @@ export class UpstreamProxy {
     return this.#addresses;
   }
 
-  async #handshake(socket: Socket, target: { host: string; port: number }): Promise<void> {
+  async #handshake(socket: Socket, target: { host: string; port: number }, signal: AbortSignal): Promise<void> {
     const timeoutMs = PROXY_ANSWER_TIMEOUT_MS;
-    if (this.#server?.scheme === 'socks5') return connectBySocks5(socket, target, { credentials: this.#credentials, timeoutMs });
-    return connectByHttp(socket, target, { authorization: this.authorization, timeoutMs });
+    const hangUp = () => socket.destroy();
+    signal.addEventListener('abort', hangUp, { once: true });
+    try {
+      if (this.#server?.scheme === 'socks5') await connectBySocks5(socket, target, { credentials: this.#credentials, timeoutMs });
+      else await connectByHttp(socket, target, { authorization: this.authorization, timeoutMs });
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', hangUp);
+    }
   }
 
   #blame(error: unknown, plain: boolean, signal: AbortSignal): unknown {
     if (signal.aborted) return new DialFailure('ECONNABORTED', 'nobody waits for the connection any more');
-    if (error instanceof DialFailure) this.answer();
+    if (error instanceof CallerProxyFailure) return error;
+    if (error instanceof DialFailure || (error instanceof TunnelUnsupported && error.answered)) this.answer();
     if (error instanceof TunnelUnsupported && plain) {
       this.absoluteForm = true;
       return error;
     }
-    if (error instanceof TunnelUnsupported) return new DialFailure('TUNNEL_REFUSED', error.message);
+    if (error instanceof TunnelUnsupported) return this.unanswered(error.message) ?? new DialFailure('TUNNEL_REFUSED', error.message);
     if (error instanceof Silence && this.#answered) return new DialFailure('ETIMEDOUT', error.message);
     if (error instanceof Nonsense || error instanceof Silence) return this.fail(error.message);
     return error;

@@ -1,0 +1,199 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import type { CallerProxy } from '../../src/egress/egress.js';
+import { type CallerProxyFixture, type ProxyMood, startCallerProxy } from '../fixtures/caller-proxy.js';
+import { connectThrough, getSecurely, sendThrough } from './door-client.js';
+import { ALLOWED, openTestEgress } from './open-test-egress.js';
+import { startPlainSite } from './plain-site.js';
+
+const CREDENTIALS = { username: 'us er', password: 'pä:ss-S3CRET' };
+const KINDS = ['http', 'https', 'socks5'] as const;
+
+function callerProxy(proxy: Pick<CallerProxyFixture, 'server'>, more: Partial<CallerProxy> = {}): CallerProxy {
+  return { server: proxy.server, bypass: null, username: null, password: null, ...more };
+}
+
+async function openProxiedDoor(gate: Awaited<ReturnType<typeof openTestEgress>>, proxy: CallerProxy) {
+  const door = await gate.egress.openDoor();
+  door.begin({ proxy });
+  return door;
+}
+
+describe.each(KINDS)("a caller's %s proxy", (kind) => {
+  test('carries plain and secure traffic, and is given names, not addresses', async () => {
+    await using site = await startPlainSite();
+    await using secure = await startPlainSite({ secure: true });
+    await using proxy = await startCallerProxy({ kind, credentials: CREDENTIALS });
+    await using gate = await openTestEgress();
+    await using door = await openProxiedDoor(gate, callerProxy(proxy, CREDENTIALS));
+    expect((await sendThrough(door, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    expect(await getSecurely(door, `https://www.stub.example.com:${secure.port}/`)).toBe('hello');
+    const verb = kind === 'socks5' ? 'SOCKS' : 'CONNECT';
+    expect(proxy.asked).toEqual([`${verb} stub.example.com:${site.port}`, `${verb} www.stub.example.com:${secure.port}`]);
+    expect(new Set(proxy.credentials)).toEqual(new Set(['us er:pä:ss-S3CRET']));
+    expect(JSON.stringify(site.requests)).not.toMatch(/authorization|S3CRET/i);
+    expect(door.proxyFailure).toBeNull();
+  });
+
+  test('is found by its name, looked up once and pinned', async () => {
+    await using site = await startPlainSite();
+    await using proxy = await startCallerProxy({ kind });
+    const rebinding = { 'proxy.stub.example.com': ({ nth }: { nth: number }) => [nth === 0 ? ALLOWED : '127.0.0.1'] };
+    await using gate = await openTestEgress(rebinding);
+    await using door = await openProxiedDoor(gate, callerProxy({ server: `${kind}://proxy.stub.example.com:${proxy.port}` }));
+    for (let turn = 0; turn < 3; turn++) await sendThrough(door, `http://stub.example.com:${site.port}/`, { method: 'POST', body: '' });
+    expect(gate.dns.count('proxy.stub.example.com', 'A')).toBe(1);
+    expect(site.connections).toBe(3);
+  });
+
+  test('leads to no forbidden destination, by literal or by name', async () => {
+    await using canary = await startPlainSite({ address: '127.0.0.1' });
+    await using proxy = await startCallerProxy({ kind });
+    await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.1'] });
+    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    const hosts = ['127.0.0.1', '[::1]', '2130706433', 'localhost', 'db.internal', 'private.example.net', 'nowhere.example.net'];
+    for (const host of hosts) {
+      await expect(sendThrough(door, `http://${host}:${canary.port}/`)).rejects.toThrow();
+      const { status, socket } = await connectThrough(door, `${host}:${canary.port}`);
+      socket.destroy();
+      expect([host, status]).toEqual([host, 502]);
+    }
+    expect(door.refusedCount).toBe(2 * hosts.length);
+    expect(canary.connections + proxy.connections).toBe(0);
+    expect(door.proxyFailure).toBeNull();
+  });
+
+  test('is told apart from the target: one that cannot reach a target has not failed', async () => {
+    await using proxy = await startCallerProxy({ kind, mood: 'dead targets' });
+    await using gate = await openTestEgress();
+    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+    expect((await connectThrough(door, 'stub.example.com:443')).status).toBe(502);
+    expect(door.proxyFailure).toBeNull();
+    expect(door.failures.map((failure) => failure.code)).toEqual(Array(2).fill(kind === 'socks5' ? 'EHOSTUNREACH' : 'TUNNEL_REFUSED'));
+  });
+
+  test.each(['garbage', 'hang up'] as ProxyMood[])('that answers with %s has failed, and nothing went another way', async (mood) => {
+    await using site = await startPlainSite();
+    await using proxy = await startCallerProxy({ kind, mood });
+    await using gate = await openTestEgress();
+    for (const plain of [true, false]) {
+      await using door = await openProxiedDoor(gate, callerProxy(proxy));
+      if (plain) await expect(sendThrough(door, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
+      else expect((await connectThrough(door, `stub.example.com:${site.port}`)).status).toBe(502);
+      expect([plain, door.proxyFailure]).toEqual([plain, expect.any(String)]);
+    }
+    expect(site.connections).toBe(0);
+  });
+
+  test('that refuses the credentials has failed', async () => {
+    await using site = await startPlainSite();
+    await using proxy = await startCallerProxy({ kind, credentials: CREDENTIALS });
+    await using gate = await openTestEgress();
+    for (const wrong of [{}, { ...CREDENTIALS, password: 'wrong' }]) {
+      await using door = await openProxiedDoor(gate, callerProxy(proxy, wrong));
+      await expect(sendThrough(door, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
+      expect(door.proxyFailure).toMatch(/credentials/);
+    }
+    expect(site.connections).toBe(0);
+  });
+
+  test('that nobody serves has failed', async () => {
+    const proxy = await startCallerProxy({ kind });
+    await proxy[Symbol.asyncDispose]();
+    await using gate = await openTestEgress();
+    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+    expect(door.proxyFailure).toMatch(/ECONNREFUSED/);
+  });
+
+  test.concurrent('that says nothing has failed: provisionally at once, for good after ten seconds', async () => {
+    await using proxy = await startCallerProxy({ kind, mood: 'silence' });
+    await using gate = await openTestEgress();
+    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    const started = performance.now();
+    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+    expect(performance.now() - started).toBeLessThan(15_000);
+    expect(door.proxyFailure).toEqual(expect.any(String));
+  });
+
+  test.each([`${kind}://127.0.0.3:1`, `${kind}://private.example.net:1`, `${kind}://nowhere.example.net:1`])(
+    'is not used at %s',
+    async (server) => {
+      await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.3'] });
+      await using door = await openProxiedDoor(gate, callerProxy({ server }));
+      await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+      expect(door.proxyFailure).toEqual(expect.any(String));
+    },
+  );
+
+  test('keeps its password out of the log, whatever happens', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'trace' }, new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
+    await using site = await startPlainSite();
+    await using gate = await openTestEgress({}, { log });
+    for (const mood of ['well', 'garbage', 'hang up', 'dead targets'] as const) {
+      await using proxy = await startCallerProxy({ kind, mood, credentials: { username: 'other', password: 'other' } });
+      await using door = await openProxiedDoor(gate, callerProxy(proxy, CREDENTIALS));
+      await sendThrough(door, `http://stub.example.com:${site.port}/`).catch(() => null);
+    }
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.join('')).not.toMatch(/S3CRET|us er/);
+    expect(lines.join('')).not.toContain(Buffer.from(`${CREDENTIALS.username}:${CREDENTIALS.password}`).toString('base64'));
+  });
+});
+
+describe("a caller's http proxy", () => {
+  test.each(['no tunnels', 'deaf to CONNECT'] as ProxyMood[])('with %s for plain http is spoken to in absolute form', async (mood) => {
+    await using site = await startPlainSite();
+    await using proxy = await startCallerProxy({ kind: 'http', mood, credentials: CREDENTIALS });
+    await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.3'] });
+    await using door = await openProxiedDoor(gate, callerProxy(proxy, CREDENTIALS));
+    const url = `http://stub.example.com:${site.port}/x?y`;
+    for (let turn = 0; turn < 3; turn++) expect((await sendThrough(door, url)).body).toBe('hello');
+    expect((await sendThrough(door, url, { method: 'POST', body: 'z' })).body).toBe('hello');
+    await expect(sendThrough(door, `http://private.example.net:${site.port}/`)).rejects.toThrow();
+    expect(proxy.asked).toEqual([`CONNECT stub.example.com:${site.port}`, ...Array(3).fill(`GET ${url}`), `POST ${url}`]);
+    expect(site.requests.at(-1)?.body).toBe('z');
+    expect(door.proxyFailure).toBeNull();
+  });
+
+  test('that redirects instead of connecting has failed, for plain http as well', async () => {
+    await using proxy = await startCallerProxy({ kind: 'http', mood: '302' });
+    await using gate = await openTestEgress();
+    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+    expect(door.proxyFailure).toMatch(/302/);
+  });
+
+  test('over TLS must have a certificate for its name', async () => {
+    await using proxy = await startCallerProxy({ kind: 'https' });
+    await using gate = await openTestEgress({ 'proxy.example.net': [ALLOWED] });
+    await using door = await openProxiedDoor(gate, callerProxy({ server: `https://proxy.example.net:${proxy.port}` }));
+    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+    expect(door.proxyFailure).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID/);
+    expect(proxy.asked).toEqual([]);
+  });
+});
+
+describe('bypass', () => {
+  test('goes direct, by our own judgement', async () => {
+    await using site = await startPlainSite();
+    await using canary = await startPlainSite({ address: '127.0.0.1' });
+    await using proxy = await startCallerProxy({ kind: 'http' });
+    await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.1'] });
+    for (const bypass of ['.internal', '::/0', '<-loopback>', '<local>', '*', 'private.example.net,localhost,127.0.0.1', '127.0.0.0/8']) {
+      await using door = await openProxiedDoor(gate, callerProxy(proxy, { bypass }));
+      for (const host of ['127.0.0.1', '[::1]', 'localhost', 'db.internal', 'private.example.net', 'intranet']) {
+        await expect(sendThrough(door, `http://${host}:${canary.port}/`)).rejects.toThrow();
+      }
+    }
+    expect(canary.connections + proxy.connections).toBe(0);
+    await using door = await openProxiedDoor(gate, callerProxy(proxy, { bypass: '.example.org, *.stub.example.com' }));
+    expect((await sendThrough(door, `http://www.stub.example.com:${site.port}/`)).body).toBe('hello');
+    expect(proxy.asked).toEqual([]);
+    expect((await sendThrough(door, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    expect(proxy.asked).toHaveLength(1);
+  });
+});

@@ -1,0 +1,297 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { connectThrough, getSecurely, keepingAgent, sendThrough } from './door-client.js';
+import { ALLOWED, openTestEgress } from './open-test-egress.js';
+import { startPlainSite } from './plain-site.js';
+
+describe('an open door', () => {
+  test('carries plain http, with the header order and case of the browser and without what is meant for a proxy', async () => {
+    await using site = await startPlainSite();
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    const got = await sendThrough(door, `http://stub.example.com:${site.port}/a?b=c`, { headers: { 'X-One': '1', Te: 'x', 'x-two': '2' } });
+    expect(got).toMatchObject({ status: 200, body: 'hello' });
+    const names = site.requests[0]?.rawHeaders.filter((_name, index) => index % 2 === 0);
+    expect(site.requests[0]?.url).toBe('/a?b=c');
+    expect(names).toEqual(['Host', 'Connection', 'X-One', 'x-two']);
+    expect(site.requests[0]?.headers.host).toBe(`stub.example.com:${site.port}`);
+  });
+
+  test('carries a body both ways', async () => {
+    await using site = await startPlainSite({ answer: (request, response) => void request.pipe(response) });
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    const body = 'x'.repeat(300_000);
+    const got = await sendThrough(door, `http://${ALLOWED}:${site.port}/`, { method: 'POST', body });
+    expect(got.body).toBe(body);
+    expect(door.bytes).toBeGreaterThan(600_000);
+    expect(door.bytes).toBeLessThan(610_000);
+  });
+
+  test('carries TLS inside a tunnel, counted', async () => {
+    await using site = await startPlainSite({ secure: true, answer: (_request, response) => response.end('s'.repeat(100_000)) });
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    expect(await getSecurely(door, `https://www.stub.example.com:${site.port}/`)).toHaveLength(100_000);
+    expect(door.bytes).toBeGreaterThan(100_000);
+    expect(gate.dns.count('www.stub.example.com', 'A')).toBe(1);
+  });
+
+  test('keeps its connections to a site', async () => {
+    await using site = await startPlainSite();
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    const agent = keepingAgent();
+    for (let turn = 0; turn < 20; turn++) await sendThrough(door, `http://stub.example.com:${site.port}/`, { agent });
+    agent.destroy();
+    expect(site.requests).toHaveLength(20);
+    expect(site.connections).toBe(1);
+    expect(gate.dns.count('stub.example.com', 'A')).toBe(1);
+  });
+
+  test('sends a request again when the kept connection turns out to be gone, unless it could count twice', async () => {
+    await using site = await startPlainSite({
+      answer: (request, response) => {
+        response.end(request.method);
+        // Closed by the site, as its keep-alive timeout would: the door learns of it only when it sends.
+        response.on('finish', () => setImmediate(() => request.socket.destroy()));
+      },
+    });
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    const agent = keepingAgent();
+    for (let turn = 0; turn < 20; turn++) {
+      expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`, { agent })).body).toBe('GET');
+      expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`, { agent, method: 'POST', body: 'x' })).body).toBe('POST');
+    }
+    agent.destroy();
+    expect(site.requests).toHaveLength(40);
+    expect(door.failures).toEqual([]);
+  });
+
+  test('passes the answer on as it was, but for what would ask the browser for a password of the proxy', async () => {
+    await using site = await startPlainSite({
+      answer: (_request, response) => {
+        response.writeHead(407, 'Odd', ['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'Proxy-Authenticate', 'Basic', 'X-Name', 'caf\u00e9']);
+        response.end('body');
+      },
+    });
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    const got = await sendThrough(door, `http://${ALLOWED}:${site.port}/`);
+    expect(got).toMatchObject({ status: 407, body: 'body', headers: { 'set-cookie': ['a=1', 'b=2'], 'x-name': 'caf\u00e9' } });
+    expect(got.headers['proxy-authenticate']).toBeUndefined();
+  });
+
+  test('lets both ends of a tunnel close on their own', async () => {
+    const echo = createServer({ allowHalfOpen: true }, (socket) => {
+      let heard = '';
+      socket.on('data', (chunk) => {
+        heard += chunk;
+      });
+      socket.on('end', () => socket.end(`heard ${heard}`));
+    });
+    echo.listen(0, ALLOWED);
+    await once(echo, 'listening');
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    const { socket } = await connectThrough(door, `${ALLOWED}:${(echo.address() as { port: number }).port}`);
+    socket.end('all of it');
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    expect(answer).toBe('heard all of it');
+    echo.close();
+  });
+});
+
+describe('a door refuses', () => {
+  const forbidden = ['127.0.0.1', '127.0.0.3', '[::1]', '0x7f.1', '2130706433', 'localhost', 'private.example.net', 'mixed.example.net'];
+  const zone = {
+    'private.example.net': ['127.0.0.1'],
+    'mixed.example.net': [ALLOWED, '127.0.0.1'],
+    'nat64.example.net': ['64:ff9b::7f00:1'],
+  };
+
+  test.each([...forbidden, 'nat64.example.net', 'nowhere.example.net'])('%s, by request and by tunnel, and dials nobody', async (host) => {
+    await using canary = await startPlainSite({ address: '127.0.0.1' });
+    await using other = await startPlainSite({ address: '127.0.0.3', port: canary.port });
+    await using site = await startPlainSite({ port: canary.port });
+    await using gate = await openTestEgress(zone);
+    await using door = await gate.openDoor();
+    await expect(sendThrough(door, `http://${host}:${canary.port}/`)).rejects.toThrow();
+    const { status, socket } = await connectThrough(door, `${host}:${canary.port}`);
+    socket.destroy();
+    expect(status).toBe(502);
+    expect(door.refusedCount).toBe(2);
+    expect(door.refusals).toHaveLength(2);
+    expect(canary.connections + other.connections + site.connections).toBe(0);
+  });
+
+  test('and says why in the log alone, with how to allow it', async () => {
+    const lines: string[] = [];
+    const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
+    await using gate = await openTestEgress(zone, { log });
+    await using door = await gate.openDoor();
+    await expect(sendThrough(door, 'http://private.example.net:81/')).rejects.toThrow();
+    expect(lines.join()).toContain('127.0.0.1');
+    expect(lines.join()).toContain('STILLFRAME_ALLOW_DESTINATIONS');
+    expect(lines.join()).toContain('private.example.net:81');
+    expect(door.refusals).toEqual([{ host: 'private.example.net', port: 81, reason: 'blocked_address' }]);
+  });
+
+  test('a name that the server cannot speak of, for the time being', async () => {
+    await using gate = await openTestEgress({ 'servfail.example.net': 'SERVFAIL' });
+    await using door = await gate.openDoor();
+    await expect(sendThrough(door, 'http://servfail.example.net/')).rejects.toThrow();
+    expect(door.refusals).toEqual([{ host: 'servfail.example.net', port: 80, reason: 'unresolvable', temporary: true }]);
+  });
+
+  test('everything before its capture begins and after it ended', async () => {
+    await using site = await startPlainSite();
+    await using gate = await openTestEgress();
+    const door = await gate.egress.openDoor();
+    const { port } = door;
+    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
+    expect((await connectThrough(door, `${ALLOWED}:${site.port}`)).status).toBe(502);
+    door.begin({ proxy: null });
+    expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
+    const { socket } = await connectThrough(door, `${ALLOWED}:${site.port}`);
+    await Promise.all([once(socket, 'close'), door[Symbol.asyncDispose](), door[Symbol.asyncDispose]()]);
+    await expect(sendThrough({ port }, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow('ECONNREFUSED');
+    expect(site.requests).toHaveLength(1);
+    expect(door.refusals).toEqual([]);
+  });
+
+  test('what does not speak to it as a browser does to its proxy', async () => {
+    await using site = await startPlainSite();
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    for (const path of ['/', `https://${ALLOWED}:${site.port}/`, `ftp://${ALLOWED}/`, `http:///${ALLOWED}:${site.port}/`]) {
+      const asked = request({ host: '127.0.0.1', port: door.port, path, agent: false });
+      asked.end();
+      await expect(once(asked, 'response')).rejects.toThrow();
+    }
+    for (const authority of [`${ALLOWED}:0`, `${ALLOWED}:99999`, ALLOWED, ':80', `[${ALLOWED}]:${site.port}`]) {
+      const { status, socket } = await connectThrough(door, authority);
+      socket.destroy();
+      expect([authority, status]).toEqual([authority, 502]);
+    }
+    expect(site.connections).toBe(0);
+  });
+
+  test('another door, even where loopback is allowed', async () => {
+    await using gate = await openTestEgress({}, { allowDestinations: ['127.0.0.0/8'] });
+    await using door = await gate.openDoor();
+    await using other = await gate.openDoor();
+    const { status, socket } = await connectThrough(door, `127.0.0.1:${other.port}`);
+    socket.destroy();
+    expect(status).toBe(502);
+  });
+});
+
+describe('a capture over its limit', () => {
+  test('is cut, and reaches nothing more', async () => {
+    await using site = await startPlainSite({ answer: (_request, response) => response.end(Buffer.alloc(3_000_000)) });
+    await using gate = await openTestEgress({}, { maxBytesPerCapture: 1_000_000 });
+    await using door = await gate.openDoor();
+    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
+    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/again`)).rejects.toThrow();
+    expect(door.bytes).toBeLessThan(1_500_000);
+    expect(door.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit', 'over_limit']);
+    expect(site.requests).toHaveLength(1);
+  });
+
+  test('is cut while it sends through a tunnel', async () => {
+    const sink = createServer((socket) => socket.on('error', () => socket.destroy()).resume());
+    sink.listen(0, ALLOWED);
+    await once(sink, 'listening');
+    await using gate = await openTestEgress({}, { maxBytesPerCapture: 1_000_000 });
+    await using door = await gate.openDoor();
+    const { socket } = await connectThrough(door, `${ALLOWED}:${(sink.address() as { port: number }).port}`);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const send = () => void socket.write(Buffer.alloc(200_000), (error) => error == null && send());
+    send();
+    await closed;
+    expect(door.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit']);
+    sink.close();
+  });
+});
+
+describe('a destination that cannot be reached', () => {
+  test('is told as what it was, and shown as no page', async () => {
+    await using site = await startPlainSite({ answer: (request) => request.socket.end() });
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    const closed = site.port;
+    await expect(sendThrough(door, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
+    await site[Symbol.asyncDispose]();
+    await expect(sendThrough(door, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
+    const { status, socket } = await connectThrough(door, `${ALLOWED}:${closed}`);
+    socket.destroy();
+    expect(status).toBe(502);
+    expect(door.failures).toEqual([
+      { host: ALLOWED, port: closed, code: 'EMPTY_RESPONSE' },
+      { host: ALLOWED, port: closed, code: 'ECONNREFUSED' },
+      { host: ALLOWED, port: closed, code: 'ECONNREFUSED' },
+    ]);
+    expect(door.refusedCount).toBe(0);
+  });
+
+  test('breaks an answer off where it broke off', async () => {
+    await using site = await startPlainSite({
+      answer: (_request, response) => {
+        response.writeHead(200, { 'content-length': '1000' });
+        response.write('half', () => response.destroy());
+      },
+    });
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
+  });
+
+  test('is tried at every judged address', async () => {
+    await using site = await startPlainSite();
+    await using gate = await openTestEgress(
+      { 'several.example.net': ['127.0.0.4', '::1', ALLOWED] },
+      { allowDestinations: ['several.example.net'] },
+    );
+    await using door = await gate.openDoor();
+    expect((await sendThrough(door, `http://several.example.net:${site.port}/`)).body).toBe('hello');
+  });
+
+  test('does not keep a door from closing', async () => {
+    await using gate = await openTestEgress({ 'silent.example.net': 'SILENCE' });
+    const door = await gate.openDoor();
+    const socket = connect(door.port, '127.0.0.1');
+    socket.write('CONNECT silent.example.net:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+    while (gate.dns.queries.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([once(socket, 'close'), door[Symbol.asyncDispose]()]);
+    expect(door.refusals).toEqual([]);
+  });
+});
+
+test('rebinding: of 1,000 connections by a name that changes its answer none reaches the forbidden address', async () => {
+  await using canary = await startPlainSite({ address: '127.0.0.1' });
+  await using site = await startPlainSite({ port: canary.port });
+  const flip = { 'rebind.example.net': ({ nth }: { nth: number }) => [nth % 2 === 0 ? ALLOWED : '127.0.0.1'] };
+  await using gate = await openTestEgress(flip);
+  await using door = await gate.openDoor();
+  let reached = 0;
+  for (let turn = 0; turn < 1_000; turn += 10) {
+    const turns = Array.from({ length: 10 }, () =>
+      sendThrough(door, `http://rebind.example.net:${canary.port}/`).then(
+        () => reached++,
+        () => 0,
+      ),
+    );
+    await Promise.all(turns);
+  }
+  expect(canary.connections).toBe(0);
+  expect(reached).toBe(site.requests.length);
+  expect(reached + door.refusedCount).toBe(1_000);
+  expect(gate.dns.count('rebind.example.net', 'A')).toBe(site.connections + door.refusedCount);
+});

@@ -1,0 +1,33 @@
+import { type EgressOptions, openEgress } from '../../src/egress/open-egress.js';
+import { silentLog } from '../../src/log.js';
+import { type DnsHandler, type DnsReply, startDnsServer } from '../fixtures/dns-server.js';
+import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
+
+/** The address that stands in for a public one; 127.0.0.1 and 127.0.0.3 stay forbidden. */
+export const ALLOWED = '127.0.0.2';
+
+/** An egress with a name server of its own. `*.stub.example.com` is at the allowed address unless the zone says else. */
+export async function openTestEgress(zone: Record<string, DnsReply | DnsHandler> = {}, options: Partial<EgressOptions> = {}) {
+  const dns = await startDnsServer({ '*.stub.example.com': [ALLOWED], 'stub.example.com': [ALLOWED], ...zone });
+  const egress = await openEgress({
+    allowDestinations: [ALLOWED],
+    dnsServers: [dns.address],
+    maxBytesPerCapture: 1e9,
+    log: silentLog(),
+    ca: TLS_IDENTITY.ca,
+    ...options,
+  });
+  return {
+    dns,
+    egress,
+    async openDoor() {
+      const door = await egress.openDoor();
+      door.begin({ proxy: null });
+      return door;
+    },
+    async [Symbol.asyncDispose]() {
+      await egress[Symbol.asyncDispose]();
+      await dns[Symbol.asyncDispose]();
+    },
+  };
+}
