@@ -1,0 +1,87 @@
+import type { Frame, Page } from 'playwright-core';
+import type { PlatformAnswer } from './page/consent-page.js';
+import { CONSENT_FRAME } from './page/words.js';
+import { call, type PageWorld } from './page-world.js';
+
+/** What was done about consent banners, for the log. */
+export interface BannerReport {
+  /** `rejected` when a refusal was clicked, `hidden` when a banner was only hidden, `failed` when the page did not let us. */
+  outcome: 'none' | 'rejected' | 'hidden' | 'failed';
+  /** autoconsent's name of the consent platform, when it knew it. */
+  platform: string | null;
+  scrollFreed: boolean;
+  ms: number;
+}
+
+export interface BannerTools {
+  page: Page;
+  world: PageWorld;
+  /** Source of consent-page.js. */
+  consentBundle: string;
+  /** Source of look-page.js. */
+  lookBundle: string;
+  /** Rules that hide banners in this page; may be empty. */
+  css: string;
+  /** As the first look had it. */
+  seen: { banner: 'none' | 'seen' | 'expected'; framed: boolean };
+  /** Whether requests of consent platforms were refused: such a page may wait behind a lock for an answer that cannot come. */
+  refusedPlatform: boolean;
+}
+
+/** A page whose consent script has run may take this long to show a banner, once. */
+const EXPECTED_PATIENCE_MS = 600;
+/** A known platform's banner is in view already; its answer may take several clicks. */
+const PLATFORM_PATIENCE_MS = { popup: 900, answer: 4_000 };
+const FRAMES_MAX = 6;
+
+/**
+ * Refuses by the platform's own way if it is known, then lays the hiding rules, then refuses or hides what is left, and
+ * frees the scroll only if any of that found a banner (decisions.md, Blocking). Never accepts.
+ */
+export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
+  const { world, css, seen } = tools;
+  const inView =
+    seen.banner === 'seen' || (seen.banner === 'expected' && (await world.ask('awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
+  const answer = inView ? await askPlatforms(tools) : NOTHING;
+  const laid = css === '' ? 0 : await world.ask('lay', { css, count: true });
+  const rest = inView ? await world.ask('dismiss', { whole: false, click: answer.outcome !== 'rejected' }) : { refused: 0, hidden: 0 };
+  const rejected = answer.outcome === 'rejected' || rest.refused > 0;
+  const hidden = answer.outcome === 'hidden' || laid > 0 || rest.hidden > 0;
+  const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.ask('freeScroll', {}));
+  return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
+}
+
+const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
+
+/** In the page and in those frames where a banner may live; the first that was answered counts. */
+async function askPlatforms({ page, consentBundle, lookBundle, seen }: BannerTools): Promise<PlatformAnswer> {
+  const main = page.mainFrame();
+  const inFrames = page
+    .frames()
+    .filter((frame) => frame !== main && /^https?:|^about:srcdoc/.test(frame.url()) && (seen.framed || CONSENT_FRAME.test(frame.url())))
+    .slice(0, FRAMES_MAX);
+  const answers = await Promise.all([main, ...inFrames].map((frame) => askPlatform(frame, consentBundle)));
+  const answered = answers.find(({ outcome }) => outcome === 'rejected') ?? answers.find(({ outcome }) => outcome === 'hidden');
+  if (answered !== undefined) return answered;
+  const refusals = await Promise.all(inFrames.map((frame) => refuseInFrame(frame, lookBundle)));
+  if (refusals.some((refused) => refused)) return { platform: null, outcome: 'rejected' };
+  return answers.find(({ outcome }) => outcome === 'failed') ?? NOTHING;
+}
+
+async function askPlatform(frame: Frame, bundle: string): Promise<PlatformAnswer> {
+  try {
+    return await frame.evaluate(call(bundle, 'answerPlatform', PLATFORM_PATIENCE_MS));
+  } catch {
+    // The frame went away, often because it was answered by another's click.
+    return NOTHING;
+  }
+}
+
+async function refuseInFrame(frame: Frame, bundle: string): Promise<boolean> {
+  try {
+    const { refused } = (await frame.evaluate(call(bundle, 'dismiss', { whole: true, click: true }))) as { refused: number };
+    return refused > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Clean pictures: refuses what four switches are about, answers consent banners, and gives the target its headers.
+ * Owns the filter engines and their lists. Knows no job, no destination policy and nothing of how pictures are made.
+ */
+import { readFile } from 'node:fs/promises';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { Egress } from '../../egress/egress.js';
+import type { Log } from '../../log.js';
+import type { Stage } from '../stage.js';
+import { readBuiltInRules } from './built-in.js';
+import type { Category } from './category.js';
+import { builtInEngines, type Engines, engineSet } from './engines.js';
+import { type Guard, raiseGuard } from './guard.js';
+import { listSources } from './list-sources.js';
+import { ListStore, type Manifest } from './list-store.js';
+import { ListThread } from './list-worker.js';
+import { type ListParts, loadEngines, updateLists } from './lists.js';
+
+export interface BlockerOptions {
+  dataDir: string;
+  /** Directory of what scripts/build-rules.mjs makes, with a slash at its end. */
+  built: URL;
+  lists: {
+    /** Whether lists are fetched by themselves, now and daily. What is there is used in any case. */
+    enabled: boolean;
+    /** Addresses in place of the usual ones, by switch. */
+    urls?: Partial<Record<Category, readonly string[]>>;
+  };
+  egress: Pick<Egress, 'fetch'>;
+  log: Log;
+  fetchPackaged?: ListParts['fetchPackaged'];
+}
+
+export interface ListStatus {
+  name: string;
+  category: Category;
+  url: string;
+  /** `missing`: only the built-in rules are at work for it; `old`: not confirmed for three days. */
+  state: 'in use' | 'old' | 'missing';
+  rules: number;
+  /** Unix ms, null when it was never fetched. */
+  fetchedAt: number | null;
+  /** Where the copy came from. */
+  origin: 'address' | 'package' | null;
+  /** What the last update of this process met with. */
+  problem: string | null;
+}
+
+const REFRESH_MS = 86_400_000;
+const OLD_MS = 3 * 86_400_000;
+/** How often it is asked whether a refresh is due, or another process made one. */
+const LOOK_MS = 600_000;
+
+export class Blocker implements AsyncDisposable {
+  private engines: Engines;
+  private manifest: Manifest = { lists: {}, engines: {} };
+  private manifestAt = 0;
+  private problems: Record<string, string> = {};
+  private updating: Promise<void> | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly end = new AbortController();
+
+  private constructor(
+    private readonly options: BlockerOptions,
+    private readonly lists: ListParts,
+    private readonly bundles: { lookBundle: string; consentBundle: string },
+  ) {
+    this.engines = builtInEngines(lists.builtIn);
+  }
+
+  /** Ready with what is there; fetching, if any, goes on behind. */
+  static async start(options: BlockerOptions): Promise<Blocker> {
+    const { built, dataDir, egress, log, fetchPackaged } = options;
+    const bundle = (name: string) => readFile(new URL(name, built), 'utf8');
+    const [builtIn, store, lookBundle, consentBundle] = await Promise.all([
+      readBuiltInRules(built),
+      ListStore.open(dataDir),
+      bundle('look-page.js'),
+      bundle('consent-page.js'),
+    ]);
+    const lists: ListParts = {
+      store,
+      thread: new ListThread(new URL('list-thread.mjs', built)),
+      builtIn,
+      sources: listSources(options.lists.urls),
+      egress,
+      log,
+      ...(fetchPackaged === undefined ? {} : { fetchPackaged }),
+    };
+    const blocker = new Blocker(options, lists, { lookBundle, consentBundle });
+    await blocker.reload();
+    blocker.keepFresh();
+    return blocker;
+  }
+
+  /** Before navigation. Nothing of the page is touched when all four switches are off and there are no headers. */
+  guard(stage: Stage, options: CaptureOptions): Promise<Guard> {
+    return raiseGuard({ engines: this.engines, log: this.options.log, ...this.bundles }, stage, options);
+  }
+
+  /** Fetches what has changed, now, whether or not fetching is on. Never rejects but when stopped: problems are in the answer. */
+  async updateLists(): Promise<ListStatus[]> {
+    this.updating ??= this.update().finally(() => {
+      this.updating = null;
+    });
+    await this.updating;
+    return this.status();
+  }
+
+  status(): ListStatus[] {
+    return this.lists.sources.map(({ name, category, url }) => {
+      const kept = this.manifest.lists[name];
+      const problem = this.problems[name] ?? this.problems[`${category} rules`] ?? null;
+      if (kept === undefined) return { name, category, url, state: 'missing', rules: 0, fetchedAt: null, origin: null, problem };
+      const state = this.manifest.engines[category] === undefined ? 'missing' : kept.checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
+      return { name, category, url, state, rules: kept.rules, fetchedAt: kept.fetchedAt, origin: kept.origin, problem };
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.timer);
+    this.end.abort(new Error('stopped'));
+    await this.updating?.catch(() => {});
+  }
+
+  private async update(): Promise<void> {
+    this.problems = await updateLists(this.lists, this.end.signal);
+    await this.reload();
+  }
+
+  private async reload(): Promise<void> {
+    const { store, builtIn } = this.lists;
+    this.manifestAt = await store.changedAt();
+    this.manifest = await store.readManifest();
+    const listed = await loadEngines(this.lists);
+    const plain = builtInEngines(builtIn);
+    this.engines = engineSet((category) => listed[category] ?? plain[category]);
+  }
+
+  private keepFresh(): void {
+    const look = () => {
+      this.refreshIfDue().catch((error: unknown) => {
+        if (!this.end.signal.aborted) this.options.log.warn({ err: error }, 'filter lists could not be refreshed');
+      });
+    };
+    this.timer = setInterval(look, LOOK_MS).unref();
+    look();
+  }
+
+  private async refreshIfDue(): Promise<void> {
+    if (this.updating !== null) return;
+    if ((await this.lists.store.changedAt()) !== this.manifestAt) await this.reload();
+    if (!this.options.lists.enabled) return;
+    const due = this.lists.sources.some(({ name, category }) => {
+      const kept = this.manifest.lists[name];
+      return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || this.manifest.engines[category] === undefined;
+    });
+    if (due) await this.updateLists();
+  }
+}

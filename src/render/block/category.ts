@@ -1,0 +1,16 @@
+import type { CaptureOptions } from '../../contract/capture-request.js';
+
+/** The four switches, in the order in which a request is tried against them: the first that matches has blocked it. */
+export const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies'] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/** The switches that a capture has on. */
+export function switchedOn(options: Pick<CaptureOptions, 'blockAds' | 'blockTrackers' | 'blockChats' | 'blockCookieBanners'>): Category[] {
+  const on: Record<Category, boolean> = {
+    ads: options.blockAds,
+    trackers: options.blockTrackers,
+    chats: options.blockChats,
+    cookies: options.blockCookieBanners,
+  };
+  return CATEGORIES.filter((category) => on[category]);
+}

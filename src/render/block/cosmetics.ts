@@ -1,0 +1,78 @@
+import { type FiltersEngine, Request } from '@ghostery/adblocker';
+import type { Category } from './category.js';
+import type { Engines } from './engines.js';
+
+/** What a page has that hiding rules look for. */
+export interface Features {
+  ids: string[];
+  classes: string[];
+  hrefs: string[];
+}
+
+/** Where our page-side code lives; Chromium gives one world per frame and name. */
+export const BLOCK_WORLD = 'stillframe-block';
+
+/**
+ * A script that hides what these switches are about before anything of the document is there, where no content policy has
+ * a say: general rules on whatever document comes, those of a host on the hosts that the target is likely to be served from.
+ * Rules for cookie banners are left out: a hidden banner could no longer be answered.
+ *
+ * @returns null when there is nothing to hide
+ */
+export function startScript(engines: Engines, on: readonly Category[], url: string): { script: string; hosts: string[] } | null {
+  const base = joined(on, (category) => hiding(engines[category], url, { base: true, host: false, features: null }));
+  const byHost = Object.fromEntries(likelyHosts(url).map((host) => [host, hostCss(engines, on, `https://${host}/`)]));
+  if (base === '' && Object.values(byHost).every((css) => css === '')) return null;
+  const script = `if (window === top) {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(${JSON.stringify(base)} + (${JSON.stringify(byHost)}[location.hostname] ?? ''));
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+    globalThis.stillframeSheet = sheet;
+  }`;
+  return { script, hosts: Object.keys(byHost) };
+}
+
+/** Rules for the documents of one host. */
+export function hostCss(engines: Engines, on: readonly Category[], url: string): string {
+  return joined(on, (category) => hiding(engines[category], url, { base: false, host: true, features: null }));
+}
+
+/** With and without `www.`: what most redirects lead to. */
+function likelyHosts(url: string): string[] {
+  const { hostname } = new URL(url);
+  return [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
+}
+
+/** Rules that depend on what is in the page. */
+export function featureCss(engines: Engines, on: readonly Category[], url: string, features: Features): string {
+  return joined(on, (category) => hiding(engines[category], url, { base: false, host: false, features }));
+}
+
+/** All rules that hide cookie banners in this page. */
+export function bannerCss(engines: Engines, url: string, features: Features): string {
+  return hiding(engines.cookies, url, { base: true, host: true, features });
+}
+
+function joined(on: readonly Category[], css: (category: Category) => string): string {
+  return on
+    .filter((category) => category !== 'cookies')
+    .map(css)
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function hiding(engine: FiltersEngine, url: string, want: { base: boolean; host: boolean; features: Features | null }): string {
+  const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
+  return engine.getCosmeticsFilters({
+    url,
+    hostname,
+    domain,
+    ...(want.features ?? {}),
+    getBaseRules: want.base,
+    getRulesFromHostname: want.host,
+    getRulesFromDOM: want.features !== null,
+    // Scripts and pseudo-selectors of filter lists would need a runtime in the page.
+    getInjectionRules: false,
+    getExtendedRules: false,
+  }).styles;
+}

@@ -1,0 +1,45 @@
+import { ENGINE_VERSION, FiltersEngine, Request, type RequestType } from '@ghostery/adblocker';
+import { type BuiltInRules, builtInText } from './built-in.js';
+import { CATEGORIES, type Category } from './category.js';
+
+/** Four engines, one per switch; a set is never changed, only replaced. */
+export type Engines = Readonly<Record<Category, FiltersEngine>>;
+
+/** What the library is told to keep of a list: no content policies, no scriptlets, no rewriting of pages. */
+export const ENGINE_OPTIONS = { loadCSPFilters: false, enableHtmlFiltering: false, integrityCheck: true } as const;
+
+/** A request as the engines see it. */
+export interface Ask {
+  url: string;
+  type: RequestType;
+  /** The document that asks. */
+  sourceUrl: string;
+}
+
+/** The engines of the built-in rules: ready-made, or parsed when another version of the library made them. */
+export function builtInEngines(builtIn: BuiltInRules): Engines {
+  return engineSet((category) => {
+    const readyMade = builtIn.engineVersion === ENGINE_VERSION ? loadEngine(Buffer.from(builtIn.engines[category], 'base64')) : null;
+    return readyMade ?? FiltersEngine.parse(builtInText(builtIn, category), ENGINE_OPTIONS);
+  });
+}
+
+export function engineSet(of: (category: Category) => FiltersEngine): Engines {
+  return Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<Category, FiltersEngine>;
+}
+
+/** @returns null when the bytes are damaged or another version's */
+export function loadEngine(bytes: Uint8Array): FiltersEngine | null {
+  try {
+    return FiltersEngine.deserialize(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** The first switch whose rules refuse the request, or null. About 5 µs. */
+export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
+  const request = Request.fromRawDetails(ask);
+  for (const category of on) if (engines[category].match(request).match) return category;
+  return null;
+}

@@ -1,0 +1,67 @@
+import type { Egress } from '../../egress/egress.js';
+import { listProblem } from './check-list.js';
+import type { ListSource } from './list-sources.js';
+
+/** What is known of the copy at hand. */
+export interface Validators {
+  etag: string | null;
+  lastModified: string | null;
+  /** 0 for none. */
+  rules: number;
+}
+
+export type Fetched = { state: 'same' } | ({ state: 'changed'; text: string } & Pick<Validators, 'etag' | 'lastModified'>);
+
+const FETCH_TIMEOUT_MS = 60_000;
+const LIST_MAX_BYTES = 64_000_000;
+const REDIRECTS_MAX = 3;
+
+/**
+ * Asks a list's address for what is newer than the copy at hand.
+ *
+ * @throws Error with what is wrong, when it cannot be had whole or makes no sense
+ */
+export async function fetchList(
+  egress: Pick<Egress, 'fetch'>,
+  source: Pick<ListSource, 'url'>,
+  { known, signal }: { known: Validators; signal: AbortSignal },
+): Promise<Fetched> {
+  let url = source.url;
+  for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
+    const answer = await egress.fetch({
+      url,
+      method: 'GET',
+      headers: conditions(known),
+      body: null,
+      timeoutMs: FETCH_TIMEOUT_MS,
+      maxBytes: LIST_MAX_BYTES,
+      via: null,
+      allowedOrigins: [],
+      signal,
+    });
+    const location = answer.headers.get('location');
+    if (answer.status >= 301 && answer.status <= 308 && answer.status !== 304 && location !== null) {
+      url = new URL(location, url).href;
+      continue;
+    }
+    if (answer.status === 304 && known.rules > 0) return { state: 'same' };
+    if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
+    const told = Number(answer.headers.get('content-length') ?? answer.body.byteLength);
+    if (answer.truncated || (told !== answer.body.byteLength && answer.headers.get('content-encoding') === null)) {
+      throw new Error(`${url} was not received whole`);
+    }
+    const text = new TextDecoder().decode(answer.body);
+    const problem = listProblem(text, known.rules);
+    if (problem !== null) throw new Error(`${url} ${problem}`);
+    return { state: 'changed', text, etag: answer.headers.get('etag'), lastModified: answer.headers.get('last-modified') };
+  }
+  throw new Error(`${source.url} redirects more than ${REDIRECTS_MAX} times`);
+}
+
+function conditions({ etag, lastModified, rules }: Validators): Record<string, string> {
+  if (rules === 0) return {};
+  return {
+    ...(etag === null ? {} : { 'if-none-match': etag }),
+    ...(lastModified === null ? {} : { 'if-modified-since': lastModified }),
+  };
+}

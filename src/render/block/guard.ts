@@ -1,0 +1,150 @@
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { Log } from '../../log.js';
+import type { Stage } from '../stage.js';
+import { answerBanners, type BannerReport } from './banners.js';
+import { CATEGORIES, type Category, switchedOn } from './category.js';
+import { BLOCK_WORLD, bannerCss, featureCss, hostCss, startScript } from './cosmetics.js';
+import type { Engines } from './engines.js';
+import { Interception } from './interception.js';
+import { openWorld } from './page-world.js';
+import { TargetHeaders } from './target-headers.js';
+
+/** One capture's blocking, from before its navigation to its end. */
+export interface Guard {
+  /** Refused by the four switches so far. */
+  readonly blockedRequests: number;
+  /** The same, by switch. */
+  readonly blockedBy: Readonly<Record<Category, number>>;
+  /**
+   * Hides what is in the page by now, and answers or hides consent banners. Bounded; a page without a banner pays one look.
+   * May be called again, for what came later. Never rejects: a page that does not let us is a report of `failed`.
+   */
+  answerBanners(signal: AbortSignal): Promise<BannerReport>;
+  /** Lets go of the page; tolerates a second call. */
+  stop(): Promise<void>;
+}
+
+export interface GuardParts {
+  engines: Engines;
+  /** Source of look-page.js. */
+  lookBundle: string;
+  /** Source of consent-page.js. */
+  consentBundle: string;
+  log: Log;
+}
+
+/** All of answerBanners together, whatever the page does. */
+const ANSWER_MAX_MS = 7_000;
+
+/** Lays blocking and the target's headers on a stage; with neither asked for, nothing of the page is touched. */
+export async function raiseGuard(parts: GuardParts, stage: Stage, options: CaptureOptions): Promise<Guard> {
+  const on = switchedOn(options);
+  const headers = new TargetHeaders(options.url, options.headers);
+  if (on.length === 0 && headers.none) return NO_GUARD;
+  const guard = new StageGuard(parts, stage, on);
+  await guard.start(options.url, headers);
+  return guard;
+}
+
+const NONE: Readonly<Record<Category, number>> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
+const NO_BANNER: BannerReport = { outcome: 'none', platform: null, scrollFreed: false, ms: 0 };
+const NO_GUARD: Guard = { blockedRequests: 0, blockedBy: NONE, answerBanners: async () => NO_BANNER, stop: async () => {} };
+
+class StageGuard implements Guard {
+  #interception: Interception | null = null;
+  /** Hosts whose documents have their own hiding rules from the start, or by now. */
+  readonly #dressed = new Set<string>();
+
+  constructor(
+    private readonly parts: GuardParts,
+    private readonly stage: Stage,
+    private readonly on: readonly Category[],
+  ) {}
+
+  async start(url: string, headers: TargetHeaders): Promise<void> {
+    const [interception] = await Promise.all([
+      Interception.start(this.stage.cdp, {
+        engines: this.parts.engines,
+        on: this.on,
+        headers,
+      }),
+      this.dress(url),
+    ]);
+    this.#interception = interception;
+  }
+
+  get blockedBy(): Readonly<Record<Category, number>> {
+    return this.#interception?.blocked ?? NONE;
+  }
+
+  get blockedRequests(): number {
+    return CATEGORIES.reduce((sum, category) => sum + this.blockedBy[category], 0);
+  }
+
+  async answerBanners(signal: AbortSignal): Promise<BannerReport> {
+    const began = performance.now();
+    const ms = () => Math.round(performance.now() - began);
+    if (this.on.length === 0) return NO_BANNER;
+    try {
+      const report = { ...(await bounded(this.answer(), signal, this.stage.lost)), ms: ms() };
+      if (report.outcome !== 'none') this.parts.log.info({ banner: report }, 'answered a consent banner');
+      return report;
+    } catch (error) {
+      this.parts.log.debug({ err: error }, 'a page did not let its banners be answered');
+      return { ...NO_BANNER, outcome: 'failed', ms: ms() };
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#interception?.[Symbol.asyncDispose]();
+  }
+
+  private async answer(): Promise<Omit<BannerReport, 'ms'>> {
+    const interception = this.#interception;
+    if (interception === null) return NO_BANNER;
+    const { engines, lookBundle, consentBundle } = this.parts;
+    const { page, cdp } = this.stage;
+    const url = page.url();
+    if (!/^https?:/.test(url)) return NO_BANNER;
+    const world = await openWorld(cdp, interception.mainFrameId, lookBundle);
+    const cookies = this.on.includes('cookies');
+    const seen = await world.ask('look', { wantsFeatures: true, wantsBanner: cookies, refused: interception.refusedScripts });
+    const css = `${this.dressLate(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    if (css !== '') await world.ask('lay', { css, count: false });
+    if (!cookies) return NO_BANNER;
+    const refusedPlatform = interception.blocked.cookies > 0;
+    return await answerBanners({ page, world, consentBundle, lookBundle, css: bannerCss(engines, url, seen), seen, refusedPlatform });
+  }
+
+  /** While a navigation is under way Chromium takes no such commands, so all of it comes before. */
+  private async dress(url: string): Promise<void> {
+    const start = startScript(this.parts.engines, this.on, url);
+    if (start === null) return;
+    for (const host of start.hosts) this.#dressed.add(host);
+    // Without the domain enabled the script would be taken, and never run.
+    await Promise.all([
+      this.stage.cdp.send('Page.enable'),
+      this.stage.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: start.script, worldName: BLOCK_WORLD }),
+    ]);
+  }
+
+  /** @returns the rules of a host that a redirect led to */
+  private dressLate(url: string): string {
+    const { hostname } = new URL(url);
+    if (this.#dressed.has(hostname)) return '';
+    this.#dressed.add(hostname);
+    return hostCss(this.parts.engines, this.on, url);
+  }
+}
+
+/** @throws Error when the signal, the page or the time is up first */
+async function bounded<Result>(work: Promise<Result>, ...signals: AbortSignal[]): Promise<Result> {
+  const end = AbortSignal.any([...signals, AbortSignal.timeout(ANSWER_MAX_MS)]);
+  work.catch(() => {});
+  end.throwIfAborted();
+  return await new Promise<Result>((resolve, reject) => {
+    const onEnd = () => reject(end.reason);
+    end.addEventListener('abort', onEnd, { once: true });
+    work.then(resolve, reject).finally(() => end.removeEventListener('abort', onEnd));
+  });
+}

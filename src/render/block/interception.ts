@@ -1,0 +1,159 @@
+import type { RequestType } from '@ghostery/adblocker';
+import type { CDPSession } from 'playwright-core';
+import type { Category } from './category.js';
+import { type Engines, refusing } from './engines.js';
+import type { TargetHeaders } from './target-headers.js';
+import { ChildTargets, type Send } from './targets.js';
+
+export interface InterceptionPlan {
+  engines: Engines;
+  /** The switches that are on. */
+  on: readonly Category[];
+  headers: TargetHeaders;
+}
+
+/** `Fetch.requestPaused`, as far as it is read. */
+interface Paused {
+  requestId: string;
+  request: { url: string; headers: Record<string, string> };
+  frameId: string;
+  resourceType: string;
+}
+
+/** Judges every request of a page, its frames and its workers, at the moment it would leave the browser. */
+export class Interception implements AsyncDisposable {
+  /** Refused so far, by switch. */
+  readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
+  readonly #cdp: CDPSession;
+  readonly #plan: InterceptionPlan;
+  /** Document by frame: what its requests are third parties to. */
+  readonly #documents = new Map<string, string>();
+  /** Scripts of consent platforms that were refused. */
+  readonly #refusedScripts = new Set<string>();
+  #targets: ChildTargets | null = null;
+  #mainFrameId = '';
+
+  private constructor(cdp: CDPSession, plan: InterceptionPlan) {
+    this.#cdp = cdp;
+    this.#plan = plan;
+  }
+
+  static async start(cdp: CDPSession, plan: InterceptionPlan): Promise<Interception> {
+    const interception = new Interception(cdp, plan);
+    cdp.on('Fetch.requestPaused', interception.#onPagePaused);
+    const [{ frameTree }, targets] = await Promise.all([
+      cdp.send('Page.getFrameTree'),
+      ChildTargets.watch(cdp, {
+        onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
+        onEvent: (method, params, send) => {
+          if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, send);
+        },
+      }),
+      cdp.send('Fetch.enable', FETCH_PATTERNS),
+    ]);
+    interception.#mainFrameId = frameTree.frame.id;
+    interception.#targets = targets;
+    return interception;
+  }
+
+  get mainFrameId(): string {
+    return this.#mainFrameId;
+  }
+
+  get refusedScripts(): string[] {
+    return [...this.#refusedScripts];
+  }
+
+  /** Lets everything through that still waits, and stops listening. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const targets = this.#targets;
+    this.#targets = null;
+    if (targets === null) return;
+    await Promise.all([targets[Symbol.asyncDispose](), this.#cdp.send('Fetch.disable').catch(() => {})]);
+    this.#cdp.off('Fetch.requestPaused', this.#onPagePaused);
+  }
+
+  readonly #onPagePaused = (paused: Paused): void => this.#onPaused(paused, this.#sendToPage);
+
+  readonly #sendToPage: Send = (method, params) => {
+    // The method is one of the three of answerTo(); Playwright's types want it literal.
+    this.#cdp.send(method as 'Fetch.continueRequest', params as { requestId: string }).catch(() => {});
+  };
+
+  #onPaused(paused: Paused, send: Send): void {
+    const { url } = paused.request;
+    const isDocument = paused.resourceType === 'Document';
+    if (isDocument && paused.frameId === this.#mainFrameId) {
+      this.#documents.clear();
+      this.#documents.set(paused.frameId, url);
+      return this.#letGo(paused, send);
+    }
+    const category = this.#judge(paused, isDocument);
+    if (category === null) {
+      if (isDocument) this.#documents.set(paused.frameId, url);
+      return this.#letGo(paused, send);
+    }
+    this.blocked[category] += 1;
+    if (category === 'cookies' && paused.resourceType === 'Script') this.#refusedScripts.add(url);
+    const { method, params } = refusal(paused);
+    send(method, params);
+  }
+
+  #judge({ request, frameId, resourceType }: Paused, isDocument: boolean): Category | null {
+    const { engines, on } = this.#plan;
+    if (on.length === 0) return null;
+    const main = this.#documents.get(this.#mainFrameId) ?? '';
+    const sourceUrl = isDocument ? main : (this.#documents.get(frameId) ?? main);
+    return refusing(engines, on, { url: request.url, type: TYPES[resourceType] ?? 'other', sourceUrl });
+  }
+
+  #letGo({ requestId, request }: Paused, send: Send): void {
+    const headers = this.#plan.headers.forHop(request.url, request.headers);
+    send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
+  }
+}
+
+const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };
+
+/** Chromium's resource types in the words of filter lists. */
+const TYPES: Record<string, RequestType> = {
+  Document: 'sub_frame',
+  Stylesheet: 'stylesheet',
+  Image: 'image',
+  Media: 'media',
+  Font: 'font',
+  Script: 'script',
+  XHR: 'xmlhttprequest',
+  Fetch: 'xmlhttprequest',
+  EventSource: 'xmlhttprequest',
+  Preflight: 'xmlhttprequest',
+  Ping: 'ping',
+  CSPViolationReport: 'csp_report',
+};
+
+/**
+ * A refused picture becomes an invisible one, and a refused frame an empty one: Chromium would draw a broken image
+ * or an error page in their place. All else fails the way that pages know from browsers' blockers.
+ */
+function refusal({ requestId, resourceType }: Paused): { method: string; params: object } {
+  const stand = STAND_INS[resourceType];
+  if (stand === undefined) return { method: 'Fetch.failRequest', params: { requestId, errorReason: 'BlockedByClient' } };
+  return {
+    method: 'Fetch.fulfillRequest',
+    params: {
+      requestId,
+      responseCode: 200,
+      responseHeaders: [
+        { name: 'content-type', value: stand.type },
+        { name: 'access-control-allow-origin', value: '*' },
+        { name: 'cache-control', value: 'no-store' },
+      ],
+      body: stand.body,
+    },
+  };
+}
+
+const STAND_INS: Record<string, { type: string; body: string }> = {
+  Image: { type: 'image/gif', body: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7' },
+  Document: { type: 'text/html', body: Buffer.from('<!doctype html><title></title>').toString('base64') },
+};

@@ -1,0 +1,101 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Category } from './category.js';
+
+/** What is kept of one fetched list. */
+export interface KeptList {
+  url: string;
+  file: string;
+  etag: string | null;
+  lastModified: string | null;
+  rules: number;
+  bytes: number;
+  /** Where it came from: its own address, or the npm package. */
+  origin: 'address' | 'package';
+  /** Unix ms: when its text last changed here. */
+  fetchedAt: number;
+  /** Unix ms: when its address last said that it is the newest. */
+  checkedAt: number;
+}
+
+/** What is kept of one engine made of built-in rules and lists. */
+export interface KeptEngine {
+  file: string;
+  /** What it was made of; another key means: make it again. */
+  key: string;
+}
+
+export interface Manifest {
+  lists: Record<string, KeptList>;
+  engines: Partial<Record<Category, KeptEngine>>;
+}
+
+const MANIFEST = 'lists.json';
+
+/** The lists' corner of the data directory. A file appears whole under a name made of its content, or not at all. */
+export class ListStore {
+  private constructor(readonly dir: string) {}
+
+  static async open(dataDir: string): Promise<ListStore> {
+    const dir = join(dataDir, 'lists');
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    return new ListStore(dir);
+  }
+
+  /** An unreadable manifest is an empty one: all of it can be fetched again. */
+  async readManifest(): Promise<Manifest> {
+    try {
+      const parsed = JSON.parse(await readFile(join(this.dir, MANIFEST), 'utf8')) as Partial<Manifest>;
+      return { lists: parsed.lists ?? {}, engines: parsed.engines ?? {} };
+    } catch {
+      return { lists: {}, engines: {} };
+    }
+  }
+
+  /** Unix ms of the last change by any process, 0 for none. */
+  async changedAt(): Promise<number> {
+    return await stat(join(this.dir, MANIFEST)).then(
+      (info) => info.mtimeMs,
+      () => 0,
+    );
+  }
+
+  /** The last step of a change; also forgets files that no one names any more. */
+  async writeManifest(manifest: Manifest): Promise<void> {
+    await this.#put(MANIFEST, Buffer.from(JSON.stringify(manifest, null, 1)));
+    const named = new Set([MANIFEST, ...Object.values(manifest.lists).map(({ file }) => file)]);
+    for (const engine of Object.values(manifest.engines)) named.add(engine.file);
+    for (const name of await readdir(this.dir)) {
+      if (/\.(txt|bin)$/.test(name) && !named.has(name)) await rm(join(this.dir, name), { force: true });
+    }
+  }
+
+  /** @returns the file's name */
+  async save(name: string, extension: 'txt' | 'bin', content: Uint8Array): Promise<string> {
+    const file = `${name}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}.${extension}`;
+    await this.#put(file, content);
+    return file;
+  }
+
+  /** @returns null when it is gone */
+  async read(file: string): Promise<Buffer | null> {
+    return await readFile(join(this.dir, file)).catch(() => null);
+  }
+
+  async #put(file: string, content: Uint8Array): Promise<void> {
+    const passing = join(this.dir, `.${randomUUID()}`);
+    try {
+      const handle = await open(passing, 'wx', 0o600);
+      try {
+        await handle.writeFile(content);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(passing, join(this.dir, file));
+    } finally {
+      await rm(passing, { force: true });
+    }
+  }
+}

@@ -1,0 +1,204 @@
+/** The full filter lists: fetched, checked, parsed elsewhere and kept. Knows no page; what it makes is a set of engines. */
+import { createHash } from 'node:crypto';
+import { ENGINE_VERSION, type FiltersEngine } from '@ghostery/adblocker';
+import type { Egress } from '../../egress/egress.js';
+import type { Log } from '../../log.js';
+import { type BuiltInRules, builtInText, othersText } from './built-in.js';
+import { CATEGORIES, type Category } from './category.js';
+import { countRules, listProblem } from './check-list.js';
+import { loadEngine, refusing } from './engines.js';
+import { fetchList, type Validators } from './fetch-list.js';
+import { fetchPackagedLists } from './fetch-package.js';
+import type { ListSource } from './list-sources.js';
+import type { KeptList, ListStore, Manifest } from './list-store.js';
+import type { ListThread } from './list-worker.js';
+
+export interface ListParts {
+  store: ListStore;
+  thread: ListThread;
+  builtIn: BuiltInRules;
+  sources: readonly ListSource[];
+  egress: Pick<Egress, 'fetch'>;
+  log: Log;
+  /** Takes lists out of the npm package; replaced in tests, which reach no registry. */
+  fetchPackaged?: typeof fetchPackagedLists;
+}
+
+/** Made of built-in rules and lists; switches without a list are absent. */
+export type ListedEngines = Partial<Record<Category, FiltersEngine>>;
+
+/** A packaged list is not asked for again before this. */
+const PACKAGE_REST_MS = 7 * 86_400_000;
+
+/** Loads what an earlier update left; damaged or outdated engines are left out, to be made again. */
+export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, 'store' | 'builtIn' | 'sources'>): Promise<ListedEngines> {
+  const manifest = await store.readManifest();
+  const loaded: ListedEngines = {};
+  await Promise.all(
+    CATEGORIES.map(async (category) => {
+      const kept = manifest.engines[category];
+      if (kept === undefined || kept.key !== engineKey(builtIn, listsOf(manifest, sources, category))) return;
+      const bytes = await store.read(kept.file);
+      const engine = bytes === null ? null : loadEngine(bytes);
+      if (engine !== null) loaded[category] = engine;
+    }),
+  );
+  return loaded;
+}
+
+/**
+ * Brings every list up to date as far as it can be had, and makes those engines again that it changes.
+ * What fails is logged and changes nothing.
+ *
+ * @returns problems by list name
+ */
+export async function updateLists(parts: ListParts, signal: AbortSignal): Promise<Record<string, string>> {
+  const manifest = await parts.store.readManifest();
+  const problems: Record<string, string> = {};
+  await Promise.all(
+    parts.sources.map(async (source) => {
+      try {
+        manifest.lists[source.name] = await refreshed(parts, source, { former: manifest.lists[source.name], signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        problems[source.name] = error instanceof Error ? error.message : String(error);
+      }
+    }),
+  );
+  await fillFromPackage(parts, { manifest, problems, signal });
+  for (const category of CATEGORIES) await remake(parts, { manifest, category, problems, signal });
+  await parts.store.writeManifest(manifest);
+  for (const [list, problem] of Object.entries(problems)) parts.log.warn({ list, problem }, 'a filter list could not be refreshed');
+  return problems;
+}
+
+async function refreshed(
+  { egress, store }: ListParts,
+  source: ListSource,
+  { former, signal }: { former: KeptList | undefined; signal: AbortSignal },
+): Promise<KeptList> {
+  const held = former !== undefined && (await store.read(former.file)) !== null ? former : undefined;
+  const own = held?.url === source.url && held.origin === 'address' ? held : undefined;
+  const known: Validators = own ?? { etag: null, lastModified: null, rules: 0 };
+  const fetched = await fetchList(egress, source, { known, signal });
+  const now = Date.now();
+  if (fetched.state === 'same' && own !== undefined) return { ...own, checkedAt: now };
+  if (fetched.state === 'same') throw new Error(`${source.url} has nothing new for a list that is not here`);
+  const { text, etag, lastModified } = fetched;
+  return { ...(await keep(store, source, text)), etag, lastModified, origin: 'address', fetchedAt: now, checkedAt: now };
+}
+
+async function keep(
+  store: ListStore,
+  { name, url }: ListSource,
+  text: string,
+): Promise<Pick<KeptList, 'url' | 'file' | 'rules' | 'bytes'>> {
+  const content = Buffer.from(text);
+  return { url, file: await store.save(name, 'txt', content), rules: countRules(text), bytes: content.byteLength };
+}
+
+interface Update {
+  manifest: Manifest;
+  problems: Record<string, string>;
+  signal: AbortSignal;
+}
+
+/** For lists whose own address could not be reached and of which there is no copy, or an old one from there. */
+async function fillFromPackage(parts: ListParts, { manifest, problems, signal }: Update): Promise<void> {
+  const { store, thread, sources, log, fetchPackaged = fetchPackagedLists } = parts;
+  const wanted = sources.filter(({ name, packageId }) => {
+    const former = manifest.lists[name];
+    const rested = former === undefined || (former.origin === 'package' && former.checkedAt < Date.now() - PACKAGE_REST_MS);
+    return problems[name] !== undefined && packageId !== null && rested;
+  });
+  if (wanted.length === 0) return;
+  let packaged: Record<number, string>;
+  try {
+    packaged = await fetchPackaged(
+      thread,
+      wanted.map(({ packageId }) => packageId ?? 0),
+      { dir: store.dir, signal },
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn({ err: error }, 'filter lists could not be had from the npm package either');
+    return;
+  }
+  for (const source of wanted) {
+    const text = packaged[source.packageId ?? 0];
+    const problem = text === undefined ? 'is not in the package' : listProblem(text, manifest.lists[source.name]?.rules ?? 0);
+    if (text === undefined || problem !== null) {
+      problems[source.name] = `${problems[source.name]}; in the npm package it ${problem}`;
+      continue;
+    }
+    const now = Date.now();
+    manifest.lists[source.name] = {
+      ...(await keep(store, source, text)),
+      etag: null,
+      lastModified: null,
+      origin: 'package',
+      fetchedAt: now,
+      checkedAt: now,
+    };
+    delete problems[source.name];
+  }
+}
+
+/** Parses one switch's lists in the thread, unless its engine is made of just these. */
+async function remake(parts: ListParts, { manifest, category, problems, signal }: Update & { category: Category }): Promise<void> {
+  const { store, thread, builtIn, sources } = parts;
+  const lists = listsOf(manifest, sources, category);
+  const key = engineKey(builtIn, lists);
+  if (lists.length === 0) {
+    delete manifest.engines[category];
+    return;
+  }
+  const former = manifest.engines[category];
+  if (former?.key === key && (await isWhole(store, former.file))) return;
+  try {
+    const texts = await Promise.all(lists.map(async ({ file }) => (await store.read(file))?.toString('utf8') ?? ''));
+    const work = await thread.run(
+      { kind: 'parse', texts: [builtInText(builtIn, category), othersText(builtIn, category), ...texts] },
+      signal,
+    );
+    if (work.kind !== 'parse') throw new Error('the list thread answered something else');
+    const engine = loadEngine(work.engine);
+    if (engine === null) throw new Error('the parsed list cannot be loaded');
+    if (refusesOrdinary(engine, category)) throw new Error('would refuse ordinary pages');
+    manifest.engines[category] = { key, file: await store.save(category, 'bin', work.engine) };
+  } catch (error) {
+    signal.throwIfAborted();
+    problems[`${category} rules`] = error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function isWhole(store: ListStore, file: string): Promise<boolean> {
+  const bytes = await store.read(file);
+  return bytes !== null && loadEngine(bytes) !== null;
+}
+
+function listsOf(manifest: Manifest, sources: readonly ListSource[], category: Category): KeptList[] {
+  return sources
+    .filter((source) => source.category === category)
+    .map(({ name }) => manifest.lists[name])
+    .filter((list) => list !== undefined);
+}
+
+function engineKey(builtIn: BuiltInRules, lists: readonly KeptList[]): string {
+  const parts = [builtIn.digest, String(ENGINE_VERSION), ...lists.map(({ file }) => file)];
+  return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
+}
+
+/** A list that refuses these is broken, or not a list. */
+const ORDINARY = [
+  ['https://www.example.com/app.js', 'script'],
+  ['https://cdn.example.net/style.css', 'stylesheet'],
+  ['https://images.example.net/photo.jpg', 'image'],
+  ['https://api.example.com/v1/items', 'xmlhttprequest'],
+  ['https://fonts.example.net/text.woff2', 'font'],
+] as const;
+
+function refusesOrdinary(engine: FiltersEngine, category: Category): boolean {
+  const engines = { ads: engine, trackers: engine, chats: engine, cookies: engine };
+  return ORDINARY.some(([url, type]) => refusing(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
+}

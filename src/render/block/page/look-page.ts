@@ -1,0 +1,100 @@
+/**
+ * What the blocker does inside a page, beside consent platforms: looking, hiding, refusing, freeing the scroll.
+ * Bundled by itself and run in an isolated world, where the page's scripts have replaced nothing.
+ */
+import { findBanners, isShown } from './overlays.js';
+import { CONSENT_SCRIPT } from './words.js';
+
+export { dismiss, freeScroll } from './dismiss.js';
+
+/** What a look at a page brings home. */
+export interface Look {
+  ids: string[];
+  classes: string[];
+  hrefs: string[];
+  /** `seen`: a banner is in view. `expected`: a script that shows banners has run, and none is in view yet. */
+  banner: 'none' | 'seen' | 'expected';
+  /** A banner in view lies in a frame. */
+  framed: boolean;
+}
+
+/** Where the document-start script keeps its style sheet, in this world. */
+const KEPT = 'stillframeSheet';
+
+const ELEMENTS_MAX = 30_000;
+const NAMES_MAX = 6_000;
+
+/**
+ * @param wantsFeatures whether ids, classes and links are to be collected for hiding rules
+ * @param refused requests of consent platforms that were refused: their scripts will show nothing
+ */
+export function look({ wantsFeatures, wantsBanner, refused }: { wantsFeatures: boolean; wantsBanner: boolean; refused: string[] }): Look {
+  keepSheet();
+  const names = wantsFeatures ? features() : { ids: [], classes: [], hrefs: [] };
+  if (!wantsBanner) return { ...names, banner: 'none', framed: false };
+  const banners = findBanners();
+  if (banners.length > 0) return { ...names, banner: 'seen', framed: banners.some((banner) => banner.framed) };
+  return { ...names, banner: scriptRuns(new Set(refused)) ? 'expected' : 'none', framed: false };
+}
+
+/** Resolves once a banner is in view, or after the patience (ms). */
+export async function awaitBanner({ patience }: { patience: number }): Promise<boolean> {
+  const until = performance.now() + patience;
+  while (performance.now() < until) {
+    if (findBanners().length > 0) return true;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return findBanners().length > 0;
+}
+
+/**
+ * Lays hiding rules on the document, where its content policy has no say; what is laid once stays.
+ *
+ * @returns how many boxes in view they hid, when asked to count
+ */
+export function lay({ css, count }: { css: string; count: boolean }): number {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  const hit = count ? shownMatches(sheet) : 0;
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  return hit;
+}
+
+function shownMatches(sheet: CSSStyleSheet): number {
+  const shown = new Set<Element>();
+  for (const rule of sheet.cssRules) {
+    if (!(rule instanceof CSSStyleRule)) continue;
+    for (const element of document.querySelectorAll(rule.selectorText)) {
+      if (isShown(element) || [...element.children].some(isShown)) shown.add(element);
+    }
+  }
+  return shown.size;
+}
+
+/** A page may have put sheets of its own in place of all. */
+function keepSheet(): void {
+  const sheet: unknown = Reflect.get(globalThis, KEPT);
+  if (!(sheet instanceof CSSStyleSheet) || document.adoptedStyleSheets.includes(sheet)) return;
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
+function scriptRuns(refused: Set<string>): boolean {
+  return [...document.scripts].some((script) => script.src !== '' && !refused.has(script.src) && CONSENT_SCRIPT.test(script.src));
+}
+
+function features(): Pick<Look, 'ids' | 'classes' | 'hrefs'> {
+  const ids = new Set<string>();
+  const classes = new Set<string>();
+  const hrefs = new Set<string>();
+  let looked = 0;
+  for (const element of document.getElementsByTagName('*')) {
+    if (looked++ === ELEMENTS_MAX) break;
+    if (element.id !== '' && ids.size < NAMES_MAX) ids.add(element.id);
+    for (const name of element.classList) if (classes.size < NAMES_MAX) classes.add(name);
+    if (element instanceof HTMLAnchorElement && element.host !== location.host && hrefs.size < NAMES_MAX) {
+      const href = element.getAttribute('href');
+      if (href !== null && href !== '') hrefs.add(href);
+    }
+  }
+  return { ids: [...ids], classes: [...classes], hrefs: [...hrefs] };
+}

@@ -1,0 +1,186 @@
+import { ABOUT_CONSENT, CONSENT_FRAME, choosesOrRefuses, refuses } from './words.js';
+
+/** Finding consent banners by how they look and what they say. Runs in the page, in a world of its own. */
+
+/** A box on top of the page, or beside its content, that asks for consent. */
+export interface Banner {
+  element: HTMLElement;
+  /** What to click to refuse; null when there is no such control. */
+  refusal: HTMLElement | null;
+  /** Its content lies in a frame and cannot be read from here. */
+  framed: boolean;
+}
+
+/** Text beyond which a box is an article, not a banner. */
+const BANNER_TEXT_MAX = 6_000;
+const CANDIDATES_MAX = 40;
+const GRID_X = [0.04, 0.25, 0.5, 0.75, 0.96];
+const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
+const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
+const NAMED =
+  '[id*="cookie" i],[class*="cookie" i],[id*="consent" i],[class*="consent" i],[id*="gdpr" i],[class*="gdpr" i],[id*="privacy-b" i],[aria-label*="cookie" i]';
+const NAMED_AS_BANNER = /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
+
+/** The banners in view, each once, outermost box first. */
+export function findBanners(): Banner[] {
+  const found: Banner[] = [];
+  for (const element of [...boxesOnTop(), ...boxesByName()]) {
+    if (found.some((banner) => banner.element.contains(element) || element.contains(banner.element))) continue;
+    const banner = asBanner(element);
+    if (banner !== null) found.push(banner);
+  }
+  return found;
+}
+
+/** A whole document that is nothing but a banner: the content of a consent platform's frame. */
+export function documentAsBanner(): Banner | null {
+  return document.body === null ? null : readBanner(document.body);
+}
+
+export function isShown(element: Element): boolean {
+  const box = element.getBoundingClientRect();
+  if (box.width < 2 || box.height < 2 || box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth)
+    return false;
+  return element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
+}
+
+/** What lies on top at points all over the view, and is held there: fixed, sticky, or a dialog. */
+function boxesOnTop(): HTMLElement[] {
+  const boxes = new Set<HTMLElement>();
+  const seen = new Set<Element>();
+  for (const y of GRID_Y) {
+    for (const x of GRID_X) {
+      const top = deepestAt(innerWidth * x, innerHeight * y);
+      if (top === null || seen.has(top)) continue;
+      seen.add(top);
+      const box = heldAncestor(top);
+      if (box !== null) boxes.add(box);
+    }
+  }
+  return [...boxes];
+}
+
+function deepestAt(x: number, y: number): Element | null {
+  let element = document.elementFromPoint(x, y);
+  while (element?.shadowRoot) {
+    const inner = element.shadowRoot.elementFromPoint(x, y);
+    if (inner === null || inner === element) break;
+    element = inner;
+  }
+  return element;
+}
+
+/** The outermost ancestor that is held above the page and is not the page itself. */
+function heldAncestor(start: Element): HTMLElement | null {
+  let held: HTMLElement | null = null;
+  for (let at: Element | null = start; at !== null && at !== document.body && at !== document.documentElement; at = parentOf(at)) {
+    if (at instanceof HTMLElement && isHeld(at) && !isAppShell(at)) held = at;
+  }
+  return held;
+}
+
+function isHeld(element: HTMLElement): boolean {
+  if (element.matches('dialog[open], [role="dialog"], [role="alertdialog"], [aria-modal="true"]')) return true;
+  const { position } = getComputedStyle(element);
+  return position === 'fixed' || position === 'sticky';
+}
+
+/** A fixed element that fills the view and scrolls is where the page itself lives. */
+function isAppShell(element: HTMLElement): boolean {
+  if (element.clientWidth < innerWidth * 0.9 || element.clientHeight < innerHeight * 0.9) return false;
+  if (element.querySelector('main, article, [role="main"]') !== null) return true;
+  return [element, ...element.children].some(
+    (part) => part.scrollHeight > part.clientHeight * 1.5 && part.clientHeight > innerHeight * 0.5,
+  );
+}
+
+/** Boxes in the flow of the page that are named for what they are. */
+function boxesByName(): HTMLElement[] {
+  const boxes: HTMLElement[] = [];
+  for (const element of document.querySelectorAll<HTMLElement>(NAMED)) {
+    if (boxes.length === CANDIDATES_MAX) break;
+    if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
+    if (element === document.body || element.closest('article, main p, pre, code') !== null || !isShown(element)) continue;
+    boxes.push(element);
+  }
+  return boxes;
+}
+
+function asBanner(element: HTMLElement): Banner | null {
+  if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, 200).some(isShown)) return null;
+  const frame = element.matches('iframe') ? element : element.querySelector('iframe');
+  if (
+    frame !== null &&
+    CONSENT_FRAME.test(['src', 'id', 'name', 'title', 'class'].map((name) => frame.getAttribute(name) ?? '').join(' '))
+  ) {
+    return { element, refusal: null, framed: true };
+  }
+  return readBanner(element);
+}
+
+function readBanner(element: HTMLElement): Banner | null {
+  const text = deepText(element);
+  if (text.length < 10 || text.length > BANNER_TEXT_MAX || !ABOUT_CONSENT.test(text)) return null;
+  const controls = deepControls(element);
+  if (!controls.some((control) => choosesOrRefuses(labelOf(control)))) return null;
+  // A bar with the site's own navigation in it is a header, whatever its links say.
+  if (element.querySelector('nav, input[type="search"], [role="navigation"], [role="search"]') !== null) return null;
+  if (!asksHere(element, controls)) return null;
+  return { element, refusal: controls.find((control) => refuses(labelOf(control)) && !leadsAway(control)) ?? null, framed: false };
+}
+
+/** The talk of consent is the box's own, not one link among many: few controls, or a sentence around them. */
+function asksHere(element: HTMLElement, controls: HTMLElement[]): boolean {
+  const linked = controls.reduce((sum, control) => sum + labelOf(control).length, 0);
+  const text = deepText(element);
+  if (text.length - linked < 12) return controls.length <= 4 && ABOUT_CONSENT.test(text);
+  const ownWords = controls.reduce((rest, control) => rest.replace(labelOf(control), ' '), text);
+  return ABOUT_CONSENT.test(ownWords);
+}
+
+/** A link to another document answers nothing. */
+function leadsAway(control: HTMLElement): boolean {
+  if (!(control instanceof HTMLAnchorElement)) return false;
+  const href = control.getAttribute('href');
+  return href !== null && !/^(#|javascript:|$)/i.test(href.trim()) && control.getAttribute('role') !== 'button';
+}
+
+function labelOf(control: HTMLElement): string {
+  const text = control instanceof HTMLInputElement ? control.value : deepText(control);
+  const label = text === '' ? (control.getAttribute('aria-label') ?? control.title) : text;
+  return label
+    .replace(/\s+/g, ' ')
+    .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+    .trim();
+}
+
+function deepControls(root: HTMLElement | ShadowRoot): HTMLElement[] {
+  const controls = [...root.querySelectorAll<HTMLElement>(CONTROLS)].filter(isShown);
+  for (const host of hostsIn(root)) controls.push(...deepControls(host));
+  return controls.slice(0, 60);
+}
+
+/** Visible text with shadow roots in it, white space folded. */
+function deepText(root: HTMLElement | ShadowRoot): string {
+  const parts = [
+    root instanceof HTMLElement ? root.innerText : [...root.children].map((child) => (child as HTMLElement).innerText ?? '').join(' '),
+  ];
+  for (const host of hostsIn(root)) parts.push(deepText(host));
+  return parts.join(' ').replace(/\s+/g, ' ').trim();
+}
+
+function hostsIn(root: HTMLElement | ShadowRoot): ShadowRoot[] {
+  const roots: ShadowRoot[] = root instanceof HTMLElement && root.shadowRoot !== null ? [root.shadowRoot] : [];
+  let looked = 0;
+  for (const element of root.querySelectorAll('*')) {
+    if (looked++ > 3_000) break;
+    if (element.shadowRoot !== null) roots.push(element.shadowRoot);
+  }
+  return roots;
+}
+
+function parentOf(element: Element): Element | null {
+  if (element.parentElement !== null) return element.parentElement;
+  const root = element.getRootNode();
+  return root instanceof ShadowRoot ? root.host : null;
+}

@@ -1,0 +1,233 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/log.js';
+import { readBuiltInRules } from '../../../src/render/block/built-in.js';
+import { builtInEngines } from '../../../src/render/block/engines.js';
+import { type GuardParts, raiseGuard } from '../../../src/render/block/guard.js';
+import { builtForTests } from './built.js';
+import { aStage, FixtureWeb, launchOnto, someOptions } from './site.js';
+
+const PAGE = 'http://page.test/';
+const ARTICLE = `<main><h1>Bread</h1>${'<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(60)}</main>`;
+/** Leaves a trace of each click in the page. */
+const TRACE = `<script>window.clicks = []; addEventListener('click', (e) => clicks.push(e.target.id || e.target.textContent.trim()), true)</script>`;
+
+let web: FixtureWeb;
+let browser: Browser;
+let parts: GuardParts;
+
+beforeAll(async () => {
+  const built = await builtForTests();
+  parts = {
+    engines: builtInEngines(await readBuiltInRules(built)),
+    lookBundle: await readFile(new URL('look-page.js', built), 'utf8'),
+    consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
+    log: silentLog(),
+  };
+  web = await FixtureWeb.open();
+  browser = await launchOnto(web);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await web[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  web.seen.length = 0;
+});
+
+async function answered(html: string, headers: Record<string, string> = {}) {
+  web.page(PAGE, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
+  const stage = await aStage(browser);
+  const guard = await raiseGuard(parts, stage, someOptions(PAGE, { block_cookie_banners: true }));
+  await stage.page.goto(PAGE);
+  const report = await guard.answerBanners(AbortSignal.timeout(20_000));
+  const clicks = await stage.page.evaluate(() => (globalThis as unknown as { clicks: string[] }).clicks).catch(() => []);
+  return { page: stage.page, guard, report, clicks, [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose]() };
+}
+
+const FIXED = 'position:fixed;left:0;right:0;bottom:0;padding:20px;background:#eee;z-index:99';
+const gone = `this.closest('.b').remove()`;
+const bar = (text: string, buttons: string[], style = FIXED) =>
+  `<div class="b" style="${style}"><p>${text}</p>${buttons.map((label) => `<button onclick="${gone}">${label}</button>`).join('')}</div>`;
+
+describe('known platforms', () => {
+  it('OneTrust is refused by its own button', async () => {
+    await using page = await answered(`<body>${ARTICLE}
+      <div id="onetrust-consent-sdk"><div id="onetrust-banner-sdk" class="otFlat" style="${FIXED}">
+        <div id="onetrust-policy"><p>We use cookies to improve our site.</p></div>
+        <div id="onetrust-button-group"><button id="onetrust-accept-btn-handler">Accept All Cookies</button>
+        <button id="onetrust-reject-all-handler" onclick="document.cookie='OptanonAlertBoxClosed=1';document.getElementById('onetrust-consent-sdk').remove()">Reject All</button></div>
+      </div></div></body>`);
+    expect(page.report).toMatchObject({ outcome: 'rejected', platform: 'Onetrust' });
+    expect(page.clicks).toEqual(['onetrust-reject-all-handler']);
+    expect(await page.page.isVisible('#onetrust-banner-sdk')).toBe(false);
+  });
+
+  it('Cookiebot is refused by its own button, under a content policy', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div id="CybotCookiebotDialog" name="CybotCookiebotDialog" role="dialog" style="${FIXED}">
+        <p>This website uses cookies</p>
+        <a id="CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll" href="#">Allow all</a>
+        <button id="CybotCookiebotDialogBodyButtonDecline">Deny</button></div></body>`,
+      { 'content-security-policy': "default-src 'self' 'unsafe-inline'; script-src 'unsafe-inline'" },
+    );
+    expect(page.report.outcome).toBe('rejected');
+    expect(page.clicks).toContain('CybotCookiebotDialogBodyButtonDecline');
+    expect(page.clicks).not.toContain('CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll');
+    expect(await page.page.isVisible('#CybotCookiebotDialog')).toBe(false);
+  });
+
+  it('a platform in a frame is refused in its frame', async () => {
+    web.page(
+      'http://cmp.site.test/message.html',
+      `<!doctype html><body><p>We and our partners use cookies. Your privacy matters.</p>
+       <button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
+    );
+    await using page = await answered(`<body style="overflow:hidden">${ARTICLE}
+      <div id="wall" style="position:fixed;inset:0;background:#0008"><iframe title="Consent message" src="http://cmp.site.test/message.html" style="width:600px;height:400px"></iframe></div>
+      <script>addEventListener('message', (e) => { if (e.data === 'refused') { window.refused = true; document.getElementById('wall').remove(); } })</script></body>`);
+    expect(page.report.outcome).toBe('rejected');
+    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'refused'))).toBe(true);
+    expect(await page.page.locator('#wall').count()).toBe(0);
+  });
+});
+
+describe('unknown banners', () => {
+  it.each([
+    ['English', 'We use cookies to make this site better.', ['Accept all', 'Reject all'], 'Reject all'],
+    ['necessary only', 'This site uses cookies.', ['Accept', 'Only necessary cookies'], 'Only necessary cookies'],
+    ['German', 'Wir verwenden Cookies, um unsere Website zu verbessern.', ['Alle akzeptieren', 'Ablehnen'], 'Ablehnen'],
+    [
+      'French',
+      'Nous utilisons des cookies pour améliorer le site.',
+      ['Tout accepter', 'Continuer sans accepter'],
+      'Continuer sans accepter',
+    ],
+    ['Spanish', 'Utilizamos cookies para mejorar.', ['Aceptar', 'Rechazar todas'], 'Rechazar todas'],
+    ['Italian', 'Questo sito utilizza i cookie.', ['Accetta tutto', 'Rifiuta tutto'], 'Rifiuta tutto'],
+    ['Dutch', 'Wij gebruiken cookies op deze site.', ['Accepteren', 'Weigeren'], 'Weigeren'],
+    ['Portuguese', 'Este site usa cookies.', ['Aceitar', 'Recusar'], 'Recusar'],
+    ['Polish', 'Ta strona używa plików cookie.', ['Akceptuję', 'Odrzuć wszystkie'], 'Odrzuć wszystkie'],
+    ['Swedish', 'Vi använder kakor på webbplatsen.', ['Godkänn', 'Endast nödvändiga kakor'], 'Endast nödvändiga kakor'],
+    ['Russian', 'Мы используем файлы cookie.', ['Принять', 'Отклонить'], 'Отклонить'],
+    ['Japanese', '当サイトはクッキーを使用します。', ['同意する', 'すべて拒否'], 'すべて拒否'],
+  ])('in %s are refused', async (_, text, buttons, refusal) => {
+    await using page = await answered(`<body>${ARTICLE}${bar(text, buttons)}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'rejected', platform: null });
+    expect(page.clicks).toEqual([refusal]);
+    expect(await page.page.locator('.b').count()).toBe(0);
+  });
+
+  it('that can only be accepted are hidden, not clicked', async () => {
+    await using page = await answered(`<body>${ARTICLE}${bar('We use cookies. By using this site you agree.', ['OK', '×'])}</body>`);
+    expect(page.report.outcome).toBe('hidden');
+    expect(page.clicks).toEqual([]);
+    expect(await page.page.isVisible('.b')).toBe(false);
+  });
+
+  it('whose refusal does nothing are hidden after it', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div class="b" style="${FIXED}"><p>We use cookies.</p><button>Accept</button><button>Decline</button></div></body>`,
+    );
+    expect(page.report.outcome).toBe('rejected');
+    expect(page.clicks).toEqual(['Decline']);
+    expect(await page.page.isVisible('.b')).toBe(false);
+  });
+
+  it('inside an open shadow root are refused', async () => {
+    await using page = await answered(`<body>${ARTICLE}<div id="host"></div><script>
+      const root = document.getElementById('host').attachShadow({ mode: 'open' });
+      root.innerHTML = '<div style="${FIXED}"><p>We use cookies for statistics.</p><button id="yes">Accept</button><button id="no">Reject</button></div>';
+      root.getElementById('no').onclick = () => { window.said = 'no'; document.getElementById('host').remove(); };
+      root.getElementById('yes').onclick = () => { window.said = 'yes'; };
+    </script></body>`);
+    expect(page.report.outcome).toBe('rejected');
+    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'said'))).toBe('no');
+  });
+
+  it('in the flow of the page are answered when named for what they are', async () => {
+    await using page = await answered(
+      `<body><div class="b cookie-notice"><p>We use cookies.</p><button onclick="${gone}">Reject</button><button>Accept</button></div>${ARTICLE}</body>`,
+    );
+    expect(page.clicks).toEqual(['Reject']);
+  });
+
+  it('that a script of theirs shows a little later are waited for', async () => {
+    web.on('http://page.test/cookie-consent.js', (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/javascript' })
+        .end(
+          `addEventListener('load', () => setTimeout(() => document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(bar('We use cookies.', ['Accept', 'Reject']))}), 300))`,
+        ),
+    );
+    await using page = await answered(`<head><script src="/cookie-consent.js"></script></head><body>${ARTICLE}</body>`);
+    expect(page.clicks).toEqual(['Reject']);
+  });
+});
+
+describe('scroll locks', () => {
+  it('are undone with the banner, its backdrop gone and the page sharp again', async () => {
+    await using page = await answered(`<body class="modal-open" style="overflow:hidden;position:fixed;width:100%">
+      <div id="app" inert style="filter:blur(4px)">${ARTICLE}</div><div id="shade" style="position:fixed;inset:0;background:#000a"></div>
+      ${bar('We use cookies.', ['Accept'], 'position:fixed;top:200px;left:300px;width:500px;background:#fff')}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'hidden', scrollFreed: true });
+    expect(await page.page.isVisible('#shade')).toBe(false);
+    await page.page.evaluate(() => scrollTo(0, 500));
+    expect(await page.page.evaluate(() => scrollY)).toBe(500);
+    expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('app') as HTMLElement).filter)).toBe('none');
+  });
+
+  it('without a banner stay as the page wants them', async () => {
+    await using page = await answered(`<body style="overflow:hidden">${ARTICLE}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'none', scrollFreed: false });
+    expect(await page.page.evaluate(() => getComputedStyle(document.body).overflow)).toBe('hidden');
+  });
+});
+
+describe('pages that only talk about cookies', () => {
+  const header = (links: string) => `<header style="position:sticky;top:0;background:#fff"><a href="/">Home</a> ${links}</header>`;
+  it.each([
+    [
+      'an article with its own buttons',
+      `<article><h1>How websites use cookies</h1><p>We use cookies, says every site. You may accept or reject all of them.</p><button id="x">Reject all</button><button>Accept all</button>${ARTICLE}</article>`,
+    ],
+    [
+      'a fixed header with a link to cookie recipes',
+      `${header('<nav><a href="/cookies">Cookies</a> <a href="/accept">Accept payments</a></nav>')}${ARTICLE}`,
+    ],
+    [
+      'a bakery with a fixed cart',
+      `${ARTICLE}<div style="${FIXED}">3 chocolate chip in your basket <button id="x">Decline</button><button>OK</button></div>`,
+    ],
+    [
+      'a privacy policy',
+      `<main><h1>Cookie policy</h1>${'<p>We use cookies and ask for your consent. You can decline.</p>'.repeat(80)}<button id="x">Decline</button></main>`,
+    ],
+    [
+      'an app that lives in a fixed box',
+      `<div style="position:fixed;inset:0;overflow:auto">${ARTICLE}<p>We use cookies in our kitchen.</p><button id="x">Reject</button></div>`,
+    ],
+    [
+      'a log-in dialog',
+      `${ARTICLE}<div role="dialog" style="position:fixed;top:100px;left:100px;background:#fff"><h2>Log in</h2><input><button id="x">No thanks</button><button>OK</button></div>`,
+    ],
+    [
+      'a footer with a cookie settings link',
+      `${ARTICLE}<footer><a href="/privacy">Privacy</a> <a href="/cookies">Cookie settings</a></footer>`,
+    ],
+  ])('are left alone: %s', async (_, body) => {
+    await using page = await answered(`<body>${body}</body>`);
+    const before = await page.page.evaluate(() => document.body.innerText.length);
+    expect(page.report).toMatchObject({ outcome: 'none' });
+    expect(page.clicks).toEqual([]);
+    expect(before).toBeGreaterThan(50);
+  });
+
+  it('pay for one look', async () => {
+    await using page = await answered(`<body>${ARTICLE}</body>`);
+    expect(page.report.ms).toBeLessThan(250);
+  });
+});

@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
+const CACHE = join(ROOT, 'node_modules/.cache/stillframe-block');
+
+/** The files that the build makes for blocking, made here when their sources are newer. */
+export async function builtForTests(): Promise<URL> {
+  const sources = [
+    join(ROOT, 'scripts/build-rules.mjs'),
+    join(ROOT, 'scripts/build-rules.vendors.mjs'),
+    ...filesOf(join(ROOT, 'src/render/block')),
+    ...filesOf(join(ROOT, 'src/render/block/page')),
+  ];
+  const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
+  const made = statSync(join(CACHE, 'consent-page.LICENSE.txt'), { throwIfNoEntry: false })?.ctimeMs ?? 0;
+  if (made < newest) await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/build-rules.mjs'), CACHE]);
+  return pathToFileURL(`${CACHE}/`);
+}
+
+function filesOf(dir: string): string[] {
+  return readdirSync(dir)
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(dir, name));
+}
