@@ -254,9 +254,15 @@ test('a task that a claim brings during the drain is run and waited for', async 
   const claim = signal<string | null>();
   const { loop, started, end, startedCount } = harness({ claim: () => claim.promise });
   loop.start();
-  const drained = loop.drain(NEVER_MS);
+  let isDrained = false;
+  const drained = loop.drain(NEVER_MS).finally(() => {
+    isDrained = true;
+  });
+  await settled();
   claim.resolve('a');
   await startedCount(1);
+  await settled();
+  expect(isDrained).toBe(false);
   end('a');
   expect(await drained).toBe('idle');
   expect(started).toEqual(['a']);
