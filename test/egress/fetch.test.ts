@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { EgressRefused, type PublicFetch } from '../../src/egress/egress.js';
+import { startCallerProxy } from '../fixtures/caller-proxy.js';
+import { ALLOWED, openTestEgress } from './open-test-egress.js';
+import { type PlainSiteOptions, startPlainSite } from './plain-site.js';
+
+function aFetch(url: string, more: Partial<PublicFetch> = {}): PublicFetch {
+  const origin = new URL(url).origin;
+  return {
+    url,
+    method: 'GET',
+    headers: {},
+    body: null,
+    timeoutMs: 10_000,
+    maxBytes: 65_536,
+    via: null,
+    allowedOrigins: [origin],
+    signal: null,
+    ...more,
+  };
+}
+
+async function siteAndGate(options: PlainSiteOptions = {}) {
+  const site = await startPlainSite(options);
+  const gate = await openTestEgress();
+  const scheme = options.secure ? 'https' : 'http';
+  return {
+    site,
+    gate,
+    url: `${scheme}://hook.stub.example.com:${site.port}/hook?a=b#c`,
+    async [Symbol.asyncDispose]() {
+      await gate[Symbol.asyncDispose]();
+      await site[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("the server's own request", () => {
+  test.each([false, true])('arrives as it was meant (secure: %s)', async (secure) => {
+    await using world = await siteAndGate({
+      secure,
+      answer: (_request, response) => response.writeHead(201, { 'x-a': 'b', 'set-cookie': ['a=1', 'b=2'] }).end('done'),
+    });
+    const sent = aFetch(world.url, { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Sig': 's' }, body: '{"ä":1}' });
+    const answer = await world.gate.egress.fetch(sent);
+    expect(answer).toMatchObject({ status: 201, truncated: false });
+    expect(answer.headers.get('x-a')).toBe('b');
+    expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+    expect(Buffer.from(answer.body).toString()).toBe('done');
+    expect(world.site.requests[0]).toMatchObject({ method: 'POST', url: '/hook?a=b', body: '{"ä":1}' });
+    expect(world.site.requests[0]?.headers).toMatchObject({ 'x-sig': 's', 'content-length': '8', 'accept-encoding': 'identity' });
+    expect(world.gate.dns.count('hook.stub.example.com', 'A')).toBe(1);
+  });
+
+  test('follows no redirect', async () => {
+    await using world = await siteAndGate({ answer: (_request, response) => response.writeHead(307, { location: '/other' }).end() });
+    expect((await world.gate.egress.fetch(aFetch(world.url))).status).toBe(307);
+    expect(world.site.requests).toHaveLength(1);
+  });
+
+  test('reads no more than it was told to, and inflates nothing', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    await using world = await siteAndGate({
+      answer: (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
+    });
+    const whole = await world.gate.egress.fetch(aFetch(world.url));
+    expect(Buffer.from(whole.body).equals(bomb.subarray(0, 65_536))).toBe(true);
+    const some = await world.gate.egress.fetch(aFetch(world.url, { maxBytes: 100 }));
+    expect(some.body).toHaveLength(100);
+    expect(some.truncated).toBe(true);
+  });
+
+  test('gives up over headers without end', async () => {
+    await using world = await siteAndGate({
+      answer: (_request, response) => response.writeHead(200, { 'x-big': 'x'.repeat(40_000) }).end(),
+    });
+    await expect(world.gate.egress.fetch(aFetch(world.url))).rejects.toThrow(/overflow/i);
+  });
+
+  test.each(['connect', 'headers', 'body', 'resolve'])('takes no longer than it may, whoever is slow (%s)', async (slow) => {
+    const mute = createServer((socket) => void socket.on('error', () => socket.destroy()));
+    mute.listen(0, ALLOWED);
+    await once(mute, 'listening');
+    await using world = await siteAndGate({
+      answer: (_request, response) => {
+        if (slow === 'body') response.write('x');
+      },
+    });
+    world.gate.dns.set('silent.stub.example.com', 'SILENCE');
+    const { port } = mute.address() as { port: number };
+    const urls: Record<string, string> = {
+      connect: `https://hook.stub.example.com:${port}/`,
+      resolve: `http://silent.stub.example.com:${port}/`,
+    };
+    const started = performance.now();
+    await expect(world.gate.egress.fetch(aFetch(urls[slow] ?? world.url, { timeoutMs: 300 }))).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+    expect(performance.now() - started).toBeLessThan(3_000);
+    mute.close();
+  });
+
+  test('ends when nobody wants it any more', async () => {
+    await using world = await siteAndGate({ answer: () => undefined });
+    const controller = new AbortController();
+    const asked = world.gate.egress.fetch(aFetch(world.url, { signal: controller.signal }));
+    const refused = expect(asked).rejects.toThrow('enough');
+    while (world.site.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    controller.abort(new Error('enough'));
+    await refused;
+  });
+
+  test('leaves no connection behind', async () => {
+    await using world = await siteAndGate();
+    for (let turn = 0; turn < 5; turn++) await world.gate.egress.fetch(aFetch(world.url));
+    expect(world.site.connections).toBe(5);
+  });
+});
+
+describe('a forbidden destination', () => {
+  const hosts = ['127.0.0.1', '[::1]', '2130706433', 'localhost', 'db.internal', 'private.example.net', 'nowhere.example.net'];
+
+  test.each([...hosts, ALLOWED])('%s is not asked', async (host) => {
+    await using canary = await startPlainSite({ address: '127.0.0.1' });
+    await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.1'] });
+    const asked = gate.egress.fetch(aFetch(`http://${host}:${canary.port}/`, { allowedOrigins: [] }));
+    await expect(asked).rejects.toThrow(EgressRefused);
+    expect(canary.connections).toBe(0);
+  });
+
+  test('is asked where its very origin is allowed, and there alone', async () => {
+    await using canary = await startPlainSite({ address: '127.0.0.1' });
+    await using gate = await openTestEgress();
+    const origin = `http://127.0.0.1:${canary.port}`;
+    expect((await gate.egress.fetch(aFetch(`${origin}/x`, { allowedOrigins: [origin] }))).status).toBe(200);
+    await expect(gate.egress.fetch(aFetch(`http://localhost:${canary.port}/x`, { allowedOrigins: [origin] }))).rejects.toThrow(
+      EgressRefused,
+    );
+    await expect(gate.egress.fetch(aFetch('file:///etc/passwd', { allowedOrigins: ['null'] }))).rejects.toThrow(EgressRefused);
+  });
+
+  test('of captures may be another one: what pictures may show is not where webhooks may go', async () => {
+    await using gate = await openTestEgress();
+    expect(await gate.egress.judgeHost('stub.example.com', 443)).toMatchObject({ ok: false, reason: 'blocked_address' });
+    expect(gate.egress.refusesLiterally(`http://${ALLOWED}/`)).toBe(false);
+  });
+
+  test('that could not be looked up is no refusal but an error to try again', async () => {
+    await using gate = await openTestEgress({ 'servfail.example.net': 'SERVFAIL' });
+    const asked = gate.egress.fetch(aFetch('http://servfail.example.net/', { allowedOrigins: [] }));
+    await expect(asked).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+  });
+});
+
+describe('through a door', () => {
+  test('the request is judged as its capture, and counted', async () => {
+    await using site = await startPlainSite();
+    await using canary = await startPlainSite({ address: '127.0.0.1' });
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    expect((await gate.egress.fetch(aFetch(`http://stub.example.com:${site.port}/`, { via: door, allowedOrigins: [] }))).status).toBe(200);
+    expect(door.bytes).toBeGreaterThan(100);
+    const forbidden = `http://127.0.0.1:${canary.port}`;
+    await expect(gate.egress.fetch(aFetch(forbidden, { via: door, allowedOrigins: [] }))).rejects.toThrow(EgressRefused);
+    expect(canary.connections).toBe(0);
+    expect((await gate.egress.fetch(aFetch(forbidden, { via: door, allowedOrigins: [forbidden] }))).status).toBe(200);
+  });
+
+  test.each(['well', 'no tunnels'] as const)("the request goes through the caller's proxy (%s)", async (mood) => {
+    await using site = await startPlainSite();
+    await using proxy = await startCallerProxy({ kind: 'http', mood, credentials: { username: 'u', password: 'p' } });
+    await using gate = await openTestEgress();
+    await using door = await gate.egress.openDoor();
+    door.begin({ proxy: { server: proxy.server, bypass: null, username: 'u', password: 'p' } });
+    const url = `http://stub.example.com:${site.port}/trace`;
+    expect((await gate.egress.fetch(aFetch(url, { via: door, allowedOrigins: [] }))).status).toBe(200);
+    expect(proxy.asked.at(-1)).toBe(mood === 'well' ? `CONNECT stub.example.com:${site.port}` : `GET ${url}`);
+    expect(JSON.stringify(site.requests)).not.toMatch(/authorization/i);
+  });
+
+  test('nothing goes before it begins', async () => {
+    await using site = await startPlainSite();
+    await using gate = await openTestEgress();
+    await using door = await gate.egress.openDoor();
+    await expect(gate.egress.fetch(aFetch(`http://${ALLOWED}:${site.port}/`, { via: door }))).rejects.toThrow();
+    expect(site.connections).toBe(0);
+  });
+});

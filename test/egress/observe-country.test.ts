@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import { CountryObserver } from '../../src/egress/observe-country.js';
+import { silentLog } from '../../src/log.js';
+import { startCallerProxy } from '../fixtures/caller-proxy.js';
+import { writeCountryDatabase } from './country-database.js';
+import { openTestEgress } from './open-test-egress.js';
+import { startPlainSite } from './plain-site.js';
+
+const TRACE = 'fl=1\nh=x\nip=203.0.113.9\nts=1\nloc=DE\ntls=off\n';
+
+async function openObserver(answer: string | (() => string), options: { status?: number; database?: string; now?: () => number } = {}) {
+  const site = await startPlainSite({
+    // Not one that captures may reach: the operator's own endpoint need not be.
+    address: '127.0.0.3',
+    answer: (_request, response) => response.writeHead(options.status ?? 200).end(typeof answer === 'string' ? answer : answer()),
+  });
+  const gate = await openTestEgress();
+  const url = `http://127.0.0.3:${site.port}/cdn-cgi/trace`;
+  const { database = null, now = Date.now } = options;
+  const observer = new CountryObserver({ egress: gate.egress, url, database, log: silentLog(), now });
+  return {
+    site,
+    gate,
+    async observe(proxy: Parameters<CountryObserver['observe']>[0]['proxy'] = null) {
+      await using door = await gate.egress.openDoor();
+      door.begin({ proxy });
+      return await observer.observe({ door, proxy, signal: null });
+    },
+    async [Symbol.asyncDispose]() {
+      await gate[Symbol.asyncDispose]();
+      await site[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('the country of egress', () => {
+  test.each([
+    [TRACE, 'DE'],
+    ['{"ip":"203.0.113.9","country":"fr"}', 'FR'],
+    ['{"country_code":"GB","country":"United Kingdom"}', 'GB'],
+    ['{"country":{"iso_code":"JP"}}', 'JP'],
+  ])('is read from %j as %s', async (answer, country) => {
+    await using world = await openObserver(answer);
+    expect(await world.observe()).toBe(country);
+  });
+
+  test.each(['loc=XX\n', 'loc=T1\n', '{"country":null}', '{', '', '<html>'])('is unavailable from %j', async (answer) => {
+    await using world = await openObserver(answer);
+    await expect(world.observe()).rejects.toMatchObject({ code: 'egress_unavailable', status: 503 });
+  });
+
+  test('is unavailable from an endpoint that is unwell', async () => {
+    await using world = await openObserver(TRACE, { status: 503 });
+    await expect(world.observe()).rejects.toThrow(CaptureError);
+  });
+
+  test('is kept for ten minutes per way out; a failure is not', async () => {
+    let now = 0;
+    let answer = 'nothing';
+    await using proxy = await startCallerProxy({ kind: 'socks5' });
+    await using world = await openObserver(() => answer, { now: () => now });
+    const way = { server: proxy.server, bypass: null, username: null, password: null };
+    await expect(world.observe()).rejects.toThrow();
+    answer = TRACE;
+    expect([await world.observe(), await world.observe()]).toEqual(['DE', 'DE']);
+    expect(world.site.requests).toHaveLength(2);
+    answer = 'loc=NL';
+    expect([await world.observe(way), await world.observe(way), await world.observe()]).toEqual(['NL', 'NL', 'DE']);
+    expect(proxy.asked).toHaveLength(1);
+    now = 10 * 60_000;
+    expect(await world.observe()).toBe('NL');
+  });
+
+  test("is unavailable through a proxy that has failed, and the message names the proxy's fields", async () => {
+    await using proxy = await startCallerProxy({ kind: 'http', credentials: { username: 'u', password: 'right' } });
+    await using world = await openObserver(TRACE);
+    const observed = world.observe({ server: proxy.server, bypass: null, username: 'u', password: 'wrong' });
+    await expect(observed).rejects.toMatchObject({ code: 'egress_unavailable', message: expect.stringContaining('proxy.password') });
+    expect(world.site.connections).toBe(0);
+  });
+});
+
+describe('a local database', () => {
+  test('is asked about the address that the endpoint saw', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'stillframe-mmdb-'));
+    const database = join(dir, 'country.mmdb');
+    writeFileSync(database, writeCountryDatabase('SE'));
+    await using world = await openObserver(TRACE, { database });
+    expect(await world.observe()).toBe('SE');
+    await using plain = await openObserver('203.0.113.9', { database });
+    expect(await plain.observe()).toBe('SE');
+    rmSync(dir, { recursive: true });
+  });
+
+  test('that is not there makes the country unavailable', async () => {
+    await using world = await openObserver(TRACE, { database: '/nowhere/country.mmdb' });
+    await expect(world.observe()).rejects.toMatchObject({ code: 'egress_unavailable' });
+  });
+});
