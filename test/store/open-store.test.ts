@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { compareVersions, SQLITE_FLOOR } from '../../src/store/sqlite/connect.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
@@ -97,6 +97,15 @@ describe('the engine', () => {
     await using it = await aStore();
     const stranger = { accountId: 'acc_none', keyId: 'key_none' };
     await expect(it.store.accept(aNewJob(stranger), RULES)).rejects.toThrow(/FOREIGN KEY/);
+  });
+
+  test('runs with the settings that the promises need', async () => {
+    const pragma = vi.spyOn(Database.prototype, 'pragma');
+    await using _it = await aStore();
+    const db = pragma.mock.contexts[0] as Database.Database;
+    pragma.mockRestore();
+    const names = ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete'];
+    expect(names.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 2, 1, 1]);
   });
 
   test('a damaged database is said to be damaged', async () => {

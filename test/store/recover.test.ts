@@ -52,3 +52,21 @@ test('a delivery in hand when the process died is due again at boot', async () =
   await restarted.recover({ now: NOON, all: true });
   expect(await restarted.claimNextDelivery(claim)).toMatchObject({ attempt: 1, generation: 1 });
 });
+
+test('after the clock was set back, delayed jobs, lost leases and deliveries do not wait for the old time', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const webhook = { url: 'https://a.example/hook', secret: 's'.repeat(16) };
+  for (let i = 0; i < 3; i++) await it.store.accept(aNewJob(caller, { webhook }), RULES);
+  await it.store.fail(claimOf(await claimNext(it.store)), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON);
+  const delayed = await claimNext(it.store);
+  await it.store.retryLater(claimOf(delayed), NOON + 1_000);
+  const lost = await claimNext(it.store);
+  const dayBefore = NOON - 86_400_000;
+  expect(await it.store.claimNextJob({ workerId: 'w', now: dayBefore, leaseMs: 1 })).toBeNull();
+  await it.store.recover({ now: dayBefore, all: false });
+  expect((await claimNext(it.store, { now: dayBefore })).id).toBe(delayed.id);
+  expect(await it.store.claimNextDelivery({ now: dayBefore, leaseMs: 1_000, perReceiver: 1 })).not.toBeNull();
+  await it.store.recover({ now: dayBefore + 2 * 3_600_000, all: false });
+  expect(await it.store.findJob(lost.id)).toMatchObject({ state: 'waiting' });
+});

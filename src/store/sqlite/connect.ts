@@ -27,8 +27,9 @@ export function connect(dataDir: string): Db {
   return guardOpening(file, () => openDatabase(file));
 }
 
-/** After migrating: waits for locks briefly only, since they block the event loop. */
+/** After migrating: references are enforced, and locks waited for briefly only, since that blocks the event loop. */
 export function startRunning(db: Db): void {
+  db.pragma('foreign_keys = ON');
   db.pragma(`busy_timeout = ${RUNNING_BUSY_MS}`);
 }
 
@@ -68,7 +69,6 @@ function openDatabase(file: string): Db {
     checkVersion(db);
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
-    db.pragma('foreign_keys = ON');
     db.pragma('secure_delete = ON');
     db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`);
     return db;

@@ -69,6 +69,9 @@ function claiming(db: Db) {
      WHERE job_id = @jobId AND generation = @generation AND attempts = @attempts AND state = 'pending' AND due_at IS NOT NULL`,
   );
   const unclaim = db.prepare('UPDATE deliveries SET due_at = next_attempt_at, claimed_until = NULL WHERE claimed_until IS NOT NULL');
+  const pullForward = db.prepare<{ now: number; horizon: number }>(
+    'UPDATE deliveries SET due_at = @now, next_attempt_at = @now, claimed_until = NULL WHERE due_at IS NOT NULL AND due_at > @horizon',
+  );
   // A receiver at work frees its place by an event, not by time: its waiting deliveries must not keep a loop spinning.
   const nextDue = db
     .prepare<[], number | null>(
@@ -84,6 +87,10 @@ function claiming(db: Db) {
       claim.run({ jobId, generation, attempts, until }).changes === 1,
     /** Forgets all claims: those of a process that is gone. */
     unclaimAll: (): number => unclaim.run().changes,
+    /** Nothing waits beyond the horizon. */
+    pullForward(now: number, horizon: number): void {
+      pullForward.run({ now, horizon });
+    },
     nextDueAt: (): number | null => nextDue.get() ?? null,
   };
 }

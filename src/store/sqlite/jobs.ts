@@ -95,6 +95,12 @@ function claims(db: Db) {
   const abandoned = db.prepare<[number], JobRow>(
     `SELECT ${COLUMNS} FROM jobs j INDEXED BY jobs_leased WHERE j.state = 'active' AND j.lease_expires_at <= ? ORDER BY j.seq`,
   );
+  const pullDelayed = db.prepare<{ now: number; horizon: number }>(
+    `UPDATE jobs SET due_at = @now WHERE state = 'delayed' AND due_at > @horizon`,
+  );
+  const pullLeases = db.prepare<{ now: number; horizon: number }>(
+    `UPDATE jobs SET lease_expires_at = @horizon WHERE state = 'active' AND lease_expires_at > @horizon`,
+  );
   return {
     /** Accounts with queued jobs, the one whose last turn is longest ago first. */
     accountsInTurn: () => accountsInTurn.all(),
@@ -110,6 +116,11 @@ function claims(db: Db) {
     delay: (held: Claim, dueAt: number): boolean => delay.run({ ...held, dueAt }).changes === 1,
     /** Back to its lane. @param attemptsMade what the count shall be from now on */
     putBack: (held: Claim, attemptsMade: number): boolean => putBack.run({ ...held, attemptsMade }).changes === 1,
+    /** Nothing waits beyond the horizon: delayed jobs are due now, leases end there unless they are renewed. */
+    pullForward(now: number, horizon: number): void {
+      pullDelayed.run({ now, horizon });
+      pullLeases.run({ now, horizon });
+    },
     /** Active jobs whose lease ran out by then. */
     abandoned: (leasedUntil: number): JobRow[] => abandoned.all(leasedUntil),
   };

@@ -14,13 +14,9 @@ const JOURNAL = '__drizzle_migrations';
  */
 export function migrate(db: Db, migrationsDir: string): number {
   const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
-  // Rebuilding a table drops it for a moment; the check before the commit stands in for the enforcement.
+  // Rebuilding a table drops it for a moment: the check before the commit stands in for the enforcement (connect.ts, startRunning).
   db.pragma('foreign_keys = OFF');
-  try {
-    return db.transaction(() => apply(db, migrations)).immediate();
-  } finally {
-    db.pragma('foreign_keys = ON');
-  }
+  return db.transaction(() => apply(db, migrations)).immediate();
 }
 
 function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>): number {
