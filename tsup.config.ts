@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -16,7 +17,6 @@ export default defineConfig({
   entry: {
     main: 'src/main.ts',
     'markdown-thread': 'src/render/inspect/markdown-thread.ts',
-    'list-thread': 'src/render/block/list-thread.ts',
   },
   format: 'esm',
   target: 'node20',
@@ -25,6 +25,7 @@ export default defineConfig({
   clean: true,
   sourcemap: false,
   async onSuccess() {
+    execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], { stdio: ['ignore', 'ignore', 'inherit'] });
     for (const [from, to] of COPIES) {
       mkdirSync(dirname(join('dist', to)), { recursive: true });
       copyFileSync(from, join('dist', to));

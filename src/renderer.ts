@@ -9,8 +9,10 @@ import { Blocker } from './render/block/blocker.js';
 import { BrowserPool } from './render/browser/browser-pool.js';
 import { findChromium } from './render/browser/find-chromium.js';
 import { installChromium } from './render/browser/install-chromium.js';
+import { inspect } from './render/inspect/inspect.js';
 import { MarkdownWorker } from './render/inspect/markdown-worker.js';
-import { type Rendering, type RenderOrder, render } from './render/render.js';
+import { EncodeQueue } from './render/picture/encode-queue.js';
+import { type RenderDeps, type Rendering, type RenderOrder, render } from './render/render.js';
 
 export interface RendererParts {
   egress: Egress;
@@ -25,13 +27,8 @@ const PAGES_PER_BROWSER = 2;
 
 export class Renderer implements AsyncDisposable {
   private constructor(
-    private readonly parts: {
-      pool: BrowserPool;
-      blocker: Blocker;
-      markdown: MarkdownWorker;
-      countries: CountryObserver;
-      log: Log;
-    },
+    private readonly parts: { pool: BrowserPool; blocker: Blocker; markdown: MarkdownWorker },
+    private readonly deps: RenderDeps,
   ) {}
 
   /** Finds or installs a browser, and starts it. @throws BrowserError when none can be had */
@@ -54,12 +51,20 @@ export class Renderer implements AsyncDisposable {
     ]);
     const countries = new CountryObserver({ egress, url: config.egressCheckUrl, database: config.egressDatabase, log });
     const markdown = new MarkdownWorker({ thread: builtFile('markdown-thread.js') });
-    return new Renderer({ pool, blocker, markdown, countries, log });
+    const deps: RenderDeps = {
+      pool,
+      blocker,
+      countries,
+      encodes: new EncodeQueue(),
+      inspect: (stage, how) => inspect(stage, { ...how, worker: markdown }),
+      log,
+    };
+    return new Renderer({ pool, blocker, markdown }, deps);
   }
 
   /** Makes one picture. @throws CaptureError */
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-    return render(this.parts, order, signal);
+    return render(this.deps, order, signal);
   }
 
   /** Browsers that have answered within the last 30 s. */
@@ -75,7 +80,7 @@ export class Renderer implements AsyncDisposable {
 
 /** The blocker by itself, for the `lists` command as well. */
 export function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
-  return Blocker.start({ dataDir: config.dataDir, built: builtFile(''), lists: { enabled: config.lists }, egress, log });
+  return Blocker.start({ dataDir: config.dataDir, built: builtFile('block/'), lists: { enabled: config.lists }, egress, log });
 }
 
 async function provideChromium(config: Config, given: RendererParts) {

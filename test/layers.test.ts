@@ -23,7 +23,7 @@ const LAW: Record<string, string[]> = {
 };
 
 /** Wiring: may import anything. */
-const WIRING = /^(main|service|package-files)\.ts$|^cli\//;
+const WIRING = /^(?!config\.ts|log\.ts)[a-z-]+\.ts$|^cli\//;
 
 /** Libraries that live in one room only. */
 const FENCES: Record<string, RegExp> = {

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { Config } from '../config.js';
+import { openEgress } from '../egress/open-egress.js';
 import { silentLog } from '../log.js';
 import { MIGRATIONS_DIR } from '../package-files.js';
+import { BrowserPool } from '../render/browser/browser-pool.js';
+import type { Executable } from '../render/browser/executable.js';
 import { findChromium } from '../render/browser/find-chromium.js';
-import { proveBrowser } from '../render/browser/prove-browser.js';
 import { openStore } from '../store/sqlite/open-store.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
@@ -66,28 +68,36 @@ function checkNode(): Finding {
 }
 
 async function checkBrowser(config: Config): Promise<Finding[]> {
-  const executable = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
-  if (executable === null) {
-    return [{ check: 'Chromium', state: 'fail', found: 'none found', advice: 'Run: stillframe browser install' }];
-  }
-  const proof = await proveBrowser(executable, { sandbox: config.sandbox });
-  if (!proof.ok) {
+  const check = 'Chromium';
+  try {
+    const executable = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
+    if (executable !== null) return await tryBrowser(config, executable);
+    return [{ check, state: 'fail', found: 'none that works was found', advice: 'Run: stillframe browser install' }];
+  } catch (error) {
     const advice = 'Run: stillframe browser install   (or name another with STILLFRAME_CHROMIUM)';
-    return [{ check: 'Chromium', state: 'fail', found: `${executable.path} does not capture: ${proof.reason}`, advice }];
+    return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
+}
+
+/** Starts it as the server would. */
+async function tryBrowser(config: Config, executable: Executable): Promise<Finding[]> {
+  const log = silentLog();
+  await using egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
+  const runDir = join(config.dataDir, 'doctor');
+  await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
   const slow = executable.kind === 'chromium';
   return [
     {
       check: 'Chromium',
       state: slow ? 'warn' : 'ok',
-      found: `${proof.version} at ${executable.path} (${executable.source})`,
+      found: `${pool.version} at ${executable.path} (${executable.source})`,
       advice: slow ? 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell' : '',
     },
     {
       check: 'Sandbox',
-      state: proof.sandboxed ? 'ok' : 'warn',
-      found: proof.sandboxed ? 'on: renderers are confined' : 'off: the browser runs without it',
-      advice: proof.sandboxed
+      state: pool.sandboxed ? 'ok' : 'warn',
+      found: pool.sandboxed ? 'on: renderers are confined' : 'off: the browser runs without it',
+      advice: pool.sandboxed
         ? ''
         : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run where the kernel has them.',
     },

@@ -44,12 +44,19 @@ export class PooledBrowser implements AsyncDisposable {
   private looksStopped = 0;
   private lastAskedAt: number;
   private gone = false;
+  /** Rejects when the browser is gone: what was under way on it may never settle by itself. */
+  private readonly whenGone: Promise<never>;
+  private tellGone: (error: Error) => void = () => {};
 
   private constructor(
     private readonly options: PooledBrowserOptions,
     readonly chromium: ChromiumProcess,
     private readonly session: CDPSession,
   ) {
+    this.whenGone = new Promise((_, reject) => {
+      this.tellGone = reject;
+    });
+    this.whenGone.catch(() => {});
     this.startedAt = options.now();
     this.lastAnswerAt = this.startedAt;
     this.lastAskedAt = this.startedAt;
@@ -164,7 +171,7 @@ export class PooledBrowser implements AsyncDisposable {
     const opening = openStage({ browser: this.chromium.browser, egress, shape, chromiumVersion: this.version });
     const timer = setTimeout(() => this.lose('a page could not be opened'), OPEN_TIMEOUT_MS);
     try {
-      const stage = await opening;
+      const stage = await Promise.race([opening, this.whenGone]);
       this.stages.add(stage);
       if (this.gone) stage.lose('the browser process ended');
       return stage;
@@ -175,9 +182,9 @@ export class PooledBrowser implements AsyncDisposable {
 
   private look(): void {
     this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
-    if (this.looksStopped >= 2) return this.lose('the browser process was stopped');
+    if (this.looksStopped >= 2) this.lose('the browser process was stopped');
     const now = this.options.now();
-    if (now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
+    if (!this.gone && now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
   }
 
   private async ask(now: number): Promise<void> {
@@ -189,8 +196,10 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** Only the captures on this browser are lost with it (decisions.md, Jobs). */
   private lose(why: string): void {
+    console.error('D lose', this.chromium.pid, why, this.gone);
     if (this.gone) return;
     this.gone = true;
+    this.tellGone(new Error(why));
     clearInterval(this.watch);
     for (const stage of this.stages) stage.lose(why);
     const idle = this.warm;

@@ -1,0 +1,107 @@
+import { createHmac } from 'node:crypto';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { startService, type TestService } from '../fixtures/start-service.js';
+import { startReceiver } from '../fixtures/webhook-receiver.js';
+
+let site: Site;
+let service: TestService;
+
+beforeAll(async () => {
+  site = await startSite({ host: '127.0.0.2' });
+  service = await startService();
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+const SMALL = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 } };
+
+describe('the main path', () => {
+  it.each(['png', 'jpeg', 'webp'])('answers 200 with a %s that downloads, and tells the truth about it', async (format) => {
+    const answer = await service.post({ url: site.url('/article'), format, ...SMALL });
+    expect(answer.status).toBe(200);
+    const { data } = answer.body;
+    const picture = await service.picture(answer);
+    const facts = await sharp(picture).metadata();
+    expect(facts).toMatchObject({ format, width: 400, height: 300 });
+    expect(data).toMatchObject({ format, width: 400, height: 300, bytes: picture.length, cached: false, url: site.url('/article') });
+    expect(data.render_diagnostics).toEqual({
+      version: 1,
+      algorithm: 'native',
+      sections: 1,
+      device_scale_factor: 1,
+      scroll_height: expect.any(Number),
+      stopped_reason: 'viewport',
+      truncated: false,
+    });
+    expect(answer.headers.get('server-timing')).toContain('navigate');
+  });
+
+  it('answers 202 to an async submission, whose job then tells of the picture', async () => {
+    const answer = await service.post({ url: site.url('/article'), format: 'png', ...SMALL, cache_ttl: 0 }, {}, '?mode=async');
+    expect(answer.status).toBe(202);
+    expect(answer.body.data.poll_url).toBe(`/v1/jobs/${answer.body.data.job_id}`);
+    const job = await service.untilEnded(answer.body.data.job_id);
+    expect(job.body.data).toMatchObject({ state: 'completed', mode: 'async', attempts_made: 1, request_id: answer.body.request_id });
+    expect(job.body.data.result.data.bytes).toBeGreaterThan(100);
+  });
+
+  it('uses a device preset', async () => {
+    const answer = await service.post({ url: site.url('/article'), format: 'png', device: 'pixel_8' });
+    expect(answer.body.data).toMatchObject({ width: Math.round(412 * 2.625), height: Math.round(839 * 2.625) });
+  });
+
+  it('answers a second time from what was kept', async () => {
+    const body = { url: site.url('/article?cached'), format: 'png', ...SMALL };
+    const first = await service.post(body);
+    const second = await service.post(body);
+    expect(second.body.data).toMatchObject({ cached: true, cdn_url: first.body.data.cdn_url });
+    expect(second.body.request_id).not.toBe(first.body.request_id);
+  });
+
+  it('refuses a private address at submission, and a redirect to one as a failed navigation', async () => {
+    const literal = await service.post({ url: 'http://127.0.0.1:1/' });
+    expect(literal).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request', details: { reason: 'blocked_destination' } } },
+    });
+  });
+
+  it('sends a signed callback when the job has ended', async () => {
+    await using receiver = await startReceiver();
+    await using own = await startService({ webhookAllow: [receiver.origin] });
+    const secret = 'a secret of this very test';
+    const answer = await own.post({ url: site.url('/article'), ...SMALL, sync: false, webhook: { url: receiver.url(), secret } });
+    const [callback] = await receiver.received(1);
+    const body = String(callback?.rawBody);
+    const [, time, digest] = /^t=(\d+),v1=([0-9a-f]+)$/.exec(String(callback?.headers['x-service-signature'])) ?? [];
+    expect(digest).toBe(createHmac('sha256', secret).update(`${time}.${body}`).digest('hex'));
+    expect(JSON.parse(body)).toMatchObject({
+      event: 'capture.completed',
+      job_id: answer.body.data.job_id,
+      ok: true,
+      delivery_generation: 1,
+    });
+  });
+
+  it('drains: refuses what is new, keeps what it has accepted', async () => {
+    const own = await startService();
+    const submitted = await own.post({ url: site.url('/article'), ...SMALL, sync: false });
+    expect(submitted.status).toBe(202);
+    await own.service.stop();
+    await using again = await startService({ dataDir: own.dataDir }, own.dataDir);
+    expect(again.key).toBe('');
+    const job = await fetch(`${again.url}/v1/jobs/${submitted.body.data.job_id}`, { headers: { authorization: `Bearer ${own.key}` } });
+    const body = (await job.json()) as { data: { state: string } };
+    expect(['completed', 'waiting', 'active']).toContain(body.data.state);
+  });
+
+  it('reports ready, with every field of the contract', async () => {
+    const health = await service.get('/v1/health');
+    expect(health.status).toBe(200);
+    expect(health.body.data).toMatchObject({ redis: 'ready', database: 'ready', worker_ready: true, queue: { paused: false } });
+  });
+});

@@ -1,0 +1,52 @@
+/**
+ * `npm run trial -- <id> [--name value …]`: runs one trial in full and prints its figures; `npm run trial -- list` names them.
+ * A trial is a program under test/trials/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
+ */
+
+export type TrialArgs = Record<string, number | string | undefined>;
+
+export interface TrialResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+}
+
+interface Trial {
+  title: string;
+  run(args: never): Promise<TrialResult>;
+}
+
+/** In the order of the issues that they judge. Loaded when asked for. */
+const TRIALS: Record<string, () => Promise<Trial>> = {
+  model: async () => ({ title: 'random operations on the store against a state model', ...(await import('./model.js')) }),
+  receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),
+};
+
+async function main([id = 'list', ...rest]: string[]): Promise<number> {
+  if (id === 'list') {
+    for (const name of Object.keys(TRIALS)) process.stdout.write(`${name.padEnd(14)} ${(await TRIALS[name]?.())?.title}\n`);
+    return 0;
+  }
+  const load = TRIALS[id];
+  if (load === undefined) {
+    process.stderr.write(`There is no trial "${id}". They are: ${Object.keys(TRIALS).join(', ')}\n`);
+    return 2;
+  }
+  const trial = await load();
+  const startedAt = Date.now();
+  const result = await trial.run(readArgs(rest) as never);
+  process.stdout.write(`${id}: ${result.ok ? 'held' : 'BROKE'} after ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
+  for (const [name, figure] of Object.entries(result.figures)) process.stdout.write(`  ${name}: ${figure}\n`);
+  return result.ok ? 0 : 1;
+}
+
+function readArgs(words: string[]): TrialArgs {
+  const args: TrialArgs = {};
+  for (let at = 0; at < words.length; at += 2) {
+    const name = words[at]?.replace(/^--/, '') ?? '';
+    const value = words[at + 1] ?? '';
+    args[name] = /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  }
+  return args;
+}
+
+process.exit(await main(process.argv.slice(2)));
