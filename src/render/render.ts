@@ -6,7 +6,7 @@ import type { Inspection, RenderDiagnostics } from '../contract/capture-data.js'
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureFormat, CaptureOptions } from '../contract/capture-request.js';
 import type { Log } from '../log.js';
-import { checkOutput } from './page/check-output.js';
+import { checkOutput, refuseWhite } from './page/check-output.js';
 import { checkPage } from './page/check-page.js';
 import { contentReady } from './page/content-ready.js';
 import { runCustomJs } from './page/custom-js.js';
@@ -123,6 +123,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   if (options.customJs !== null) await runCustomJs(page, options.customJs);
   if (options.waitForSelector !== null) await waitForSelector(page, options.waitForSelector);
   const { picture, shown } = await pictureOf(deps, options, { page, guard, times });
+  if (options.format !== 'pdf' && options.selector === null) await refuseWhite(picture);
   checkOutput(picture, options);
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: INSPECT_MS })) : null;
   const { prepare: _prepare, picture: _picture, ...timings } = times.taken();
@@ -136,7 +137,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     egressCountry,
     diagnostics: picture.diagnostics,
     inspection,
-    timings: { ...timings, ...picture.timings },
+    timings: { ...timings, shoot: Math.round(picture.timings.shoot), encode: Math.round(picture.timings.encode) },
   };
 }
 

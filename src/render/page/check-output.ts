@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 
@@ -23,5 +24,28 @@ function tooLittle(check: string, { required, seen }: { required: number; seen: 
     code: 'render_incomplete',
     message: `\`${check}\`: the picture is ${seen} ${unit}, and at least ${required} were asked for.`,
     details: { check, required, seen },
+  });
+}
+
+/** A picture of one colour packs this small in every format; anything larger has something on it. */
+const UNIFORM_MAX_BYTES_PER_PX = 0.02;
+const UNIFORM_MAX_BYTES = 8_000;
+const WHITE_MIN = 250;
+
+/**
+ * The last guard against the picture of an empty page (decisions.md, Capture semantics): whatever the document says of itself, a picture that is white all
+ * over shows nothing. Decodes only what is small enough to be one.
+ *
+ * @throws CaptureError render_incomplete with `details.check: "blank"`
+ */
+export async function refuseWhite(picture: { content: Uint8Array; width: number; height: number }): Promise<void> {
+  const { content, width, height } = picture;
+  if (content.byteLength > Math.max(UNIFORM_MAX_BYTES, width * height * UNIFORM_MAX_BYTES_PER_PX)) return;
+  const { channels } = await sharp(content, { limitInputPixels: false }).stats();
+  if (!channels.slice(0, 3).every(({ min }) => min >= WHITE_MIN)) return;
+  throw new CaptureError({
+    code: 'render_incomplete',
+    message: 'The picture is white all over: the page shows nothing.',
+    details: { check: 'blank', seen: 'white' },
   });
 }

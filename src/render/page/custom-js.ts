@@ -14,32 +14,30 @@ const GONE = /context was destroyed|navigated or closed|Cannot find/i;
  * @throws CaptureError invalid_request with the script's own message, render_timeout when it does not end
  */
 export async function runCustomJs(page: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<void> {
-  const { deadlines, stage } = page;
-  const script = await runnable(page, code);
+  const asScript = await attempt(page, code);
+  if (asScript === null) return;
+  const asBody = isUncompiled(asScript) ? await attempt(page, `(async () => {\n${code}\n})()`) : asScript;
+  if (asBody === null) return;
+  throw threw(isUncompiled(asBody) ? asScript : asBody);
+}
+
+/** @returns what was thrown, or null */
+async function attempt({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<ExceptionDetails | null> {
   try {
-    const done = await deadlines.within(evaluate(stage.cdp, script, deadlines.leftMs()), deadlines.leftMs());
+    const done = await deadlines.within(evaluate(stage.cdp, code, deadlines.leftMs()), deadlines.leftMs());
     if (done === LATE || isTerminated(done.exceptionDetails)) throw unfinished(deadlines.timeout);
-    if (done.exceptionDetails !== undefined) throw threw(done.exceptionDetails);
+    return done.exceptionDetails ?? null;
   } catch (error) {
     if (error instanceof CaptureError || !(error instanceof Error)) throw error;
     if (/terminated/i.test(error.message)) throw unfinished(deadlines.timeout);
-    if (!GONE.test(error.message)) throw error;
+    if (GONE.test(error.message)) return null;
+    throw error;
   }
 }
 
-async function runnable(page: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<string> {
-  const problem = await syntaxProblem(page, code);
-  if (problem === null) return code;
-  const wrapped = `(async () => {\n${code}\n})()`;
-  if ((await syntaxProblem(page, wrapped)) === null) return wrapped;
-  throw threw(problem);
-}
-
-async function syntaxProblem({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<ExceptionDetails | null> {
-  const compiling = stage.cdp.send('Runtime.compileScript', { expression: code, sourceURL: '', persistScript: false });
-  const compiled = await deadlines.within(compiling, deadlines.leftMs());
-  if (compiled === LATE) throw unfinished(deadlines.timeout);
-  return compiled.exceptionDetails ?? null;
+/** A text that is no script has not begun to run: its error comes from no line of it. */
+function isUncompiled({ exception }: ExceptionDetails): boolean {
+  return exception?.className === 'SyntaxError' && !/\n\s+at /.test(exception.description ?? '');
 }
 
 function evaluate(cdp: Stage['cdp'], expression: string, timeout: number) {

@@ -62,6 +62,7 @@ export class MainDocument {
     });
     stage.cdp.on('Page.domContentEventFired', () => main.#mark({ parsed: true }));
     stage.cdp.on('Page.loadEventFired', () => main.#mark({ parsed: true, loaded: true }));
+    stage.cdp.on('Page.frameStoppedLoading', ({ frameId }) => main.#stop(frameId));
     stage.page.on('request', (request) => main.#onRequest(request));
     stage.page.on('response', (response) => main.#onResponse(response));
     stage.page.on('requestfailed', (request) => main.#onFailed(request));
@@ -106,8 +107,14 @@ export class MainDocument {
     this.#tell();
   }
 
+  /** Comes after load; without it where loading was broken off, by `window.stop()` or a link to another program: no more will come. */
+  #stop(frameId: string): void {
+    if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
+  }
+
   #onRequest(request: Request): void {
-    if (!this.#isMain(request)) return;
+    // Links to other programs (mailto:) are requests too, and never end.
+    if (!this.#isMain(request) || !/^https?:/.test(request.url())) return;
     this.#request = request;
     this.navigating = true;
     this.#tell();
@@ -121,8 +128,9 @@ export class MainDocument {
   #onFailed(request: Request): void {
     if (!this.#isMain(request)) return;
     const error = request.failure()?.errorText ?? 'net::ERR_FAILED';
-    this.lastFailure = { url: request.url(), error };
     const aborted = error === 'net::ERR_ABORTED';
+    // The document that leaves is reported as aborted after what it led to has failed.
+    if (!aborted || request !== this.#shownRequest) this.lastFailure = { url: request.url(), error };
     if (request === this.#shownRequest) {
       // A body that breaks off after the commit fires neither DOMContentLoaded nor load. An abort is the page's own doing.
       if (this.current !== null && !aborted) this.current.failure ??= error;

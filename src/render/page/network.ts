@@ -1,4 +1,4 @@
-import type { Page, Request } from 'playwright-core';
+import type { Page, Request, Response } from 'playwright-core';
 
 /** Kinds that never count: streams stay open as long as the page, and media loads as it plays. */
 const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange']);
@@ -9,6 +9,8 @@ const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'fon
 const PIXEL_HANGS_AFTER_MS = 1_500;
 /** A fetch that has been answered and still runs after this long is a stream, whatever it is called. */
 const STREAM_AFTER_MS = 2_000;
+/** A font that never loads delays a capture, and never fails it (decisions.md): fonts alone are waited for no longer than this. */
+export const FONTS_BUDGET_MS = 3_000;
 
 interface Flight {
   kind: string;
@@ -33,10 +35,7 @@ export class NetworkTracker {
 
   constructor(page: Page) {
     page.on('request', (request) => this.#start(request));
-    page.on('response', (response) => {
-      const flight = this.#flights.get(response.request());
-      if (flight !== undefined) flight.answered = true;
-    });
+    page.on('response', (response) => this.#onResponse(response));
     page.on('requestfinished', (request) => this.#end(request));
     page.on('requestfailed', (request) => this.#end(request));
   }
@@ -69,12 +68,12 @@ export class NetworkTracker {
     return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now)));
   }
 
-  /** Resolves once fonts alone, each older than `ms`, keep the page from its load event. Never when nothing does. */
-  onlyFontsHoldLoad(ms: number, signal: AbortSignal): Promise<void> {
+  /** Resolves once fonts alone, each past its budget, keep the page from its load event. Never when nothing does. */
+  onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
     return this.#wake(signal, (now) => {
       const holding = [...this.#flights.values()].filter(({ kind }) => LOAD_BLOCKERS.has(kind));
       if (holding.length === 0 || holding.some(({ kind }) => kind !== 'font')) return Number.POSITIVE_INFINITY;
-      return Math.max(...holding.map(({ startedAt }) => startedAt + ms - now));
+      return Math.max(...holding.map(({ startedAt }) => startedAt + FONTS_BUDGET_MS - now));
     });
   }
 
@@ -86,6 +85,13 @@ export class NetworkTracker {
     if (before !== null) this.#flights.delete(before);
     this.#flights.set(request, { kind, url: request.url(), startedAt: performance.now(), answered: false, frame: isSubframe(request) });
     this.#touch();
+  }
+
+  #onResponse(response: Response): void {
+    const flight = this.#flights.get(response.request());
+    if (flight === undefined) return;
+    flight.answered = true;
+    if (/^text\/event-stream/i.test(response.headers()['content-type'] ?? '')) this.#end(response.request());
   }
 
   #end(request: Request): void {
@@ -137,6 +143,7 @@ export class NetworkTracker {
 
 function patience(flight: Flight): number {
   if (PIXELS.has(flight.kind)) return PIXEL_HANGS_AFTER_MS;
+  if (flight.kind === 'font') return FONTS_BUDGET_MS;
   const isFetch = flight.kind === 'fetch' || flight.kind === 'xhr';
   return isFetch && flight.answered ? STREAM_AFTER_MS : Number.POSITIVE_INFINITY;
 }

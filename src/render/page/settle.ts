@@ -1,7 +1,7 @@
 import { LATE } from './deadline.js';
+import { FONTS_BUDGET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 import type { PageKit } from './page-kit.js';
-import { FONTS_BUDGET_MS } from './wait-until.js';
 import { PageMoved } from './world.js';
 
 /** decisions.md, Capture semantics: `wait_for_idle` takes at most this long. */
@@ -95,9 +95,7 @@ interface Budgets {
 
 /** Runs in the page. */
 async function settleInPage(kit: PageKit, { inertOnly, fontsMs, imagesMs, stillMs }: Budgets): Promise<Settled> {
-  const scripts =
-    'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i],iframe,frame,object,embed,[onload],[onerror],[onpageshow]';
-  const inert = kit.all(scripts).length === 0;
+  const inert = isInert(document);
   const refreshAfterS = kit.refreshAfterS();
   kit.edit();
   if (inertOnly && !inert) return { inert, refreshAfterS };
@@ -107,6 +105,17 @@ async function settleInPage(kit: PageKit, { inertOnly, fontsMs, imagesMs, stillM
   await twoStillFrames();
   kit.edit();
   return { inert, refreshAfterS };
+
+  function isInert(root: Document): boolean {
+    const all = (selector: string): Element[] => Array.from(Document.prototype.querySelectorAll.call(root, selector));
+    const scripts =
+      'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i],object,embed,[onload],[onerror],[onpageshow]';
+    if (all(scripts).length > 0) return false;
+    return all('iframe,frame').every((frame) => {
+      const inner = (frame as HTMLIFrameElement).contentDocument;
+      return inner !== null && inner.readyState === 'complete' && isInert(inner);
+    });
+  }
 
   async function decoded(image: HTMLImageElement): Promise<void> {
     if (!image.complete) {

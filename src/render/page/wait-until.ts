@@ -7,8 +7,6 @@ import type { OpenPage } from './open-page.js';
 import { describePending, groupPending } from './pending-requests.js';
 
 const NETWORK_IDLE_MS = 500;
-/** A font that never loads delays a capture, and never fails it (decisions.md): past this, `load` no longer waits for fonts alone. */
-export const FONTS_BUDGET_MS = 3_000;
 /** Documents that one page may lead through before it counts as going in circles. */
 const MAX_DOCUMENTS = 25;
 
@@ -25,8 +23,8 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
       const reached = await deadlines.within(reach(page, state, stop.signal), deadlines.leftMs());
       if (reached === LATE) throw notReached(page, state);
       const shown = await classify(page);
-      if (main.current === shown && !main.navigating) return shown;
       if (shown.number > MAX_DOCUMENTS) throw neverStays(shown.number);
+      if (main.current === shown && !main.navigating) return shown;
     }
   } finally {
     stop.abort();
@@ -46,7 +44,7 @@ export async function follow(page: OpenPage, shown: DocumentState, state: WaitUn
 
 async function reach(page: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
   const { main, network } = page;
-  const isBroken = (): boolean => main.current !== null && main.current.failure !== null;
+  const isBroken = (): boolean => main.current !== null && (main.current.failure !== null || main.current.number > MAX_DOCUMENTS);
   const isParsed = (): boolean => isBroken() || (main.current?.parsed === true && !isLeaving(page));
   const isLoaded = (): boolean => isBroken() || (main.current?.loaded === true && !isLeaving(page));
   await main.until(isParsed);
@@ -61,7 +59,7 @@ function isLeaving({ main }: Pick<OpenPage, 'main'>): boolean {
 }
 
 async function fontsOnly({ main, network }: Pick<OpenPage, 'main' | 'network'>, stop: AbortSignal): Promise<void> {
-  await network.onlyFontsHoldLoad(FONTS_BUDGET_MS, stop);
+  await network.onlyFontsHoldLoad(stop);
   await main.until(() => !main.navigating);
 }
 

@@ -27,7 +27,11 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
   const allowDestinations = parts.allow ?? ['127.0.0.1', '127.0.0.2'];
   const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
-  const executable = { path: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell', kind: 'headless-shell' as const, source: 'test' };
+  const executable = {
+    path: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
+    kind: 'headless-shell' as const,
+    source: 'test',
+  };
   const pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: true, log });
   const noGuard = { blockedRequests: 0, answerBanners: async () => ({ outcome: 'none', scrollFreed: false }), stop: async () => {} };
   const deps: RenderDeps = {
@@ -41,7 +45,13 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
   };
   const progress: number[] = [];
   const capture: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal) => {
-    const wire = captureRequestSchema.parse({ url, viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', timeout: 10_000, ...wish });
+    const wire = captureRequestSchema.parse({
+      url,
+      viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
+      format: 'png',
+      timeout: 10_000,
+      ...wish,
+    });
     return render(deps, { options: toCaptureOptions(wire), id: 'job', onProgress: (value) => progress.push(value) }, signal);
   };
   return {

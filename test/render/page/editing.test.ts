@@ -1,0 +1,148 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { document, html } from '../../fixtures/site/answer.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
+import { type CaptureRig, openRig } from './capture-rig.js';
+
+let site: Site;
+let other: Site;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  [site, other, rig] = await Promise.all([startSite(), startSite({ host: '127.0.0.2' }), openRig()]);
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+});
+
+const STRICT = { 'content-security-policy': "default-src 'none'; script-src 'nonce-x'; frame-src *" };
+const RED_BOX = '<style nonce="x"></style><div class="box"></div>';
+
+async function colourAt(png: Uint8Array, left: number, top: number): Promise<string> {
+  return (await sharp(png).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer()).toString('hex').slice(0, 6);
+}
+
+function serve(path: string, body: string, headers: Record<string, string> = {}): string {
+  site.route(path, (_request, response) => html(response, document('Page', body, BOXES), { headers }));
+  return site.url(path);
+}
+
+const BOXES =
+  '<style>body{margin:0;font:20px sans-serif}.box{width:100px;height:100px;background:#ff0000}.mark{position:absolute;left:300px;top:300px;width:100px;height:100px;background:#0000ff}</style>';
+
+describe('custom_css', () => {
+  it('colours the page through its CSP', async () => {
+    const { content } = await rig.capture(serve('/css', `<h1>Words</h1>${RED_BOX}`, STRICT), {
+      custom_css: 'body{background:#00ff00!important}',
+    });
+    expect(await colourAt(content, 700, 500)).toBe('00ff00');
+  });
+
+  it('is there at the first paint, and stays when the page replaces its sheets', async () => {
+    const url = serve(
+      '/css-first',
+      '<h1>Words</h1><script>globalThis.first = getComputedStyle(document.body).backgroundColor; document.adoptedStyleSheets = [new CSSStyleSheet()]; document.body.append(first)</script>',
+    );
+    const wish = { custom_css: 'body{background:rgb(0,255,0)!important}', fail_if_content_missing: ['rgb(0, 255, 0)'] };
+    expect(await colourAt((await rig.capture(url, wish)).content, 700, 500)).toBe('00ff00');
+  });
+});
+
+describe('hide_selectors', () => {
+  it('hides and keeps the place', async () => {
+    const { content } = await rig.capture(serve('/hide', `${RED_BOX}<div class="mark" style="position:static"></div>`), {
+      hide_selectors: ['.box'],
+    });
+    expect(await colourAt(content, 50, 50)).toBe('ffffff');
+    expect(await colourAt(content, 50, 150)).toBe('0000ff');
+  });
+
+  it('also what comes later, what shows itself again, and what lies in frames of other sites', async () => {
+    other.route('/framed', (_request, response) => html(response, `${BOXES}<div class="box"></div><p>framed</p>`));
+    const late =
+      '<script>setTimeout(() => { document.body.insertAdjacentHTML("afterbegin", "<div class=box><div style=visibility:visible;background:red;height:100px></div></div>") }, 100)</script>';
+    const frame = `<iframe src="${other.url('/framed')}" style="position:absolute;left:400px;top:0;border:0"></iframe>`;
+    const { content } = await rig.capture(serve('/hide-late', `<div class="mark"></div>${frame}${late}`), {
+      hide_selectors: ['.box'],
+      delay: 300,
+    });
+    expect(await colourAt(content, 50, 50)).toBe('ffffff');
+    expect(await colourAt(content, 450, 50)).toBe('ffffff');
+    expect(await colourAt(content, 350, 350)).toBe('0000ff');
+  });
+});
+
+describe('remove_selectors', () => {
+  it('takes nodes out, late ones too, and the layout follows', async () => {
+    const late = '<script>setTimeout(() => { document.body.insertAdjacentHTML("afterbegin", "<div class=box>late</div>") }, 100)</script>';
+    const url = serve('/remove', `${RED_BOX}<div class="mark" style="position:static">mark</div>${late}`);
+    const wish = { remove_selectors: ['.box', '#absent'], delay: 300, custom_js: '', fail_if_content_contains: ['late'] };
+    const { content } = await rig.capture(url, { ...wish, custom_js: undefined });
+    expect(await colourAt(content, 90, 90)).toBe('0000ff');
+  });
+});
+
+describe('a selector that the browser does not take', () => {
+  it.each([
+    ['hide_selectors', { hide_selectors: ['.fine', 'p >> bad'] }, 'hide_selectors.1'],
+    ['remove_selectors', { remove_selectors: ['a['] }, 'remove_selectors.0'],
+    ['wait_for_selector', { wait_for_selector: 'text=Hello' }, 'wait_for_selector'],
+    ['selector', { selector: '###' }, 'selector'],
+  ])('%s is invalid_request, names the field, and asks the target for nothing', async (_name, wish, path) => {
+    const hits = site.hits.length;
+    const error = await rig.failure(site.url('/static'), wish);
+    expect(error).toMatchObject({ code: 'invalid_request', retriable: false, details: { issues: [{ path }] } });
+    expect(error.message).toContain(`\`${path}\``);
+    expect(error.message).toContain('is not a valid selector');
+    expect(site.hits.length).toBe(hits);
+  });
+});
+
+describe('custom_js', () => {
+  it('runs through the CSP, before settling', async () => {
+    const js =
+      'const box = document.createElement("div"); box.style.cssText = "position:fixed;inset:0;background:#00ff00"; document.body.append(box, "done")';
+    const { content } = await rig.capture(serve('/js', '<h1>Words</h1>', STRICT), { custom_js: js, fail_if_content_missing: ['done'] });
+    expect(await colourAt(content, 700, 500)).toBe('00ff00');
+  });
+
+  it('may await and return at the top, and its globals are the page’s', async () => {
+    const url = serve('/js-await', '<h1>Words</h1><script>function greet() { document.body.append("greeted") }</script>');
+    await rig.capture(url, { custom_js: 'await Promise.resolve(); greet(); return', fail_if_content_missing: ['greeted'] });
+    await rig.capture(url, {
+      custom_js: 'var kept = 1; setTimeout(() => { if (window.kept === 1) greet() }, 20)',
+      fail_if_content_missing: ['greeted'],
+    });
+  });
+
+  it.each([
+    ['throws', 'throw new TypeError("on purpose")', 'TypeError: on purpose'],
+    ['throws no error', 'throw "a word"', 'a word'],
+    ['is no JavaScript', 'let = = 3', 'SyntaxError'],
+    ['ends in a rejection', 'await Promise.reject(new Error("refused"))', 'Error: refused'],
+  ])('that %s is invalid_request with its message', async (_name, js, message) => {
+    const error = await rig.failure(site.url('/static'), { custom_js: js });
+    expect(error).toMatchObject({ code: 'invalid_request', retriable: false });
+    expect(error.message).toContain('`custom_js` failed: ');
+    expect(error.message).toContain(message);
+  });
+
+  it.each(['for (;;) {}', 'await new Promise(() => {})'])('that does not end (%s) is render_timeout', async (js) => {
+    const error = await rig.failure(site.url('/static'), { custom_js: js, timeout: 1_500 });
+    expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'custom_js' } });
+  });
+
+  it('may lead the page elsewhere; that page is pictured', async () => {
+    const { finalUrl } = await rig.capture(site.url('/static'), { custom_js: 'location.href = "/article"' });
+    expect(finalUrl).toBe(site.url('/article'));
+    expect(await rig.failure(site.url('/static'), { custom_js: 'location.href = "/status/404"' })).toMatchObject({ code: 'target_error' });
+  });
+
+  it('may make what wait_for_selector waits for', async () => {
+    const js = 'setTimeout(() => document.body.insertAdjacentHTML("beforeend", "<p id=made>made</p>"), 300)';
+    await rig.capture(site.url('/static'), { custom_js: js, wait_for_selector: '#made', fail_if_content_missing: ['made'] });
+  });
+});

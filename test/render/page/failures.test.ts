@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Site, startSite } from '../../fixtures/site/site.js';
+import { type CaptureRig, openRig } from './capture-rig.js';
+
+let site: Site;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  [site, rig] = await Promise.all([startSite(), openRig()]);
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
+
+describe('the status of the main response', () => {
+  it.each([
+    [401, 'blocked_by_target', false],
+    [403, 'blocked_by_target', false],
+    [407, 'blocked_by_target', false],
+    [429, 'blocked_by_target', false],
+    [451, 'blocked_by_target', false],
+    [404, 'target_error', false],
+    [410, 'target_error', false],
+    [500, 'target_error', true],
+    [503, 'target_error', true],
+  ])('%i ends as %s, retriable: %s', async (status, code, retriable) => {
+    const error = await rig.failure(site.url(`/status/${status}`));
+    expect(error).toMatchObject({ code, retriable, details: { status } });
+  });
+
+  it('is judged after redirects', async () => {
+    expect(await rig.failure(site.url('/redirect/302?to=/status/404'))).toMatchObject({ code: 'target_error', details: { status: 404 } });
+  });
+});
+
+describe('what is no page', () => {
+  it.each([
+    ['/pdf', 'application/pdf'],
+    ['/video', 'video/mp4'],
+    ['/audio', 'audio/mpeg'],
+    ['/download', 'text/html'],
+    ['/unknown-type', 'application/x-fixture'],
+  ])('%s is navigation_failed with its content type', async (path, type) => {
+    const error = await rig.failure(site.url(path));
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { content_type: type } });
+  });
+
+  it.each(['/no-content', '/reset-content'])('%s is navigation_failed', async (path) => {
+    expect(await rig.failure(site.url(path))).toMatchObject({ code: 'navigation_failed', retriable: false });
+  });
+
+  it.each(['/empty', '/blank', '/blank-boxes', '/gzip-bomb'])('%s is blank, and so incomplete', async (path) => {
+    expect(await rig.failure(site.url(path))).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
+  });
+
+  it('a page covered all over in white is blank, whatever it holds', async () => {
+    expect(await rig.failure(site.url('/shell/cover'))).toMatchObject({
+      code: 'render_incomplete',
+      details: { check: 'blank', seen: 'white' },
+    });
+  });
+
+  it('a page that goes to about:blank is navigation_failed', async () => {
+    expect(await rig.failure(site.url('/to-blank'))).toMatchObject({ code: 'navigation_failed' });
+  });
+});
+
+describe('what is a page although it is no HTML, or hardly one', () => {
+  it.each([
+    '/image/300x200/ff0000.png',
+    '/image/300x200/ff0000.svg',
+    '/image/300x200/ff0000.webp',
+    '/data.json',
+    '/data.xml',
+    '/plain.txt',
+    '/boxes',
+    '/mail-to',
+    '/self-download',
+  ])('%s is captured', async (path) => {
+    expect((await rig.capture(site.url(path))).width).toBe(800);
+  });
+});
+
+describe('the way to the target', () => {
+  it('a redirect loop is told by its name and not tried again', async () => {
+    const error = await rig.failure(site.url('/loop'));
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_TOO_MANY_REDIRECTS' } });
+  });
+
+  it('a redirect to a file is not followed', async () => {
+    const error = await rig.failure(site.url('/redirect-to-file'));
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_UNSAFE_REDIRECT' } });
+  });
+
+  it.each([
+    ['/reset', 'ERR_EMPTY_RESPONSE'],
+    ['/half', 'ERR_CONNECTION_RESET'],
+  ])('%s broke off on its way, and may be tried again', async (path, netError) => {
+    expect(await rig.failure(site.url(path))).toMatchObject({
+      code: 'navigation_failed',
+      retriable: true,
+      details: { net_error: netError },
+    });
+  });
+
+  it('a refused connection has the name that Chromium has for it, over http and https', async () => {
+    for (const scheme of ['http', 'https']) {
+      const error = await rig.failure(`${scheme}://127.0.0.1:65001/`);
+      expect(error).toMatchObject({ code: 'navigation_failed', retriable: true, details: { net_error: 'ERR_CONNECTION_REFUSED' } });
+    }
+  });
+
+  it('a server without TLS is told as such, and not tried again', async () => {
+    const error = await rig.failure(site.url('/').replace('http:', 'https:'));
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false });
+    expect(error.details?.net_error).toMatch(/^ERR_SSL_/);
+  });
+
+  it('a name that does not exist and one that leads inside are told apart by nobody', async () => {
+    const told = [];
+    for (const url of ['http://no-such-name.test/', 'https://no-such-name.test/', 'http://10.0.0.1/', 'https://[::1]/']) {
+      const { code, message, retriable, details, status } = await rig.failure(url);
+      told.push({ code, message, retriable, details, status });
+    }
+    expect(told[0]).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
+    for (const other of told) expect(other).toEqual(told[0]);
+  });
+});
+
+describe('a page that leads elsewhere', () => {
+  it.each(['/redirect/301', '/redirect/307', '/meta', '/script-to', '/late-to', '/form-to'])(
+    'is never pictured when %s leads inside',
+    async (way) => {
+      for (const target of ['http://10.0.0.1/', 'https://169.254.169.254/latest']) {
+        const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
+        expect(error).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
+      }
+    },
+  );
+
+  it.each(['/meta', '/script-to', '/late-to', '/form-to'])('is judged by what %s leads to', async (way) => {
+    expect(await rig.failure(site.url(`${way}?to=/status/404`))).toMatchObject({ code: 'target_error', details: { status: 404 } });
+    const { finalUrl } = await rig.capture(site.url(`${way}?to=/static`));
+    expect(new URL(finalUrl).pathname).toBe('/static');
+  });
+
+  it('follows a Refresh header', async () => {
+    expect(new URL((await rig.capture(site.url('/refresh-header'))).finalUrl).pathname).toBe('/static');
+  });
+
+  it('ends when it reloads for ever', async () => {
+    const began = Date.now();
+    expect(await rig.failure(site.url('/reload-loop'), { timeout: 20_000 })).toMatchObject({ code: 'render_timeout' });
+    expect(Date.now() - began).toBeLessThan(19_000);
+  });
+});

@@ -1,0 +1,158 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { document, html, wait } from '../../fixtures/site/answer.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
+import { type CaptureRig, openRig } from './capture-rig.js';
+
+let site: Site;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  [site, rig] = await Promise.all([startSite(), openRig()]);
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+/** Colour at a point, as `rrggbb`. */
+async function colourAt(png: Uint8Array, left: number, top: number): Promise<string> {
+  const { data } = await sharp(png).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  return data.toString('hex').slice(0, 6);
+}
+
+function serve(path: string, body: string, head = ''): string {
+  site.route(path, (_request, response) => html(response, document('Page', body, head)));
+  return site.url(path);
+}
+
+describe('wait_until', () => {
+  it('names what was pending and what would not have waited for it', async () => {
+    const error = await rig.failure(site.url('/hung-image'), { timeout: 1_500 });
+    expect(error).toMatchObject({ code: 'render_timeout', retriable: true });
+    expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (1500 ms)');
+    expect(error.message).toContain(`1 image from ${new URL(site.origin).host} was still pending`);
+    expect(error.message).toContain('`wait_until: domcontentloaded` would not have waited');
+    expect(error.details).toEqual({ waited_for: 'load', pending: [{ kind: 'image', host: new URL(site.origin).host, count: 1 }] });
+  });
+
+  it('domcontentloaded does not wait for images', async () => {
+    expect((await rig.capture(site.url('/hung-image'), { wait_until: 'domcontentloaded', wait_for_idle: false })).width).toBe(800);
+  });
+
+  it('networkidle waits for what load does not, and says when load would have done', async () => {
+    const error = await rig.failure(site.url('/long-poll'), { wait_until: 'networkidle', timeout: 2_000 });
+    expect(error.code).toBe('render_timeout');
+    expect(error.message).toContain('`wait_until: load` would not have waited');
+    expect((await rig.capture(site.url('/streams'), { wait_until: 'networkidle', wait_for_idle: false })).width).toBe(800);
+  });
+
+  it('a target that says nothing at all is a render_timeout too', async () => {
+    const error = await rig.failure(site.url('/hang'), { timeout: 1_000 });
+    expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (1000 ms).` });
+  });
+
+  it('a font that never loads delays the capture and does not fail it', async () => {
+    const { timings } = await rig.capture(site.url('/hung-font'), { timeout: 8_000 });
+    expect(timings.navigate).toBeGreaterThan(2_800);
+    expect(timings.settle).toBeLessThan(1_500);
+  });
+});
+
+describe('wait_for_selector', () => {
+  it('waits until a match is visible, also when it was there hidden', async () => {
+    const url = serve(
+      '/selector',
+      '<h1>Page</h1><p id="late" style="display:none">Here</p><script>setTimeout(() => { late.style.display = "block"; document.body.style.background = "#00ff00" }, 700)</script>',
+    );
+    const { content } = await rig.capture(url, { wait_for_selector: '#late', wait_for_idle: false });
+    expect(await colourAt(content, 790, 590)).toBe('00ff00');
+  });
+
+  it('is looked for on the page that the target leads to', async () => {
+    const to = serve('/selector-there', '<p class="there">There</p>');
+    const url = serve('/selector-from', `<p>On the way</p><script>setTimeout(() => { location = "${to}" }, 300)</script>`);
+    expect((await rig.capture(url, { wait_for_selector: '.there', wait_for_idle: false })).finalUrl).toBe(to);
+  });
+
+  it('ends as render_timeout that names it', async () => {
+    const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 1_000 });
+    expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'selector', selector: '#never' } });
+    expect(error.message).toContain('`wait_for_selector`: no visible element matched "#never"');
+  });
+});
+
+describe('wait_for_idle', () => {
+  it('costs a page without scripts next to nothing', async () => {
+    const settled = [];
+    for (let i = 0; i < 5; i++) settled.push((await rig.capture(site.url('/article'))).timings.settle ?? 0);
+    expect(Math.min(...settled)).toBeLessThan(60);
+  });
+
+  it('waits for what a script fetches after load', async () => {
+    const { content } = await rig.capture(site.url('/app-shell'));
+    const { content: early } = await rig.capture(site.url('/app-shell'), { wait_for_idle: false });
+    expect(Buffer.compare(content, early)).not.toBe(0);
+  });
+
+  it('counts its quiet from the last activity, be it before load', async () => {
+    site.route('/slow-sheet', async (_request, response) => {
+      await wait(response, 600);
+      response.writeHead(200, { 'content-type': 'image/svg+xml' }).end('<svg xmlns="http://www.w3.org/2000/svg"/>');
+    });
+    // The load event comes at once with the answer, the answer long after all else: the quiet is counted from it.
+    const { timings } = await rig.capture(serve('/quiet', '<h1>Page</h1><img src="/slow-sheet"><script>1</script>'));
+    expect(timings.settle).toBeGreaterThan(200);
+    const { timings: long } = await rig.capture(
+      serve('/busy-then-load', '<h1>Page</h1><script>onload = () => { const end = Date.now() + 500; while (Date.now() < end); }</script>'),
+    );
+    expect(long.settle).toBeLessThan(timings.settle ?? 0);
+  });
+
+  it('does not wait for streams, and not long for hung pixels', async () => {
+    expect((await rig.capture(site.url('/streams'))).timings.settle).toBeLessThan(2_500);
+    expect((await rig.capture(site.url('/hung-pixel'))).timings.settle).toBeLessThan(2_500);
+  });
+
+  it('takes 5 s at most, and fails nothing', async () => {
+    const { timings } = await rig.capture(site.url('/long-poll'));
+    expect(timings.settle).toBeGreaterThan(4_500);
+    expect(timings.settle).toBeLessThan(6_500);
+  });
+
+  it('waits for images in view', async () => {
+    const url = serve(
+      '/lazy',
+      '<h1>Page</h1><img loading="lazy" src="/image/400x400/ff0000.png?wait=1200" width="400" height="400" style="position:absolute;top:100px;left:0">',
+    );
+    expect(await colourAt((await rig.capture(url)).content, 200, 300)).toBe('ff0000');
+  });
+
+  it('survives a page that has replaced everything that scripts are made of', async () => {
+    const { timings } = await rig.capture(site.url('/prototypes'), { fail_if_incomplete: true, fail_if_content_missing: ['Enough words'] });
+    expect(timings.settle).toBeLessThan(2_000);
+    expect((await rig.capture(site.url('/clobbered'), { fail_if_content_missing: ['ordinary page'] })).width).toBe(800);
+  });
+});
+
+describe('wait_for_content', () => {
+  it('waits while the page says that it loads', async () => {
+    const missing = { fail_if_content_missing: ['the content that was awaited'] };
+    expect(await rig.failure(site.url('/shell/then-content'), missing)).toMatchObject({ code: 'render_incomplete' });
+    expect((await rig.capture(site.url('/shell/then-content'), { ...missing, wait_for_content: true })).width).toBe(800);
+  });
+
+  it('does not wait for ever for a page that is simply small', async () => {
+    const { timings } = await rig.capture(serve('/small', '<b>Hi</b><script>1</script>'), { wait_for_content: true, timeout: 20_000 });
+    expect(timings.settle).toBeLessThan(6_000);
+  });
+});
+
+describe('delay', () => {
+  it('comes on top of the timeout', async () => {
+    const url = serve('/delayed', '<h1>Page</h1><script>setTimeout(() => { document.body.style.background = "#0000ff" }, 1500)</script>');
+    const { content } = await rig.capture(url, { delay: 1_800, timeout: 1_500 });
+    expect(await colourAt(content, 790, 590)).toBe('0000ff');
+  });
+});
