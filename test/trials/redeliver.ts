@@ -12,13 +12,13 @@ import { finishJob, openStoreAt, WEBHOOK_SECRET } from '../webhook/finish-jobs.j
 import type { TrialResult } from './receivers.js';
 
 export interface RedeliverOptions {
-  rounds: number;
+  rounds?: number;
 }
 
 const AT_ONCE = 50;
 const REASONS = ['delivery_pending', 'generation_changed'];
 
-export async function run(options: RedeliverOptions = { rounds: 20 }): Promise<TrialResult> {
+export async function run({ rounds = 20 }: RedeliverOptions = {}): Promise<TrialResult> {
   await using receiver = await startReceiver();
   const dataDir = aDataDir();
   const { secret, jobId } = await seed(dataDir, receiver.url());
@@ -27,7 +27,7 @@ export async function run(options: RedeliverOptions = { rounds: 20 }): Promise<T
   let refused = 0;
   try {
     await using service = await startService({ webhookAllow: [receiver.origin] }, dataDir);
-    for (let generation = 1; generation <= options.rounds; generation++) {
+    for (let generation = 1; generation <= rounds; generation++) {
       const problem = (what: string) => problems.push(`generation ${generation}: ${what}`);
       const announced = (await receiver.received(generation))[generation - 1];
       if (announced?.payload.delivery_generation !== generation) problem(`the payload says ${announced?.payload.delivery_generation}`);
@@ -40,14 +40,13 @@ export async function run(options: RedeliverOptions = { rounds: 20 }): Promise<T
         problem(`answers ${JSON.stringify([...new Set(answers.map(({ status, reason }) => `${status} ${reason}`))])}`);
       }
     }
-    await receiver.received(options.rounds + 1);
+    await receiver.received(rounds + 1);
     if (new Set(receiver.requests.map((request) => request.payload.delivery_id)).size !== 1) problems.push('more than one delivery id');
-    if (receiver.requests.length !== options.rounds + 1)
-      problems.push(`${receiver.requests.length} deliveries for ${options.rounds} rounds`);
+    if (receiver.requests.length !== rounds + 1) problems.push(`${receiver.requests.length} deliveries for ${rounds} rounds`);
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
-  return { ok: problems.length === 0, figures: { rounds: options.rounds, accepted, refused }, problems };
+  return { ok: problems.length === 0, figures: { rounds, accepted, refused }, problems };
 }
 
 /** A finished job that was not rendered: no capture is needed here. */

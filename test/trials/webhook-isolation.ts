@@ -30,7 +30,8 @@ const AS_PROMISED: IsolationOptions = { hanging: 200, good: 100, limitMs: 1_000 
 const ATTEMPT_MS = 10_000;
 const PER_RECEIVER = 4;
 
-export async function run(options: IsolationOptions = AS_PROMISED): Promise<TrialResult> {
+export async function run(given: Partial<IsolationOptions> = {}): Promise<TrialResult> {
+  const options = { ...AS_PROMISED, ...given };
   const one = await meetBadReceivers(1, options);
   const eight = await meetBadReceivers(8, options);
   return {

@@ -18,9 +18,10 @@ import { openStoreAt, queueJob, WEBHOOK_SECRET } from '../webhook/finish-jobs.js
 import type { TrialResult } from './receivers.js';
 
 export interface KillsOptions {
-  kills: number;
+  /** Kills. */
+  rounds?: number;
   /** Queued before each kill. */
-  jobsPerKill: number;
+  jobs?: number;
   /** For a repetition. */
   seed?: number;
 }
@@ -29,8 +30,8 @@ type Moment = 'before the answer' | 'after the answer' | 'at any time';
 const MOMENTS: readonly Moment[] = ['before the answer', 'after the answer', 'at any time'];
 const PROBLEMS_MAX = 20;
 
-export async function run(options: KillsOptions = { kills: 100, jobsPerKill: 6 }): Promise<TrialResult> {
-  const random = seeded(options.seed ?? 20_261_121);
+export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_121 }: KillsOptions = {}): Promise<TrialResult> {
+  const random = seeded(seed);
   const dataDir = aDataDir();
   await using _directory = { [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true }) };
   await using store = await openStoreAt(dataDir);
@@ -41,12 +42,12 @@ export async function run(options: KillsOptions = { kills: 100, jobsPerKill: 6 }
   const start = () => startChild([program.file, dataDir, MIGRATIONS_DIR, receiver.origin]);
   const jobs: string[] = [];
   const startedAt = performance.now();
-  for (let kill = 0; kill < options.kills; kill++) {
-    for (let i = 0; i < options.jobsPerKill; i++) jobs.push(await queueJob(store, caller, receiver.url()));
+  for (let kill = 0; kill < rounds; kill++) {
+    for (let i = 0; i < jobsPerKill; i++) jobs.push(await queueJob(store, caller, receiver.url()));
     const moment = MOMENTS[kill % MOMENTS.length] ?? 'at any time';
     const child = start();
     if (moment === 'at any time') setTimeout(() => child.kill('SIGKILL'), 100 + random() * 400);
-    else witness.killAt(child, moment, 1 + Math.floor(random() * options.jobsPerKill));
+    else witness.killAt(child, moment, 1 + Math.floor(random() * jobsPerKill));
     await once(child, 'exit');
   }
   const last = start();
@@ -57,7 +58,7 @@ export async function run(options: KillsOptions = { kills: 100, jobsPerKill: 6 }
   return {
     ok: witness.problems.length === 0,
     figures: {
-      kills: options.kills,
+      kills: rounds,
       jobs: jobs.length,
       deliveries: receiver.requests.length,
       repeated: receiver.requests.length - jobs.length,
