@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ConfigError } from './contract/config-error.js';
 
 export interface Config {
   host: string;
@@ -41,11 +42,6 @@ export interface Config {
   proxyPassword: string | null;
   log: string;
   logFormat: 'json' | 'pretty';
-}
-
-/** A wrong setting: one line that names it, the value and what is allowed. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
 }
 
 interface Setting {

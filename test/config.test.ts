@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CONFIG_FILE, ConfigError, readConfig, SETTINGS } from '../src/config.js';
+import { CONFIG_FILE, readConfig, SETTINGS } from '../src/config.js';
+import { ConfigError } from '../src/contract/config-error.js';
 
 let dataDir: string;
 

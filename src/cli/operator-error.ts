@@ -1,5 +1,5 @@
-import { ConfigError } from '../config.js';
 import { CaptureError } from '../contract/capture-error.js';
+import { ConfigError } from '../contract/config-error.js';
 
 /** A failure that its operator can do something about: one line that says what. */
 export class OperatorError extends Error {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '../contract/config-error.js';
 import { readHost } from './host-name.js';
 
 /** STILLFRAME_ALLOW_DESTINATIONS, understood: what may be reached although special-purpose, and nothing it does not name. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/config.js';
+import { ConfigError } from '../../src/contract/config-error.js';
 import { openTestEgress } from './open-test-egress.js';
 
 async function refuses(allowDestinations: string[], url: string): Promise<boolean> {

@@ -1,0 +1,116 @@
+/** Functions that run inside the page: each is sent there as text, so it may use nothing from around it. */
+
+export interface VisibleSource {
+  /** The visible document as plain HTML: shadow trees flattened, addresses absolute, scripts and styles left out. */
+  html: string;
+  /** Visible text, for when the HTML is too much to read. */
+  text: string;
+  url: string;
+  title: string;
+}
+
+/** What the rendered document says, up to a number of characters. */
+export function readSource(mostChars: number): VisibleSource {
+  const DROPPED =
+    /^(script|style|noscript|template|link|meta|iframe|frame|object|embed|canvas|svg|math|audio|video|input|select|textarea)$/;
+  const KEPT = ['href', 'src', 'alt', 'title', 'colspan', 'rowspan', 'align', 'start', 'lang', 'dir', 'class', 'id', 'role', 'datetime'];
+  const VOID = /^(img|br|hr|wbr|col)$/;
+  const parts: string[] = [];
+  let chars = 0;
+  write(document.body ?? document.documentElement, 0);
+  const escapedTitle = asText(document.title);
+  const lang = asText(document.documentElement.lang);
+  return {
+    html: `<!doctype html><html lang="${lang}"><head><title>${escapedTitle}</title></head>${parts.join('')}</html>`,
+    text: (document.body?.innerText ?? '').slice(0, 20_000),
+    url: document.baseURI,
+    title: document.title,
+  };
+
+  function put(text: string): void {
+    parts.push(text);
+    chars += text.length;
+  }
+
+  function write(node: Node, depth: number): void {
+    if (chars > mostChars || depth > 400) return;
+    if (node.nodeType === Node.TEXT_NODE) put(asText(node.nodeValue ?? ''));
+    if (!(node instanceof Element)) return;
+    const tag = node.localName;
+    if (DROPPED.test(tag) || !isShown(node)) return;
+    put(`<${tag}${attributes(node)}>`);
+    if (VOID.test(tag)) return;
+    for (const child of childrenOf(node)) write(child, depth + 1);
+    put(`</${tag}>`);
+  }
+
+  function childrenOf(element: Element): Iterable<Node> {
+    if (element.shadowRoot !== null) return element.shadowRoot.childNodes;
+    if (element instanceof HTMLSlotElement) {
+      const assigned = element.assignedNodes();
+      if (assigned.length > 0) return assigned;
+    }
+    return element.childNodes;
+  }
+
+  /** What fades in later counts as shown; what has no box and no child with one does not. */
+  function isShown(element: Element): boolean {
+    return getComputedStyle(element).display === 'contents' || element.checkVisibility({ visibilityProperty: true });
+  }
+
+  function attributes(element: Element): string {
+    let text = '';
+    for (const name of KEPT) {
+      const value = name === 'src' || name === 'href' ? address(element, name) : element.getAttribute(name);
+      if (value) text += ` ${name}="${asText(value)}"`;
+    }
+    return text;
+  }
+
+  function address(element: Element, name: 'src' | 'href'): string | null {
+    if (!element.hasAttribute(name)) return null;
+    const value =
+      element instanceof HTMLImageElement ? element.currentSrc || element.src : element instanceof HTMLAnchorElement ? element.href : '';
+    return /^(?:https?|mailto|tel):/.test(value) ? value.slice(0, 2_000) : null;
+  }
+
+  function asText(text: string): string {
+    return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  }
+}
+
+/** One line of a large page's outline, or a part of it small enough to be read at once. */
+export type OutlinePart = { indent: number; line: string } | { indent: number; mark: number };
+
+/** Divides the page, in document order, into parts of at most so many elements; each is marked with an attribute. */
+export function partPage({ mostElements, mostParts }: { mostElements: number; mostParts: number }): OutlinePart[] {
+  const ROLES: Record<string, string> = {
+    main: 'main',
+    nav: 'navigation',
+    header: 'banner',
+    footer: 'contentinfo',
+    aside: 'complementary',
+    article: 'article',
+    ul: 'list',
+    ol: 'list',
+    table: 'table',
+    tbody: 'rowgroup',
+    form: 'form',
+  };
+  const parts: OutlinePart[] = [];
+  let marks = 0;
+  visit(document.body ?? document.documentElement, 0);
+  return parts;
+
+  function visit(element: Element, indent: number): void {
+    if (marks >= mostParts || /^(script|style|template|noscript)$/.test(element.localName)) return;
+    if (element.childElementCount === 0 || element.querySelectorAll('*').length <= mostElements) {
+      element.setAttribute('data-stillframe-part', String(marks));
+      parts.push({ indent, mark: marks++ });
+      return;
+    }
+    const role = element.getAttribute('role') ?? ROLES[element.localName];
+    if (role !== undefined) parts.push({ indent, line: `- ${role}:` });
+    for (const child of element.children) visit(child, role === undefined ? indent : indent + 1);
+  }
+}

@@ -1,0 +1,84 @@
+import { Worker } from 'node:worker_threads';
+import type { MarkdownAnswer, MarkdownTask } from './markdown-thread.js';
+import type { MarkdownSource } from './to-markdown.js';
+
+/** A page can be made to cost memory without end: the thread has this much, and is replaced when it needs more. */
+const THREAD_MEMORY_MB = 512;
+
+interface Waiting {
+  settle(answer: MarkdownAnswer): void;
+  fail(error: Error): void;
+}
+
+/** One thread that makes Markdown, started when first needed, replaced when a page is too much for it. */
+export class MarkdownWorker implements AsyncDisposable {
+  readonly #thread: URL;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+  #stopped = false;
+
+  /** @param options.thread the bundled markdown-thread */
+  constructor(options: { thread: URL }) {
+    this.#thread = options.thread;
+  }
+
+  /**
+   * The document's main content as Markdown, or null when that takes longer than it may, or fails.
+   *
+   * @param timeoutMs waiting for other pages included
+   */
+  async convert(source: MarkdownSource, timeoutMs: number): Promise<string | null> {
+    if (this.#stopped) return null;
+    const worker = this.#start();
+    const id = ++this.#lastId;
+    const answer = new Promise<MarkdownAnswer>((settle, fail) => this.#waiting.set(id, { settle, fail }));
+    const timer = setTimeout(() => this.#giveUp(id), timeoutMs);
+    try {
+      worker.postMessage({ id, ...source } satisfies MarkdownTask);
+      const result = await answer;
+      return 'markdown' in result ? result.markdown : null;
+    } catch {
+      return null;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(id);
+    }
+  }
+
+  #start(): Worker {
+    if (this.#worker !== null) return this.#worker;
+    const worker = new Worker(this.#thread, { resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB }, name: 'markdown' });
+    worker.unref();
+    worker.on('message', (answer: MarkdownAnswer) => this.#waiting.get(answer.id)?.settle(answer));
+    worker.on('error', (error) => this.#drop(worker, error));
+    worker.on('exit', () => this.#drop(worker, new Error('The Markdown thread ended.')));
+    this.#worker = worker;
+    return worker;
+  }
+
+  /** A thread at work cannot be interrupted. Those that wait behind the page that holds it lose their Markdown too, not their capture. */
+  #giveUp(id: number): void {
+    const worker = this.#worker;
+    const isOldest = this.#waiting.keys().next().value === id;
+    this.#waiting.get(id)?.fail(new Error('Markdown took too long.'));
+    if (!isOldest || worker === null) return;
+    this.#drop(worker, new Error('The Markdown thread was replaced.'));
+    void worker.terminate();
+  }
+
+  #drop(worker: Worker, reason: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    for (const waiting of this.#waiting.values()) waiting.fail(reason);
+    this.#waiting.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    const worker = this.#worker;
+    if (worker === null) return;
+    this.#drop(worker, new Error('The Markdown thread was stopped.'));
+    await worker.terminate();
+  }
+}
