@@ -1,5 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
+import { SystemHosts } from './system-hosts.js';
 
 /** The whole answer of one look-up, or why there is none. */
 export type Answer = { addresses: string[] } | { unresolvable: string; temporary: boolean };
@@ -18,10 +19,28 @@ const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EAI_NONAME']);
  * @param servers `ip[:port]` each; none means the system's own resolver
  */
 export function createResolve(servers: readonly string[]): Resolve {
-  if (servers.length === 0) return resolveBySystem;
+  if (servers.length === 0) return createSystemResolve();
   const resolver = new Resolver({ timeout: TRY_TIMEOUT_MS, tries: TRIES });
   resolver.setServers(servers.map((server) => (isIPv6(server) ? `[${server}]` : server)));
   return (name) => resolveByServers(resolver, name);
+}
+
+/**
+ * The system's name servers are asked directly: getaddrinfo() blocks a thread each, Node has two for it, and so two dead names of one
+ * page would hold up every other capture. It has the last word on what only it knows: the hosts file, search domains, mDNS.
+ */
+function createSystemResolve(): Resolve {
+  const hosts = new SystemHosts();
+  let resolver: Resolver | null = null;
+  return async (name) => {
+    if (hosts.has(name)) return resolveBySystem(name);
+    resolver ??= new Resolver({ timeout: TRY_TIMEOUT_MS, tries: TRIES });
+    const answer = await resolveByServers(resolver, name);
+    if ('addresses' in answer) return answer;
+    // The machine may be on another network by now: the next question asks its name servers of then.
+    if (answer.temporary) resolver = null;
+    return answer.temporary && answer.unresolvable !== 'ECONNREFUSED' ? answer : resolveBySystem(name);
+  };
 }
 
 async function resolveBySystem(name: string): Promise<Answer> {
