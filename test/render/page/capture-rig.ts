@@ -6,6 +6,7 @@ import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/ca
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool } from '../../../src/render/browser/browser-pool.js';
+import { kindOf } from '../../../src/render/browser/executable.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { type RenderDeps, type Rendering, render } from '../../../src/render/render.js';
 
@@ -21,18 +22,12 @@ export interface CaptureRig extends AsyncDisposable {
   failure(url: string, wish?: Wish): Promise<CaptureError>;
 }
 
-/** Captures for tests: all real but for blocking, inspection and the observed country. Loopback is allowed as a destination. */
+/** Captures for tests, on a browser of their own unless given a pool: all real but for blocking, inspection and the observed country. Loopback is allowed as a destination. */
 export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } = {}): Promise<CaptureRig> {
   const log = silentLog();
-  const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
-  const allowDestinations = parts.allow ?? ['127.0.0.1', '127.0.0.2'];
-  const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
-  const executable = {
-    path: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
-    kind: 'headless-shell' as const,
-    source: 'test',
-  };
-  const pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: true, log });
+  const machine = parts.pool === undefined ? await startMachine(parts.allow ?? ['127.0.0.1', '127.0.0.2']) : null;
+  const pool = parts.pool ?? machine?.pool;
+  if (pool === undefined) throw new Error('no pool');
   const noGuard = { blockedRequests: 0, answerBanners: async () => ({ outcome: 'none', scrollFreed: false }), stop: async () => {} };
   const deps: RenderDeps = {
     pool,
@@ -67,7 +62,20 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
       }
       throw new Error(`the capture of ${url} succeeded`);
     },
-    async [Symbol.asyncDispose]() {
+    [Symbol.asyncDispose]: async () => machine?.stop(),
+  };
+}
+
+async function startMachine(allowDestinations: string[]): Promise<{ pool: BrowserPool; stop(): Promise<void> }> {
+  const log = silentLog();
+  const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
+  const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
+  const path = process.env.TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell';
+  const executable = { path, kind: kindOf(path), source: 'test' };
+  const pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 2, runDir, sandbox: true, log });
+  return {
+    pool,
+    async stop() {
       await pool[Symbol.asyncDispose]();
       await egress[Symbol.asyncDispose]();
       await rm(runDir, { recursive: true, force: true });

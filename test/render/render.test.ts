@@ -1,0 +1,151 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CaptureError } from '../../src/contract/capture-error.js';
+import type { RenderDeps } from '../../src/render/render.js';
+import type { Stage } from '../../src/render/stage.js';
+import { document, html } from '../fixtures/site/answer.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { type CaptureRig, openRig } from './page/capture-rig.js';
+
+let site: Site;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  [site, rig] = await Promise.all([startSite(), openRig()]);
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+/** The rig's pool, with a look at each stage and a count of what is out. */
+function watchedPool(onStage: (stage: Stage) => void = () => {}): { pool: RenderDeps['pool']; out: () => number } {
+  let out = 0;
+  return {
+    out: () => out,
+    pool: {
+      async acquire(options, signal) {
+        const lease = await rig.deps.pool.acquire(options, signal);
+        out += 1;
+        onStage(lease.stage);
+        return {
+          stage: lease.stage,
+          async release() {
+            out -= 1;
+            await lease.release();
+          },
+        };
+      },
+    },
+  };
+}
+
+describe('a capture', () => {
+  it('tells its progress, its times, and what it shows', async () => {
+    rig.progress.length = 0;
+    const rendering = await rig.capture(site.url('/article#section'), { viewport: { width: 640, height: 480, deviceScaleFactor: 2 } });
+    expect(rendering).toMatchObject({ format: 'png', width: 1280, height: 960, egressCountry: null, inspection: null, blockedRequests: 0 });
+    expect(rendering.finalUrl).toBe(site.url('/article#section'));
+    expect(rendering.diagnostics).toMatchObject({ algorithm: 'native', sections: 1, stoppedReason: 'viewport', truncated: false });
+    expect(Object.keys(rendering.timings).sort()).toEqual(['encode', 'navigate', 'scroll', 'settle', 'shoot']);
+    for (const ms of Object.values(rendering.timings)) expect(ms).toBe(Math.round(ms));
+    expect(rig.progress.length).toBeGreaterThan(3);
+    expect(rig.progress).toEqual([...rig.progress].sort((a, b) => a - b));
+  });
+
+  it('of a whole page has its lazy pictures', async () => {
+    const { content, height } = await rig.capture(site.url('/shop'), {
+      full_page: true,
+      viewport: { width: 1100, height: 700, deviceScaleFactor: 1 },
+    });
+    expect(height).toBeGreaterThan(4_000);
+    const { data, info } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+    let placeholders = 0;
+    for (let y = 0; y < info.height; y += 40) {
+      const at = (y * info.width + 100) * 3;
+      if (data.subarray(at, at + 3).toString('hex') === 'eeeeee') placeholders++;
+    }
+    expect(placeholders).toBe(0);
+  });
+
+  it('says where a script has moved the address to', async () => {
+    site.route('/push', (_request, response) =>
+      html(response, document('Push', '<h1>Words</h1><script>history.pushState({}, "", "/pushed?to=here")</script>')),
+    );
+    expect((await rig.capture(site.url('/push'))).finalUrl).toBe(site.url('/pushed?to=here'));
+  });
+
+  it('counts what the gate refused', async () => {
+    site.route('/reaches-inside', (_request, response) =>
+      html(response, document('Page', '<h1>Words</h1><img src="http://10.1.2.3/a.png"><img src="http://192.168.1.1/b.png">')),
+    );
+    expect((await rig.capture(site.url('/reaches-inside'))).blockedRequests).toBe(2);
+  });
+
+  it('shows the page it ended on when that one changed while it was made ready', async () => {
+    site.route('/moves', (_request, response) =>
+      html(response, document('Moves', '<h1>On the way</h1><script>setTimeout(() => { location = "/boxes" }, 700)</script>')),
+    );
+    const { finalUrl, content } = await rig.capture(site.url('/moves'), { delay: 1_000 });
+    const { content: there } = await rig.capture(site.url('/boxes'));
+    expect(finalUrl).toBe(site.url('/boxes'));
+    expect(Buffer.compare(content, there)).toBe(0);
+  });
+
+  it('that moved to a refused page while it waited is no success', async () => {
+    site.route('/moves-badly', (_request, response) =>
+      html(response, document('Moves', '<h1>On the way</h1><script>setTimeout(() => { location = "http://10.0.0.1/" }, 600)</script>')),
+    );
+    expect(await rig.failure(site.url('/moves-badly'), { delay: 1_000 })).toMatchObject({ code: 'navigation_failed', retriable: false });
+  });
+});
+
+describe('the country of egress', () => {
+  const german: Partial<RenderDeps> = { countries: { observe: async () => 'DE' } };
+
+  it('that differs from the region’s ends the capture before the target is asked', async () => {
+    await using elsewhere = await openRig({ ...german, pool: rig.deps.pool });
+    const hits = site.hits.length;
+    const error = await elsewhere.failure(site.url('/static'), { region: 'us' });
+    expect(error).toMatchObject({ code: 'egress_mismatch', retriable: false, details: { expected: 'US', observed: 'DE' } });
+    expect(site.hits.length).toBe(hits);
+  });
+
+  it('is reported when it was observed, and not asked for otherwise', async () => {
+    await using elsewhere = await openRig({ ...german, pool: rig.deps.pool });
+    expect((await elsewhere.capture(site.url('/static'), { region: 'de' })).egressCountry).toBe('DE');
+    expect((await elsewhere.capture(site.url('/static'), { region: 'us', verify_egress: false })).egressCountry).toBeNull();
+  });
+});
+
+describe('the stage', () => {
+  it('is given back after success and after failure', async () => {
+    const { pool, out } = watchedPool();
+    await using watched = await openRig({ pool });
+    await watched.capture(site.url('/static'));
+    await watched.failure(site.url('/status/500'));
+    await watched.failure(site.url('/static'), { custom_js: 'throw 1' });
+    expect(out()).toBe(0);
+  });
+
+  it('that dies under the capture is render_crashed, and given back', async () => {
+    const { pool, out } = watchedPool((stage) => void stage.page.once('load', () => void stage.cdp.send('Page.crash').catch(() => {})));
+    await using watched = await openRig({ pool });
+    expect(await watched.failure(site.url('/static'), { delay: 5_000 })).toMatchObject({ code: 'render_crashed', retriable: true });
+    expect(out()).toBe(0);
+  });
+
+  it('is given back at once when the caller ends the capture, whose reason is what is thrown', async () => {
+    const { pool, out } = watchedPool();
+    await using watched = await openRig({ pool });
+    const caller = new AbortController();
+    const reason = new CaptureError({ code: 'render_timeout', message: 'enough' });
+    const began = Date.now();
+    const capture = watched.capture(site.url('/hang'), { timeout: 60_000 }, caller.signal);
+    setTimeout(() => caller.abort(reason), 300);
+    await expect(capture).rejects.toBe(reason);
+    expect(Date.now() - began).toBeLessThan(10_000);
+    expect(out()).toBe(0);
+  });
+});
