@@ -48,6 +48,8 @@ export interface Caller {
   secret: string;
 }
 
+const DEFAULTS = parseSubmission({ url: 'https://example.com/' }, { forceAsync: true, webhookAllow: [] }).options;
+
 let names = 0;
 
 /** An account with one key. */
@@ -75,7 +77,7 @@ export async function aKey(store: Store, accountId: string): Promise<{ keyId: st
 }
 
 export function someOptions(given: Partial<CaptureOptions> = {}): CaptureOptions {
-  return { ...parseSubmission({ url: 'https://example.com/' }, { forceAsync: true, webhookAllow: [] }).options, ...given };
+  return { ...DEFAULTS, ...given };
 }
 
 /** A submission that equals no other: give `identity` or `cacheIdentity` to make it equal one. */

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { runModelTrial } from '../trials/model.js';
+import { run } from '../trials/model.js';
 
 test('three thousand random operations do what the model says, and ended jobs never change', async () => {
-  const { ok, figures } = await runModelTrial({ operations: 3_000, seed: 7 });
+  const { ok, figures } = await run({ operations: 3_000, seed: 7 });
   expect(figures).not.toHaveProperty('problem');
   expect(figures).toMatchObject({ operations: 3_000, illegal: 0 });
   expect(ok).toBe(true);
 });
 
 test('a step that does not name the state it expects turns the trial red', async () => {
-  const { ok } = await runModelTrial({ operations: 3_000, seed: 7, sabotage: true });
+  const { ok } = await run({ operations: 3_000, seed: 7, sabotage: true });
   expect(ok).toBe(false);
 });

@@ -103,9 +103,7 @@ export class ModelState {
   }
 
   renew(claim: Claim, leaseUntil: number): boolean {
-    const job = this.held(claim);
-    if (job !== null) job.leaseUntil = leaseUntil;
-    return job !== null;
+    return Object.assign(this.held(claim) ?? {}, { leaseUntil }) === this.jobs.get(claim.id);
   }
 
   complete(claim: Claim, artifact: { name: string; bytes: number }, now: number): string[] {
@@ -282,9 +280,9 @@ export class ModelState {
   ): void {
     const { state, now, ...rest } = ending;
     Object.assign(job, rest, { state, endedAt: now, leader: null, credits: state === 'completed' ? 'settled' : 'released' });
+    this.totals[job.credits === 'settled' ? 'settled' : 'released'] += 1;
     const book = `${job.wish.accountId} ${periodOf(job.wish.enqueuedAt)}`;
     if (state === 'completed') this.settled.set(book, (this.settled.get(book) ?? 0) + job.wish.price);
-    this.totals[state === 'completed' ? 'settled' : 'released'] += 1;
     if (job.delivery !== null) Object.assign(job.delivery, { event: `capture.${state}`, dueAt: now });
   }
 }

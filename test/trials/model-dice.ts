@@ -1,0 +1,75 @@
+import type { AttemptOutcome, NewJob } from '../../src/store/store.js';
+import { aNewJob, someOptions } from '../store/factories.js';
+
+export interface ModelCaller {
+  accountId: string;
+  name: string;
+  keyIds: string[];
+}
+
+export const SECRET = 's'.repeat(20);
+
+/** All that is random in the model trial: the same seed, the same trial. */
+export class Dice {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** In [0, 1); mulberry32. */
+  roll(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.roll() * limit);
+  }
+
+  chance(probability: number): boolean {
+    return this.roll() < probability;
+  }
+
+  anyOf<T>(items: readonly T[]): T | null {
+    return items[this.below(items.length)] ?? null;
+  }
+
+  /** One of some rows, each as likely as its second column says. */
+  byWeight<Row extends readonly [unknown, number, ...unknown[]]>(rows: readonly Row[]): Row {
+    let rest = this.roll() * rows.reduce((sum, [, weight]) => sum + weight, 0);
+    const picked = rows.find(([, weight]) => {
+      rest -= weight;
+      return rest < 0;
+    });
+    if (picked === undefined) throw new Error('nothing to pick from');
+    return picked;
+  }
+
+  /** A submission that often equals an earlier one, in its idempotency key or its picture. */
+  wish(caller: ModelCaller, now: number): NewJob {
+    return aNewJob(
+      { accountId: caller.accountId, keyId: caller.keyIds[this.chance(0.9) ? 0 : 1] ?? '' },
+      {
+        mode: this.chance(0.5) ? 'sync' : 'async',
+        idempotencyKey: this.chance(0.4) ? `k${this.below(200)}` : null,
+        identity: `identity ${this.below(2)}`,
+        cacheIdentity: this.chance(0.2) ? null : `page ${this.below(30)}`,
+        cacheTtl: this.chance(0.2) ? 0 : 1 + this.below(20),
+        options: someOptions({ timeout: 1_000 * (1 + this.below(4)) }),
+        webhook: this.chance(0.4) ? { url: `https://r${this.below(5)}.example/`, secret: SECRET } : null,
+        price: 1 + this.below(3),
+        enqueuedAt: now,
+      },
+    );
+  }
+
+  outcome(now: number): AttemptOutcome {
+    const roll = this.roll();
+    if (roll < 0.6) return { kind: 'delivered', status: 200 };
+    if (roll < 0.75) return { kind: 'failed', status: 400, error: 'answered 400' };
+    return { kind: 'retry', status: null, error: 'reset', nextAttemptAt: now + this.below(1_000) };
+  }
+}
