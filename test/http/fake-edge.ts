@@ -115,6 +115,8 @@ export interface FakeEdge extends Edge {
   submitted: { submission: Submission; context: SubmissionContext }[];
   /** How many artifact streams were opened and not yet closed. */
   openStreams: number;
+  /** How many were opened in all. */
+  streams: number;
 }
 
 /** An edge with nothing behind it but maps; every function can be replaced. */
@@ -134,6 +136,7 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
     gone,
     submitted,
     openStreams: 0,
+    streams: 0,
     authenticate: async (authorization) => {
       const principal = PRINCIPALS[/^Bearer (.+)$/.exec(authorization ?? '')?.[1] ?? ''];
       if (principal === undefined) throw new CaptureError({ code: 'unauthorized', message: 'The API key is missing or not valid.' });
@@ -172,6 +175,7 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
           modifiedAt: 1_700_000_000_500,
           read: (range) => {
             edge.openStreams++;
+            edge.streams++;
             const part = range === undefined ? content : content.subarray(range.start, range.end + 1);
             return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => edge.openStreams--);
           },

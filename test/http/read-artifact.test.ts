@@ -15,7 +15,7 @@ async function get(headers: Record<string, string> = {}, { method = 'GET', name 
   const answer = await fetch(`${served.url}/artifacts/${name}`, { method, headers });
   const body = Buffer.from(await answer.arrayBuffer());
   expect(edge.openStreams).toBe(0);
-  return { status: answer.status, headers: answer.headers, body };
+  return { status: answer.status, headers: answer.headers, body, streams: edge.streams };
 }
 
 describe('GET /artifacts/{name}', () => {
@@ -56,6 +56,7 @@ describe('GET /artifacts/{name}', () => {
     const [whole, head] = [await get(), await get({}, { method: 'HEAD' })];
     expect(head.status).toBe(200);
     expect(head.body.length).toBe(0);
+    expect([whole.streams, head.streams]).toEqual([1, 0]);
     for (const name of ['content-length', 'etag', 'content-type', 'cache-control'])
       expect(head.headers.get(name)).toBe(whole.headers.get(name));
   });

@@ -102,11 +102,15 @@ describe('POST /v1/screenshot', () => {
     });
   });
 
-  it('passes on a refusal with its Retry-After in whole seconds, at least one', async () => {
-    const overloaded = new CaptureError({ code: 'internal_error', status: 503, message: 'Too much is waiting.', retryAfterSeconds: 0.2 });
+  it.each([
+    [0, '1'],
+    [0.2, '1'],
+    [4.2, '5'],
+  ])('passes on a refusal with its Retry-After of %d s in whole seconds, at least one', async (retryAfterSeconds, header) => {
+    const overloaded = new CaptureError({ code: 'internal_error', status: 503, message: 'Too much is waiting.', retryAfterSeconds });
     const answer = await post(fakeEdge({ submit: () => Promise.reject(overloaded) }), {});
     expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.headers.get('retry-after')).toBe(header);
     expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true, message: 'Too much is waiting.' });
   });
 
@@ -241,7 +245,16 @@ describe('POST /v1/screenshot', () => {
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body).error.message).toContain('262144');
     await client.closed;
-    expect(client.socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
+    expect(client.socket.bytesWritten).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  it('closes the line of a client that is refused and then neither sends the rest nor goes', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const client = new RawClient(served.port).send(
+      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{`,
+    );
+    expect((await client.answer()).status).toBe(401);
+    await client.closed;
   });
 
   it('echoes a valid request id and makes one for any other', async () => {

@@ -11,8 +11,8 @@ import { aCompletedJob, aDelivery, fakeEdge, KEYS, serveEdge } from '../http/fak
 import { aHostileBody, aHostileRequest, type HostileRequest } from './hostile-requests.js';
 
 export interface FuzzOptions {
-  /** How many bodies go to POST /v1/screenshot; as many requests again go to all routes. */
-  bodies: number;
+  /** How many bodies go to POST /v1/screenshot; as many requests again go to all routes. 100,000 when absent. */
+  bodies?: number;
   /** For a repetition. */
   seed?: number;
   /** Where to send them; a server of our own with nothing behind it when absent. */
@@ -36,7 +36,7 @@ const SUBMISSION_STATUSES = new Set([200, 202, 400, 401, 403, 408, 409, 429, 431
 const OTHER_STATUSES = new Set([200, 202, 206, 304, 400, 401, 403, 404, 405, 408, 409, 410, 416, 428, 429, 431]);
 
 export async function run(options: FuzzOptions): Promise<FuzzResult> {
-  const seed = options.seed ?? 20_240_607;
+  const { bodies = 100_000, seed = 20_240_607 } = options;
   await using served = await (options.server === undefined ? serveFake() : null);
   const { url, key } = options.server ?? { url: served?.url ?? '', key: KEYS.full };
   const pool = new Pool(url, { connections: AT_ONCE });
@@ -45,8 +45,8 @@ export async function run(options: FuzzOptions): Promise<FuzzResult> {
   const stalls = new StallMeter();
   const startedAt = performance.now();
   for (const [arbitrary, share] of [
-    [aHostileBody(), options.bodies],
-    [aHostileRequest(), options.bodies],
+    [aHostileBody(), bodies],
+    [aHostileRequest(), bodies],
   ] as const) {
     for (let at = 0; at < share; at += BATCH) {
       // Made in batches and outside of the measured time: making them takes longer than answering them.

@@ -19,7 +19,7 @@ export function submitScreenshot(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const { exchange } = c.var;
     const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
-    const forceAsync = readMode(c.req.queries('mode'));
+    const forceAsync = c.req.url.includes('?') && readMode(c.req.queries('mode'));
     if (edge.draining()) throw goingDown();
     const body = await readJson(c.env.incoming);
     const submission = parseSubmission(body, { forceAsync, webhookAllow: edge.config.webhookAllow });
