@@ -1,7 +1,7 @@
 /** What has to be there before the program or its tests can run. Each step does nothing when its result is fresh. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -13,8 +13,15 @@ export function ensureInstalled() {
   const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
   if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === lock) return;
   say('Installing dependencies (about a minute, once) …');
-  run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error']);
+  run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'], { env: { ...process.env, ...headersAtHand() } });
   writeFileSync(INSTALLED, lock);
+}
+
+/** Where no prebuilt SQLite can be downloaded it is compiled: against the headers that came with this Node, when they did. */
+function headersAtHand() {
+  const prefix = dirname(dirname(process.execPath));
+  const there = existsSync(join(prefix, 'include', 'node', 'node_version.h'));
+  return there && process.env.npm_config_nodedir === undefined ? { npm_config_nodedir: prefix } : {};
 }
 
 /** Builds dist/ when it is missing or older than what it is built from. */
