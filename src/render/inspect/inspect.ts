@@ -13,7 +13,7 @@ import type { MarkdownWorker } from './markdown-worker.js';
 import { outline } from './outline.js';
 
 /** More than this costs seconds to parse, for 12,000 characters of result. */
-const SOURCE_MOST_CHARS = 1_500_000;
+const SOURCE_MOST_CHARS = 500_000;
 
 /**
  * Reads the very document that was rendered. What cannot be had in time is given in a simpler form, or left empty.

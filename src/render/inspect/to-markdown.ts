@@ -2,6 +2,7 @@ import { gfm } from '@joplin/turndown-plugin-gfm';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
+import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 
 export interface MarkdownSource {
   html: string;
@@ -9,6 +10,8 @@ export interface MarkdownSource {
   title: string;
 }
 
+/** Markdown is cut at half of this: what lies behind it need not be turned into any. */
+const TEXT_MOST_CHARS = 2 * INSPECTION_LIMIT_CHARS;
 /** An article shorter than this part of the page's text was not the page's content. */
 const ARTICLE_MIN_PART = 0.25;
 
@@ -22,6 +25,7 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   const article = new Readability<Node>(parseHTML(html).document, { serializer: (node) => node, charThreshold: 200 }).parse();
   const content = article?.content ?? null;
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
+  shorten(isArticle ? content : body);
   const markdown = turndown(url)
     .turndown((isArticle ? content : body) as TurndownService.Node)
     .trim();
@@ -33,15 +37,36 @@ function firstHeading(document: Document): string | null {
   return text ? text : null;
 }
 
-/** Whether a heading near the top has the words. */
-function saysAlready(markdown: string, heading: string): boolean {
+/** The heading is the first level, once: Readability makes every h1 an h2, and drops the one that says the title. */
+function underHeading(markdown: string, heading: string): string {
   const fold = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
-  const wanted = fold(heading);
-  return markdown
-    .split('\n')
-    .filter((line) => line.startsWith('#'))
-    .slice(0, 3)
-    .some((line) => fold(line) === wanted);
+  const lines = markdown.split('\n');
+  const headings = lines.flatMap((line, index) => (/^#{1,6} /.test(line) ? [index] : [])).slice(0, 3);
+  const own = headings.find((index) => fold(lines[index] ?? '') === fold(heading));
+  if (own === undefined) return `# ${heading}\n\n${markdown}`.trim();
+  lines[own] = (lines[own] ?? '').replace(/^#+/, '#');
+  return lines.join('\n');
+}
+
+/** The table rules ask each table for its `rows`, which this DOM does not know. */
+function nameRows(content: Node): void {
+  for (const table of (content as Element).querySelectorAll('table')) {
+    const rows = [...table.querySelectorAll('tr')].filter((row) => row.closest('table') === table);
+    Object.defineProperty(table, 'rows', { value: rows, configurable: true });
+  }
+}
+
+/** Removes what follows the first so many characters of text. */
+function shorten(content: Node): void {
+  let left = TEXT_MOST_CHARS;
+  const visit = (node: Node): void => {
+    for (const child of [...node.childNodes]) {
+      if (left <= 0) child.remove();
+      else if (child.nodeType === 3) left -= child.nodeValue?.trim().length ?? 0;
+      else visit(child);
+    }
+  };
+  visit(content);
 }
 
 function textLength(node: Node): number {

@@ -1,0 +1,110 @@
+import { rm } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inspect } from '../../../src/render/inspect/inspect.js';
+import { MarkdownWorker } from '../../../src/render/inspect/markdown-worker.js';
+import { aStage, launchChromium, options } from '../picture/a-stage.js';
+import { builtThread } from './thread.js';
+
+const article = `<!doctype html><title>Tea - Site</title>
+<nav><a href="/home">Home</a><a href="/shop">Shop</a></nav>
+<main><article><h1>How to brew tea</h1>
+<p>${'Warm the pot first, then pour the water over the leaves and wait. '.repeat(8)}</p>
+<h2>Steps</h2><ul><li>Boil <a href="/water">water</a></li><li>Wait</li></ul>
+<table><thead><tr><th>Tea</th><th>Minutes</th></tr></thead><tbody><tr><td>Green</td><td>2</td></tr></tbody></table>
+<pre><code>kettle --boil</code></pre>
+<p>${'Serve at once, in cups that have been warmed as well. '.repeat(8)}</p>
+<p style="display:none">A secret nobody sees</p><script>document.title += ''; const hidden = 'SCRIPT TEXT';</script>
+<x-note></x-note></article></main><footer>Imprint</footer>
+<script>document.querySelector('x-note').attachShadow({mode:'open'}).innerHTML='<p>${'A note from the shadow tree about the cup. '.repeat(5)}</p>'</script>`;
+
+let browser: Browser;
+let thread: URL;
+let worker: MarkdownWorker;
+
+beforeAll(async () => {
+  [browser, thread] = await Promise.all([launchChromium(), builtThread()]);
+  worker = new MarkdownWorker({ thread });
+});
+
+afterAll(async () => {
+  await Promise.all([browser.close(), worker[Symbol.asyncDispose]()]);
+  await worker[Symbol.asyncDispose]();
+  await rm(thread, { force: true });
+});
+
+async function inspected(html: string, timeoutMs = 60_000) {
+  await using stage = await aStage(browser, { html, options: options() });
+  return await inspect(stage, { timeoutMs, worker });
+}
+
+describe('inspect', () => {
+  it('gives the main content as Markdown, under its heading, with absolute links', async () => {
+    const { markdown } = await inspected(article);
+    expect(markdown).toMatch(/^# How to brew tea\n/);
+    expect(markdown.match(/How to brew tea/g)).toHaveLength(1);
+    expect(markdown).toContain('## Steps');
+    expect(markdown).toMatch(/- +Boil \[water\]\(https:\/\/fixture\.test\/water\)/);
+    expect(markdown).toMatch(/\| Tea \| Minutes \|\n\| --- \| --- \|\n\| Green \| 2 \|/);
+    expect(markdown).toContain('```\nkettle --boil\n```');
+    expect(markdown).toContain('A note from the shadow tree');
+  });
+
+  it('leaves out what is not seen', async () => {
+    const { markdown } = await inspected(article);
+    expect(markdown).not.toContain('A secret nobody sees');
+    expect(markdown).not.toContain('SCRIPT TEXT');
+  });
+
+  it('takes the whole body when there is no article, and the title when there is no heading', async () => {
+    const { markdown } = await inspected('<title>Prices</title><ul><li>Tea 2</li><li>Cake 3</li></ul>');
+    expect(markdown).toMatch(/^# Prices\n\n- +Tea 2\n- +Cake 3$/);
+  });
+
+  it('gives the accessibility tree as an outline of roles and names', async () => {
+    const { accessibleTree } = await inspected(article);
+    expect(accessibleTree).toContain('- heading "How to brew tea" [level=1]');
+    expect(accessibleTree).toMatch(/- link "water"/);
+    expect(accessibleTree).not.toContain('A secret nobody sees');
+  });
+
+  it('cuts both at the limit, never inside a surrogate pair', async () => {
+    const { markdown, accessibleTree } = await inspected(`<main><h1>x</h1><p>${'😀'.repeat(9_000)}</p></main>`);
+    for (const text of [markdown, accessibleTree]) {
+      expect(text.length).toBeLessThanOrEqual(12_000);
+      expect(text.length).toBeGreaterThan(11_990);
+      expect(text).not.toMatch(/[\ud800-\udbff]$/);
+    }
+  });
+
+  it('reads the beginning of a page of 60,000 elements in the time of a small one', async () => {
+    const rows = Array.from({ length: 15_000 }, (_, i) => `<section><h2>Title ${i}</h2><p><a href="/${i}">link ${i}</a></p></section>`);
+    const { markdown, accessibleTree } = await inspected(`<main>${rows.join('')}</main>`);
+    expect(accessibleTree).toMatch(/^- main:\n {2}- heading "Title 0" \[level=2\]/);
+    expect(accessibleTree.length).toBeGreaterThan(11_900);
+    expect(markdown).toContain('## Title 0');
+    expect(markdown).toHaveLength(12_000);
+  });
+});
+
+describe('MarkdownWorker', () => {
+  it('gives up in time on a document that takes too long, and works on the next', async () => {
+    await using own = new MarkdownWorker({ thread });
+    const deep = `<div>${'<table><tr><td>'.repeat(3_000)}x`;
+    expect(await own.convert({ html: deep.repeat(20), url: 'https://fixture.test/', title: '' }, 300)).toBeNull();
+    expect(
+      await own.convert(
+        { html: '<!doctype html><html><body><p>hello</p></body></html>', url: 'https://fixture.test/', title: 'T' },
+        60_000,
+      ),
+    ).toBe('# T\n\nhello');
+  });
+
+  it('answers null once stopped', async () => {
+    const own = new MarkdownWorker({ thread });
+    await own[Symbol.asyncDispose]();
+    expect(
+      await own.convert({ html: '<!doctype html><html><body><p>hello</p></body></html>', url: 'https://fixture.test/', title: 'T' }, 1_000),
+    ).toBeNull();
+  });
+});
