@@ -4,7 +4,8 @@ import type Database from 'better-sqlite3';
 import { isTerminal, type JobSnapshot } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { Store } from '../../src/store/store.js';
-import type { ModelJob, ModelState } from './model-state.js';
+import type { ModelJob } from './model-rows.js';
+import type { ModelState } from './model-state.js';
 
 export interface Sides {
   store: Store;

@@ -5,42 +5,7 @@
 import type { JobState, StoredJobState } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { Claim, NewJob } from '../../src/store/store.js';
-
-export interface ModelDelivery {
-  event: string | null;
-  state: 'pending' | 'delivered' | 'failed';
-  generation: number;
-  attempts: number;
-  dueAt: number | null;
-  claimedUntil: number | null;
-  origin: string;
-}
-
-export interface ModelJob {
-  order: number;
-  wish: NewJob;
-  state: StoredJobState;
-  lane: 'prioritized' | 'waiting';
-  leader: string | null;
-  attempts: number;
-  dueAt: number;
-  leaseUntil: number;
-  worker: string | null;
-  firstClaimedAt: number | null;
-  endedAt: number | null;
-  renderedAt: number | null;
-  artifact: string | null;
-  cached: boolean;
-  error: string | null;
-  credits: 'pending' | 'settled' | 'released';
-  delivery: ModelDelivery | null;
-}
-
-export interface ModelArtifact {
-  bytes: number;
-  createdAt: number;
-  gone: boolean;
-}
+import type { ModelArtifact, ModelJob } from './model-rows.js';
 
 const QUEUED: readonly StoredJobState[] = ['waiting', 'prioritized', 'delayed'];
 
@@ -103,7 +68,9 @@ export class ModelState {
   }
 
   renew(claim: Claim, leaseUntil: number): boolean {
-    return Object.assign(this.held(claim) ?? {}, { leaseUntil }) === this.jobs.get(claim.id);
+    const job = this.held(claim);
+    if (job !== null) job.leaseUntil = leaseUntil;
+    return job !== null;
   }
 
   complete(claim: Claim, artifact: { name: string; bytes: number }, now: number): string[] {

@@ -22,20 +22,12 @@ const PER_RECEIVER = 2;
 /** Between comparisons of everything with everything. */
 const ROUND = 250;
 
+type TrialOutcome = { ok: boolean; figures: Record<string, number | string> };
+
 const ASKED_TO_FAIL = process.env.STILLFRAME_TRIAL_SABOTAGE === '1';
 
-export interface ModelTrialArgs {
-  operations: number;
-  seed: number;
-  sabotage?: boolean;
-}
-
-export interface TrialOutcome {
-  ok: boolean;
-  figures: Record<string, number | string>;
-}
-
-export async function run({ operations, seed, sabotage = ASKED_TO_FAIL }: ModelTrialArgs): Promise<TrialOutcome> {
+export async function run(args: { operations?: number; seed?: number; sabotage?: boolean }): Promise<TrialOutcome> {
+  const { operations = 100_000, seed = 1, sabotage = ASKED_TO_FAIL } = args;
   const trial = await ModelTrial.begin(seed, sabotage);
   try {
     for (let i = 0; i < operations && trial.problem === null; i++) await trial.step(i);
