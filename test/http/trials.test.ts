@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { run as fuzz } from '../trials/fuzz.js';
+import { run as oracle } from '../trials/oracle.js';
+import { run as slowClients } from '../trials/slow-clients.js';
+
+/** Figures of time are judged by the full forms, on a machine with nothing else to do. */
+const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
+
+describe('trials of the edge, in short', () => {
+  it('fuzz: answers hostile bodies and requests in the envelope, with declared statuses only', async () => {
+    const { problems } = await fuzz({ bodies: 1_000 });
+    expect(beside(problems, /^the event loop/)).toEqual([]);
+  });
+
+  it('oracle: tells nobody whether another key has such a job', async () => {
+    const { problems } = await oracle({ lookups: 200 });
+    expect(beside(problems, /^the medians/)).toEqual([]);
+  });
+
+  it('slow clients: are cut off, time and again', async () => {
+    const { problems, figures } = await slowClients({ sockets: 100, seconds: 2, headersTimeoutMs: 300 });
+    expect(beside(problems, /^honest/)).toEqual([]);
+    expect(figures.cut).toBeGreaterThan(100);
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * Trial "oracle": another key's job against an id that never was. The answers must be the same but for the request id, and take as long.
+ *
+ * Sabotage that turns it red: answer another key's job with 403, or wait a few milliseconds before its 404.
+ */
+import { Client } from 'undici';
+import { newId } from '../../src/contract/ids.js';
+import { aCompletedJob, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+
+export interface OracleOptions {
+  /** Pairs; 10,000 when absent. */
+  lookups?: number;
+  /** Whom to ask, with which key, about whose job; a server of our own with nothing behind it when absent. Its read limit must be off. */
+  server?: { url: string; key: string; theirs: string };
+}
+
+export interface OracleResult {
+  ok: boolean;
+  figures: Record<string, number>;
+  problems: string[];
+}
+
+const APART_LIMIT_MS = 1;
+/** Differ from answer to answer by their nature. */
+const OWN_HEADERS = new Set(['x-request-id', 'date', 'ratelimit']);
+
+export async function run(options: OracleOptions): Promise<OracleResult> {
+  const { lookups = 10_000 } = options;
+  await using own = await (options.server === undefined ? serveOwn() : null);
+  const { url, key, theirs } = options.server ?? { url: own?.url ?? '', key: KEYS.full, theirs: own?.theirs ?? '' };
+  const client = new Client(url);
+  const looks = { theirs: [] as number[], nobodys: [] as number[] };
+  const answers = new Set<string>();
+  for (let i = 0; i < lookups; i++) {
+    // Who comes first changes, so that neither profits from the other's warmth.
+    for (const kind of i % 2 === 0 ? (['theirs', 'nobodys'] as const) : (['nobodys', 'theirs'] as const)) {
+      const { ms, answer } = await look(client, key, kind === 'theirs' ? theirs : newId('job'));
+      looks[kind].push(ms);
+      answers.add(answer);
+    }
+  }
+  await client.close();
+  const [one, other] = [median(looks.theirs), median(looks.nobodys)];
+  const apartMs = Math.round(Math.abs(one - other) * 1_000) / 1_000;
+  const problems: string[] = [];
+  if (answers.size !== 1) problems.push(`${answers.size} different answers: ${[...answers].join(' | ').slice(0, 2_000)}`);
+  if (apartMs > APART_LIMIT_MS) problems.push(`the medians are ${apartMs} ms apart`);
+  return { ok: problems.length === 0, figures: { lookups, answers: answers.size, medians_apart_ms: apartMs }, problems };
+}
+
+async function look(client: Client, key: string, id: string): Promise<{ ms: number; answer: string }> {
+  const startedAt = performance.now();
+  const answer = await client.request({ path: `/v1/jobs/${id}`, method: 'GET', headers: { authorization: `Bearer ${key}` } });
+  const body = await answer.body.text();
+  const ms = performance.now() - startedAt;
+  const requestId = String(answer.headers['x-request-id']);
+  const headers = Object.entries(answer.headers).filter(([name]) => !OWN_HEADERS.has(name));
+  return { ms, answer: JSON.stringify([answer.statusCode, headers, body.replaceAll(requestId, 'ID')]) };
+}
+
+function median(times: number[]): number {
+  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
+}
+
+async function serveOwn() {
+  const edge = fakeEdge();
+  const job = aCompletedJob({ keyId: 'key_other' });
+  edge.jobs.set(job.id, job);
+  return Object.assign(await serveEdge(edge), { theirs: job.id });
+}
