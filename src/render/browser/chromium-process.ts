@@ -8,7 +8,7 @@ import { chromiumFlags } from './chromium-flags.js';
 import type { Executable } from './executable.js';
 import { createProfile, removeProfile } from './profile-dir.js';
 import { TargetPolicy } from './target-policy.js';
-import type { Unprivileged } from './unprivileged.js';
+import { reachableBy, type Unprivileged } from './unprivileged.js';
 
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;
@@ -49,7 +49,8 @@ export class ChromiumProcess implements AsyncDisposable {
   static async launch(options: LaunchOptions): Promise<ChromiumProcess> {
     const profile = createProfile(options.profiles, options.user);
     try {
-      return await start(options, profile, (...parts) => new ChromiumProcess(...parts));
+      const executable = reachableBy(options.user, options.executable, options.profiles);
+      return await start({ ...options, executable }, profile, (...parts) => new ChromiumProcess(...parts));
     } catch (error) {
       await removeProfile(profile);
       throw error;

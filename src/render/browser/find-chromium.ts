@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { BrowserError } from './browser-error.js';
 import { namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
 import type { Executable } from './executable.js';
@@ -44,6 +45,7 @@ export async function firstProven(
 async function proveNamed(path: string, dataDir: string): Promise<Executable> {
   const executable = namedBrowser(path, 'STILLFRAME_CHROMIUM');
   try {
+    accessSync(executable.path, constants.X_OK);
     await prove(executable, dataDir);
     return executable;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -126,11 +126,21 @@ async function inflatePackage(dataDir: string): Promise<void> {
     const unpack = "import('@sparticuz/chromium').then((module) => module.default.executablePath())";
     const settings = [`TMPDIR=${out}`, 'AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x'];
     await runCommand('env', [...settings, process.execPath, '-e', unpack], { ...limits, cwd: packages });
+    makeOurs(out);
     await rm(target, { recursive: true, force: true });
     renameSync(out, target);
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
+}
+
+/** Unpacked by root, files keep the owner that the package's author had; and the program may be run by its owner alone. */
+function makeOurs(path: string): void {
+  const found = lstatSync(path);
+  if (process.getuid !== undefined && process.getgid !== undefined) lchownSync(path, process.getuid(), process.getgid());
+  if (found.isSymbolicLink()) return;
+  chmodSync(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
+  if (found.isDirectory()) for (const entry of readdirSync(path)) makeOurs(join(path, entry));
 }
 
 function lineToType(): string {

@@ -4,7 +4,7 @@ import type { Log } from '../../log.js';
 import type { Shape } from '../emulate/shape-of.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
-import { processGroup, readProcess } from './process-table.js';
+import { readProcess } from './process-table.js';
 
 /** A browser that has not answered for so long is hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -37,7 +37,6 @@ export class PooledBrowser implements AsyncDisposable {
   /** No new leases: it goes when its last one ends. */
   retiring = false;
   lastAnswerAt: number;
-  readonly startedAt: number;
   private readonly stages = new Set<OpenStage>();
   private warm: WarmStage[] = [];
   private readonly watch: NodeJS.Timeout;
@@ -57,9 +56,8 @@ export class PooledBrowser implements AsyncDisposable {
       this.tellGone = reject;
     });
     this.whenGone.catch(() => {});
-    this.startedAt = options.now();
-    this.lastAnswerAt = this.startedAt;
-    this.lastAskedAt = this.startedAt;
+    this.lastAnswerAt = options.now();
+    this.lastAskedAt = this.lastAnswerAt;
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose('the browser process ended'));
@@ -70,7 +68,7 @@ export class PooledBrowser implements AsyncDisposable {
   static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
     const chromium = await ChromiumProcess.launch(options.launch);
     try {
-      return new PooledBrowser(options, chromium, await chromium.browser.newBrowserCDPSession());
+      return new PooledBrowser(options, chromium, await within(OPEN_TIMEOUT_MS, chromium.browser.newBrowserCDPSession()));
     } catch (error) {
       await chromium.kill();
       throw error;
@@ -112,8 +110,9 @@ export class PooledBrowser implements AsyncDisposable {
   /** Draws one pixel and throws it away: the first picture of a process sets up its painting, and no client should wait for that. */
   async prime(shape: Shape): Promise<void> {
     const stage = await this.open(shape);
+    const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
-      await stage.cdp.send('Page.captureScreenshot', { format: 'png', clip: { x: 0, y: 0, width: 1, height: 1, scale: 1 } });
+      await within(OPEN_TIMEOUT_MS, stage.cdp.send('Page.captureScreenshot', { format: 'png', clip }));
     } finally {
       await this.close(stage);
     }
@@ -155,11 +154,6 @@ export class PooledBrowser implements AsyncDisposable {
     return readProcess(this.chromium.pid)?.rssBytes ?? 0;
   }
 
-  /** Bytes of all its processes together, shared pages counted in each. */
-  groupMemoryBytes(): number {
-    return processGroup(this.chromium.pid).reduce((sum, entry) => sum + entry.rssBytes, 0);
-  }
-
   /** Ends the browser and all that is on it; leases still out are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.lose('the browser was closed');
@@ -196,7 +190,6 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** Only the captures on this browser are lost with it (decisions.md, Jobs). */
   private lose(why: string): void {
-    console.error('D lose', this.chromium.pid, why, this.gone);
     if (this.gone) return;
     this.gone = true;
     this.tellGone(new Error(why));
@@ -211,17 +204,21 @@ export class PooledBrowser implements AsyncDisposable {
 }
 
 /** @returns whether it settled well in time */
-async function bounded(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
-  });
-  const done = work.then(
+function bounded(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return within(timeoutMs, work).then(
     () => true,
     () => false,
   );
+}
+
+async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the browser did not answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  work.catch(() => {});
   try {
-    return await Promise.race([done, late]);
+    return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -4,7 +4,6 @@ import { ChromiumProcess } from './chromium-process.js';
 import type { Executable } from './executable.js';
 import { launchConfined } from './launch-mode.js';
 import { profilesRoot } from './profile-dir.js';
-import { reachableBy, unprivilegedUser } from './unprivileged.js';
 
 const CAPTURE_TIMEOUT_MS = 20_000;
 
@@ -16,9 +15,8 @@ const CAPTURE_TIMEOUT_MS = 20_000;
  */
 export async function proveBrowser(executable: Executable, dataDir: string): Promise<string> {
   const profiles = profilesRoot(dataDir);
-  const program = reachableBy(unprivilegedUser(), executable, profiles);
   const { started } = await launchConfined(true, async (mode) => {
-    await using chromium = await ChromiumProcess.launch({ executable: program, profiles, version: null, ...mode });
+    await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, ...mode });
     await captureOnePixel(chromium);
     return chromium.browser.version();
   });

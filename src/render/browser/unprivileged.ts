@@ -1,19 +1,7 @@
 /**
  * Started as root, the browser runs as a user that owns nothing, so that Chromium's sandbox can be on (operation.md, Start-up).
  */
-import {
-  chmodSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Executable } from './executable.js';
 
@@ -34,27 +22,31 @@ export function unprivilegedUser(): Unprivileged | null {
 }
 
 /**
- * The executable at a place where everybody may run it: itself, or, when its directory is closed to others (a data directory is), a
- * copy of that directory under `root`, by hard links where the file system allows, made once.
+ * The executable at a place where everybody may run it: itself, or, when a directory above is closed to others (a data directory is), a
+ * copy of its own directory under `root`, by hard links where the file system allows, made once. Only a browser's own directory is
+ * copied, and nothing in it becomes more open than it was: what is not, is left where it is, and only we can run it.
  */
 export function reachableBy(user: Unprivileged | null, executable: Executable, root: string): Executable {
-  if (user === null || openToAll(executable.path)) return executable;
   const home = dirname(executable.path);
+  if (user === null || openToAll(executable.path) || !isBrowserHome(home)) return executable;
   const { mtimeMs, size, ino } = statSync(executable.path);
-  const copy = join(root, `browser-${ino.toString(36)}-${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`);
+  const name = `${COPY}${ino.toString(36)}-${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`;
+  const copy = join(root, name);
   if (!existsSync(copy)) {
-    const draft = `${copy}.${process.pid}`;
+    for (const other of readdirSync(root)) if (other.startsWith(COPY)) rmSync(join(root, other), { recursive: true, force: true });
+    const draft = join(root, `draft-${process.pid}`);
     mirror(home, draft);
-    try {
-      renameSync(draft, copy);
-    } catch (error) {
-      // Another server of the same data directory was faster.
-      rmSync(draft, { recursive: true, force: true });
-      if (!existsSync(copy)) throw error;
-    }
+    renameSync(draft, copy);
   }
-  const env = Object.entries(executable.env ?? {}).map(([name, value]) => [name, value.replaceAll(home, copy)]);
+  const env = Object.entries(executable.env ?? {}).map(([key, value]) => [key, value.replaceAll(home, copy)]);
   return { ...executable, path: join(copy, basename(executable.path)), env: Object.fromEntries(env) };
+}
+
+const COPY = 'browser-';
+
+/** What every Chromium has beside it, and the libraries that ours brings. */
+function isBrowserHome(dir: string): boolean {
+  return ['icudtl.dat', 'libvk_swiftshader.so'].some((file) => existsSync(join(dir, file)));
 }
 
 function openToAll(path: string): boolean {
@@ -70,22 +62,16 @@ function mirror(from: string, to: string): void {
   for (const entry of readdirSync(from)) {
     const [source, target] = [join(from, entry), join(to, entry)];
     const found = lstatSync(source);
-    if (found.isDirectory()) mirror(source, target);
-    else if (found.isFile()) linkOrCopy(source, target);
+    if (found.isDirectory() && (found.mode & 0o005) === 0o005) mirror(source, target);
+    else if (found.isFile() && (found.mode & 0o004) !== 0) linkOrCopy(source, target);
   }
 }
 
 function linkOrCopy(source: string, target: string): void {
-  const { mode } = statSync(source);
-  const open = (mode & 0o100) === 0 ? 0o644 : 0o755;
   try {
-    if ((mode & 0o004) !== 0) {
-      linkSync(source, target);
-      return;
-    }
+    linkSync(source, target);
   } catch {
-    // Another file system, or one without links: copied below.
+    // Another file system, or one without links.
+    copyFileSync(source, target, constants.COPYFILE_FICLONE);
   }
-  copyFileSync(source, target, constants.COPYFILE_FICLONE);
-  chmodSync(target, open);
 }

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server as ProxyServer } from 'proxy-chain';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
-import type { Door, Egress } from '../../../src/egress/egress.js';
+import type { CallerProxy, Door, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool, type PoolOptions } from '../../../src/render/browser/browser-pool.js';
 import type { Executable } from '../../../src/render/browser/executable.js';
+import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
 
 export const SHELL: Executable = { path: '/usr/lib/chromium/chromium-headless-shell', kind: 'headless-shell', source: 'test' };
 export const FULL: Executable = { path: '/usr/lib/chromium/chromium', kind: 'chromium', source: 'test' };
@@ -16,17 +17,16 @@ export const FULL: Executable = { path: '/usr/lib/chromium/chromium', kind: 'chr
 /** An egress that lets everything through: what is under test here is the browser, not the gate. */
 export class OpenDoors implements Pick<Egress, 'openDoor'> {
   open = 0;
-  opened = 0;
+  readonly begun: { proxy: CallerProxy | null }[] = [];
 
   async openDoor(): Promise<Door> {
     const server = new ProxyServer({ port: 0, host: '127.0.0.1' });
     await server.listen();
     this.open += 1;
-    this.opened += 1;
     let shut = false;
     return {
       port: server.port,
-      begin() {},
+      begin: (passage) => void this.begun.push(passage),
       refusals: [],
       refusedCount: 0,
       failures: [],
@@ -96,9 +96,15 @@ export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPoo
     runDir,
     async [Symbol.asyncDispose]() {
       await pool[Symbol.asyncDispose]();
+      rmSync(profilesRoot(runDir), { recursive: true, force: true });
       rmSync(runDir, { recursive: true, force: true });
     },
   };
 }
 
 export const NEVER = new AbortController().signal;
+
+/** Waits for something that no event tells. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
