@@ -12,7 +12,7 @@ import { contentReady } from './page/content-ready.js';
 import { runCustomJs } from './page/custom-js.js';
 import { Deadlines, LATE } from './page/deadline.js';
 import { edit } from './page/edit.js';
-import { guardPage } from './page/guard-page.js';
+import { dismissDialogs } from './page/guard-page.js';
 import type { DocumentState } from './page/main-document.js';
 import { navigate } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
@@ -109,13 +109,13 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   const { stage, deadlines } = on;
   const times = new StageTimes(order.onProgress);
   times.enter('prepare', 5);
-  const page = await openPage(stage, deadlines);
-  const [guard, egressCountry] = await Promise.all([
+  dismissDialogs(stage);
+  const [page, guard, egressCountry] = await Promise.all([
+    openPage(stage, deadlines),
     deps.blocker.guard(stage, options),
     verifyEgress(deps.countries, { door: stage.door, options, signal: deadlines.signal }),
-    guardPage(page),
-    checkSelectors(page, options),
-    edit(page, options),
+    checkSelectors(on, options),
+    edit(on, options),
   ]);
   times.enter('navigate', 15);
   await navigate(page, options.url);

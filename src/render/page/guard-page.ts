@@ -1,13 +1,11 @@
-import type { OpenPage } from './open-page.js';
+import type { Stage } from '../stage.js';
 
 /**
- * Refuses what a page may try beyond being a page (decisions.md, Capture semantics): dialogs are dismissed as they open, downloads refused,
- * printing and file choosers come to nothing. Popups and permissions are refused by the browser itself; `debugger` statements are
- * skipped because nothing here enables the debugger.
+ * Dismisses dialogs as they open (decisions.md, Capture semantics). What else a page may try beyond being a page comes to nothing by itself:
+ * popups, downloads and permissions are refused by the context, printing and file choosers need a window, and `debugger` statements a
+ * debugger, which nothing here enables.
  */
-export async function guardPage({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>): Promise<void> {
+export function dismissDialogs(stage: Pick<Stage, 'page'>): void {
   // The page may be gone before the answer arrives: there is nothing left to dismiss then.
   stage.page.on('dialog', (dialog) => void dialog.dismiss().catch(() => undefined));
-  const denied = stage.cdp.send('Page.setDownloadBehavior', { behavior: 'deny' });
-  await deadlines.orEnd(denied);
 }

@@ -21,10 +21,12 @@ interface Flight {
 }
 
 export interface PendingRequest {
+  /** Playwright's resource type; `frame` for a frame's document. */
   kind: string;
   url: string;
-  /** Of a frame's document, not the page's own. */
   ageMs: number;
+  /** The head of its answer has come. */
+  answered: boolean;
 }
 
 /** Which requests of a page are in flight. Event-driven; must listen before the navigation starts. */
@@ -43,9 +45,10 @@ export class NetworkTracker {
   /** Requests in flight, oldest first, streams left out, hung ones too. */
   pending(): PendingRequest[] {
     const now = performance.now();
-    return [...this.#flights.values()].map(({ kind, url, frame, startedAt }) => ({
+    return [...this.#flights.values()].map(({ kind, url, frame, startedAt, answered }) => ({
       kind: kind === 'document' && frame ? 'frame' : kind,
       url,
+      answered,
       ageMs: now - startedAt,
     }));
   }

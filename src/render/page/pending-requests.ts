@@ -29,6 +29,9 @@ export function groupPending(pending: readonly PendingRequest[]): PendingGroup[]
 /** As a clause of a message: "2 images from cdn.example.com and 1 script from example.com were still pending". */
 export function describePending(pending: readonly PendingRequest[]): string {
   const groups = groupPending(pending);
+  if (pending.every(({ kind, answered }) => kind === 'document' && answered) && pending.length > 0) {
+    return "the page's own document had not ended: it is still being sent, or its script keeps the browser busy";
+  }
   if (groups.length === 0) return "no request was pending, but the page's own script kept it from getting there";
   const named = groups.slice(0, GROUPS_NAMED).map(({ kind, host, count }) => `${count} ${plural(NAMES[kind] ?? kind, count)} from ${host}`);
   const rest = pending.length - groups.slice(0, GROUPS_NAMED).reduce((sum, { count }) => sum + count, 0);
