@@ -24,7 +24,7 @@ export interface SubmissionContext {
 
 export interface Edge {
   /** @throws CaptureError `unauthorized` */
-  authenticate(authorization: string | undefined, now: number): Promise<Principal>;
+  authenticate(authorization: string | undefined): Promise<Principal>;
   limits: {
     /** By key id. */
     submissions: RateMeter;
@@ -51,7 +51,7 @@ export interface Edge {
   artifacts: Pick<Artifacts, 'open'>;
   /** Whether there once was such an artifact: 410 rather than 404. */
   artifactGone(name: string): Promise<boolean>;
-  /** Never throws. */
+  /** Never throws, and is cheap: it is asked while the server is saturated too. */
   health(): Promise<Health>;
   /** Prometheus text. */
   metrics?(): Promise<string>;

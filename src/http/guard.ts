@@ -46,7 +46,7 @@ export function principalOf(c: Context<EdgeEnv>): Principal {
 async function authenticate(edge: Edge, c: Context<EdgeEnv>): Promise<Principal> {
   const { incoming } = c.env;
   try {
-    return await edge.authenticate(incoming.headers.authorization, Date.now());
+    return await edge.authenticate(incoming.headers.authorization);
   } catch (thrown) {
     if (!(thrown instanceof CaptureError) || thrown.code !== 'unauthorized') throw thrown;
     // Only failures count: a good key is served from any address, so that nobody can lock out a neighbour behind the same one.
