@@ -25,11 +25,13 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   const article = new Readability<Node>(parseHTML(html).document, { serializer: (node) => node, charThreshold: 200 }).parse();
   const content = article?.content ?? null;
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
-  shorten(isArticle ? content : body);
+  const chosen = isArticle ? content : body;
+  shorten(chosen);
+  teachRows(document);
   const markdown = turndown(url)
-    .turndown((isArticle ? content : body) as TurndownService.Node)
+    .turndown(chosen as TurndownService.Node)
     .trim();
-  return heading === '' || saysAlready(markdown, heading) ? markdown : `# ${heading}\n\n${markdown}`.trim();
+  return heading === '' ? markdown : underHeading(markdown, heading);
 }
 
 function firstHeading(document: Document): string | null {
@@ -48,12 +50,16 @@ function underHeading(markdown: string, heading: string): string {
   return lines.join('\n');
 }
 
-/** The table rules ask each table for its `rows`, which this DOM does not know. */
-function nameRows(content: Node): void {
-  for (const table of (content as Element).querySelectorAll('table')) {
-    const rows = [...table.querySelectorAll('tr')].filter((row) => row.closest('table') === table);
-    Object.defineProperty(table, 'rows', { value: rows, configurable: true });
-  }
+/** The table rules ask each table, copies too, for its `rows`, which this DOM does not know: there all elements are of one class. */
+function teachRows(document: Document): void {
+  const tables = Object.getPrototypeOf(document.createElement('table'));
+  if ('rows' in tables) return;
+  Object.defineProperty(tables, 'rows', {
+    get(this: Element) {
+      if (this.localName !== 'table') return undefined;
+      return [...this.querySelectorAll('tr')].filter((row) => row.closest('table') === this);
+    },
+  });
 }
 
 /** Removes what follows the first so many characters of text. */

@@ -45,7 +45,7 @@ describe('inspect', () => {
     expect(markdown.match(/How to brew tea/g)).toHaveLength(1);
     expect(markdown).toContain('## Steps');
     expect(markdown).toMatch(/- +Boil \[water\]\(https:\/\/fixture\.test\/water\)/);
-    expect(markdown).toMatch(/\| Tea \| Minutes \|\n\| --- \| --- \|\n\| Green \| 2 \|/);
+    expect(markdown).toMatch(/\| Tea \| Minutes \|\n\| --- \| --- \|\n\| Green \| 2 +\|/);
     expect(markdown).toContain('```\nkettle --boil\n```');
     expect(markdown).toContain('A note from the shadow tree');
   });
