@@ -1,6 +1,6 @@
 /** Runs a TypeScript program of the project (trials, benchmarks): bundles it beside the sources' own paths, then imports it. */
 import { mkdirSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBuilt } from './prepare.mjs';
 
@@ -30,7 +30,12 @@ await import(pathToFileURL(outfile).href);
 function keepOwnUrls(build) {
   build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
     const { readFile } = await import('node:fs/promises');
-    const source = await readFile(path, 'utf8');
-    return { contents: source.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)), loader: 'ts' };
+    return { contents: withOwnPlace(await readFile(path, 'utf8'), path), loader: 'ts' };
   });
+}
+
+function withOwnPlace(source, path) {
+  return source
+    .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
+    .replaceAll('import.meta.dirname', JSON.stringify(dirname(path)));
 }

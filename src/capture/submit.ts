@@ -14,7 +14,7 @@ import type { Acceptance, AcceptRules, JobStore } from '../store/store.js';
 import { judgeCallback } from '../webhook/judge-callback.js';
 
 export interface SubmitDeps {
-  store: Pick<JobStore, 'accept'>;
+  store: Pick<JobStore, 'accept' | 'findJobByIdempotencyKey'>;
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];
@@ -41,7 +41,7 @@ export interface SubmitContext {
 export async function submit(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<JobSnapshot> {
   if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
   refuseBlockedDestinations(deps, submission);
-  if (submission.webhook !== null) await judgeCallback(deps.egress, submission.webhook.url, deps.webhookAllow);
+  await judgeWebhook(deps, submission, context);
   const acceptance = await deps.store.accept(
     {
       id: newId('job'),
@@ -62,6 +62,13 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
     deps.rules,
   );
   return follow(deps, acceptance);
+}
+
+/** A repeated submission is not judged anew: its receiver's name may be out of reach for a moment, its job is not. */
+async function judgeWebhook(deps: SubmitDeps, submission: Submission, { principal, idempotencyKey }: SubmitContext): Promise<void> {
+  if (submission.webhook === null) return;
+  const repeats = idempotencyKey !== null && (await deps.store.findJobByIdempotencyKey(principal.accountId, idempotencyKey)) !== null;
+  if (!repeats) await judgeCallback(deps.egress, submission.webhook.url, deps.webhookAllow);
 }
 
 function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission): void {

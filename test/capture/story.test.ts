@@ -276,6 +276,21 @@ describe('submitting', () => {
   });
 });
 
+describe('submitting with a webhook', () => {
+  const webhook = { url: 'https://hooks.example.com/', secret: 'sixteen characters or more' };
+
+  it('repeats a job although its receiver cannot be resolved any more, and refuses a new one', async () => {
+    let resolves = true;
+    const judgeHost = async () =>
+      resolves ? { ok: true as const, addresses: ['93.184.216.34'] } : { ok: false as const, reason: 'unresolvable' as const, temporary: true };
+    await using house = await aHouse({ egress: { refusesLiterally: () => false, proxyProblem: () => null, judgeHost } });
+    const first = await house.submit({ webhook }, 'order-2');
+    resolves = false;
+    expect((await house.submit({ webhook }, 'order-2')).id).toBe(first.id);
+    await expect(house.submit({ webhook }, 'order-3')).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});
+
 describe('settling', () => {
   it('returns as soon as the job ends', async () => {
     await using house = await aHouse();

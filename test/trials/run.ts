@@ -8,6 +8,8 @@ export type TrialArgs = Record<string, number | string | undefined>;
 export interface TrialResult {
   ok: boolean;
   figures: Record<string, number | string>;
+  /** One line for each promise that was broken. */
+  problems?: string[];
 }
 
 interface Trial {
@@ -18,7 +20,13 @@ interface Trial {
 /** In the order of the issues that they judge. Loaded when asked for. */
 const TRIALS: Record<string, () => Promise<Trial>> = {
   model: async () => ({ title: 'random operations on the store against a state model', ...(await import('./model.js')) }),
+  fuzz: async () => ({ title: 'hostile bodies and requests against the edge', ...(await import('./fuzz.js')) }),
+  'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
+  oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),
+  redeliver: async () => ({ title: 'fifty redeliveries at once with one ETag', ...(await import('./redeliver.js')) }),
+  'webhook-kills': async () => ({ title: 'SIGKILL during deliveries', ...(await import('./webhook-kills.js')) }),
+  'webhook-isolation': async () => ({ title: 'a receiver that hangs delays no other', ...(await import('./webhook-isolation.js')) }),
 };
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {
@@ -36,6 +44,7 @@ async function main([id = 'list', ...rest]: string[]): Promise<number> {
   const result = await trial.run(readArgs(rest) as never);
   process.stdout.write(`${id}: ${result.ok ? 'held' : 'BROKE'} after ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
   for (const [name, figure] of Object.entries(result.figures)) process.stdout.write(`  ${name}: ${figure}\n`);
+  for (const problem of result.problems ?? []) process.stdout.write(`  BROKEN: ${problem}\n`);
   return result.ok ? 0 : 1;
 }
 
