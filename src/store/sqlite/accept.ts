@@ -6,6 +6,7 @@ import type { CaptureData } from '../../contract/capture-data.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import type { Acceptance, AcceptRules, NewJob } from '../store.js';
 import type { NewJobRow } from './jobs.js';
+import type { Reservation } from './reservations.js';
 import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
 import type { Vault } from './vault.js';
@@ -17,6 +18,12 @@ interface Digests {
   cache: string | null;
 }
 
+/** Where a new job gets its picture from: an earlier one's row, another one's render, or (neither) its own. */
+interface Source {
+  kept: Partial<NewJobRow> | null;
+  leaderId: string | null;
+}
+
 /** Runs inside the caller's transaction. `enqueuedAt` is the present. */
 export function accept(tables: AcceptTables, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Acceptance {
   const { job, rules } = submission;
@@ -26,26 +33,44 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
   };
   const known = findReplay(tables, job, digests);
   if (known !== null) return known;
-
   const kept = findKept(tables, job, digests);
-  const leaderId = kept === null ? findLeader(tables, job, digests) : null;
-  if (kept === null && leaderId === null) {
-    const waiting = tables.counters.queued();
-    if (waiting >= rules.maxQueue) return { kind: 'queue_full', waiting };
-  }
-  const refusal = refuseOverQuota(tables, job);
-  if (refusal !== null) return refusal;
+  const source = { kept, leaderId: kept === null ? findLeader(tables, job, digests) : null };
+  const charge = chargeOf(job);
+  return refuseWhenFull(tables, source, rules) ?? refuseOverQuota(tables, charge) ?? enter(tables, { job, rules, digests, source, charge });
+}
 
-  tables.jobs.insert({ ...toRow(job, digests), leaderId, ...kept });
-  tables.reservations.reserve({ ...chargeOf(job) });
+interface Entry {
+  job: NewJob;
+  rules: AcceptRules;
+  digests: Digests;
+  source: Source;
+  charge: Reservation;
+}
+
+function enter(tables: AcceptTables, { job, rules, digests, source, charge }: Entry): Acceptance {
+  const { kept, leaderId } = source;
+  const row = Object.assign(toRow(job, digests), { leaderId }, kept);
+  tables.jobs.insert(row);
   if (job.webhook !== null) {
     tables.deliveries.insert({ jobId: job.id, webhook: job.webhook, maxAttempts: rules.webhookMaxAttempts, now: job.enqueuedAt });
   }
-  if (kept === null) tables.orders.insert(job.id, job.options);
-  else settleAtOnce(tables, job);
+  if (kept === null) {
+    tables.reservations.reserve(charge);
+    tables.orders.insert(job.id, job.options);
+  } else {
+    tables.reservations.charge(charge);
+    if (job.webhook !== null) tables.deliveries.announce(job.id, 'capture.completed', job.enqueuedAt);
+  }
   if (leaderId !== null && job.mode === 'sync') tables.jobs.promote(leaderId);
   const kind = kept !== null ? 'cached' : leaderId !== null ? 'shared' : 'queued';
-  return { kind, job: snapshotOf(tables, job.id) };
+  return { kind, job: toSnapshot({ ...row, paused: tables.counters.isPaused() ? 1 : 0 }) };
+}
+
+/** Only what takes a place in the queue can find it full. */
+function refuseWhenFull({ counters }: Pick<AcceptTables, 'counters'>, { kept, leaderId }: Source, rules: AcceptRules): Acceptance | null {
+  if (kept !== null || leaderId !== null) return null;
+  const waiting = counters.queued();
+  return waiting >= rules.maxQueue ? { kind: 'queue_full', waiting } : null;
 }
 
 function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: Digests): Acceptance | null {
@@ -78,37 +103,47 @@ function findLeader({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: 
   return jobs.findInFlight(job.accountId, digests.cache);
 }
 
-function refuseOverQuota({ reservations }: Pick<AcceptTables, 'reservations'>, job: NewJob): Acceptance | null {
-  const { quota, settled, reserved } = reservations.standing(job.accountId, periodOf(job.enqueuedAt));
-  if (quota === null || settled + reserved + job.price <= quota) return null;
-  return { kind: 'quota_exceeded', quota, used: settled, reserved, resetsAt: periodEnd(job.enqueuedAt) };
+function refuseOverQuota({ reservations }: Pick<AcceptTables, 'reservations'>, charge: Reservation): Acceptance | null {
+  const { quota, settled, reserved } = reservations.standing(charge.accountId, charge.period);
+  if (quota === null || settled + reserved + charge.credits <= quota) return null;
+  return { kind: 'quota_exceeded', quota, used: settled, reserved, resetsAt: periodEnd(charge.createdAt) };
 }
 
-function settleAtOnce({ reservations, deliveries }: Pick<AcceptTables, 'reservations' | 'deliveries'>, job: NewJob): void {
-  reservations.settle(job.id);
-  deliveries.announce(job.id, 'capture.completed', job.enqueuedAt);
-}
-
-function snapshotOf({ jobs }: Pick<AcceptTables, 'jobs'>, id: string) {
-  const row = jobs.find(id);
-  if (row === null) throw new Error(`job ${id} was not inserted`);
-  return toSnapshot(row);
-}
-
-function chargeOf(job: NewJob) {
+function chargeOf(job: NewJob): Reservation {
   const { id, accountId, price, enqueuedAt } = job;
   return { jobId: id, accountId, credits: price, period: periodOf(enqueuedAt), createdAt: enqueuedAt };
 }
 
+/** One plain literal: this runs for every submission, and spreads cost a tenth of it. */
 function toRow(job: NewJob, digests: Digests): NewJobRow {
-  const { id, accountId, keyId, requestId, mode, idempotencyKey, attemptBudget, enqueuedAt } = job;
-  const lane = mode === 'sync' ? 'prioritized' : 'waiting';
+  const lane = job.mode === 'sync' ? 'prioritized' : 'waiting';
   return {
-    ...{ id, accountId, keyId, requestId, mode, lane, state: lane, idempotencyKey, attemptBudget, enqueuedAt },
-    ...{ identityDigest: digests.identity, cacheDigest: digests.cache, timeoutMs: job.options.timeout },
-    ...{ attemptsMade: 0, progress: 0, webhookUrl: job.webhook?.url ?? null },
-    ...{ leaderId: null, dueAt: null, firstClaimedAt: null, leaseExpiresAt: null, workerId: null },
-    ...{ endedAt: null, renderedAt: null, artifactName: null, data: null, error: null },
+    id: job.id,
+    accountId: job.accountId,
+    keyId: job.keyId,
+    requestId: job.requestId,
+    mode: job.mode,
+    state: lane,
+    lane,
+    idempotencyKey: job.idempotencyKey,
+    identityDigest: digests.identity,
+    cacheDigest: digests.cache,
+    timeoutMs: job.options.timeout,
+    leaderId: null,
+    attemptsMade: 0,
+    attemptBudget: job.attemptBudget,
+    enqueuedAt: job.enqueuedAt,
+    dueAt: null,
+    firstClaimedAt: null,
+    leaseExpiresAt: null,
+    workerId: null,
+    progress: 0,
+    webhookUrl: job.webhook?.url ?? null,
+    endedAt: null,
+    renderedAt: null,
+    artifactName: null,
+    data: null,
+    error: null,
   };
 }
 

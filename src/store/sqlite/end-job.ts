@@ -39,7 +39,7 @@ function concludeJob(tables: Omit<EndTables, 'jobs'>, row: JobRow, { state, now 
   tables.orders.wipe(row.id);
   if (state === 'completed') tables.reservations.settle(row.id);
   else tables.reservations.release(row.id);
-  const hasWebhook = tables.deliveries.announce(row.id, eventOf(state), now);
+  const hasWebhook = row.webhookUrl !== null && tables.deliveries.announce(row.id, eventOf(state), now);
   return { id: row.id, requestId: row.requestId, accountId: row.accountId, state, hasWebhook };
 }
 

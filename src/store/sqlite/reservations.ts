@@ -4,7 +4,8 @@ import type { CountersTable } from './counters.js';
 
 export type ReservationsTable = ReturnType<typeof reservationsTable>;
 
-interface Reservation {
+/** What a job costs, and to which month it counts. */
+export interface Reservation {
   jobId: string;
   accountId: string;
   period: string;
@@ -21,13 +22,13 @@ export function reservationsTable(db: Db, counters: CountersTable) {
     `SELECT a.quota, ifnull(u.settled, 0) AS settled, ifnull(u.reserved, 0) AS reserved
      FROM accounts a LEFT JOIN usage u ON u.account_id = a.id AND u.period = ? WHERE a.id = ?`,
   );
-  const insert = db.prepare(
+  const insert = db.prepare<Reservation & { state: 'pending' | 'settled' }>(
     `INSERT INTO reservations (job_id, account_id, period, credits, state, created_at)
-     VALUES (@jobId, @accountId, @period, @credits, 'pending', @createdAt)`,
+     VALUES (@jobId, @accountId, @period, @credits, @state, @createdAt)`,
   );
-  const book = db.prepare(
-    `INSERT INTO usage (account_id, period, settled, reserved) VALUES (@accountId, @period, 0, @credits)
-     ON CONFLICT DO UPDATE SET reserved = reserved + excluded.reserved`,
+  const book = db.prepare<{ accountId: string; period: string; settled: number; reserved: number }>(
+    `INSERT INTO usage (account_id, period, settled, reserved) VALUES (@accountId, @period, @settled, @reserved)
+     ON CONFLICT DO UPDATE SET settled = settled + excluded.settled, reserved = reserved + excluded.reserved`,
   );
   const end = db.prepare<[string, string], { accountId: string; period: string; credits: number }>(
     `UPDATE reservations SET state = ? WHERE job_id = ? AND state = 'pending'
@@ -43,9 +44,15 @@ export function reservationsTable(db: Db, counters: CountersTable) {
     /** What the account has used of its month's quota. */
     standing: (accountId: string, period: string) => standing.get(period, accountId) ?? { quota: null, settled: 0, reserved: 0 },
     reserve(reservation: Reservation): void {
-      insert.run(reservation);
-      book.run(reservation);
+      insert.run({ ...reservation, state: 'pending' });
+      book.run({ accountId: reservation.accountId, period: reservation.period, settled: 0, reserved: reservation.credits });
       counters.add('credits/pending', 1);
+    },
+    /** For a job that is completed as it comes. */
+    charge(reservation: Reservation): void {
+      insert.run({ ...reservation, state: 'settled' });
+      book.run({ accountId: reservation.accountId, period: reservation.period, settled: reservation.credits, reserved: 0 });
+      counters.add('credits/settled', 1);
     },
     /** @throws Error when the job's credits are not pending: nothing is ever charged twice */
     settle(jobId: string): void {

@@ -1,8 +1,10 @@
 import type { JobResult, JobSnapshot, JobState } from '../../contract/job.js';
 import type { FoundJob } from './jobs.js';
 
+type ToldJob = Omit<FoundJob, 'seq'>;
+
 /** A row as it can be told. Queued jobs report `paused` while the queue is (decisions.md, Jobs). */
-export function toSnapshot(row: FoundJob): JobSnapshot {
+export function toSnapshot(row: ToldJob): JobSnapshot {
   const { id, accountId, keyId, mode, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl } = row;
   return {
     ...{ id, accountId, keyId, state: toldState(row), mode, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl },
@@ -10,13 +12,13 @@ export function toSnapshot(row: FoundJob): JobSnapshot {
   };
 }
 
-function toldState(row: FoundJob): JobState {
+function toldState(row: ToldJob): JobState {
   const queued = row.state === 'waiting' || row.state === 'prioritized';
   return queued && row.paused === 1 ? 'paused' : row.state;
 }
 
 /** `durationMs` is the job's own, from submission to end; that of the render is in its data. */
-function toResult(row: FoundJob): JobResult | null {
+function toResult(row: ToldJob): JobResult | null {
   if (row.endedAt === null) return null;
   return {
     outcome: row.data === null ? { ok: false, error: JSON.parse(row.error ?? '{}') } : { ok: true, data: JSON.parse(row.data) },
