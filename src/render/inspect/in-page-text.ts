@@ -79,38 +79,19 @@ export function readSource(mostChars: number): VisibleSource {
   }
 }
 
-/** One line of a large page's outline, or a part of it small enough to be read at once. */
-export type OutlinePart = { indent: number; line: string } | { indent: number; mark: number };
+/** Removes what follows the first so many rendered elements, in document order. For a page that is looked at no more. */
+export function shortenPage(mostElements: number): void {
+  let left = mostElements;
+  visit(document.body ?? document.documentElement);
 
-/** Divides the page, in document order, into parts of at most so many elements; each is marked with an attribute. */
-export function partPage({ mostElements, mostParts }: { mostElements: number; mostParts: number }): OutlinePart[] {
-  const ROLES: Record<string, string> = {
-    main: 'main',
-    nav: 'navigation',
-    header: 'banner',
-    footer: 'contentinfo',
-    aside: 'complementary',
-    article: 'article',
-    ul: 'list',
-    ol: 'list',
-    table: 'table',
-    tbody: 'rowgroup',
-    form: 'form',
-  };
-  const parts: OutlinePart[] = [];
-  let marks = 0;
-  visit(document.body ?? document.documentElement, 0);
-  return parts;
-
-  function visit(element: Element, indent: number): void {
-    if (marks >= mostParts || /^(script|style|template|noscript)$/.test(element.localName)) return;
-    if (element.childElementCount === 0 || element.querySelectorAll('*').length <= mostElements) {
-      element.setAttribute('data-stillframe-part', String(marks));
-      parts.push({ indent, mark: marks++ });
-      return;
+  function visit(parent: Element | ShadowRoot): void {
+    for (const child of [...parent.children]) {
+      if (left <= 0) child.remove();
+      else if (child.checkVisibility() || getComputedStyle(child).display === 'contents') {
+        left--;
+        if (child.shadowRoot !== null) visit(child.shadowRoot);
+        visit(child);
+      }
     }
-    const role = element.getAttribute('role') ?? ROLES[element.localName];
-    if (role !== undefined) parts.push({ indent, line: `- ${role}:` });
-    for (const child of element.children) visit(child, role === undefined ? indent : indent + 1);
   }
 }

@@ -5,7 +5,7 @@
 
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
-import { openHand, within } from '../picture/page-hand.js';
+import { openHand } from '../picture/page-hand.js';
 import type { Stage } from '../stage.js';
 import { cutText } from './cut-text.js';
 import { readSource } from './in-page-text.js';
@@ -26,7 +26,7 @@ export async function inspect(stage: Stage, how: { timeoutMs: number; worker: Ma
   const source = await hand.run(readSource, SOURCE_MOST_CHARS);
   const [markdown, accessibleTree] = await Promise.all([
     how.worker.convert({ html: source.html, url: source.url, title: source.title }, Math.max(1, deadline - Date.now())),
-    outline({ stage, hand, within: (step) => within(stage, deadline, step) }, { deadline, mostChars: INSPECTION_LIMIT_CHARS }),
+    outline(stage, hand, deadline),
   ]);
   return {
     markdown: cutText(markdown ?? source.text, INSPECTION_LIMIT_CHARS),
