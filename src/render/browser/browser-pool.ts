@@ -103,7 +103,7 @@ export class BrowserPool implements AsyncDisposable {
     const shape = shapeOf(options, this.version, HOST);
     this.favourite.note(shape);
     for (;;) {
-      const browser = await this.browserFor(shape, signal);
+      const browser = await this.reserve(shape, signal);
       const lease = await this.lease(browser, shape, signal);
       if (lease === null) continue;
       lease.stage.door.begin({ proxy: options.proxy });
@@ -118,7 +118,6 @@ export class BrowserPool implements AsyncDisposable {
 
   /** @returns null when the browser died meanwhile and another may do */
   private async lease(browser: PooledBrowser, shape: Shape, signal: AbortSignal): Promise<StageLease | null> {
-    browser.active += 1;
     const taking = browser.take(shape);
     try {
       const stage = await abortable(taking, signal);
@@ -157,12 +156,15 @@ export class BrowserPool implements AsyncDisposable {
     this.keeper.retireOrRecycle(browser);
   }
 
-  /** Waits for a live browser when there is none. */
-  private async browserFor(shape: Shape, signal: AbortSignal): Promise<PooledBrowser> {
+  /** Waits for a live browser when there is none. Counted at once, so that two captures that come together part. */
+  private async reserve(shape: Shape, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
       const best = this.keeper.live().sort((a, b) => this.rank(b, shape) - this.rank(a, shape) || a.served - b.served)[0];
-      if (best !== undefined) return best;
+      if (best !== undefined) {
+        best.active += 1;
+        return best;
+      }
       await this.keeper.newcomer(signal);
     }
   }

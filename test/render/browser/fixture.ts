@@ -1,15 +1,20 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { Server as ProxyServer } from 'proxy-chain';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CallerProxy, Door, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool, type PoolOptions } from '../../../src/render/browser/browser-pool.js';
 import type { Executable } from '../../../src/render/browser/executable.js';
-import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
+import { processesNaming } from '../../../src/render/browser/process-table.js';
+import { profilesRoot, sweepProfiles } from '../../../src/render/browser/profile-dir.js';
 
 export const SHELL: Executable = { path: '/usr/lib/chromium/chromium-headless-shell', kind: 'headless-shell', source: 'test' };
 export const FULL: Executable = { path: '/usr/lib/chromium/chromium', kind: 'chromium', source: 'test' };
@@ -44,6 +49,8 @@ export class OpenDoors implements Pick<Egress, 'openDoor'> {
 
 export interface Site extends AsyncDisposable {
   url: string;
+  /** The same site under another name: of another origin and site. */
+  elsewhere: string;
   requests: { url: string; headers: IncomingMessage['headers'] }[];
 }
 
@@ -54,11 +61,13 @@ export async function aSite(pages: Record<string, string> = {}): Promise<Site> {
     const path = request.url ?? '/';
     requests.push({ url: path, headers: request.headers });
     response.setHeader('content-type', path.endsWith('.js') ? 'text/javascript' : 'text/html');
-    response.end(pages[path] ?? '<!doctype html><title>fixture</title><h1>Hello</h1>');
+    const viewport = path === '/mobile' ? '<meta name=viewport content="width=device-width">' : '';
+    response.end(pages[path] ?? `<!doctype html>${viewport}<title>fixture</title><h1>Hello</h1>`);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    elsewhere: `http://localhost:${(server.address() as AddressInfo).port}`,
     requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -107,4 +116,37 @@ export const NEVER = new AbortController().signal;
 /** Waits for something that no event tells. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** Pids of the browsers that a pool of this run directory has started. */
+export function browserPids(runDir: string): number[] {
+  return processesNaming(`--user-data-dir=${profilesRoot(runDir)}/`)
+    .filter(({ pid, group }) => pid === group)
+    .map(({ pid }) => pid);
+}
+
+export interface ServerProgram extends AsyncDisposable {
+  child: ChildProcess;
+  runDir: string;
+}
+
+/** A process of its own that holds a pool with one browser, to be killed. */
+export async function serverProgram(): Promise<ServerProgram> {
+  const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  const outfile = fileURLToPath(new URL(`../../../node_modules/.cache/stillframe/pool-program-${process.pid}.mjs`, import.meta.url));
+  const entry = fileURLToPath(new URL('./pool-program.ts', import.meta.url));
+  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external' });
+  const child = fork(outfile, [runDir], { execArgv: [] });
+  await once(child, 'message');
+  return {
+    child,
+    runDir,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      rmSync(outfile, { force: true });
+      await sweepProfiles(profilesRoot(runDir));
+      rmSync(profilesRoot(runDir), { recursive: true, force: true });
+      rmSync(runDir, { recursive: true, force: true });
+    },
+  };
 }

@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ChromiumProcess } from '../../../src/render/browser/chromium-process.js';
+import { launchConfined } from '../../../src/render/browser/launch-mode.js';
+import { renderersConfined } from '../../../src/render/browser/process-table.js';
+import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
+import { reachableBy, unprivilegedUser } from '../../../src/render/browser/unprivileged.js';
+import { aPool, aSite, browserPids, FULL, NEVER, SHELL, type Site, someOptions, type TestPool } from './fixture.js';
+
+const root = process.getuid?.() === 0;
+
+let site: Site;
+beforeAll(async () => {
+  site = await aSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+describe.each([SHELL, FULL])('$kind', (executable) => {
+  let test: TestPool;
+  beforeAll(async () => {
+    test = await aPool({ executable });
+  });
+  afterAll(() => test[Symbol.asyncDispose]());
+
+  it('runs every renderer under a seccomp filter', async () => {
+    const lease = await test.pool.acquire(someOptions(), NEVER);
+    await lease.stage.page.goto(site.url);
+    const [browser = 0] = browserPids(test.runDir);
+    expect(renderersConfined(browser)).toBe(true);
+    expect(test.pool.sandboxed).toBe(true);
+    await lease.release();
+  });
+
+  it.runIf(root)('runs no process as root when the server does', () => {
+    const [browser = 0] = browserPids(test.runDir);
+    const group = execFileSync('ps', ['-eo', 'pgid,uid'])
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/));
+    const uids = new Set(group.filter(([pgid]) => pgid === String(browser)).map(([, uid]) => uid));
+    expect([...uids]).toEqual([String(unprivilegedUser()?.uid)]);
+  });
+
+  it('listens on no port, and gets nothing of our environment', () => {
+    const [browser = 0] = browserPids(test.runDir);
+    const sockets = execFileSync('ls', ['-l', `/proc/${browser}/fd`]).toString();
+    const inodes = [...sockets.matchAll(/socket:\[(\d+)\]/g)].map(([, inode]) => inode);
+    const listening = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${browser}/net/${table}`, 'utf8').split('\n'));
+    const own = listening.map((line) => line.trim().split(/\s+/)).filter((fields) => fields[3] === '0A' && inodes.includes(fields[9]));
+    expect(own).toEqual([]);
+    const environment = readFileSync(`/proc/${browser}/environ`, 'utf8')
+      .split('\0')
+      .map((entry) => entry.split('=')[0]);
+    expect(environment).not.toContain('npm_config_cache');
+    expect(environment).not.toContain('VITEST');
+  });
+
+  it('keeps its profile to itself', () => {
+    const profile = join(profilesRoot(test.runDir), readdirSync(profilesRoot(test.runDir))[0] ?? '');
+    expect(statSync(profile).mode & 0o777).toBe(0o700);
+    expect(statSync(profilesRoot(test.runDir)).mode & 0o777).toBe(0o711);
+  });
+
+  it('opens no popup, and asks for nothing on its behalf', async () => {
+    const lease = await test.pool.acquire(someOptions(), NEVER);
+    const { page, context } = lease.stage;
+    await page.goto(site.url);
+    site.requests.length = 0;
+    await page.evaluate(async () => {
+      window.open('/popup-1');
+      window.open('/popup-2', '_blank', 'noopener,width=100,height=100');
+      const link = Object.assign(document.createElement('a'), { href: '/popup-3', target: '_blank' });
+      document.body.append(link);
+      link.click();
+      await fetch('/after');
+    });
+    expect(context.pages()).toEqual([page]);
+    expect(site.requests.map(({ url }) => url).filter((url) => url.startsWith('/popup'))).toEqual([]);
+    expect(await page.title()).toBe('fixture');
+    await lease.release();
+  });
+
+  it('denies what pages ask to be permitted', async () => {
+    const lease = await test.pool.acquire(someOptions(), NEVER);
+    await lease.stage.page.goto(site.url);
+    const states = await lease.stage.page.evaluate(async () => {
+      const names = ['geolocation', 'notifications', 'camera', 'microphone', 'midi'] as PermissionName[];
+      const asked = names.map(async (name) => (await navigator.permissions.query({ name })).state);
+      return [...(await Promise.all(asked)), await Notification.requestPermission()];
+    });
+    await lease.release();
+    expect(new Set(states)).toEqual(new Set(['denied']));
+  });
+
+  it('reaches nothing but through a door', async () => {
+    const { started, mode } = await launchConfined(true, (tried) =>
+      ChromiumProcess.launch({ executable, profiles: profilesRoot(test.runDir), version: null, ...tried }),
+    );
+    await using chromium = started;
+    expect(mode.sandbox).toBe(true);
+    const page = await (await chromium.browser.newContext()).newPage();
+    site.requests.length = 0;
+    await expect(page.goto(site.url)).rejects.toThrow(/ERR_PROXY_CONNECTION_FAILED/);
+    await expect(page.goto(site.elsewhere)).rejects.toThrow(/ERR_PROXY_CONNECTION_FAILED/);
+    expect(site.requests).toEqual([]);
+  });
+
+  it('keeps no download', async () => {
+    const lease = await test.pool.acquire(someOptions(), NEVER);
+    await lease.stage.page.goto(site.url);
+    const failure = await Promise.all([
+      lease.stage.page.waitForEvent('download').then((download) => download.failure()),
+      lease.stage.page.evaluate(() => {
+        Object.assign(document.createElement('a'), { href: 'data:application/octet-stream,x', download: 'x.bin' }).click();
+      }),
+    ]);
+    expect(failure[0]).not.toBeNull();
+    await lease.release();
+  });
+});
+
+it('runs without the sandbox when the operator says so, and tells', async () => {
+  await using test = await aPool({ sandbox: false });
+  expect(test.pool.sandboxed).toBe(false);
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.stage.page.goto(site.url);
+  await lease.release();
+});
+
+it.runIf(root)('runs a browser from a directory that is closed to others, and opens nothing else of it', async () => {
+  const home = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
+  const places = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
+  try {
+    for (const name of readdirSync('/usr/lib/chromium')) {
+      const source = join('/usr/lib/chromium', name);
+      if (statSync(source).isFile() && !/^chromium$|\.TOC$/.test(name)) copyFileSync(source, join(home, name));
+    }
+    writeFileSync(join(home, 'private.txt'), 'x', { mode: 0o600 });
+    symlinkSync('/etc/shadow', join(home, 'link'));
+    chmodSync(home, 0o700);
+    chmodSync(places, 0o711);
+    const closed = { ...SHELL, path: join(home, 'chromium-headless-shell') };
+    const open = reachableBy(unprivilegedUser(), closed, places);
+    expect(open.path).not.toBe(closed.path);
+    expect(readdirSync(join(open.path, '..'))).not.toContain('private.txt');
+    expect(readdirSync(join(open.path, '..'))).not.toContain('link');
+    expect(reachableBy(unprivilegedUser(), closed, places)).toEqual(open);
+    await using test = await aPool({ executable: closed });
+    expect(test.pool.sandboxed).toBe(true);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+    rmSync(places, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,16 @@
+/** Holds a pool with one browser until it is killed; argv: the run directory. */
+import { silentLog } from '../../../src/log.js';
+import { BrowserPool } from '../../../src/render/browser/browser-pool.js';
+import { OpenDoors, SHELL } from './fixture.js';
+
+await BrowserPool.start({
+  executable: SHELL,
+  egress: new OpenDoors(),
+  browsers: 1,
+  pagesPerBrowser: 1,
+  runDir: process.argv[2] ?? '',
+  sandbox: true,
+  log: silentLog(),
+});
+process.send?.('ready');
+setInterval(() => {}, 60_000);

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CaptureError } from '../../../src/contract/capture-error.js';
+import { processesNaming, readProcess } from '../../../src/render/browser/process-table.js';
+import { profilesRoot, sweepProfiles } from '../../../src/render/browser/profile-dir.js';
+import { aPool, aSite, browserPids, FULL, NEVER, SHELL, type Site, serverProgram, someOptions, until } from './fixture.js';
+
+/** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
+const GENEROUS_MS = 20_000;
+
+let site: Site;
+beforeAll(async () => {
+  site = await aSite({ '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+describe.each(['SIGKILL', 'SIGSTOP'] as const)('a browser that gets %s', (signal) => {
+  it('is replaced in seconds, and only its own captures are lost', async () => {
+    await using test = await aPool({ browsers: 2, pagesPerBrowser: 1 });
+    await until(() => test.pool.readyBrowsers() === 2);
+    const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
+    await Promise.all([one.stage.page.goto(site.url), two.stage.page.goto(site.url)]);
+    const before = browserPids(test.runDir);
+    expect(before).toHaveLength(2);
+    const [victim = 0] = before;
+    const hit = performance.now();
+    process.kill(victim, signal);
+    const lost = await Promise.race(
+      [one, two].map((lease) => new Promise<typeof one>((resolve) => lease.stage.lost.addEventListener('abort', () => resolve(lease)))),
+    );
+    expect(lost.stage.lost.reason).toBeInstanceOf(CaptureError);
+    expect(lost.stage.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
+    await until(() => test.pool.readyBrowsers() === 2);
+    expect(performance.now() - hit).toBeLessThan(GENEROUS_MS);
+    const other = lost === one ? two : one;
+    expect(other.stage.lost.aborted).toBe(false);
+    expect(await other.stage.page.title()).toBe('fixture');
+    await Promise.all([one.release(), two.release()]);
+    const next = await test.pool.acquire(someOptions(), NEVER);
+    await next.stage.page.goto(site.url);
+    await next.release();
+    expect(readProcess(victim)).toBeNull();
+  });
+});
+
+it('a crashed renderer loses its own capture, and the browser stays', async () => {
+  await using test = await aPool({ browsers: 1, pagesPerBrowser: 2 });
+  const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
+  await Promise.all([one.stage.page.goto(site.url), two.stage.page.goto(site.url)]);
+  const before = browserPids(test.runDir);
+  const crashed = new Promise((resolve) => one.stage.lost.addEventListener('abort', resolve));
+  await one.stage.page.goto('chrome://crash').catch(() => {});
+  await crashed;
+  expect(one.stage.lost.reason).toMatchObject({ code: 'render_crashed' });
+  expect(two.stage.lost.aborted).toBe(false);
+  expect(await two.stage.page.title()).toBe('fixture');
+  await Promise.all([one.release(), two.release()]);
+  expect(browserPids(test.runDir)).toEqual(before);
+});
+
+it.each([SHELL, FULL])('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
+  await using test = await aPool({ executable });
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.stage.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
+  const asked = performance.now();
+  await lease.release();
+  expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
+  const next = await test.pool.acquire(someOptions(), NEVER);
+  await next.stage.page.goto(site.url);
+  await next.release();
+});
+
+it('a page whose renderer is stopped is given back in bounded time', async () => {
+  await using test = await aPool();
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.stage.page.goto(site.url);
+  const [browser = 0] = browserPids(test.runDir);
+  for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
+  const asked = performance.now();
+  await lease.release();
+  expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
+  const next = await test.pool.acquire(someOptions(), NEVER);
+  await next.stage.page.goto(site.url);
+  await next.release();
+});
+
+describe('a server that is killed', () => {
+  it('leaves no browser process behind', async () => {
+    await using server = await serverProgram();
+    const [browser = 0] = browserPids(server.runDir);
+    expect(readProcess(browser)).not.toBeNull();
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    const killed = performance.now();
+    await until(() => processesNaming(profilesRoot(server.runDir)).length === 0 && groupOf(browser).length === 0);
+    expect(performance.now() - killed).toBeLessThan(GENEROUS_MS);
+  });
+
+  it('with stopped browsers leaves them to the next start, which ends them and removes their profiles', async () => {
+    await using server = await serverProgram();
+    const root = profilesRoot(server.runDir);
+    const [browser = 0] = browserPids(server.runDir);
+    const members = groupOf(browser);
+    for (const pid of members) process.kill(pid, 'SIGSTOP');
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    expect(readdirSync(root)).toHaveLength(1);
+    expect(await sweepProfiles(root)).toBe(1);
+    await until(() => members.every((pid) => readProcess(pid) === null));
+    expect(readdirSync(root)).toEqual([]);
+  });
+});
+
+it('a sweep leaves the profiles of a living server alone', async () => {
+  await using test = await aPool();
+  const root = profilesRoot(test.runDir);
+  const [profile = ''] = readdirSync(root);
+  expect(await sweepProfiles(root)).toBe(0);
+  expect(existsSync(join(root, profile))).toBe(true);
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.release();
+});
+
+function groupOf(leader: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => readProcess(pid)?.group === leader && readProcess(pid)?.state !== 'Z');
+}
+
+function renderersOf(leader: number): number[] {
+  return processesNaming('--type=renderer')
+    .filter(({ group }) => group === leader)
+    .map(({ pid }) => pid);
+}
