@@ -93,7 +93,8 @@ export async function placeSection({ y, first, to, pinned, finishMotion }: Placi
         const position = style.position;
         if (first) remember(element, style);
         if (first && style.backgroundAttachment.includes('fixed')) unfix(element, style);
-        if (state.roles.has(element)) continue;
+        // What has no box yet gets its role when it has one.
+        if (state.roles.has(element) || (position !== 'sticky' && position !== 'fixed') || element.getClientRects().length === 0) continue;
         if (position === 'sticky') changed = unstick(element, style) || changed;
         else if (position === 'fixed' && element.style !== undefined) changed = take(element, style) || changed;
       }

@@ -50,7 +50,10 @@ export class FixtureWeb implements AsyncDisposable {
     const url = `http://${request.headers.host}${request.url}`;
     this.seen.push({ url, headers: request.headers });
     const answer = this.answers.get(url.split('?', 1)[0] ?? '');
-    if (answer !== undefined) return answer(request, response);
+    if (answer !== undefined) {
+      answer(request, response);
+      return;
+    }
     const [type, body] = byKind(request);
     response.writeHead(200, { 'content-type': type, 'access-control-allow-origin': '*' }).end(body);
   }

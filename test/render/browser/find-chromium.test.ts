@@ -1,14 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BrowserError } from '../../../src/render/browser/browser-error.js';
-import { ownCopies, systemBrowsers } from '../../../src/render/browser/browser-places.js';
+import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/browser/browser-places.js';
 import { findChromium, firstProven } from '../../../src/render/browser/find-chromium.js';
 import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
 import { isProven, proveBrowser } from '../../../src/render/browser/prove-browser.js';
 import { runCommand } from '../../../src/render/browser/run-command.js';
-import { FULL, SHELL } from './fixture.js';
+import { ANY_BROWSER } from './any-browser.js';
 
 let dataDir: string;
 beforeEach(() => {
@@ -29,14 +29,20 @@ function impostor(...path: string[]): string {
 }
 
 describe('finding', () => {
-  it('prefers the headless shell of the system to its full browser', async () => {
-    expect(await findChromium({ chromium: null, dataDir })).toEqual({ path: SHELL.path, kind: 'headless-shell', source: 'system' });
-    expect(systemBrowsers().map(({ kind }) => kind)).toEqual(['headless-shell', 'chromium']);
+  it('prefers the shells of the system to its full browsers', () => {
+    const kinds = systemBrowsers().map(({ kind }) => kind);
+    expect(kinds).toEqual([...kinds].sort().reverse());
   });
 
-  it('takes the named one, and sees through a wrapper script', async () => {
-    expect(await findChromium({ chromium: '/usr/bin/chromium', dataDir })).toMatchObject({ path: FULL.path, kind: 'chromium' });
-    expect(await findChromium({ chromium: '/usr/bin/chromium-headless-shell', dataDir })).toMatchObject({ path: SHELL.path });
+  it('takes the named one', async () => {
+    expect(await findChromium({ chromium: ANY_BROWSER.path, dataDir })).toMatchObject({
+      path: ANY_BROWSER.path,
+      source: 'STILLFRAME_CHROMIUM',
+    });
+  });
+
+  it.runIf(existsSync('/usr/lib/chromium/chromium'))("sees through a distribution's wrapper script", () => {
+    expect(namedBrowser('/usr/bin/chromium', 'test').path).toBe('/usr/lib/chromium/chromium');
   });
 
   it.each(['/nonexistent/chromium', '/etc/passwd', '/bin/true'])(
@@ -61,8 +67,10 @@ describe('finding', () => {
   });
 
   it('passes over a copy that does not capture', async () => {
-    impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
-    expect(await findChromium({ chromium: null, dataDir })).toMatchObject({ path: SHELL.path });
+    const path = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
+    const found = await firstProven([...ownCopies(dataDir), ANY_BROWSER], dataDir, () => {});
+    expect(ownCopies(dataDir)[0]?.path).toBe(path);
+    expect(found).toEqual(ANY_BROWSER);
   });
 
   it('says of each that fails why', async () => {
@@ -76,20 +84,20 @@ describe('finding', () => {
 
 describe('a proof', () => {
   it('is a capture, and tells the version', async () => {
-    expect(await proveBrowser(SHELL, dataDir)).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+    expect(await proveBrowser(ANY_BROWSER, dataDir)).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
   });
 
   it('is remembered for the very file, and no other', async () => {
     const link = join(dataDir, 'elsewhere');
-    expect(isProven(SHELL, dataDir)).toBe(false);
-    await findChromium({ chromium: null, dataDir });
-    expect(isProven(SHELL, dataDir)).toBe(true);
-    symlinkSync(SHELL.path, link);
-    expect(isProven({ ...SHELL, path: link }, dataDir)).toBe(false);
+    expect(isProven(ANY_BROWSER, dataDir)).toBe(false);
+    await firstProven([ANY_BROWSER], dataDir, () => {});
+    expect(isProven(ANY_BROWSER, dataDir)).toBe(true);
+    symlinkSync(ANY_BROWSER.path, link);
+    expect(isProven({ ...ANY_BROWSER, path: link }, dataDir)).toBe(false);
     const file = join(dataDir, 'chromium', 'proven.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/"size":\d+/, '"size":1'));
     utimesSync(file, 0, 0);
-    expect(isProven(SHELL, dataDir)).toBe(false);
+    expect(isProven(ANY_BROWSER, dataDir)).toBe(false);
   });
 });
 

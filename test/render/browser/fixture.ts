@@ -12,12 +12,9 @@ import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../
 import type { CallerProxy, Door, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool, type PoolOptions } from '../../../src/render/browser/browser-pool.js';
-import type { Executable } from '../../../src/render/browser/executable.js';
 import { processesNaming } from '../../../src/render/browser/process-table.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/browser/profile-dir.js';
-
-export const SHELL: Executable = { path: '/usr/lib/chromium/chromium-headless-shell', kind: 'headless-shell', source: 'test' };
-export const FULL: Executable = { path: '/usr/lib/chromium/chromium', kind: 'chromium', source: 'test' };
+import { ANY_BROWSER } from './any-browser.js';
 
 /** An egress that lets everything through: what is under test here is the browser, not the gate. */
 export class OpenDoors implements Pick<Egress, 'openDoor'> {
@@ -90,7 +87,7 @@ export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPoo
   const runDir = options.runDir ?? mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   const doors = new OpenDoors();
   const pool = await BrowserPool.start({
-    executable: SHELL,
+    executable: ANY_BROWSER,
     egress: doors,
     browsers: 1,
     pagesPerBrowser: 1,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEVICE_PRESETS } from '../../../src/contract/device-presets.js';
-import { aPool, aSite, FULL, NEVER, SHELL, type Site, someOptions, type TestPool } from './fixture.js';
+import { EACH_KIND } from './any-browser.js';
+import { aPool, aSite, NEVER, type Site, someOptions, type TestPool } from './fixture.js';
 
 const REPORT = `({
   agent: navigator.userAgent,
@@ -29,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-describe.each([SHELL, FULL])('in $kind', (executable) => {
+describe.each(EACH_KIND)('in $kind', (executable) => {
   let test: TestPool;
   beforeAll(async () => {
     test = await aPool({ executable, pagesPerBrowser: 2 });

@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ChromiumProcess } from '../../../src/render/browser/chromium-process.js';
 import { launchConfined } from '../../../src/render/browser/launch-mode.js';
 import { renderersConfined } from '../../../src/render/browser/process-table.js';
 import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
 import { reachableBy, unprivilegedUser } from '../../../src/render/browser/unprivileged.js';
-import { aPool, aSite, browserPids, FULL, NEVER, SHELL, type Site, someOptions, type TestPool } from './fixture.js';
+import { ANY_BROWSER, EACH_KIND } from './any-browser.js';
+import { aPool, aSite, browserPids, NEVER, type Site, someOptions, type TestPool } from './fixture.js';
 
 const root = process.getuid?.() === 0;
 
@@ -17,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-describe.each([SHELL, FULL])('$kind', (executable) => {
+describe.each(EACH_KIND)('$kind', (executable) => {
   let test: TestPool;
   beforeAll(async () => {
     test = await aPool({ executable });
@@ -134,15 +135,12 @@ it.runIf(root)('runs a browser from a directory that is closed to others, and op
   const home = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
   const places = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
   try {
-    for (const name of readdirSync('/usr/lib/chromium')) {
-      const source = join('/usr/lib/chromium', name);
-      if (statSync(source).isFile() && !/^chromium$|\.TOC$/.test(name)) copyFileSync(source, join(home, name));
-    }
+    cpSync(dirname(ANY_BROWSER.path), home, { recursive: true });
     writeFileSync(join(home, 'private.txt'), 'x', { mode: 0o600 });
     symlinkSync('/etc/shadow', join(home, 'link'));
     chmodSync(home, 0o700);
     chmodSync(places, 0o711);
-    const closed = { ...SHELL, path: join(home, 'chromium-headless-shell') };
+    const closed = { ...path: join(home, 'chromium-headless-shell') };
     const open = reachableBy(unprivilegedUser(), closed, places);
     expect(open.path).not.toBe(closed.path);
     expect(readdirSync(join(open.path, '..'))).not.toContain('private.txt');

@@ -1,10 +1,11 @@
 /** Holds a pool with one browser until it is killed; argv: the run directory. */
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool } from '../../../src/render/browser/browser-pool.js';
-import { OpenDoors, SHELL } from './fixture.js';
+import { ANY_BROWSER } from './any-browser.js';
+import { OpenDoors } from './fixture.js';
 
 await BrowserPool.start({
-  executable: SHELL,
+  executable: ANY_BROWSER,
   egress: new OpenDoors(),
   browsers: 1,
   pagesPerBrowser: 1,

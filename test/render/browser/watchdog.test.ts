@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { processesNaming, readProcess } from '../../../src/render/browser/process-table.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/browser/profile-dir.js';
-import { aPool, aSite, browserPids, FULL, NEVER, SHELL, type Site, serverProgram, someOptions, until } from './fixture.js';
+import { EACH_KIND } from './any-browser.js';
+import { aPool, aSite, browserPids, NEVER, type Site, serverProgram, someOptions, until } from './fixture.js';
 
 /** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
 const GENEROUS_MS = 20_000;
@@ -60,7 +61,7 @@ it('a crashed renderer loses its own capture, and the browser stays', async () =
   expect(browserPids(test.runDir)).toEqual(before);
 });
 
-it.each([SHELL, FULL])('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
+it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
   await using test = await aPool({ executable });
   const lease = await test.pool.acquire(someOptions(), NEVER);
   await lease.stage.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });

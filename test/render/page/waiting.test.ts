@@ -91,9 +91,11 @@ describe('wait_for_idle', () => {
   });
 
   it('waits for what a script fetches after load', async () => {
-    const { content } = await rig.capture(site.url('/app-shell'));
-    const { content: early } = await rig.capture(site.url('/app-shell'), { wait_for_idle: false });
-    expect(Buffer.compare(content, early)).not.toBe(0);
+    const code = 'onload = () => fetch("/image/9x9/ff0000.png?wait=1500").then(() => document.body.append("fetched words"))';
+    const url = serve('/fetches', `<h1>Page</h1><script>${code}</script>`);
+    const wish = { fail_if_content_missing: ['fetched words'] };
+    expect((await rig.capture(url, wish)).width).toBe(800);
+    expect(await rig.failure(url, { ...wish, wait_for_idle: false })).toMatchObject({ code: 'render_incomplete' });
   });
 
   it('counts its quiet from the last activity, be it before load', async () => {

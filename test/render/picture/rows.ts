@@ -30,35 +30,43 @@ export interface RowsVerdict {
   firstWrong: number | null;
 }
 
+/** px around an edge between two rows in which a lossy format mixes them. */
+const LOSSY_EDGE = 2;
+
 /**
- * Compares each px row of a picture, at one column, with the page's row that should be there.
- * Where px and CSS px do not meet in whole numbers, the browser rounds each edge to a px row of its choice.
+ * Compares each px row of a picture, at one column, with the page's row that should be there. A px row that two of the page's rows share
+ * may be any mixture of them.
  *
  * @param how.ratio px per CSS px
- * @param how.tolerance per channel
+ * @param how.tolerance per channel; 0: lossless
  */
-export async function judgeRows(content: Uint8Array, how: { ratio: number; tolerance: number; column?: number }): Promise<RowsVerdict> {
+export async function judgeRows(
+  content: Uint8Array,
+  how: { ratio: number; tolerance: number; pageHeight?: number },
+): Promise<RowsVerdict> {
   const picture = sharp(content, { limitInputPixels: false });
   const { width, height } = await picture.metadata();
-  const left = how.column ?? Math.floor(width / 2);
-  const { data, info } = await picture
-    .removeAlpha()
-    .extract({ left, top: 0, width: 1, height })
-    .raw()
-    .toBuffer({ resolveWithObject: true });
+  const column = { left: Math.floor(width / 2), top: 0, width: 1, height };
+  const { data } = await picture.removeAlpha().extract(column).raw().toBuffer({ resolveWithObject: true });
+  const edge = how.tolerance === 0 ? 0 : LOSSY_EDGE;
   let wrong = 0;
   let firstWrong: number | null = null;
-  for (let row = 0; row < info.height; row++) {
-    const seen = [data[row * 3] ?? -1, data[row * 3 + 1] ?? -1, data[row * 3 + 2] ?? -1];
-    const candidates = (Number.isInteger(how.ratio) ? [0.5] : [-0.6, 0.5, 1.6]).map((edge) =>
-      Math.floor((row + edge) / how.ratio / ROW_PX),
-    );
-    const right = candidates.some((candidate) =>
-      rowColour(candidate).every((value, channel) => Math.abs(value - (seen[channel] ?? 0)) <= how.tolerance),
-    );
-    if (right) continue;
+  for (let row = 0; row < height; row++) {
+    const above = Math.floor((row - edge + 0.001) / how.ratio / ROW_PX);
+    const below = Math.floor((row + 1 + edge - 0.001) / how.ratio / ROW_PX);
+    if (edge > 0 && above !== below) continue;
+    if (how.pageHeight !== undefined && (row + 1) / how.ratio > how.pageHeight) continue;
+    const seen = [0, 1, 2].map((channel) => data[row * 3 + channel] ?? -1);
+    if (isBetween(seen, rowColour(above), rowColour(below), how.tolerance)) continue;
     wrong++;
     firstWrong ??= row;
   }
   return { width, height, wrong, firstWrong };
+}
+
+function isBetween(seen: number[], one: number[], other: number[], tolerance: number): boolean {
+  return seen.every((value, channel) => {
+    const ends = [one[channel] ?? 0, other[channel] ?? 0];
+    return value >= Math.min(...ends) - tolerance && value <= Math.max(...ends) + tolerance;
+  });
 }

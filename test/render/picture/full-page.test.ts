@@ -1,0 +1,168 @@
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from './a-stage.js';
+import { blotOf } from './blots.js';
+import { PINNED, pinnedPage } from './pinned-page.js';
+import { judgeRows, rowsPage } from './rows.js';
+import { take } from './take.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+const density = (deviceScaleFactor: number, size = { width: 400, height: 600 }) => ({ viewport: { ...size, deviceScaleFactor } });
+
+describe('the rows of a full page', () => {
+  it.each([
+    { height: 700, scale: 1, format: 'png', algorithm: 'by_sections' },
+    { height: 8_191, scale: 1.5, format: 'png', algorithm: 'by_sections' },
+    { height: 8_191, scale: 2.625, format: 'png', algorithm: 'by_sections' },
+    { height: 8_192, scale: 3, format: 'jpeg', algorithm: 'by_sections' },
+    { height: 8_191, scale: 1.5, format: 'png', algorithm: 'native' },
+    { height: 8_192, scale: 3, format: 'png', algorithm: 'native' },
+  ])('are each there once: $height px at density $scale as $format, $algorithm', async ({ height, scale, format, algorithm }) => {
+    const picture = await take(browser, rowsPage(height), { full_page: true, format, full_page_algorithm: algorithm, ...density(scale) });
+    const verdict = await judgeRows(picture.content, { ratio: scale, tolerance: format === 'png' ? 0 : 24, pageHeight: height });
+    expect(verdict).toMatchObject({ width: 400 * scale, height: Math.round(height * scale), wrong: 0 });
+    expect(picture).toMatchObject({ width: verdict.width, height: verdict.height });
+    expect(picture.diagnostics).toMatchObject({
+      algorithm,
+      deviceScaleFactor: scale,
+      scrollHeight: height,
+      stoppedReason: 'end_of_page',
+      truncated: false,
+    });
+  });
+
+  it('are those of the view when the page is shorter', async () => {
+    const picture = await take(browser, rowsPage(300), { full_page: true, ...density(1) });
+    expect(picture).toMatchObject({ height: 600, diagnostics: { sections: 1, scrollHeight: 600, truncated: false } });
+  });
+
+  it.each(['by_sections', 'native'])('fit webp at a lower density, which is told (%s)', async (algorithm) => {
+    const picture = await take(browser, rowsPage(9_000), { full_page: true, format: 'webp', full_page_algorithm: algorithm, ...density(2) });
+    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 1.82, stoppedReason: 'format_limit', truncated: false });
+    expect(await judgeRows(picture.content, { ratio: 1.82, tolerance: 60 })).toMatchObject({ width: 728, height: 16_380, wrong: 0 });
+  });
+
+  it('are cut where webp ends, which is told', async () => {
+    const picture = await take(browser, rowsPage(17_000), { full_page: true, format: 'webp', ...density(2, { width: 320, height: 2_000 }) });
+    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 1, stoppedReason: 'format_limit', truncated: true, scrollHeight: 17_000 });
+    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
+  });
+});
+
+describe('what is pinned to the view', () => {
+  const at = (name: keyof typeof PINNED, content: Uint8Array) => blotOf(content, PINNED[name]);
+  const once = (top: number) => ({ top, width: 60, height: 40, pixels: 2_400 });
+
+  it('is there once: at the top what stands there, at the end what is fixed to the bottom, in the flow what is sticky', async () => {
+    const { content, height } = await take(browser, pinnedPage(), { full_page: true });
+    expect(height).toBe(5_620);
+    expect(await at('fixedTop', content)).toMatchObject(once(0));
+    expect(await at('fixedMiddle', content)).toMatchObject(once(240));
+    expect(await at('shadowFixed', content)).toMatchObject(once(60));
+    expect(await at('carried', content)).toMatchObject(once(300));
+    expect(await at('lateFixed', content)).toMatchObject(once(600));
+    expect(await at('stickyTop', content)).toMatchObject(once(640));
+    expect(await at('stickyInSection', content)).toMatchObject(once(680));
+    expect(await at('stickyBottom', content)).toMatchObject(once(5_580));
+    expect(await at('fixedBottom', content)).toMatchObject(once(5_580));
+    expect(await at('backToTop', content)).toMatchObject(once(5_570));
+    expect((await at('lateClone', content)).pixels).toBe(0);
+  });
+
+  it('does not move the page, though its place holder comes and goes', async () => {
+    const padded = pinnedPage().replace("location.hash === '#padded'", 'true');
+    const { content } = await take(browser, padded, { full_page: true });
+    const plain = await take(browser, pinnedPage(), { full_page: true });
+    expect(await at('stickyBottom', content)).toEqual(await at('stickyBottom', plain.content));
+    expect(await sameRows(content, plain.content, { left: 760, top: 700, width: 1, height: 4_800 })).toBe(true);
+  });
+
+  it('does not lose a bar at the bottom that is higher than what the last section adds', async () => {
+    const bar = '<div style="position:fixed;bottom:0;left:0;width:60px;height:90px;background:rgb(1,2,3)"></div>';
+    const { content } = await take(browser, rowsPage(1_220, bar), { full_page: true });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 1_130, height: 90, pixels: 5_400 });
+  });
+
+  it('keeps a view-high hero as high as the view, by sections and native', async () => {
+    for (const algorithm of ['by_sections', 'native']) {
+      const html = '<style>body{margin:0}</style><div style="height:100vh;background:rgb(1,2,3)"></div><div style="height:3000px"></div>';
+      const { content } = await take(browser, html, { full_page: true, full_page_algorithm: algorithm });
+      expect(await blotOf(content, [1, 2, 3])).toMatchObject({ height: 600, pixels: 480_000 });
+    }
+  });
+});
+
+describe('a page that does not scroll by itself', () => {
+  const rows = Array.from({ length: 80 }, (_, i) => `<p style="margin:0;height:40px">row ${i}</p>`).join('');
+  const shell = (app: string) => `<!doctype html><style>*{box-sizing:border-box}html,body{height:100%;margin:0;overflow:hidden}#app{${app}}
+    nav{width:200px;background:rgb(200,220,255);height:100%}main{flex:1;display:flex;flex-direction:column}
+    header{height:60px;background:rgb(255,200,150);flex:none}.scroll{flex:1;overflow:auto;background:rgb(230,255,230)}
+    footer{height:50px;background:rgb(150,200,255);flex:none}</style>
+    <div id=app><nav></nav><main><header></header><div class=scroll>${rows}</div><footer></footer></main></div>`;
+
+  it.each([
+    'display:flex;height:100vh',
+    'display:flex;position:fixed;inset:0',
+    'display:grid;grid-template-columns:200px 1fr;position:absolute;inset:0',
+  ])('is expanded to all of its content: %s', async (app) => {
+    const { content, height } = await take(browser, shell(app), { full_page: true });
+    expect(height).toBe(60 + 3_200 + 50);
+    expect(await blotOf(content, [150, 200, 255])).toMatchObject({ top: 3_260, height: 50, pixels: 30_000 });
+    expect(await blotOf(content, [200, 220, 255])).toMatchObject({ top: 0, height: 3_310 });
+  });
+
+  it('is scrolled although a banner has locked it', async () => {
+    const locked = `<!doctype html><html style="overflow:hidden"><body style="position:fixed;top:0;width:100%;overflow:hidden;margin:0">${rows}</body></html>`;
+    expect(await take(browser, locked, { full_page: true })).toMatchObject({ height: 3_200 });
+  });
+});
+
+describe('scrolling through', () => {
+  const lazy = `<style>body{margin:0}div{height:500px}.seen{background:rgb(1,2,3)}</style>${'<div></div>'.repeat(12)}<script>
+    const observer = new IntersectionObserver((entries) => { for (const e of entries) if (e.isIntersecting) setTimeout(() => e.target.className = 'seen', 20) });
+    for (const div of document.querySelectorAll('div')) observer.observe(div);</script>`;
+  const feed = `<style>body{margin:0}div{height:500px;border-top:1px solid}</style><main></main><script>
+    const more = () => { for (let i = 0; i < 6; i++) document.querySelector('main').append(document.createElement('div')) };
+    more(); addEventListener('scroll', () => { if (scrollY + innerHeight > document.body.scrollHeight - 1500) more() })</script>`;
+
+  it('loads what waits to be seen', async () => {
+    const { content, scroll } = await take(browser, lazy, { full_page: true });
+    expect(scroll).toMatchObject({ pageHeight: 6_000, steps: 9, stoppedReason: 'end_of_page' });
+    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(6_000 * 800);
+  });
+
+  it('takes the steps that it is told to', async () => {
+    const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
+    expect(scroll?.steps).toBe(3);
+  });
+
+  it('stops on a page without an end, and says so', async () => {
+    const picture = await take(browser, feed, { full_page: true, viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 } });
+    expect(picture).toMatchObject({ height: 30_000, diagnostics: { stoppedReason: 'max_height', truncated: true } });
+    expect(picture.diagnostics.scrollHeight).toBeGreaterThan(30_000);
+  });
+
+  it('stops at its deadline, and says so', async () => {
+    const picture = await take(browser, rowsPage(8_000), { full_page: true, full_page_scroll_delay: 100, ...density(1) }, { scrollMs: 250 });
+    expect(picture.diagnostics).toMatchObject({ stoppedReason: 'time_limit', truncated: true, scrollHeight: 8_000 });
+    expect(picture.height).toBeGreaterThanOrEqual(600);
+    expect(picture.height).toBeLessThan(8_000);
+    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0 })).toMatchObject({ wrong: 0 });
+  });
+
+  it('leaves the page at its top, as it was', async () => {
+    const { content } = await take(browser, pinnedPage(), { full_page: true });
+    expect((await sharp(content).metadata()).height).toBe(5_620);
+  });
+});
+
+async function sameRows(a: Uint8Array, b: Uint8Array, region: { left: number; top: number; width: number; height: number }) {
+  const [one, other] = await Promise.all([a, b].map((content) => sharp(content).extract(region).removeAlpha().raw().toBuffer()));
+  return one?.equals(other ?? Buffer.alloc(0)) ?? false;
+}

@@ -1,0 +1,26 @@
+import type { Browser } from 'playwright-core';
+import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
+import { type ScrollReport, scrollThrough } from '../../../src/render/picture/scroll-through.js';
+import { type Picture, takePicture } from '../../../src/render/picture/take-picture.js';
+import { aStage, options } from './a-stage.js';
+
+export interface Taken extends Picture {
+  scroll: ScrollReport | null;
+}
+
+/** A page with this HTML, captured from beginning to end as a render does. */
+export async function take(
+  browser: Browser,
+  html: string,
+  wire: Record<string, unknown>,
+  budget: { scrollMs?: number; pictureMs?: number; routes?: Record<string, string> } = {},
+): Promise<Taken> {
+  const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
+  await using stage = await aStage(browser, { html, options: wanted });
+  const settle = () => stage.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
+  const scrolls = wanted.fullPage && wanted.selector === null;
+  const scroll = scrolls ? await scrollThrough(stage, wanted, { deadline: Date.now() + (budget.scrollMs ?? 90_000), settle }) : null;
+  const deadline = Date.now() + (budget.pictureMs ?? 240_000);
+  const picture = await takePicture(stage, wanted, { deadline, scroll, encodes: new EncodeQueue() });
+  return { ...picture, scroll };
+}
