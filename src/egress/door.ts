@@ -33,6 +33,9 @@ export interface DoorTarget {
   exempt: boolean;
 }
 
+/** Refused destinations of one capture that the log is told of. */
+const TOLD_DESTINATIONS = 100;
+
 type Destination = Pick<DoorTarget, 'host' | 'port'>;
 
 /** One capture's proxy on loopback. Whatever it cannot judge and pin, it refuses; it knows no other way out. */
@@ -41,6 +44,7 @@ export class GateDoor implements Door {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #ledger: TrafficLedger;
+  readonly #told = new Set<string>();
   readonly #agents: Record<'pooled' | 'fresh' | 'pooledToProxy' | 'freshToProxy', Agent>;
   readonly #closing = new AbortController();
   #passage: { proxy: UpstreamProxy | null } | null = null;
@@ -233,8 +237,16 @@ export class GateDoor implements Door {
     const verdict = await this.#rules.judge(host, port, exempt);
     if (verdict.ok) return verdict.addresses;
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
-    logRefusal(this.#rules.log, refusal, verdict.why);
+    this.#tell(refusal, verdict.why);
     throw new EgressRefused(refusal);
+  }
+
+  /** Once for each destination: a page may try one that it is refused a thousand times. */
+  #tell(refusal: Refusal, why: string | undefined): void {
+    const key = `${refusal.host}:${refusal.port}`;
+    if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
+    this.#told.add(key);
+    logRefusal(this.#rules.log, refusal, why);
   }
 
   #noteExchange(target: PlainTarget, error: unknown): void {

@@ -73,6 +73,16 @@ describe("the server's own request", () => {
     expect(some.truncated).toBe(true);
   });
 
+  test('stops reading a body without end', async () => {
+    await using world = await siteAndGate({
+      answer: (_request, response) => {
+        const more = () => void (response.destroyed || response.write(Buffer.alloc(100_000), more));
+        more();
+      },
+    });
+    expect(await world.gate.egress.fetch(aFetch(world.url))).toMatchObject({ status: 200, truncated: true });
+  });
+
   test('gives up over headers without end', async () => {
     await using world = await siteAndGate({
       answer: (_request, response) => response.writeHead(200, { 'x-big': 'x'.repeat(40_000) }).end(),
