@@ -1,6 +1,6 @@
 import { type Rate, TokenBuckets } from './token-buckets.js';
 
-export type { Rate, RateVerdict } from './token-buckets.js';
+export type { RateVerdict } from './token-buckets.js';
 
 /** decisions.md, Keys: failed authentications, per client address. */
 const FAILURES: Rate = { perMinute: 30, burst: 30 };

@@ -6,8 +6,6 @@ import type { Account, AccountUsage } from '../store.js';
 import type { Db } from './connect.js';
 import { accounts, usage } from './schema.js';
 
-export type AccountsTable = ReturnType<typeof accountsTable>;
-
 /** Synchronous statements; the caller owns the transaction. */
 export function accountsTable(db: Db) {
   const sql: BetterSQLite3Database = drizzle(db);

@@ -10,8 +10,6 @@ const COLUMNS = `k.id, k.account_id AS accountId, a.name AS accountName, k.label
 
 type KeyRow = Omit<ApiKey, 'scopes'> & { scopes: string };
 
-export type ApiKeysTable = ReturnType<typeof apiKeysTable>;
-
 /** Synchronous statements; the caller owns the transaction. */
 export function apiKeysTable(db: Db) {
   const insert = db.prepare(

@@ -3,8 +3,6 @@ import { insertInto, selectList } from './columns.js';
 import type { Db } from './connect.js';
 import { artifacts } from './schema.js';
 
-export type ArtifactsTable = ReturnType<typeof artifactsTable>;
-
 const KEYS = ['name', 'bytes', 'sha256', 'createdAt', 'goneAt'];
 
 /** Synchronous statements; the caller owns the transaction. */

@@ -8,9 +8,7 @@ import type { Db } from './connect.js';
 import { type DeliveryRow, deliveries } from './schema.js';
 import type { Vault } from './vault.js';
 
-export type DeliveriesTable = ReturnType<typeof deliveriesTable>;
-
-export interface NewDelivery {
+interface NewDelivery {
   jobId: string;
   webhook: WebhookOptions;
   maxAttempts: number;

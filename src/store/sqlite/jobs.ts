@@ -11,8 +11,6 @@ export type NewJobRow = Omit<JobRow, 'seq'>;
 /** How a job ends: `data` and `artifactName` or `error`. */
 export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & { state: 'completed' | 'failed'; now: number };
 
-export type JobsTable = ReturnType<typeof jobsTable>;
-
 const COLUMNS = selectList(jobs, 'j');
 const FOUND = `SELECT ${COLUMNS}, q.paused FROM jobs j, queue q`;
 const HELD = `id = @id AND state = 'active' AND worker_id = @workerId AND attempts_made = @attempt`;

@@ -2,8 +2,6 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Db } from './connect.js';
 import type { Vault } from './vault.js';
 
-export type OrdersTable = ReturnType<typeof ordersTable>;
-
 /** What an unfinished job is to capture, sealed: headers and proxies carry credentials. The caller owns the transaction. */
 export function ordersTable(db: Db, vault: Vault) {
   const insert = db.prepare<[string, Buffer]>('INSERT INTO orders (job_id, sealed) VALUES (?, ?)');

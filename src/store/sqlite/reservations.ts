@@ -2,8 +2,6 @@ import type { SettlementStatus } from '../store.js';
 import type { Db } from './connect.js';
 import type { CountersTable } from './counters.js';
 
-export type ReservationsTable = ReturnType<typeof reservationsTable>;
-
 /** What a job costs, and to which month it counts. */
 export interface Reservation {
   jobId: string;

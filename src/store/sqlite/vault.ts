@@ -7,7 +7,7 @@ import { chmodSync, closeSync, fsyncSync, linkSync, openSync, readFileSync, unli
 import { join } from 'node:path';
 import { StoreError } from './store-error.js';
 
-export const KEY_FILE = 'secret.key';
+const KEY_FILE = 'secret.key';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
