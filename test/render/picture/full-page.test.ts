@@ -43,14 +43,28 @@ describe('the rows of a full page', () => {
   });
 
   it.each(['by_sections', 'native'])('fit webp at a lower density, which is told (%s)', async (algorithm) => {
-    const picture = await take(browser, rowsPage(9_000), { full_page: true, format: 'webp', full_page_algorithm: algorithm, ...density(2) });
+    const picture = await take(browser, rowsPage(9_000), {
+      full_page: true,
+      format: 'webp',
+      full_page_algorithm: algorithm,
+      ...density(2),
+    });
     expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 1.82, stoppedReason: 'format_limit', truncated: false });
     expect(await judgeRows(picture.content, { ratio: 1.82, tolerance: 60 })).toMatchObject({ width: 728, height: 16_380, wrong: 0 });
   });
 
   it('are cut where webp ends, which is told', async () => {
-    const picture = await take(browser, rowsPage(17_000), { full_page: true, format: 'webp', ...density(2, { width: 320, height: 2_000 }) });
-    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 1, stoppedReason: 'format_limit', truncated: true, scrollHeight: 17_000 });
+    const picture = await take(browser, rowsPage(17_000), {
+      full_page: true,
+      format: 'webp',
+      ...density(2, { width: 320, height: 2_000 }),
+    });
+    expect(picture.diagnostics).toMatchObject({
+      deviceScaleFactor: 1,
+      stoppedReason: 'format_limit',
+      truncated: true,
+      scrollHeight: 17_000,
+    });
     expect(await judgeRows(picture.content, { ratio: 1, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
   });
 });
@@ -149,7 +163,12 @@ describe('scrolling through', () => {
   });
 
   it('stops at its deadline, and says so', async () => {
-    const picture = await take(browser, rowsPage(8_000), { full_page: true, full_page_scroll_delay: 100, ...density(1) }, { scrollMs: 250 });
+    const picture = await take(
+      browser,
+      rowsPage(8_000),
+      { full_page: true, full_page_scroll_delay: 100, ...density(1) },
+      { scrollMs: 250 },
+    );
     expect(picture.diagnostics).toMatchObject({ stoppedReason: 'time_limit', truncated: true, scrollHeight: 8_000 });
     expect(picture.height).toBeGreaterThanOrEqual(600);
     expect(picture.height).toBeLessThan(8_000);

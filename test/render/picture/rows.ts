@@ -32,18 +32,16 @@ export interface RowsVerdict {
 
 /** px around an edge between two rows in which a lossy format mixes them. */
 const LOSSY_EDGE = 2;
+const WHITE = [255, 255, 255];
 
 /**
  * Compares each px row of a picture, at one column, with the page's row that should be there. A px row that two of the page's rows share
- * may be any mixture of them.
+ * may be any mixture of them, and of the white behind them.
  *
  * @param how.ratio px per CSS px
  * @param how.tolerance per channel; 0: lossless
  */
-export async function judgeRows(
-  content: Uint8Array,
-  how: { ratio: number; tolerance: number; pageHeight?: number },
-): Promise<RowsVerdict> {
+export async function judgeRows(content: Uint8Array, how: { ratio: number; tolerance: number; pageHeight?: number }): Promise<RowsVerdict> {
   const picture = sharp(content, { limitInputPixels: false });
   const { width, height } = await picture.metadata();
   const column = { left: Math.floor(width / 2), top: 0, width: 1, height };
@@ -57,16 +55,17 @@ export async function judgeRows(
     if (edge > 0 && above !== below) continue;
     if (how.pageHeight !== undefined && (row + 1) / how.ratio > how.pageHeight) continue;
     const seen = [0, 1, 2].map((channel) => data[row * 3 + channel] ?? -1);
-    if (isBetween(seen, rowColour(above), rowColour(below), how.tolerance)) continue;
+    const shared = above !== below;
+    if (isBetween(seen, shared ? [rowColour(above), rowColour(below), WHITE] : [rowColour(above)], how.tolerance)) continue;
     wrong++;
     firstWrong ??= row;
   }
   return { width, height, wrong, firstWrong };
 }
 
-function isBetween(seen: number[], one: number[], other: number[], tolerance: number): boolean {
+function isBetween(seen: number[], colours: number[][], tolerance: number): boolean {
   return seen.every((value, channel) => {
-    const ends = [one[channel] ?? 0, other[channel] ?? 0];
+    const ends = colours.map((colour) => colour[channel] ?? 0);
     return value >= Math.min(...ends) - tolerance && value <= Math.max(...ends) + tolerance;
   });
 }

@@ -1,0 +1,143 @@
+import { PDFDocument, PDFRawStream } from 'pdf-lib';
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CaptureError } from '../../../src/contract/capture-error.js';
+import { launchChromium } from './a-stage.js';
+import { blotOf } from './blots.js';
+import { pinnedPage } from './pinned-page.js';
+import { judgeRows, rowsPage } from './rows.js';
+import { take } from './take.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+describe('a picture of the view', () => {
+  it.each(['png', 'jpeg', 'webp'])('is the view at its density, as %s, read from the encoded bytes', async (format) => {
+    const picture = await take(browser, rowsPage(3_000), { format, viewport: { width: 400, height: 300, deviceScaleFactor: 2 } });
+    expect(await sharp(picture.content).metadata()).toMatchObject({ format, width: 800, height: 600 });
+    expect(await judgeRows(picture.content, { ratio: 2, tolerance: format === 'png' ? 0 : 40 })).toMatchObject({ wrong: 0 });
+    expect(picture).toMatchObject({ width: 800, height: 600 });
+    expect(picture.diagnostics).toEqual({
+      algorithm: 'native',
+      sections: 1,
+      deviceScaleFactor: 2,
+      scrollHeight: 3_000,
+      stoppedReason: 'viewport',
+      truncated: false,
+    });
+  });
+
+  it.each(['jpeg', 'webp'])('is smaller at a lower quality (%s)', async (format) => {
+    const [low, high] = await Promise.all([10, 90].map((quality) => take(browser, pinnedPage(), { format, quality })));
+    expect(low?.content.length).toBeLessThan((high?.content.length ?? 0) * 0.9);
+  });
+});
+
+describe('a picture of an element', () => {
+  it('is the first visible match, whole, though it is taller than the view, with nothing pinned over it', async () => {
+    const bar = '<div style="position:fixed;top:0;left:0;width:300px;height:40px;background:rgb(1,2,3)"></div>';
+    const html = `<style>body{margin:0}</style>${bar}<p class=a hidden></p><div style="height:334px"></div><div class=a style="width:200px;margin-left:50px">${rowsPage(2_000)}</div><div class=a>second</div>`;
+    const picture = await take(browser, html, { selector: '.a', viewport: { width: 400, height: 600, deviceScaleFactor: 1.5 } });
+    expect(await judgeRows(picture.content, { ratio: 1.5, tolerance: 0 })).toMatchObject({ width: 300, height: 3_000, wrong: 0 });
+    expect((await blotOf(picture.content, [1, 2, 3])).pixels).toBe(0);
+    expect(picture.diagnostics).toMatchObject({ algorithm: 'element', stoppedReason: 'element', truncated: false, deviceScaleFactor: 1.5 });
+  });
+
+  it('is whole when it is wider than the view', async () => {
+    const html = '<body style="margin:0"><div id=wide style="width:1500px;height:50px;background:rgb(1,2,3)"></div>';
+    const { content, width } = await take(browser, html, { selector: '#wide' });
+    expect(width).toBe(1_500);
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 1_500, height: 50, pixels: 75_000 });
+  });
+
+  it('is found in a scroller, in a shadow tree, and when it is pinned itself', async () => {
+    const html = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}<div id=deep style="height:40px;background:rgb(1,2,3)"></div></div>
+      <x-a></x-a><div id=pinned style="position:fixed;bottom:0;width:70px;height:30px;background:rgb(7,8,9)"></div>
+      <script>document.querySelector('x-a').attachShadow({mode:'open'}).innerHTML='<b id=inner style="display:block;height:20px;background:rgb(4,5,6)"></b>'</script>`;
+    expect(await blotOf((await take(browser, html, { selector: '#deep' })).content, [1, 2, 3])).toMatchObject({
+      height: 40,
+      left: 0,
+      top: 0,
+    });
+    expect(await blotOf((await take(browser, html, { selector: '#inner' })).content, [4, 5, 6])).toMatchObject({ height: 20, width: 800 });
+    expect(await blotOf((await take(browser, html, { selector: '#pinned' })).content, [7, 8, 9])).toMatchObject({ pixels: 2_100 });
+  });
+
+  it.each([
+    ['#none', 'render_incomplete', { check: 'selector', seen: 'not_found', matches: 0 }],
+    ['#hidden', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
+    ['p[', 'invalid_request', { issues: [{ path: 'selector' }] }],
+  ])('is refused for %s with %s', async (selector, code, details) => {
+    const failure = take(browser, '<p id=hidden style="visibility:hidden">x</p>', { selector });
+    await expect(failure).rejects.toThrow(CaptureError);
+    await expect(failure).rejects.toMatchObject({ code, details });
+  });
+});
+
+describe('a PDF', () => {
+  const sizes = async (content: Uint8Array) =>
+    (await PDFDocument.load(content))
+      .getPages()
+      .map((page) => [Math.round((page.getWidth() * 96) / 72), Math.round((page.getHeight() * 96) / 72)]);
+
+  it('of the view is one page of its size', async () => {
+    const picture = await take(browser, pinnedPage(), { format: 'pdf' });
+    expect(await sizes(picture.content)).toEqual([[800, 600]]);
+    expect(picture).toMatchObject({
+      width: 800,
+      height: 600,
+      diagnostics: { algorithm: 'native', sections: 1, stoppedReason: 'viewport' },
+    });
+  });
+
+  it('of a whole page, native, is one continuous page where the format allows', async () => {
+    const picture = await take(browser, pinnedPage(), { format: 'pdf', full_page: true, full_page_algorithm: 'native' });
+    expect(await sizes(picture.content)).toEqual([[800, 5_620]]);
+    expect(picture).toMatchObject({
+      width: 800,
+      height: 5_620,
+      diagnostics: { algorithm: 'native', truncated: false, scrollHeight: 5_620 },
+    });
+  });
+
+  it('of a longer page, native, is as many pages as it takes', async () => {
+    const picture = await take(browser, rowsPage(25_000), { format: 'pdf', full_page: true, full_page_algorithm: 'native' });
+    expect(await sizes(picture.content)).toEqual([
+      [800, 19_200],
+      [800, 19_200],
+    ]);
+  });
+
+  it('of a whole page, by sections, is its rendered pixels, an image a page, row by row', async () => {
+    const picture = await take(browser, rowsPage(20_000), { format: 'pdf', full_page: true });
+    expect(await sizes(picture.content)).toEqual([
+      [800, 19_200],
+      [800, 800],
+    ]);
+    expect(picture).toMatchObject({
+      width: 800,
+      height: 19_200,
+      diagnostics: { algorithm: 'by_sections', scrollHeight: 20_000, truncated: false },
+    });
+    const images = await jpegsOf(picture.content);
+    const joined = await sharp({ create: { width: 800, height: 20_000, channels: 3, background: 'white' }, limitInputPixels: false })
+      .composite(images.map((input, index) => ({ input, left: 0, top: index * 19_200, limitInputPixels: false })))
+      .png()
+      .toBuffer();
+    expect(images).toHaveLength(2);
+    expect(await judgeRows(joined, { ratio: 1, tolerance: 24 })).toMatchObject({ height: 20_000, wrong: 0 });
+  });
+});
+
+async function jpegsOf(pdf: Uint8Array): Promise<Buffer[]> {
+  const document = await PDFDocument.load(pdf);
+  return document.context
+    .enumerateIndirectObjects()
+    .flatMap(([, object]) =>
+      object instanceof PDFRawStream && String(object.dict).includes('/DCTDecode') ? [Buffer.from(object.contents)] : [],
+    );
+}
