@@ -2,39 +2,21 @@ import { once } from 'node:events';
 import { type Agent, createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Log } from '../log.js';
-import { codeOf, DialFailure, dial } from './dial.js';
+import { codeOf, DialFailure } from './dial.js';
 import { DialingAgent } from './dialing-agent.js';
 import { type CallerProxy, type Door, EgressRefused, type Refusal } from './egress.js';
 import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, type PlainTarget } from './forward-request.js';
 import { TunnelUnsupported } from './http-connect.js';
 import { joinSockets } from './join-sockets.js';
-import type { Judgement } from './judge-host.js';
-import { logRefusal } from './log-refusal.js';
 import { TrafficLedger } from './traffic-ledger.js';
-import { CallerProxyFailure, UpstreamProxy } from './upstream-proxy.js';
+import { CallerProxyFailure } from './upstream-proxy.js';
+import { type DoorTarget, WayOut, type WayOutRules } from './way-out.js';
 
-export interface DoorRules {
-  /** @param exempt the operator's own endpoint, asked for by the server itself: it need not be public */
-  judge(host: string, port: number, exempt: boolean): Promise<Judgement>;
+export interface DoorRules extends WayOutRules {
+  /** Both directions. */
   maxBytes: number;
-  /** PEM to trust instead of the system's own, for a caller's https proxy. */
-  ca: string[] | undefined;
-  log: Log;
   closed(): void;
 }
-
-export interface DoorTarget {
-  host: string;
-  port: number;
-  /** Plain http, as opposed to something inside TLS or a socket of the page's. */
-  plain: boolean;
-  /** See DoorRules.judge. */
-  exempt: boolean;
-}
-
-/** Refused destinations of one capture that the log is told of. */
-const TOLD_DESTINATIONS = 100;
 
 type Destination = Pick<DoorTarget, 'host' | 'port'>;
 
@@ -44,10 +26,9 @@ export class GateDoor implements Door {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #ledger: TrafficLedger;
-  readonly #told = new Set<string>();
   readonly #agents: Record<'pooled' | 'fresh' | 'pooledToProxy' | 'freshToProxy', Agent>;
   readonly #closing = new AbortController();
-  #passage: { proxy: UpstreamProxy | null } | null = null;
+  #way: WayOut | null = null;
   #closed: Promise<void> | null = null;
 
   /** Opens a door that refuses everything until `begin`. */
@@ -62,7 +43,7 @@ export class GateDoor implements Door {
     this.#rules = rules;
     this.#ledger = new TrafficLedger(rules.maxBytes, () => this.#cutAll());
     const toTarget = (to: Destination) => this.connect({ ...to, plain: true, exempt: false }, this.#closing.signal);
-    const toProxy = () => this.#connectToProxy(this.#closing.signal);
+    const toProxy = async () => this.#open().connectToProxy(this.#closing.signal);
     this.#agents = {
       pooled: new DialingAgent(toTarget, true),
       fresh: new DialingAgent(toTarget, false),
@@ -93,15 +74,16 @@ export class GateDoor implements Door {
   }
 
   get proxyFailure(): string | null {
-    return this.#passage?.proxy?.failure ?? null;
+    return this.#way?.proxy?.failure ?? null;
   }
 
   begin({ proxy }: { proxy: CallerProxy | null }): void {
-    if (this.#passage !== null) throw new Error('a door is for one capture only');
-    this.#passage = {
-      proxy:
-        proxy === null ? null : new UpstreamProxy(proxy, { ...this.#rules, judge: (host, port) => this.#rules.judge(host, port, false) }),
-    };
+    if (this.#way !== null || this.#closing.signal.aborted) throw new Error('a door is for one capture only');
+    this.#way = new WayOut(this.#rules, proxy, {
+      ledger: this.#ledger,
+      closing: this.#closing.signal,
+      hold: (socket) => this.#hold(socket),
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -110,7 +92,6 @@ export class GateDoor implements Door {
   }
 
   async #close(): Promise<void> {
-    this.#passage = null;
     this.#closing.abort();
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -168,97 +149,49 @@ export class GateDoor implements Door {
   };
 
   async #routeFor(target: PlainTarget): Promise<PlainRoute> {
-    const proxy = this.#proxyFor(target);
+    const way = this.#open();
+    const proxy = way.proxyFor(target);
     if (proxy === null || !proxy.absoluteForm) {
       return { pooled: this.#agents.pooled, fresh: this.#agents.fresh, absoluteForm: false, authorization: null };
     }
     // Connections to the proxy are shared by destinations: here each request is judged, not each connection.
-    await this.#admit({ ...target, exempt: false });
+    await way.admit({ ...target, exempt: false });
     const { pooledToProxy: pooled, freshToProxy: fresh } = this.#agents;
     return { pooled, fresh, absoluteForm: true, authorization: proxy.authorization };
   }
 
   #judgeAnswer(route: PlainRoute, status: number): void {
-    const proxy = this.#passage?.proxy;
+    const proxy = this.#way?.proxy;
     if (!route.absoluteForm || proxy == null) return;
     if (status === 407) throw proxy.fail('it asks for other credentials (407)');
     proxy.answer();
   }
 
-  /**
-   * A judged connection to a destination, direct or through the caller's proxy, counted for this capture.
-   *
-   * @throws EgressRefused, DialFailure, CallerProxyFailure, TunnelUnsupported
-   */
+  /** See WayOut.connect; for the server itself as well as for the browser. */
   async connect(target: DoorTarget, signal: AbortSignal): Promise<Socket> {
-    const proxy = this.#proxyFor(target);
-    const addresses = await this.#admit(target);
-    const socket = proxy === null ? await dial(addresses, target.port, signal) : await proxy.openTunnel(target, signal);
-    return this.#meter(socket);
+    return this.#open().connect(target, signal);
   }
 
-  /** For plain http through a caller's proxy that makes no tunnel for it; null when the target does not go through one. */
-  toProxy(target: DoorTarget): { connect(signal: AbortSignal): Promise<Socket>; authorization: string | null } | null {
-    const proxy = this.#proxyFor(target);
-    if (proxy === null) return null;
-    const connect = async (signal: AbortSignal) => {
-      await this.#admit(target);
-      return this.#connectToProxy(signal);
-    };
-    return { connect, authorization: proxy.authorization };
+  /** See WayOut.toProxy. */
+  toProxy(target: DoorTarget): ReturnType<WayOut['toProxy']> {
+    return this.#open().toProxy(target);
   }
 
-  async #connectToProxy(signal: AbortSignal): Promise<Socket> {
-    const proxy = this.#passage?.proxy;
-    if (proxy == null) throw new DialFailure('ECONNABORTED', 'the door is closed');
-    return this.#meter(await proxy.connect(signal));
-  }
-
-  /** A connection that came too late is closed again: none outlives the door or its limit. */
-  #meter(socket: Socket): Socket {
-    if (this.#passage === null || this.#ledger.over) {
-      socket.destroy();
-      throw new DialFailure('ECONNABORTED', 'the door is closed');
-    }
-    this.#hold(socket);
-    this.#ledger.meter(socket);
-    return socket;
-  }
-
-  #proxyFor({ host, port }: Destination): UpstreamProxy | null {
-    const proxy = this.#passage?.proxy ?? null;
-    return proxy === null || proxy.bypasses(host, port) ? null : proxy;
-  }
-
-  /** @returns the judged addresses */
-  async #admit({ host, port, exempt }: Destination & { exempt: boolean }): Promise<string[]> {
-    if (this.#passage === null) throw new DialFailure('ECONNABORTED', 'the door is closed');
-    if (this.#ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
-    const verdict = await this.#rules.judge(host, port, exempt);
-    if (verdict.ok) return verdict.addresses;
-    const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
-    this.#tell(refusal, verdict.why);
-    throw new EgressRefused(refusal);
-  }
-
-  /** Once for each destination: a page may try one that it is refused a thousand times. */
-  #tell(refusal: Refusal, why: string | undefined): void {
-    const key = `${refusal.host}:${refusal.port}`;
-    if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
-    this.#told.add(key);
-    logRefusal(this.#rules.log, refusal, why);
+  #open(): WayOut {
+    if (this.#way === null || this.#closing.signal.aborted) throw new DialFailure('ECONNABORTED', 'the door is closed');
+    return this.#way;
   }
 
   #noteExchange(target: PlainTarget, error: unknown): void {
     const { host, port } = target;
     const code = exchangeCode(error);
-    const proxy = this.#proxyFor(target);
+    const proxy = this.#way?.proxyFor(target);
     const unanswered = proxy?.absoluteForm && !(error instanceof EgressRefused) ? proxy.unanswered(`no answer (${code})`) : null;
     this.#note({ host, port }, unanswered ?? error, code);
   }
 
   #note(destination: Destination, error: unknown, code: string): void {
-    if (this.#passage === null) return;
+    if (this.#way === null || this.#closing.signal.aborted) return;
     if (error instanceof EgressRefused) {
       this.#ledger.refuse(error.refusal);
       return;

@@ -1,0 +1,119 @@
+import type { Socket } from 'node:net';
+import type { Log } from '../log.js';
+import { DialFailure, dial } from './dial.js';
+import { type CallerProxy, EgressRefused, type Refusal } from './egress.js';
+import type { Judgement } from './judge-host.js';
+import { logRefusal } from './log-refusal.js';
+import type { TrafficLedger } from './traffic-ledger.js';
+import { UpstreamProxy } from './upstream-proxy.js';
+
+export interface WayOutRules {
+  /** @param exempt the operator's own endpoint, asked for by the server itself: it need not be public */
+  judge(host: string, port: number, exempt: boolean): Promise<Judgement>;
+  /** PEM to trust instead of the system's own, for a caller's https proxy. */
+  ca: string[] | undefined;
+  log: Log;
+}
+
+export interface DoorTarget {
+  host: string;
+  port: number;
+  /** Plain http, as opposed to something inside TLS or a socket of the page's. */
+  plain: boolean;
+  /** See WayOutRules.judge. */
+  exempt: boolean;
+}
+
+export interface Keeping {
+  ledger: TrafficLedger;
+  closing: AbortSignal;
+  /** Takes charge of a connection: it ends with the capture. */
+  hold(socket: Socket): void;
+}
+
+/** Refused destinations of one capture that the log is told of. */
+const TOLD_DESTINATIONS = 100;
+
+/** Where one capture's connections come from: judged, pinned, direct or through the caller's proxy, and counted. */
+export class WayOut {
+  readonly proxy: UpstreamProxy | null;
+  readonly #rules: WayOutRules;
+  readonly #keeping: Keeping;
+  readonly #told = new Set<string>();
+
+  constructor(rules: WayOutRules, proxy: CallerProxy | null, keeping: Keeping) {
+    this.#rules = rules;
+    this.#keeping = keeping;
+    const judge = (host: string, port: number) => rules.judge(host, port, false);
+    this.proxy = proxy === null ? null : new UpstreamProxy(proxy, { judge, ca: rules.ca });
+  }
+
+  /** The caller's proxy, unless this destination bypasses it. */
+  proxyFor({ host, port }: Pick<DoorTarget, 'host' | 'port'>): UpstreamProxy | null {
+    return this.proxy === null || this.proxy.bypasses(host, port) ? null : this.proxy;
+  }
+
+  /**
+   * A judged connection to a destination.
+   *
+   * @throws EgressRefused, DialFailure, CallerProxyFailure, TunnelUnsupported
+   */
+  async connect(target: DoorTarget, signal: AbortSignal): Promise<Socket> {
+    const proxy = this.proxyFor(target);
+    const addresses = await this.admit(target);
+    const socket = proxy === null ? await dial(addresses, target.port, signal) : await proxy.openTunnel(target, signal);
+    return this.#meter(socket);
+  }
+
+  /** For plain http through a caller's proxy that makes no tunnel for it; null when the target does not go through one. */
+  toProxy(target: DoorTarget): { connect(signal: AbortSignal): Promise<Socket>; authorization: string | null } | null {
+    const proxy = this.proxyFor(target);
+    if (proxy === null) return null;
+    const connect = async (signal: AbortSignal) => {
+      await this.admit(target);
+      return this.connectToProxy(signal);
+    };
+    return { connect, authorization: proxy.authorization };
+  }
+
+  /** @throws CallerProxyFailure, DialFailure */
+  async connectToProxy(signal: AbortSignal): Promise<Socket> {
+    if (this.proxy === null) throw new DialFailure('ECONNABORTED', 'there is no proxy to connect to');
+    return this.#meter(await this.proxy.connect(signal));
+  }
+
+  /**
+   * Judges a destination.
+   *
+   * @returns the addresses that may be connected to
+   * @throws EgressRefused
+   */
+  async admit({ host, port, exempt }: Omit<DoorTarget, 'plain'>): Promise<string[]> {
+    if (this.#keeping.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
+    const verdict = await this.#rules.judge(host, port, exempt);
+    if (verdict.ok) return verdict.addresses;
+    const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
+    this.#tell(refusal, verdict.why);
+    throw new EgressRefused(refusal);
+  }
+
+  /** A connection that came too late is closed again: none outlives the capture or its limit. */
+  #meter(socket: Socket): Socket {
+    const { ledger, closing, hold } = this.#keeping;
+    if (closing.aborted || ledger.over) {
+      socket.destroy();
+      throw new DialFailure('ECONNABORTED', 'the door is closed');
+    }
+    hold(socket);
+    ledger.meter(socket);
+    return socket;
+  }
+
+  /** Once for each destination: a page may try one that it is refused a thousand times. */
+  #tell(refusal: Refusal, why: string | undefined): void {
+    const key = `${refusal.host}:${refusal.port}`;
+    if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
+    this.#told.add(key);
+    logRefusal(this.#rules.log, refusal, why);
+  }
+}
