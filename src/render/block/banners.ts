@@ -1,5 +1,6 @@
 import type { Frame, Page } from 'playwright-core';
 import type { PlatformAnswer } from './page/consent-page.js';
+import type { Look } from './page/look-page.js';
 import { CONSENT_FRAME } from './page/words.js';
 import { call, type PageWorld } from './page-world.js';
 
@@ -20,10 +21,10 @@ export interface BannerTools {
   consentBundle: string;
   /** Source of look-page.js. */
   lookBundle: string;
-  /** Rules that hide banners in this page; may be empty. */
+  /** Rules that hide banners in this page and are not laid yet; may be empty. */
   css: string;
   /** As the first look had it. */
-  seen: { banner: 'none' | 'seen' | 'expected'; framed: boolean };
+  seen: Pick<Look, 'banner' | 'framed' | 'hidden'>;
   /** Whether requests of consent platforms were refused: such a page may wait behind a lock for an answer that cannot come. */
   refusedPlatform: boolean;
 }
@@ -35,18 +36,19 @@ const PLATFORM_PATIENCE_MS = { popup: 900, answer: 4_000 };
 const FRAMES_MAX = 6;
 
 /**
- * Refuses by the platform's own way if it is known, then lays the hiding rules, then refuses or hides what is left, and
- * frees the scroll only if any of that found a banner (decisions.md, Blocking). Never accepts.
+ * Refuses by the platform's own way if it is known, else by a button that says so, hides what is left, by the rules for
+ * banners too, and frees the scroll only if any of that found a banner (decisions.md, Blocking). Never accepts.
  */
 export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
   const { world, css, seen } = tools;
   const inView =
     seen.banner === 'seen' || (seen.banner === 'expected' && (await world.ask('awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
   const answer = inView ? await askPlatforms(tools) : NOTHING;
-  const laid = css === '' ? 0 : await world.ask('lay', { css, count: true });
+  // What is hidden first can no longer be refused.
   const rest = inView ? await world.ask('dismiss', { whole: false, click: answer.outcome !== 'rejected' }) : { refused: 0, hidden: 0 };
+  const laid = css === '' ? 0 : await world.ask('lay', { css, count: true });
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
-  const hidden = answer.outcome === 'hidden' || laid > 0 || rest.hidden > 0;
+  const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
   const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.ask('freeScroll', {}));
   return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
 }

@@ -48,6 +48,8 @@ export interface ListStatus {
 
 const REFRESH_MS = 86_400_000;
 const OLD_MS = 3 * 86_400_000;
+/** After an update that met with problems. */
+const RETRY_MS = 3_600_000;
 /** How often it is asked whether a refresh is due, or another process made one. */
 const LOOK_MS = 600_000;
 
@@ -58,6 +60,8 @@ export class Blocker implements AsyncDisposable {
   private problems: Record<string, string> = {};
   private updating: Promise<void> | null = null;
   private timer: NodeJS.Timeout | undefined;
+  /** Unix ms before which no update is begun by itself. */
+  private restUntil = 0;
   private readonly end = new AbortController();
 
   private constructor(
@@ -125,6 +129,7 @@ export class Blocker implements AsyncDisposable {
 
   private async update(): Promise<void> {
     this.problems = await updateLists(this.lists, this.end.signal);
+    this.restUntil = Date.now() + (Object.keys(this.problems).length > 0 ? RETRY_MS : 0);
     await this.reload();
   }
 
@@ -150,7 +155,7 @@ export class Blocker implements AsyncDisposable {
   private async refreshIfDue(): Promise<void> {
     if (this.updating !== null) return;
     if ((await this.lists.store.changedAt()) !== this.manifestAt) await this.reload();
-    if (!this.options.lists.enabled) return;
+    if (!this.options.lists.enabled || Date.now() < this.restUntil) return;
     const due = this.lists.sources.some(({ name, category }) => {
       const kept = this.manifest.lists[name];
       return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || this.manifest.engines[category] === undefined;

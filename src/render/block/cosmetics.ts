@@ -48,9 +48,14 @@ export function featureCss(engines: Engines, on: readonly Category[], url: strin
   return joined(on, (category) => hiding(engines[category], url, { base: false, host: false, features }));
 }
 
-/** All rules that hide cookie banners in this page. */
-export function bannerCss(engines: Engines, url: string, features: Features): string {
-  return hiding(engines.cookies, url, { base: true, host: true, features });
+/** Rules that hide cookie banners on a page of this address, whatever it holds. */
+export function bannerCss(engines: Engines, url: string): string {
+  return hiding(engines.cookies, url, { base: true, host: true, features: null });
+}
+
+/** Rules that hide cookie banners by what is in the page. */
+export function bannerFeatureCss(engines: Engines, url: string, features: Features): string {
+  return hiding(engines.cookies, url, { base: false, host: false, features });
 }
 
 function joined(on: readonly Category[], css: (category: Category) => string): string {

@@ -28,6 +28,7 @@ export async function fetchList(
 ): Promise<Fetched> {
   let url = source.url;
   for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
+    signal.throwIfAborted();
     const answer = await egress.fetch({
       url,
       method: 'GET',

@@ -3,7 +3,7 @@ import type { Log } from '../../log.js';
 import type { Stage } from '../stage.js';
 import { answerBanners, type BannerReport } from './banners.js';
 import { CATEGORIES, type Category, switchedOn } from './category.js';
-import { BLOCK_WORLD, bannerCss, featureCss, hostCss, startScript } from './cosmetics.js';
+import { BLOCK_WORLD, bannerCss, bannerFeatureCss, featureCss, hostCss, startScript } from './cosmetics.js';
 import type { Engines } from './engines.js';
 import { Interception } from './interception.js';
 import { openWorld } from './page-world.js';
@@ -107,13 +107,22 @@ class StageGuard implements Guard {
     const url = page.url();
     if (!/^https?:/.test(url)) return NO_BANNER;
     const world = await openWorld(cdp, interception.mainFrameId, lookBundle);
-    const cookies = this.on.includes('cookies');
-    const seen = await world.ask('look', { wantsFeatures: true, wantsBanner: cookies, refused: interception.refusedScripts });
+    const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
+    const seen = await world.ask('look', { bannerCss: general, refused: interception.refusedScripts });
     const css = `${this.dressLate(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
     if (css !== '') await world.ask('lay', { css, count: false });
-    if (!cookies) return NO_BANNER;
-    const refusedPlatform = interception.blocked.cookies > 0;
-    return await answerBanners({ page, world, consentBundle, lookBundle, css: bannerCss(engines, url, seen), seen, refusedPlatform });
+    if (general === null) return NO_BANNER;
+    const special = bannerFeatureCss(engines, url, seen);
+    return await answerBanners({
+      page,
+      world,
+      consentBundle,
+      lookBundle,
+      // Where there was nothing to answer, the look has laid the general rules already.
+      css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
+      seen,
+      refusedPlatform: interception.blocked.cookies > 0,
+    });
   }
 
   /** While a navigation is under way Chromium takes no such commands, so all of it comes before. */

@@ -86,12 +86,14 @@ export class Interception implements AsyncDisposable {
     if (isDocument && paused.frameId === this.#mainFrameId) {
       this.#documents.clear();
       this.#documents.set(paused.frameId, url);
-      return this.#letGo(paused, send);
+      this.#letGo(paused, send);
+      return;
     }
     const category = this.#judge(paused, isDocument);
     if (category === null) {
       if (isDocument) this.#documents.set(paused.frameId, url);
-      return this.#letGo(paused, send);
+      this.#letGo(paused, send);
+      return;
     }
     this.blocked[category] += 1;
     if (category === 'cookies' && paused.resourceType === 'Script') this.#refusedScripts.add(url);

@@ -53,7 +53,8 @@ export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, '
  * @returns problems by list name
  */
 export async function updateLists(parts: ListParts, signal: AbortSignal): Promise<Record<string, string>> {
-  const manifest = await parts.store.readManifest();
+  const former = await parts.store.readManifest();
+  const manifest: Manifest = { lists: { ...former.lists }, engines: { ...former.engines } };
   const problems: Record<string, string> = {};
   await Promise.all(
     parts.sources.map(async (source) => {
@@ -66,7 +67,9 @@ export async function updateLists(parts: ListParts, signal: AbortSignal): Promis
     }),
   );
   await fillFromPackage(parts, { manifest, problems, signal });
-  for (const category of CATEGORIES) await remake(parts, { manifest, category, problems, signal });
+  for (const category of CATEGORIES) {
+    if (!(await remake(parts, { manifest, category, problems, signal }))) putBack(parts.sources, category, { former, manifest });
+  }
   await parts.store.writeManifest(manifest);
   for (const [list, problem] of Object.entries(problems)) parts.log.warn({ list, problem }, 'a filter list could not be refreshed');
   return problems;
@@ -144,17 +147,21 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
   }
 }
 
-/** Parses one switch's lists in the thread, unless its engine is made of just these. */
-async function remake(parts: ListParts, { manifest, category, problems, signal }: Update & { category: Category }): Promise<void> {
+/**
+ * Parses one switch's lists in the thread, unless its engine is made of just these.
+ *
+ * @returns false when these lists make no engine that could be used
+ */
+async function remake(parts: ListParts, { manifest, category, problems, signal }: Update & { category: Category }): Promise<boolean> {
   const { store, thread, builtIn, sources } = parts;
   const lists = listsOf(manifest, sources, category);
   const key = engineKey(builtIn, lists);
   if (lists.length === 0) {
     delete manifest.engines[category];
-    return;
+    return true;
   }
   const former = manifest.engines[category];
-  if (former?.key === key && (await isWhole(store, former.file))) return;
+  if (former?.key === key && (await isWhole(store, former.file))) return true;
   try {
     const texts = await Promise.all(lists.map(async ({ file }) => (await store.read(file))?.toString('utf8') ?? ''));
     const work = await thread.run(
@@ -166,9 +173,20 @@ async function remake(parts: ListParts, { manifest, category, problems, signal }
     if (engine === null) throw new Error('the parsed list cannot be loaded');
     if (refusesOrdinary(engine, category)) throw new Error('would refuse ordinary pages');
     manifest.engines[category] = { key, file: await store.save(category, 'bin', work.engine) };
+    return true;
   } catch (error) {
     signal.throwIfAborted();
     problems[`${category} rules`] = error instanceof Error ? error.message : String(error);
+    return false;
+  }
+}
+
+/** The lists that the engine at hand was made of. */
+function putBack(sources: readonly ListSource[], category: Category, { former, manifest }: { former: Manifest; manifest: Manifest }): void {
+  for (const { name } of sources.filter((source) => source.category === category)) {
+    const list = former.lists[name];
+    if (list === undefined) delete manifest.lists[name];
+    else manifest.lists[name] = list;
   }
 }
 

@@ -1,11 +1,11 @@
 import type { CDPSession } from 'playwright-core';
 import { BLOCK_WORLD } from './cosmetics.js';
 import type { Dismissal } from './page/dismiss.js';
-import type { Look } from './page/look-page.js';
+import type { Look, LookFor } from './page/look-page.js';
 
 /** What our page-side bundle can be asked; the names are its exports. */
 export interface PageVerbs {
-  look(given: { wantsFeatures: boolean; wantsBanner: boolean; refused: string[] }): Look;
+  look(given: LookFor): Look;
   awaitBanner(given: { patience: number }): boolean;
   lay(given: { css: string; count: boolean }): number;
   dismiss(given: { whole: boolean; click: boolean }): Dismissal;

@@ -37,7 +37,8 @@ class ListWeb {
     if (answer instanceof Error) throw answer;
     if (typeof answer !== 'string') return { status: 200, headers: new Headers(), body: new Uint8Array(), truncated: false, ...answer };
     const etag = `"${createHash('md5').update(answer).digest('hex')}"`;
-    if (request.headers['if-none-match'] === etag) return { status: 304, headers: new Headers({ etag }), body: new Uint8Array(), truncated: false };
+    if (request.headers['if-none-match'] === etag)
+      return { status: 304, headers: new Headers({ etag }), body: new Uint8Array(), truncated: false };
     return { status: 200, headers: new Headers({ etag }), body: Buffer.from(answer), truncated: false };
   };
 }
@@ -239,7 +240,10 @@ describe('the npm package', () => {
     await promisify(execFile)('tar', ['czf', file, '-C', dataDir, 'package']);
     const thread = new ListThread(new URL('list-thread.mjs', built));
     const signal = AbortSignal.timeout(30_000);
-    expect(await thread.run({ kind: 'unpack', file, ids: [2, 18] }, signal)).toEqual({ kind: 'unpack', lists: { 2: aList('inside.test') } });
+    expect(await thread.run({ kind: 'unpack', file, ids: [2, 18] }, signal)).toEqual({
+      kind: 'unpack',
+      lists: { 2: aList('inside.test') },
+    });
     const whole = await readFile(file);
     await writeFile(file, whole.subarray(0, whole.length / 2));
     await expect(thread.run({ kind: 'unpack', file, ids: [2] }, signal)).rejects.toThrow();

@@ -16,6 +16,8 @@ export interface Look {
   banner: 'none' | 'seen' | 'expected';
   /** A banner in view lies in a frame. */
   framed: boolean;
+  /** Boxes that the rules for banners have hidden; they are laid at once where no banner is to be answered first. */
+  hidden: number;
 }
 
 /** Where the document-start script keeps its style sheet, in this world. */
@@ -24,17 +26,23 @@ const KEPT = 'stillframeSheet';
 const ELEMENTS_MAX = 30_000;
 const NAMES_MAX = 6_000;
 
-/**
- * @param wantsFeatures whether ids, classes and links are to be collected for hiding rules
- * @param refused requests of consent platforms that were refused: their scripts will show nothing
- */
-export function look({ wantsFeatures, wantsBanner, refused }: { wantsFeatures: boolean; wantsBanner: boolean; refused: string[] }): Look {
+/** What is wanted of a look. */
+export interface LookFor {
+  /** Rules that hide banners, whatever the page holds; null when banners are none of our business. */
+  bannerCss: string | null;
+  /** Requests of consent platforms that were refused: their scripts will show nothing. */
+  refused: string[];
+}
+
+/** One look: what hiding rules may be about, and whether there is a banner to answer. */
+export function look({ bannerCss, refused }: LookFor): Look {
   keepSheet();
-  const names = wantsFeatures ? features() : { ids: [], classes: [], hrefs: [] };
-  if (!wantsBanner) return { ...names, banner: 'none', framed: false };
+  const seen = { ...features(), framed: false, hidden: 0 };
+  if (bannerCss === null) return { ...seen, banner: 'none' };
   const banners = findBanners();
-  if (banners.length > 0) return { ...names, banner: 'seen', framed: banners.some((banner) => banner.framed) };
-  return { ...names, banner: scriptRuns(new Set(refused)) ? 'expected' : 'none', framed: false };
+  if (banners.length > 0) return { ...seen, banner: 'seen', framed: banners.some((banner) => banner.framed) };
+  if (scriptRuns(new Set(refused))) return { ...seen, banner: 'expected' };
+  return { ...seen, banner: 'none', hidden: bannerCss === '' ? 0 : lay({ css: bannerCss, count: true }) };
 }
 
 /** Resolves once a banner is in view, or after the patience (ms). */
