@@ -1,19 +1,17 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import type { Executable } from '../../src/render/browser/executable.js';
-import { aPool, FULL, NEVER, SHELL, someOptions } from '../render/browser/fixture.js';
+import { ANY_BROWSER, EACH_KIND } from '../render/browser/any-browser.js';
+import { aPool, NEVER, someOptions } from '../render/browser/fixture.js';
 import { remoteEndsOfBrowsers } from './browser-sockets.js';
 import { channelsPage, WORKER_SCRIPTS } from './channels-page.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
-const BROWSERS = [SHELL, FULL].filter((executable) => existsSync(executable.path));
-
 /** A browser behind a gate, as captures have it. */
-async function openBrowser(gate: Awaited<ReturnType<typeof openTestEgress>>, executable: Executable = SHELL) {
+async function openBrowser(gate: Awaited<ReturnType<typeof openTestEgress>>, executable: Executable = ANY_BROWSER) {
   const pool = await aPool({ executable, egress: gate.egress });
   return {
     /** One capture's page; its door knows what was refused. */
@@ -29,7 +27,7 @@ async function openBrowser(gate: Awaited<ReturnType<typeof openTestEgress>>, exe
   };
 }
 
-describe.each(BROWSERS)('$kind', (executable) => {
+describe.each(EACH_KIND)('$kind', (executable) => {
   test('finds no way out but its door, through any channel', async () => {
     await using canary = await startPlainSite({ address: '127.0.0.3' });
     await using other = await startPlainSite({ address: '127.0.0.1', port: canary.port });
