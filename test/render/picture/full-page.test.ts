@@ -5,6 +5,7 @@ import { launchChromium } from './a-stage.js';
 import { blotOf } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
+import { SHELL_FOOTER, SHELL_HEIGHT, SHELL_NAV, SHELL_ROWS, SHELLS } from './shell-pages.js';
 import { take } from './take.js';
 
 let browser: Browser;
@@ -113,26 +114,15 @@ describe('what is pinned to the view', () => {
 });
 
 describe('a page that does not scroll by itself', () => {
-  const rows = Array.from({ length: 80 }, (_, i) => `<p style="margin:0;height:40px">row ${i}</p>`).join('');
-  const shell = (app: string) => `<!doctype html><style>*{box-sizing:border-box}html,body{height:100%;margin:0;overflow:hidden}#app{${app}}
-    nav{width:200px;background:rgb(200,220,255);height:100%}main{flex:1;display:flex;flex-direction:column}
-    header{height:60px;background:rgb(255,200,150);flex:none}.scroll{flex:1;overflow:auto;background:rgb(230,255,230)}
-    footer{height:50px;background:rgb(150,200,255);flex:none}</style>
-    <div id=app><nav></nav><main><header></header><div class=scroll>${rows}</div><footer></footer></main></div>`;
-
-  it.each([
-    'display:flex;height:100vh',
-    'display:flex;position:fixed;inset:0',
-    'display:grid;grid-template-columns:200px 1fr;position:absolute;inset:0',
-  ])('is expanded to all of its content: %s', async (app) => {
-    const { content, height } = await take(browser, shell(app), { full_page: true });
-    expect(height).toBe(60 + 3_200 + 50);
-    expect(await blotOf(content, [150, 200, 255])).toMatchObject({ top: 3_260, height: 50, pixels: 30_000 });
-    expect(await blotOf(content, [200, 220, 255])).toMatchObject({ top: 0, height: 3_310 });
+  it.each(SHELLS.map((html, index) => ({ html, index })))('is expanded to all of its content: shell $index', async ({ html }) => {
+    const { content, height } = await take(browser, html, { full_page: true });
+    expect(height).toBe(SHELL_HEIGHT);
+    expect(await blotOf(content, SHELL_FOOTER)).toMatchObject({ top: SHELL_HEIGHT - 50, height: 50, pixels: 30_000 });
+    expect(await blotOf(content, SHELL_NAV)).toMatchObject({ top: 0, height: SHELL_HEIGHT, pixels: 200 * SHELL_HEIGHT });
   });
 
   it('is scrolled although a banner has locked it', async () => {
-    const locked = `<!doctype html><html style="overflow:hidden"><body style="position:fixed;top:0;width:100%;overflow:hidden;margin:0">${rows}</body></html>`;
+    const locked = `<!doctype html><html style="overflow:hidden"><body style="position:fixed;top:0;width:100%;overflow:hidden;margin:0">${SHELL_ROWS}</body></html>`;
     expect(await take(browser, locked, { full_page: true })).toMatchObject({ height: 3_200 });
   });
 });

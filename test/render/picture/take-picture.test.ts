@@ -1,10 +1,10 @@
-import { PDFDocument, PDFRawStream } from 'pdf-lib';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { launchChromium } from './a-stage.js';
 import { blotOf } from './blots.js';
+import { imagesOf, joinedImages, pageSizes } from './pdf-pages.js';
 import { pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
 import { take } from './take.js';
@@ -79,10 +79,7 @@ describe('a picture of an element', () => {
 });
 
 describe('a PDF', () => {
-  const sizes = async (content: Uint8Array) =>
-    (await PDFDocument.load(content))
-      .getPages()
-      .map((page) => [Math.round((page.getWidth() * 96) / 72), Math.round((page.getHeight() * 96) / 72)]);
+  const sizes = async (content: Uint8Array) => (await pageSizes(content)).map(({ width, height }) => [width, height]);
 
   it('of the view is one page of its size', async () => {
     const picture = await take(browser, pinnedPage(), { format: 'pdf' });
@@ -123,21 +120,8 @@ describe('a PDF', () => {
       height: 19_200,
       diagnostics: { algorithm: 'by_sections', scrollHeight: 20_000, truncated: false },
     });
-    const images = await jpegsOf(picture.content);
-    const joined = await sharp({ create: { width: 800, height: 20_000, channels: 3, background: 'white' }, limitInputPixels: false })
-      .composite(images.map((input, index) => ({ input, left: 0, top: index * 19_200, limitInputPixels: false })))
-      .png()
-      .toBuffer();
-    expect(images).toHaveLength(2);
+    const joined = await joinedImages(picture.content);
+    expect(await imagesOf(picture.content)).toHaveLength(2);
     expect(await judgeRows(joined, { ratio: 1, tolerance: 24 })).toMatchObject({ height: 20_000, wrong: 0 });
   });
 });
-
-async function jpegsOf(pdf: Uint8Array): Promise<Buffer[]> {
-  const document = await PDFDocument.load(pdf);
-  return document.context
-    .enumerateIndirectObjects()
-    .flatMap(([, object]) =>
-      object instanceof PDFRawStream && String(object.dict).includes('/DCTDecode') ? [Buffer.from(object.contents)] : [],
-    );
-}

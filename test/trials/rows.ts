@@ -1,0 +1,105 @@
+/**
+ * Trial "rows": a page of known coloured rows at many heights, densities, formats and both algorithms. Each picture is row-exact, or says
+ * why it is cut or less dense.
+ *
+ * Sabotage that turns it red: let bands.ts capture beyond 65,535 px at once, or drop the rounding of a section's first row in sections.ts.
+ */
+import { launchChromium } from '../render/picture/a-stage.js';
+import { joinedImages, pageSizes } from '../render/picture/pdf-pages.js';
+import { judgeRows, rowsPage } from '../render/picture/rows.js';
+import { type Taken, take } from '../render/picture/take.js';
+
+export interface RowsOptions {
+  /** Comma lists; all of the trial's when absent. */
+  heights?: string | number;
+  densities?: string | number;
+  formats?: string;
+  algorithms?: string;
+}
+
+export interface RowsResult {
+  ok: boolean;
+  figures: Record<string, number>;
+  problems: string[];
+}
+
+interface Case {
+  height: number;
+  density: number;
+  format: string;
+  algorithm: string;
+}
+
+const WIDTH = 400;
+const LOSSY_TOLERANCE = 60;
+
+export async function run(options: RowsOptions): Promise<RowsResult> {
+  const problems: string[] = [];
+  const figures = { pictures: 0, whole: 0, lowerDensity: 0, truncated: 0, slowestMs: 0 };
+  const browser = await launchChromium();
+  try {
+    for (const one of cases(options)) {
+      const startedAt = performance.now();
+      const picture = await take(
+        browser,
+        rowsPage(one.height),
+        {
+          full_page: true,
+          full_page_algorithm: one.algorithm,
+          format: one.format,
+          viewport: { width: WIDTH, height: 800, deviceScaleFactor: one.density },
+        },
+        { scrollMs: 300_000, pictureMs: 900_000 },
+      );
+      figures.pictures++;
+      figures.slowestMs = Math.max(figures.slowestMs, Math.round(performance.now() - startedAt));
+      if (picture.diagnostics.truncated) figures.truncated++;
+      else if (picture.diagnostics.deviceScaleFactor < one.density) figures.lowerDensity++;
+      else figures.whole++;
+      const found = await judge(one, picture);
+      if (found !== null) problems.push(`${Object.values(one).join(' ')}: ${found}`);
+    }
+  } finally {
+    await browser.close();
+  }
+  return { ok: problems.length === 0 && figures.pictures > 0, figures, problems };
+}
+
+function cases(options: RowsOptions): Case[] {
+  const list = (given: string | number | undefined, all: readonly (string | number)[]) =>
+    given === undefined ? all.map(String) : String(given).split(',');
+  const found: Case[] = [];
+  for (const height of list(options.heights, [700, 8_191, 8_192, 16_383, 16_384, 30_000, 100_000]))
+    for (const density of list(options.densities, [1, 1.5, 2, 3]))
+      for (const format of list(options.formats, ['png', 'jpeg', 'webp', 'pdf']))
+        for (const algorithm of list(options.algorithms, ['by_sections', 'native']))
+          found.push({ height: Number(height), density: Number(density), format, algorithm });
+  return found;
+}
+
+/** What is wrong, or null. */
+async function judge(one: Case, picture: Taken): Promise<string | null> {
+  const { deviceScaleFactor: ratio, truncated, stoppedReason, scrollHeight } = picture.diagnostics;
+  const pageHeight = Math.max(one.height, 800);
+  if (scrollHeight !== pageHeight) return `scroll_height ${scrollHeight}`;
+  const reduced = truncated || ratio < one.density;
+  if (reduced && stoppedReason === 'end_of_page') return 'less than the page, and no reason told';
+  if (!reduced && stoppedReason !== 'end_of_page') return `whole, and yet stopped by ${stoppedReason}`;
+  if (one.format === 'pdf' && one.algorithm === 'native') return judgePages(picture, pageHeight);
+  const content = one.format === 'pdf' ? await joinedImages(picture.content) : picture.content;
+  const verdict = await judgeRows(content, { ratio, tolerance: one.format === 'png' ? 0 : LOSSY_TOLERANCE, pageHeight: one.height });
+  const wanted = Math.round(pageHeight * ratio);
+  if (verdict.width !== Math.round(WIDTH * ratio)) return `${verdict.width} px wide`;
+  if (!truncated && Math.abs(verdict.height - wanted) > 1) return `${verdict.height} px high, not ${wanted}`;
+  if (one.format !== 'pdf' && (picture.height !== verdict.height || picture.width !== verdict.width)) return 'not the size that is told';
+  return verdict.wrong === 0 ? null : `${verdict.wrong} wrong rows, the first at ${verdict.firstWrong}`;
+}
+
+async function judgePages(picture: Taken, pageHeight: number): Promise<string | null> {
+  const pages = await pageSizes(picture.content);
+  const most = 19_200;
+  if (pages.length !== Math.ceil(pageHeight / most)) return `${pages.length} pages`;
+  const first = pages[0];
+  if (first?.height !== Math.min(pageHeight, most) || first.width !== WIDTH) return `first page ${JSON.stringify(first)}`;
+  return null;
+}

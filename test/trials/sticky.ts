@@ -1,0 +1,117 @@
+/**
+ * Trial "sticky": fixed and sticky headers, bars and sidebars, elements fixed late, nested scrollers, smooth scrolling and `100vh` heroes,
+ * at several densities and view heights: once each, in place.
+ *
+ * Sabotage that turns it red: return early from `tame` in in-page-place.ts, or from `expand` in in-page-extent.ts.
+ */
+import type { Browser } from 'playwright-core';
+import { launchChromium } from '../render/picture/a-stage.js';
+import { type Blot, blotOf } from '../render/picture/blots.js';
+import { PINNED, pinnedPage } from '../render/picture/pinned-page.js';
+import { SHELL_FOOTER, SHELL_HEIGHT, SHELL_NAV, SHELLS } from '../render/picture/shell-pages.js';
+import { take } from '../render/picture/take.js';
+
+export interface StickyOptions {
+  /** Comma lists; all of the trial's when absent. */
+  densities?: string | number;
+  viewHeights?: string | number;
+}
+
+export interface StickyResult {
+  ok: boolean;
+  figures: Record<string, number>;
+  problems: string[];
+}
+
+interface Setting {
+  browser: Browser;
+  density: number;
+  viewHeight: number;
+}
+
+export async function run(options: StickyOptions): Promise<StickyResult> {
+  const problems: string[] = [];
+  const figures = { pictures: 0, elements: 0 };
+  const browser = await launchChromium();
+  try {
+    for (const density of list(options.densities, [1, 1.5, 2, 2.625, 3])) {
+      for (const viewHeight of list(options.viewHeights, [480, 600, 1_000])) {
+        const setting = { browser, density, viewHeight };
+        for (const judged of [...(await judgePinned(setting)), ...(await judgeShells(setting))]) {
+          figures.elements++;
+          if (judged !== null) problems.push(`density ${density}, view ${viewHeight}: ${judged}`);
+        }
+        figures.pictures += 2 + SHELLS.length;
+      }
+    }
+  } finally {
+    await browser.close();
+  }
+  return { ok: problems.length === 0 && figures.elements > 0, figures, problems };
+}
+
+function list(given: string | number | undefined, all: number[]): number[] {
+  return given === undefined ? all : String(given).split(',').map(Number);
+}
+
+/** With and without a place holder that comes when the header is fixed late. */
+async function judgePinned(setting: Setting): Promise<(string | null)[]> {
+  const { viewHeight } = setting;
+  const end = viewHeight + 5_020;
+  const tops: Record<keyof typeof PINNED, number | null> = {
+    fixedTop: 0,
+    fixedMiddle: viewHeight * 0.4,
+    shadowFixed: 60,
+    carried: 300,
+    lateFixed: viewHeight,
+    stickyTop: viewHeight + 40,
+    stickyInSection: viewHeight + 80,
+    stickyBottom: end - 40,
+    fixedBottom: end - 40,
+    backToTop: end - 50,
+    lateClone: null,
+  };
+  const verdicts: (string | null)[] = [];
+  for (const html of [pinnedPage(), pinnedPage().replace("location.hash === '#padded'", 'true')]) {
+    const { content } = await shot(setting, html);
+    for (const [name, colour] of Object.entries(PINNED)) {
+      const top = tops[name as keyof typeof PINNED];
+      const blot = await blotOf(content, colour);
+      verdicts.push(
+        top === null
+          ? blot.pixels === 0
+            ? null
+            : `${name} is there`
+          : judgeBox(name, blot, { top, width: 60, height: 40 }, setting.density),
+      );
+    }
+  }
+  return verdicts;
+}
+
+async function judgeShells(setting: Setting): Promise<(string | null)[]> {
+  const verdicts: (string | null)[] = [];
+  for (const [index, html] of SHELLS.entries()) {
+    const { content } = await shot(setting, html);
+    const nav = await blotOf(content, SHELL_NAV);
+    const footer = await blotOf(content, SHELL_FOOTER);
+    verdicts.push(judgeBox(`shell ${index} nav`, nav, { top: 0, width: 200, height: SHELL_HEIGHT }, setting.density));
+    verdicts.push(judgeBox(`shell ${index} footer`, footer, { top: SHELL_HEIGHT - 50, width: 600, height: 50 }, setting.density));
+  }
+  return verdicts;
+}
+
+function shot({ browser, density, viewHeight }: Setting, html: string) {
+  const viewport = { width: 800, height: viewHeight, deviceScaleFactor: density };
+  return take(browser, html, { full_page: true, viewport }, { scrollMs: 300_000, pictureMs: 900_000 });
+}
+
+/** Within two px: at other than whole densities an edge is a mixture, and has no colour of its own. */
+function judgeBox(name: string, blot: Blot, box: { top: number; width: number; height: number }, density: number): string | null {
+  const slack = Number.isInteger(density) ? 0 : 2;
+  const far = (seen: number, wanted: number) => Math.abs(seen - wanted * density) > slack;
+  if (far(blot.top, box.top)) return `${name} is at ${blot.top / density}, not ${box.top}`;
+  if (far(blot.height, box.height) || far(blot.width, box.width)) return `${name} is ${blot.width} × ${blot.height} px`;
+  if (blot.pixels !== blot.width * blot.height) return `${name} is not one box`;
+  return null;
+}
