@@ -40,6 +40,7 @@ interface Slot {
 /** Keeps so many browsers alive: brings back what dies, and replaces what has done its work, successor first. */
 export class BrowserKeeper implements AsyncDisposable {
   private readonly slots: Slot[];
+  private readonly starting = new Set<PooledBrowser>();
   private readonly retired = new Set<PooledBrowser>();
   private readonly ended = new AbortController();
   /** Work that nobody waits for: the end does. */
@@ -105,7 +106,7 @@ export class BrowserKeeper implements AsyncDisposable {
 
   private async end(): Promise<void> {
     this.ended.abort();
-    await Promise.allSettled([...this.live(), ...this.retired].map((browser) => browser[Symbol.asyncDispose]()));
+    await Promise.allSettled([...this.live(), ...this.starting, ...this.retired].map((browser) => browser[Symbol.asyncDispose]()));
     await Promise.allSettled(this.chores);
     for (const wake of this.waiters) wake();
   }
@@ -121,7 +122,7 @@ export class BrowserKeeper implements AsyncDisposable {
     this.chore(
       this.succeed(old).catch((error: unknown) => {
         this.retired.delete(old);
-        throw error;
+        if (!this.over) throw error;
       }),
     );
   }
@@ -156,6 +157,7 @@ export class BrowserKeeper implements AsyncDisposable {
         else this.install(slot, browser);
         return;
       } catch (error) {
+        if (this.over) return;
         slot.failures += 1;
         this.options.log.error({ err: error, failures: slot.failures }, 'a browser could not be started');
       }
@@ -165,19 +167,23 @@ export class BrowserKeeper implements AsyncDisposable {
   private async launch(mode = this.mode): Promise<PooledBrowser> {
     const { executable, profiles, version, egress, log, now, shape } = this.options;
     const browser = await PooledBrowser.start({
-      launch: { executable, profiles, version, sandbox: mode?.sandbox ?? false, user: mode?.user ?? null },
+      launch: { executable, profiles, version, sandbox: mode?.sandbox ?? false, user: mode?.user ?? null, signal: this.ended.signal },
       egress,
       log,
       now,
       onGone: (gone, why) => this.replace(gone, why),
     });
+    this.starting.add(browser);
     try {
+      if (this.over) throw new Error('the pool has ended');
       await browser.prime(shape);
       if (!browser.live) throw new Error('the browser died as it drew for the first time');
       return browser;
     } catch (error) {
       await browser[Symbol.asyncDispose]();
       throw error;
+    } finally {
+      this.starting.delete(browser);
     }
   }
 

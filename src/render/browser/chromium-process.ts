@@ -27,6 +27,8 @@ export interface LaunchOptions {
   user: Unprivileged | null;
   /** As `156.0.8078.79`, when it is known before the start. */
   version: string | null;
+  /** Ends a start that is under way; null: nothing does. */
+  signal: AbortSignal | null;
 }
 
 /**
@@ -115,6 +117,9 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   failed.catch(() => {});
   const { pid } = child;
   if (pid === undefined) return failed;
+  const stop = (): void => killGroup(pid);
+  options.signal?.addEventListener('abort', stop, { once: true });
+  if (options.signal?.aborted) stop();
   const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, (agent, known) => identityOf(agent, known, host));
   try {
     const connected = chromium.connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
@@ -124,6 +129,8 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     killGroup(pid);
     await exited;
     throw new Error(`${(error as Error).message} ${said()}`.trim(), { cause: error });
+  } finally {
+    options.signal?.removeEventListener('abort', stop);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { Door, Egress } from '../../egress/egress.js';
+import type { Door } from '../../egress/egress.js';
 import type { Shape, SoftShape } from '../emulate/shape-of.js';
 import { identityOf } from '../emulate/user-agent.js';
 import { wearInPage } from '../emulate/wear-agent.js';
@@ -19,27 +19,26 @@ export interface OpenStage extends Stage {
 
 export interface StageOptions {
   browser: Browser;
-  egress: Pick<Egress, 'openDoor'>;
+  /** Belongs to the stage from here on, and is closed with it. */
+  door: Door;
   shape: Shape;
   chromiumVersion: string;
 }
 
 /**
- * Opens a context that nothing has used before, with one page, behind a door of its own.
- * @throws Error of Playwright's; nothing stays open then
+ * Opens a context that nothing has used before, with one page, behind the door. A browser that dies meanwhile may leave this waiting for ever.
+ * @throws Error of Playwright's; nothing stays open then but the door
  */
-export async function openStage({ browser, egress, shape, chromiumVersion }: StageOptions): Promise<OpenStage> {
-  const door = await egress.openDoor();
-  let context: BrowserContext | undefined;
+export async function openStage({ browser, door, shape, chromiumVersion }: StageOptions): Promise<OpenStage> {
+  const context = await browser.newContext(contextOptions(shape, door.port));
   try {
-    context = await browser.newContext(contextOptions(shape, door.port));
     const identity = identityOf(shape.rigid.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(wearInPage, identity.vendor);
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
     return staged({ context, page, cdp, door, chromiumVersion }, shape.soft);
   } catch (error) {
-    await Promise.allSettled([context?.close(), door[Symbol.asyncDispose]()]);
+    context.close().catch(() => {});
     throw error;
   }
 }

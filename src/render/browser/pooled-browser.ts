@@ -2,6 +2,7 @@ import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import type { Shape } from '../emulate/shape-of.js';
+import { abortable } from './abortable.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
 import { readProcess } from './process-table.js';
@@ -42,20 +43,14 @@ export class PooledBrowser implements AsyncDisposable {
   private readonly watch: NodeJS.Timeout;
   private looksStopped = 0;
   private lastAskedAt: number;
-  private gone = false;
-  /** Rejects when the browser is gone: what was under way on it may never settle by itself. */
-  private readonly whenGone: Promise<never>;
-  private tellGone: (error: Error) => void = () => {};
+  /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
+  private readonly end = new AbortController();
 
   private constructor(
     private readonly options: PooledBrowserOptions,
     readonly chromium: ChromiumProcess,
     private readonly session: CDPSession,
   ) {
-    this.whenGone = new Promise((_, reject) => {
-      this.tellGone = reject;
-    });
-    this.whenGone.catch(() => {});
     this.lastAnswerAt = options.now();
     this.lastAskedAt = this.lastAnswerAt;
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
@@ -73,6 +68,10 @@ export class PooledBrowser implements AsyncDisposable {
       await chromium.kill();
       throw error;
     }
+  }
+
+  private get gone(): boolean {
+    return this.end.signal.aborted;
   }
 
   get live(): boolean {
@@ -161,14 +160,16 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   private async open(shape: Shape): Promise<OpenStage> {
-    const { egress } = this.options;
-    const opening = openStage({ browser: this.chromium.browser, egress, shape, chromiumVersion: this.version });
+    const door = await this.options.egress.openDoor();
     const timer = setTimeout(() => this.lose('a page could not be opened'), OPEN_TIMEOUT_MS);
     try {
-      const stage = await Promise.race([opening, this.whenGone]);
+      const opening = openStage({ browser: this.chromium.browser, door, shape, chromiumVersion: this.version });
+      const stage = await abortable(opening, this.end.signal);
       this.stages.add(stage);
-      if (this.gone) stage.lose('the browser process ended');
       return stage;
+    } catch (error) {
+      await door[Symbol.asyncDispose]();
+      throw error;
     } finally {
       clearTimeout(timer);
     }
@@ -191,8 +192,7 @@ export class PooledBrowser implements AsyncDisposable {
   /** Only the captures on this browser are lost with it (decisions.md, Jobs). */
   private lose(why: string): void {
     if (this.gone) return;
-    this.gone = true;
-    this.tellGone(new Error(why));
+    this.end.abort(new Error(why));
     clearInterval(this.watch);
     for (const stage of this.stages) stage.lose(why);
     const idle = this.warm;

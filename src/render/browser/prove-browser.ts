@@ -16,7 +16,7 @@ const CAPTURE_TIMEOUT_MS = 20_000;
 export async function proveBrowser(executable: Executable, dataDir: string): Promise<string> {
   const profiles = profilesRoot(dataDir);
   const { started } = await launchConfined(true, async (mode) => {
-    await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, ...mode });
+    await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
     await captureOnePixel(chromium);
     return chromium.browser.version();
   });

@@ -98,7 +98,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it('reaches nothing but through a door', async () => {
     const { started, mode } = await launchConfined(true, (tried) =>
-      ChromiumProcess.launch({ executable, profiles: profilesRoot(test.runDir), version: null, ...tried }),
+      ChromiumProcess.launch({ executable, profiles: profilesRoot(test.runDir), version: null, signal: null, ...tried }),
     );
     await using chromium = started;
     expect(mode.sandbox).toBe(true);
@@ -140,7 +140,7 @@ it.runIf(root)('runs a browser from a directory that is closed to others, and op
     symlinkSync('/etc/shadow', join(home, 'link'));
     chmodSync(home, 0o700);
     chmodSync(places, 0o711);
-    const closed = { ...path: join(home, 'chromium-headless-shell') };
+    const closed = { ...ANY_BROWSER, path: join(home, basename(ANY_BROWSER.path)) };
     const open = reachableBy(unprivilegedUser(), closed, places);
     expect(open.path).not.toBe(closed.path);
     expect(readdirSync(join(open.path, '..'))).not.toContain('private.txt');
