@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { Config } from '../config.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { CAPTURE_GRACE_MS } from '../contract/limits.js';
@@ -6,6 +5,7 @@ import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import type { Rendering } from '../render/render.js';
 import { Renderer } from '../renderer.js';
+import { makeDirectory } from '../store/sqlite/make-directory.js';
 
 export interface OnceParts {
   /** Refuse private destinations, as the server does. */
@@ -19,7 +19,7 @@ const EVERYWHERE = ['0.0.0.0/0', '::/0', 'localhost'];
 
 /** One capture with parts of its own, which end with it. @throws CaptureError */
 export async function captureOnce(config: Config, options: CaptureOptions, parts: OnceParts): Promise<Rendering> {
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  makeDirectory(config.dataDir);
   const url = new URL(options.url);
   await using egress = await openEgress({
     allowDestinations: parts.publicOnly ? config.allowDestinations : [...EVERYWHERE, url.hostname, ...config.allowDestinations],

@@ -1,5 +1,5 @@
 import { constants, existsSync } from 'node:fs';
-import { access, mkdir, readdir, statfs } from 'node:fs/promises';
+import { access, readdir, statfs } from 'node:fs/promises';
 import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -11,6 +11,7 @@ import { MIGRATIONS_DIR } from '../package-files.js';
 import { BrowserPool } from '../render/browser/browser-pool.js';
 import type { Executable } from '../render/browser/executable.js';
 import { findChromium } from '../render/browser/find-chromium.js';
+import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { openStore } from '../store/sqlite/open-store.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
@@ -118,7 +119,7 @@ async function checkFonts(): Promise<Finding> {
 async function checkDataDir(config: Config): Promise<Finding> {
   const check = 'Data directory';
   try {
-    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+    makeDirectory(config.dataDir);
     await access(config.dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     return { check, state: 'ok', found: config.dataDir, advice: '' };
   } catch (error) {

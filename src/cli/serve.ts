@@ -15,10 +15,20 @@ export function addServeCommand(program: Command): void {
     const log = createLog({ level: config.log, format: config.logFormat });
     const { Service } = await import('../service.js');
     const service = await Service.start(config, { log, say: (line) => process.stderr.write(`${line}\n`) });
-    await service.ready;
+    await readyOrStopped(service);
     announce(config, log, service);
     await untilSignalled(log, service);
   });
+}
+
+/** A server that will never capture does not stay up. */
+async function readyOrStopped(service: Running & { ready: Promise<void> }): Promise<void> {
+  try {
+    await service.ready;
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
 }
 
 interface Running {

@@ -1,13 +1,13 @@
-import { mkdir } from 'node:fs/promises';
 import type { Config } from '../config.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import type { Blocker } from '../render/block/blocker.js';
 import { startBlocker } from '../renderer.js';
+import { makeDirectory } from '../store/sqlite/make-directory.js';
 
 /** Opens the data directory's filter lists for one command; nothing is fetched unless the command asks. */
 export async function withBlocker<Result>(config: Config, log: Log, work: (blocker: Blocker) => Promise<Result>): Promise<Result> {
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  makeDirectory(config.dataDir);
   await using egress = await openEgress({
     allowDestinations: config.allowDestinations,
     dnsServers: config.dnsServers,

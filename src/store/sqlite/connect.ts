@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { makeDirectory } from './make-directory.js';
 import { engineCodeOf, StoreError } from './store-error.js';
 
 export type Db = Database.Database;
@@ -98,7 +99,7 @@ export function compareVersions(a: string, b: string): number {
 
 function prepareDirectory(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeDirectory(dataDir);
     const { mode, uid } = statSync(dataDir);
     // Never close a directory that others share, such as /tmp: the files are 0600 in any case.
     const shared = (mode & 0o1000) !== 0 || uid !== process.getuid?.();

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { makeDirectory } from './make-directory.js';
 import { engineCodeOf, StoreError } from './store-error.js';
 
 const LOCK_FILE = 'server.lock';
@@ -14,7 +15,7 @@ const LOCK_FILE = 'server.lock';
 export function lockDataDir(dataDir: string): Disposable {
   const file = join(dataDir, LOCK_FILE);
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeDirectory(dataDir);
     const db = new Database(file, { timeout: 0 });
     chmodSync(file, 0o600);
     db.exec('BEGIN EXCLUSIVE');

@@ -1,0 +1,87 @@
+import { startSite } from '../fixtures/site/site.js';
+import { startBareLoop } from './bare-loop.js';
+import { type Figure, quantile, ratio } from './figure.js';
+import { addBenchPages } from './pages.js';
+import { flood, startServer } from './server.js';
+
+const WARM_UP = 6;
+const PAIRS = 40;
+const FLOOD_MS = 12_000;
+const ROUNDS = 2;
+
+const LEAN = { wait_for_idle: false, block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
+/** decisions.md: quiet for so long after the last activity; only pages with scripts wait for it. */
+const QUIET_MS = 250;
+
+/** Captures alone and four at once, against the bare browser, on an ordinary article and on a script-heavy page. */
+export async function benchCaptures(): Promise<Figure[]> {
+  await using site = await startSite({ host: '127.0.0.2' });
+  addBenchPages(site);
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: '4' });
+  await using bare = await startBareLoop(server.dataDir);
+  const figures: Figure[] = [];
+  for (const path of ['/bench/article', '/bench/scripted']) {
+    const url = site.url(path);
+    const ours = (options: Record<string, unknown>) => async () => {
+      const answer = await server.post({ url, cache_ttl: 0, ...options });
+      if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.data)}`);
+    };
+    const loops = { bare: () => bare.capture(url), lean: ours(LEAN), full: ours({}) };
+    const alone = await inTurns(loops);
+    const name = path.replace('/bench/', '');
+    const scripted = name === 'scripted';
+    figures.push(
+      { what: `${name}, alone, bare loop p50`, value: `${alone.bare.toFixed(0)} ms`, goal: '' },
+      { what: `${name}, alone, lean ÷ bare`, value: ratio(alone.lean, alone.bare), goal: '≤ 0.90' },
+      {
+        what: `${name}, alone, every default ÷ bare${scripted ? ' plus the quiet window' : ''}`,
+        value: ratio(alone.full, alone.bare + (scripted ? QUIET_MS : 0)),
+        goal: '≤ 1.10',
+      },
+    );
+    const four = await fourAtOnce(loops);
+    figures.push(
+      { what: `${name}, four at once, bare loop`, value: `${four.bare.perSecond.toFixed(1)} /s`, goal: '' },
+      { what: `${name}, four at once, lean ÷ bare`, value: ratio(four.lean.perSecond, four.bare.perSecond), goal: '≥ 0.95' },
+      { what: `${name}, four at once, every default ÷ bare`, value: ratio(four.full.perSecond, four.bare.perSecond), goal: '≥ 0.85' },
+      { what: `${name}, four at once, p95 lean ÷ bare`, value: ratio(four.lean.p95, four.bare.p95), goal: '≤ 1.30' },
+    );
+  }
+  figures.push({
+    what: 'server memory after these captures',
+    value: `${(server.memoryBytes() / 1e6).toFixed(0)} MB`,
+    goal: '≤ 350 after 1,000',
+  });
+  return figures;
+}
+
+type Loops = Record<'bare' | 'lean' | 'full', () => Promise<void>>;
+
+/** One of each in turn, so that a slow moment of the machine meets all alike. @returns medians in ms */
+async function inTurns(loops: Loops): Promise<Record<keyof Loops, number>> {
+  const times: Record<keyof Loops, number[]> = { bare: [], lean: [], full: [] };
+  const names = Object.keys(loops) as (keyof Loops)[];
+  for (let nth = 0; nth < WARM_UP + PAIRS; nth++) {
+    for (const name of names) {
+      const from = performance.now();
+      await loops[name]();
+      if (nth >= WARM_UP) times[name].push(performance.now() - from);
+    }
+  }
+  return { bare: quantile(times.bare, 0.5), lean: quantile(times.lean, 0.5), full: quantile(times.full, 0.5) };
+}
+
+async function fourAtOnce(loops: Loops): Promise<Record<keyof Loops, { perSecond: number; p95: number }>> {
+  const runs: Record<keyof Loops, { perSecond: number; times: number[] }[]> = { bare: [], lean: [], full: [] };
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const name of Object.keys(loops) as (keyof Loops)[]) runs[name].push(await flood(4, FLOOD_MS, loops[name]));
+  }
+  const sum = (list: { perSecond: number; times: number[] }[]) => ({
+    perSecond: list.reduce((total, run) => total + run.perSecond, 0) / list.length,
+    p95: quantile(
+      list.flatMap((run) => run.times),
+      0.95,
+    ),
+  });
+  return { bare: sum(runs.bare), lean: sum(runs.lean), full: sum(runs.full) };
+}

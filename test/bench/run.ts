@@ -1,0 +1,36 @@
+/**
+ * `npm run bench [-- <name> …]`: what the service costs over the browser itself, as ratios and rates from one run on this machine.
+ * Nothing here passes or fails: the figures that were recorded stand in RESULTS.md with their command.
+ */
+import { benchBlocking } from './blocking.js';
+import { benchCaptures } from './captures.js';
+import { benchEdge } from './edge.js';
+import type { Figure } from './figure.js';
+import { benchGate } from './gate.js';
+import { benchStart } from './start.js';
+
+const BENCHES: Record<string, () => Promise<Figure[]>> = {
+  start: benchStart,
+  edge: benchEdge,
+  captures: benchCaptures,
+  gate: benchGate,
+  blocking: benchBlocking,
+};
+
+async function main(names: string[]): Promise<number> {
+  const unknown = names.find((name) => !(name in BENCHES));
+  if (unknown !== undefined) {
+    process.stderr.write(`There is no benchmark "${unknown}". They are: ${Object.keys(BENCHES).join(', ')}\n`);
+    return 2;
+  }
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    process.stdout.write(`\n${name}\n`);
+    for (const { what, value, goal } of await bench()) {
+      process.stdout.write(`  ${what.padEnd(58)} ${value.padStart(12)}${goal === '' ? '' : `   (${goal})`}\n`);
+    }
+  }
+  return 0;
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,24 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lockDataDir } from '../../src/store/sqlite/lock-data-dir.js';
+import { StoreError } from '../../src/store/sqlite/store-error.js';
+
+describe('the lock of a data directory', () => {
+  it('lets one server in, and the next one when it has gone', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'stillframe-lock-'));
+    const nested = join(dir, 'not', 'yet', 'there');
+    const first = lockDataDir(nested);
+    expect(() => lockDataDir(nested)).toThrow(/Another stillframe server runs on/);
+    first[Symbol.dispose]();
+    lockDataDir(nested)[Symbol.dispose]();
+    expect(existsSync(nested)).toBe(true);
+    rmSync(dir, { recursive: true });
+  });
+
+  it.runIf(existsSync('/proc'))('says what to do where no directory can be made', () => {
+    expect(() => lockDataDir('/proc/stillframe/data')).toThrow(StoreError);
+    expect(() => lockDataDir('/proc/stillframe/data')).toThrow('--data-dir');
+  });
+});
