@@ -1,5 +1,5 @@
 /** Where the files that ship beside the bundle lie; the same paths from src/ and from dist/. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const PACKAGE_ROOT = new URL('../', import.meta.url);
@@ -9,11 +9,6 @@ export const MIGRATIONS_DIR = fileURLToPath(new URL('drizzle/', PACKAGE_ROOT));
 /** A file that the build puts into dist/; also found there when the sources run unbundled. */
 export function builtFile(name: string): URL {
   return new URL(`dist/${name}`, PACKAGE_ROOT);
-}
-
-/** Whether the build has made that file. */
-export function hasBuiltFile(name: string): boolean {
-  return existsSync(builtFile(name));
 }
 
 /** The program's version, as package.json says it. */

@@ -282,7 +282,9 @@ describe('submitting with a webhook', () => {
   it('repeats a job although its receiver cannot be resolved any more, and refuses a new one', async () => {
     let resolves = true;
     const judgeHost = async () =>
-      resolves ? { ok: true as const, addresses: ['93.184.216.34'] } : { ok: false as const, reason: 'unresolvable' as const, temporary: true };
+      resolves
+        ? { ok: true as const, addresses: ['93.184.216.34'] }
+        : { ok: false as const, reason: 'unresolvable' as const, temporary: true };
     await using house = await aHouse({ egress: { refusesLiterally: () => false, proxyProblem: () => null, judgeHost } });
     const first = await house.submit({ webhook }, 'order-2');
     resolves = false;

@@ -1,5 +1,5 @@
 /** A page with every kind of pinned element over numbered bands; what is pinned has a colour of its own. */
-export interface Pinned {
+interface Pinned {
   name: string;
   colour: [number, number, number];
   /** How often one column of the picture may cross it. */
