@@ -100,6 +100,8 @@ async function judgePages(picture: Taken, pageHeight: number): Promise<string | 
   const most = 19_200;
   if (pages.length !== Math.ceil(pageHeight / most)) return `${pages.length} pages`;
   const first = pages[0];
-  if (first?.height !== Math.min(pageHeight, most) || first.width !== WIDTH) return `first page ${JSON.stringify(first)}`;
+  // The browser rounds paper to its own units.
+  if (Math.abs((first?.height ?? 0) - Math.min(pageHeight, most)) > 1 || first?.width !== WIDTH)
+    return `first page ${JSON.stringify(first)}`;
   return null;
 }

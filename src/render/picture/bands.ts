@@ -1,4 +1,5 @@
 import type { Stage } from '../stage.js';
+import { within } from './page-hand.js';
 import type { SectionStore } from './section-store.js';
 import type { SectionPlan, SectionsTaken } from './sections.js';
 import { pngSize, shoot } from './shoot.js';
@@ -16,16 +17,15 @@ const ALIGN_PX = [100, 64, 8, 1];
  */
 export async function takeBands(tools: { stage: Stage; store: SectionStore }, plan: SectionPlan): Promise<SectionsTaken> {
   const { stage, store } = tools;
-  const columns = plan.columns ?? { left: 0, right: Number.NaN };
   let count = 0;
   let width = 0;
   let height = 0;
   let y = plan.from;
+  const { cssVisualViewport } = await within(stage, plan.deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
+  const { left, right } = plan.columns ?? { left: 0, right: cssVisualViewport.clientWidth };
   while (y < plan.to && (count === 0 || Date.now() <= plan.lastStart)) {
     const bottom = bandEnd(y, plan);
-    const view = await stage.cdp.send('Page.getLayoutMetrics');
-    const right = Number.isNaN(columns.right) ? view.cssVisualViewport.clientWidth : columns.right;
-    const beyond = { x: columns.left, y, width: right - columns.left, height: bottom - y, scale: plan.zoom };
+    const beyond = { x: left, y, width: right - left, height: bottom - y, scale: plan.zoom };
     const png = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });
     const size = pngSize(png);
     store.add(png, { left: 0, width: size.width, from: 0, to: size.height });

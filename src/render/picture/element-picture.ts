@@ -4,6 +4,7 @@ import { type Encoding, stitch } from './encode.js';
 import { fitDensity } from './fit-density.js';
 import { type ElementBox, markElement } from './in-page-element.js';
 import { measureExtent } from './in-page-extent.js';
+import { pinElements } from './in-page-pin.js';
 import { setDensity } from './metrics.js';
 import { openHand, type PageHand } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -34,12 +35,13 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
     viewHeight,
     zoom,
     ratio,
-    pinned: 'none',
+    keep: 'none',
     finishMotion: options.reduceMotion,
     lastStart: deadline - 1_000,
     deadline,
   };
   const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
+  if (wide) await hand.run(pinElements, { first: true, last: true, keep: 'none' });
   const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, hand, store }, plan);
   const strips = await store.strips();
   const shot = performance.now();

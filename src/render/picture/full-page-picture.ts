@@ -63,7 +63,7 @@ export async function rollOut(
     viewHeight: extent.viewHeight,
     zoom: extent.zoom,
     ratio: extent.density * extent.zoom,
-    pinned: 'page' as const,
+    keep: 'page' as const,
     finishMotion: options.reduceMotion,
     lastStart: deadline - SECTION_MS - pixels * ENCODE_MS_PER_PIXEL,
     deadline,

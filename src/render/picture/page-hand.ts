@@ -11,6 +11,9 @@ export interface PageHand {
   run<Given, Result>(work: (given: Given) => Result | Promise<Result>, given: Given): Promise<Result>;
 }
 
+/** How long a command that failed waits for the reason. */
+const LOSS_TOLD_MS = 500;
+
 /** @param deadline Unix ms */
 export async function openHand(stage: Stage, deadline: number): Promise<PageHand> {
   const { frameTree } = await within(stage, deadline, () => stage.cdp.send('Page.getFrameTree'));
@@ -49,6 +52,7 @@ export async function within<Result>(stage: Stage, deadline: number, step: () =>
   try {
     return await Promise.race([step(), ended]);
   } catch (error) {
+    if (isGone(error)) await lossTold(stage);
     stage.lost.throwIfAborted();
     throw translate(error);
   } finally {
@@ -65,10 +69,24 @@ function tooSlow(): CaptureError {
   });
 }
 
+/** A dead page fails its commands a moment before its death is known. */
+async function lossTold(stage: Stage): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, LOSS_TOLD_MS);
+    stage.lost.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
+  });
+}
+
+function isGone(error: unknown): boolean {
+  const text = error instanceof Error ? error.message : '';
+  return /context (?:was|with specified id)|Target (?:page|closed|crashed)|Session closed|Frame (?:was|with)|navigated or closed/i.test(
+    text,
+  );
+}
+
 /** The page went to another document, or closed itself, under our hands. */
 function translate(error: unknown): unknown {
-  const text = error instanceof Error ? error.message : '';
-  if (!/context (?:was|with specified id)|Target page|Session closed|Frame (?:was|with)|navigated or closed/i.test(text)) return error;
+  if (!isGone(error)) return error;
   return new CaptureError({
     code: 'navigation_failed',
     message: 'The page navigated away while its picture was taken.',

@@ -1,6 +1,6 @@
 import type { Stage } from '../stage.js';
-import { leaveSections, type Placed, type Placing, placeSection } from './in-page-place.js';
 import type { PageHand } from './page-hand.js';
+import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import type { SectionStore } from './section-store.js';
 import { pngSize, shoot } from './shoot.js';
 
@@ -19,7 +19,7 @@ export interface SectionPlan {
   zoom: number;
   /** Picture px per CSS px: density times zoom. */
   ratio: number;
-  pinned: Placing['pinned'];
+  keep: Placing['keep'];
   finishMotion: boolean;
   /** Unix ms: no section but the first is begun later. */
   lastStart: number;
@@ -62,23 +62,24 @@ export async function takeSections(
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   const roll = new Roll(tools.store, plan, rows);
   let y = plan.start;
-  let placed = await hand.run(placeSection, placing(plan, y, true));
+  let placed = await placeSection(hand, placing(plan, y, true));
   for (;;) {
     roll.take(placed, await shoot(stage, plan.deadline, { format: 'png', fast: true }));
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
     y = nextTop(plan, roll.end);
-    placed = await hand.run(placeSection, placing(plan, y, false));
+    placed = await placeSection(hand, placing(plan, y, false));
     // The page does not let itself be scrolled any further, or jumps past what is still to come.
     if (placed.y <= before + 0.5 || Math.round(placed.y * plan.ratio) > roll.end) break;
   }
   roll.finish();
-  await hand.run(leaveSections, null);
+  // All is captured: a page that goes away now takes nothing with it.
+  await leaveSections(hand).catch(() => stage.lost.throwIfAborted());
   return { count: roll.count, width: roll.width, height: roll.end - rows.from, whole: placed.last || roll.end >= rows.to };
 }
 
 function placing(plan: SectionPlan, y: number, first: boolean): Placing {
-  return { y, first, to: plan.to, pinned: plan.pinned, finishMotion: plan.finishMotion };
+  return { y, first, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion };
 }
 
 /** At or a little above the seam, where CSS px and picture px meet best; or where the view ends with the band. */

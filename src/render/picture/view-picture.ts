@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { type Encoding, encodePng } from './encode.js';
 import { setDensity } from './metrics.js';
+import { within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type Shot, shoot } from './shoot.js';
 
@@ -44,7 +45,7 @@ async function read(content: Buffer): Promise<{ content: Buffer; width: number; 
 }
 
 /** CSS px of the whole page, from the browser itself: no script runs. */
-async function pageHeight({ stage }: PictureOrder): Promise<number> {
-  const { cssContentSize } = await stage.cdp.send('Page.getLayoutMetrics');
+async function pageHeight({ stage, deadline }: PictureOrder): Promise<number> {
+  const { cssContentSize } = await within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
   return Math.ceil(cssContentSize.height);
 }

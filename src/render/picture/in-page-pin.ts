@@ -1,0 +1,233 @@
+/**
+ * Functions that run inside the page: each is sent there as text, so it may use nothing from around it. They keep every pinned element
+ * where it belongs, once, however many sections are captured (decisions.md, `full_page`, `by_sections`).
+ */
+
+export interface Pinning {
+  /** The section at the top: the page is as nothing has been scrolled. */
+  first: boolean;
+  /** The section at the end. */
+  last: boolean;
+  /** `page`: fixed elements once. `none`: no fixed element but those that hold, or lie in, the marked element. */
+  keep: 'page' | 'none';
+}
+
+export interface Pinned {
+  /** Whether anything looks different now. */
+  changed: boolean;
+  /** CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is. */
+  bottomReach: number;
+}
+
+/**
+ * With a section in view: sticky elements go back into the flow, so do elements that became fixed only by scrolling; what was fixed at
+ * the top is seen in the first section, what is fixed to the bottom in the last.
+ */
+export function pinElements({ first, last, keep }: Pinning): Pinned {
+  type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'in-flow';
+  interface State {
+    roles: Map<HTMLElement, Role>;
+    /** Position and inset of each element that was in the page before anything was scrolled. */
+    origins: WeakMap<Element, string>;
+    /** Those that scrolling made fixed, and that were put back. */
+    putBack: Set<HTMLElement>;
+    /** The hidden ones, with the opacity of their own. */
+    hidden: Map<HTMLElement, string>;
+    undo: (() => void)[];
+    backdropsHidden: boolean;
+  }
+  const MOST_ELEMENTS = 60_000;
+  const world = globalThis as { stillframePins?: State; stillframeElement?: Element };
+  world.stillframePins ??= {
+    roles: new Map(),
+    origins: new WeakMap(),
+    putBack: new Set(),
+    hidden: new Map(),
+    undo: [],
+    backdropsHidden: false,
+  };
+  const state = world.stillframePins;
+  const viewHeight = visualViewport?.height ?? innerHeight;
+  const changed = false;
+  let seen = 0;
+  visit(document);
+  for (const element of state.putBack) putBack(element);
+  for (const [element, role] of state.roles) show(element, isShown(role));
+  if (!first && keep === 'page') hideBackdrops();
+  return { changed, bottomReach: bottomReach() };
+
+  function visit(scope: ParentNode): void {
+    for (const element of scope.querySelectorAll<HTMLElement>('*')) {
+      if (seen++ > MOST_ELEMENTS) return;
+      if (element.shadowRoot !== null) visit(element.shadowRoot);
+      const style = getComputedStyle(element);
+      if (first) remember(element, style);
+      if (first && style.backgroundAttachment.includes('fixed')) unfix(element, style);
+      if (!/sticky|fixed/.test(style.position) || state.roles.has(element)) continue;
+      // What has no box yet gets its role when it has one.
+      if (element.getClientRects().length === 0 || element.style === undefined) continue;
+      if (style.position === 'sticky') unstick(element, style);
+      else take(element, style);
+    }
+  }
+
+  function remember(element: Element, style: CSSStyleDeclaration): void {
+    const { position, top, left, right, bottom } = style;
+    if (element.getClientRects().length === 0) return;
+    state.origins.set(element, position === 'static' ? position : [position, top, left, right, bottom].join('|'));
+  }
+
+  function isShown(role: Role): boolean {
+    if (role === 'top') return first && keep === 'page';
+    if (role === 'bottom') return last && keep === 'page';
+    return true;
+  }
+
+  function force(element: HTMLElement, property: string, value: string): boolean {
+    const old = element.style.getPropertyValue(property);
+    const priority = element.style.getPropertyPriority(property);
+    if (old === value && priority === 'important') return false;
+    element.style.setProperty(property, value, 'important');
+    state.undo.push(() => element.style.setProperty(property, old, priority));
+    return true;
+  }
+
+  /** Its place in the flow is the same without stickiness; what it was pushed down by at the top stays. */
+  function unstick(element: HTMLElement, style: CSSStyleDeclaration): boolean {
+    if (keep === 'none' && isMarked(element)) {
+      state.roles.set(element, 'kept');
+      return false;
+    }
+    const layered = style.zIndex === 'auto';
+    const before = element.getBoundingClientRect().top;
+    state.roles.set(element, 'in-flow');
+    force(element, 'position', 'relative');
+    force(element, 'inset', 'auto');
+    if (layered) force(element, 'z-index', '0');
+    const pushed = before - element.getBoundingClientRect().top;
+    if (first && pushed > 0.5 && before < viewHeight) force(element, 'top', `${pushed}px`);
+    return true;
+  }
+
+  function take(element: HTMLElement, style: CSSStyleDeclaration): boolean {
+    if (isCarried(element)) {
+      state.roles.set(element, 'in-flow');
+      return false;
+    }
+    if (!first && state.origins.has(element)) {
+      state.roles.set(element, 'in-flow');
+      state.putBack.add(element);
+      return false;
+    }
+    state.roles.set(element, roleOf(element, style));
+    return false;
+  }
+
+  /** What became fixed by scrolling returns to its place: the section that shows that place has it. Late clones have no such place. */
+  function putBack(element: HTMLElement): boolean {
+    const [origin = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = state.origins.get(element)?.split('|') ?? [];
+    const position = origin === 'sticky' ? 'relative' : origin;
+    const wanted = position === 'static' || origin === 'sticky' ? { position } : { position, top, left, right, bottom };
+    let changed = false;
+    for (const [property, value] of Object.entries(wanted)) changed = force(element, property, value) || changed;
+    return changed;
+  }
+
+  function roleOf(element: HTMLElement, style: CSSStyleDeclaration): Role {
+    if (keep === 'none' && isMarked(element)) return 'kept';
+    const box = element.getBoundingClientRect();
+    if (isBackdrop(element, style, box)) return 'backdrop';
+    const middle = box.top + box.height / 2;
+    const low = middle > viewHeight / 2 && box.height < viewHeight * 0.6 && viewHeight - box.bottom < viewHeight * 0.25;
+    return low ? 'bottom' : 'top';
+  }
+
+  function isMarked(element: Element): boolean {
+    const marked = world.stillframeElement;
+    return marked !== undefined && (element.contains(marked) || marked.contains(element));
+  }
+
+  /** Covers the view behind the content: a background, which every section has. */
+  function isBackdrop(element: HTMLElement, style: CSSStyleDeclaration, box: DOMRect): boolean {
+    if (box.width < innerWidth * 0.95 || box.height < viewHeight * 0.95) return false;
+    if (Number(style.zIndex) < 0) return true;
+    if (element.innerText?.trim()) return false;
+    return (
+      style.pointerEvents === 'none' ||
+      ![0.2, 0.5, 0.8].some((part) => element.contains(document.elementFromPoint(innerWidth * part, viewHeight * part)))
+    );
+  }
+
+  /** A fixed element inside a transformed one scrolls along with it; inside a pinned one, that one is dealt with. */
+  function isCarried(element: HTMLElement): boolean {
+    for (let parent = above(element); parent !== null; parent = above(parent)) {
+      const style = getComputedStyle(parent);
+      if (style.position === 'fixed') return true;
+      if (style.transform !== 'none' || style.perspective !== 'none' || style.filter !== 'none' || style.backdropFilter !== 'none')
+        return true;
+      if (style.translate !== 'none' || style.rotate !== 'none' || style.scale !== 'none') return true;
+      if (/paint|layout|strict|content/.test(style.contain) || /transform|filter|perspective|translate|rotate|scale/.test(style.willChange))
+        return true;
+    }
+    return false;
+  }
+
+  function above(element: Element): Element | null {
+    if (element.assignedSlot !== null) return element.assignedSlot;
+    if (element.parentElement !== null) return element.parentElement;
+    const scope = element.getRootNode();
+    return scope instanceof ShadowRoot ? scope.host : null;
+  }
+
+  /** By opacity: unlike visibility no descendant can opt out of it. */
+  function show(element: HTMLElement, shown: boolean): boolean {
+    const own = state.hidden.get(element);
+    if (shown !== (own !== undefined)) return false;
+    if (own !== undefined) {
+      state.hidden.delete(element);
+      element.style.setProperty('opacity', own);
+      return true;
+    }
+    state.hidden.set(element, element.style.getPropertyValue('opacity'));
+    element.style.setProperty('transition', 'none', 'important');
+    element.style.setProperty('opacity', '0', 'important');
+    return true;
+  }
+
+  /** A background that stays while the page scrolls would begin anew in each section. */
+  function unfix(element: HTMLElement, style: CSSStyleDeclaration): void {
+    const ofPage = element === document.body || element === document.documentElement;
+    if (ofPage && /cover|contain/.test(style.backgroundSize) && style.backgroundImage.includes('url(')) return;
+    force(element, 'background-attachment', 'scroll');
+  }
+
+  function hideBackdrops(): void {
+    if (state.backdropsHidden || document.querySelector(':modal, :popover-open') === null) return;
+    state.backdropsHidden = true;
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync('::backdrop { opacity: 0 !important }');
+    const old = document.adoptedStyleSheets;
+    document.adoptedStyleSheets = [...old, sheet];
+    state.undo.push(() => {
+      document.adoptedStyleSheets = old;
+    });
+  }
+
+  function bottomReach(): number {
+    let reach = 0;
+    for (const [element, role] of state.roles) {
+      if (role !== 'bottom' || !element.isConnected) continue;
+      const box = element.getBoundingClientRect();
+      if (box.width > 0 && box.height > 0) reach = Math.max(reach, viewHeight - box.top);
+    }
+    return Math.min(reach, viewHeight);
+  }
+}
+
+/** Puts all pinned elements back as the page had them. */
+export function unpinElements(): void {
+  const world = globalThis as { stillframePins?: { undo: (() => void)[]; hidden: Map<HTMLElement, string> } };
+  for (const undo of world.stillframePins?.undo.reverse() ?? []) undo();
+  for (const [element, opacity] of world.stillframePins?.hidden ?? []) element.style.setProperty('opacity', opacity);
+  delete world.stillframePins;
+}

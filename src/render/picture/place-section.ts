@@ -1,0 +1,35 @@
+import { type Pinning, pinElements, unpinElements } from './in-page-pin.js';
+import { type Stand, type Step, scrollToSection, steadySection } from './in-page-place.js';
+import { scrollStep } from './in-page-scroll.js';
+import type { PageHand } from './page-hand.js';
+
+export interface Placing extends Step {
+  keep: Pinning['keep'];
+  /** Ends running transitions and finite animations at their last frame. */
+  finishMotion: boolean;
+}
+
+export interface Placed extends Stand {
+  /** CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is. */
+  bottomReach: number;
+}
+
+/** Brings one section of the page into view, still, with every pinned element where it belongs. */
+export async function placeSection(hand: PageHand, placing: Placing): Promise<Placed> {
+  const { y, first, to, keep, finishMotion } = placing;
+  let stand = await hand.run(scrollToSection, { y, first, to });
+  let pinned = await hand.run(pinElements, { first, last: stand.last, keep });
+  if (await hand.run(steadySection, { finishMotion })) {
+    stand = await hand.run(scrollToSection, { y, first: false, to });
+    pinned = await hand.run(pinElements, { first, last: stand.last, keep });
+    await hand.run(steadySection, { finishMotion });
+  }
+  if (pinned.changed) await hand.run(scrollStep, { to: null, waitMs: 0 });
+  return { ...stand, bottomReach: pinned.bottomReach };
+}
+
+/** Puts the page back as it was, at its top. */
+export async function leaveSections(hand: PageHand): Promise<void> {
+  await hand.run(unpinElements, null);
+  await hand.run(scrollStep, { to: 0, waitMs: 0 });
+}
