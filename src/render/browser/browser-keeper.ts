@@ -6,6 +6,7 @@ import type { Executable } from './executable.js';
 import { type LaunchMode, launchConfined } from './launch-mode.js';
 import { PooledBrowser } from './pooled-browser.js';
 import { renderersConfined } from './process-table.js';
+import { leaveRoot } from './profile-dir.js';
 
 /** Captures after which a browser is replaced. */
 const RECYCLE_AFTER_CAPTURES = 500;
@@ -108,6 +109,7 @@ export class BrowserKeeper implements AsyncDisposable {
     this.ended.abort();
     await Promise.allSettled([...this.live(), ...this.starting, ...this.retired].map((browser) => browser[Symbol.asyncDispose]()));
     await Promise.allSettled(this.chores);
+    leaveRoot(this.options.profiles);
     for (const wake of this.waiters) wake();
   }
 

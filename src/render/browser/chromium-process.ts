@@ -143,8 +143,8 @@ function environment(executable: Executable, profile: string): NodeJS.ProcessEnv
     HOME: profile,
     XDG_CONFIG_HOME: profile,
     XDG_CACHE_HOME: profile,
-    XDG_RUNTIME_DIR: `${profile}/tmp`,
-    TMPDIR: `${profile}/tmp`,
+    XDG_RUNTIME_DIR: profile,
+    TMPDIR: profile,
     DBUS_SESSION_BUS_ADDRESS: 'disabled:',
     DBUS_SYSTEM_BUS_ADDRESS: 'disabled:',
     ...executable.env,
@@ -170,12 +170,11 @@ function listen(child: ChildProcess): () => string {
     text = (text + part).slice(-STDERR_KEPT_CHARS);
   });
   child.stderr?.on('error', () => {});
-  return () =>
-    text
-      .split('\n')
-      .filter((line) => line.trim() !== '' && !/dbus|vaapi|^#\d/.test(line))
-      .slice(-5)
-      .join(' ');
+  return () => {
+    const lines = text.split('\n').filter((line) => line.trim() !== '' && !/dbus|vaapi|crashpad|^#\d/.test(line));
+    const reasons = lines.filter((line) => /FATAL|error while loading/.test(line));
+    return (reasons.length > 0 ? reasons.slice(-1) : lines.slice(-3)).join(' ');
+  };
 }
 
 function killGroup(pid: number): void {

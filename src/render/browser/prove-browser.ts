@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { ChromiumProcess } from './chromium-process.js';
 import type { Executable } from './executable.js';
 import { launchConfined } from './launch-mode.js';
-import { profilesRoot } from './profile-dir.js';
+import { leaveRoot, profilesRoot } from './profile-dir.js';
 
 const CAPTURE_TIMEOUT_MS = 20_000;
 
@@ -15,12 +15,16 @@ const CAPTURE_TIMEOUT_MS = 20_000;
  */
 export async function proveBrowser(executable: Executable, dataDir: string): Promise<string> {
   const profiles = profilesRoot(dataDir);
-  const { started } = await launchConfined(true, async (mode) => {
-    await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
-    await captureOnePixel(chromium);
-    return chromium.browser.version();
-  });
-  return started;
+  try {
+    const { started } = await launchConfined(true, async (mode) => {
+      await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
+      await captureOnePixel(chromium);
+      return chromium.browser.version();
+    });
+    return started;
+  } finally {
+    leaveRoot(profiles);
+  }
 }
 
 /** Whether this very file has been proven before, so that a second start need not. */
