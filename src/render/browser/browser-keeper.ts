@@ -27,6 +27,7 @@ export interface KeeperOptions {
   /** What each browser draws once before it is used. */
   shape: Shape;
   recycleAfter: number | undefined;
+  pageMaxBytes: number | undefined;
   log: Log;
   now(): number;
   /** A browser has come, and may open pages. */
@@ -173,6 +174,7 @@ export class BrowserKeeper implements AsyncDisposable {
       egress,
       log,
       now,
+      pageMaxBytes: this.options.pageMaxBytes,
       onGone: (gone, why) => this.replace(gone, why),
     });
     this.starting.add(browser);

@@ -6,6 +6,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
 import { chromiumFlags } from './chromium-flags.js';
 import type { Executable } from './executable.js';
+import { killProcess } from './process-table.js';
 import { createProfile, removeProfile } from './profile-dir.js';
 import { TargetPolicy } from './target-policy.js';
 import { reachableBy, type Unprivileged } from './unprivileged.js';
@@ -70,7 +71,7 @@ export class ChromiumProcess implements AsyncDisposable {
   }
 
   private async end(): Promise<void> {
-    killGroup(this.pid);
+    killProcess(-this.pid);
     await Promise.race([this.exited, new Promise((resolve) => setTimeout(resolve, EXIT_TIMEOUT_MS).unref())]);
     this.child.stderr?.destroy();
     await removeProfile(this.profile);
@@ -117,7 +118,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   failed.catch(() => {});
   const { pid } = child;
   if (pid === undefined) return failed;
-  const stop = (): void => killGroup(pid);
+  const stop = (): void => killProcess(-pid);
   options.signal?.addEventListener('abort', stop, { once: true });
   if (options.signal?.aborted) stop();
   const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, (agent, known) => identityOf(agent, known, host));
@@ -126,7 +127,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     connected.catch(() => {});
     return made(await Promise.race([connected, failed]), pid, child, profile, exited);
   } catch (error) {
-    killGroup(pid);
+    killProcess(-pid);
     await exited;
     throw new Error(`${(error as Error).message} ${said()}`.trim(), { cause: error });
   } finally {
@@ -175,12 +176,4 @@ function listen(child: ChildProcess): () => string {
     const reasons = lines.filter((line) => /FATAL|error while loading/.test(line));
     return (reasons.length > 0 ? reasons.slice(-1) : lines.slice(-3)).join(' ');
   };
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

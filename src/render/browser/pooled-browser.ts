@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
@@ -5,13 +6,14 @@ import type { Shape } from '../emulate/shape-of.js';
 import { abortable } from './abortable.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
-import { readProcess } from './process-table.js';
+import { killProcess, processGroup, readProcess } from './process-table.js';
 
 /** A browser that has not answered for so long is hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const ASK_EVERY_MS = 5_000;
 /** So often the kernel is asked whether the browser was stopped; twice in a row is stopped. */
 const LOOK_EVERY_MS = 500;
+const WEIGH_EVERY_MS = 1_000;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -20,6 +22,8 @@ export interface PooledBrowserOptions {
   egress: Pick<Egress, 'openDoor'>;
   log: Log;
   now(): number;
+  /** Memory of one renderer after which it is ended; by the machine's size when absent. */
+  pageMaxBytes?: number | undefined;
   /** Called once, when the browser is of no more use. */
   onGone(browser: PooledBrowser, why: string): void;
 }
@@ -43,6 +47,8 @@ export class PooledBrowser implements AsyncDisposable {
   private readonly watch: NodeJS.Timeout;
   private looksStopped = 0;
   private lastAskedAt: number;
+  private lastWeighedAt = 0;
+  private readonly heaviest: number;
   /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
   private readonly end = new AbortController();
 
@@ -53,6 +59,7 @@ export class PooledBrowser implements AsyncDisposable {
   ) {
     this.lastAnswerAt = options.now();
     this.lastAskedAt = this.lastAnswerAt;
+    this.heaviest = options.pageMaxBytes ?? pageMaxBytes();
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose('the browser process ended'));
@@ -179,7 +186,18 @@ export class PooledBrowser implements AsyncDisposable {
     this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
     if (this.looksStopped >= 2) this.lose('the browser process was stopped');
     const now = this.options.now();
+    if (this.active > 0 && now - this.lastWeighedAt >= WEIGH_EVERY_MS) this.weigh(now);
     if (!this.gone && now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
+  }
+
+  /** One page's memory bomb must not take the machine: its renderer dies, and its capture with it; the others stay. */
+  private weigh(now: number): void {
+    this.lastWeighedAt = now;
+    const heavy = processGroup(this.chromium.pid).filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);
+    for (const { pid, rssBytes } of heavy) {
+      this.options.log.warn({ pid, rssBytes }, 'a page took too much memory and was ended');
+      killProcess(pid);
+    }
   }
 
   private async ask(now: number): Promise<void> {
@@ -201,6 +219,12 @@ export class PooledBrowser implements AsyncDisposable {
     void this.chromium.kill();
     this.options.onGone(this, why);
   }
+}
+
+/** A quarter of the machine, but no less than a big honest page needs and no more than any does. */
+function pageMaxBytes(): number {
+  const GiB = 1024 ** 3;
+  return Math.min(3 * GiB, Math.max(1.5 * GiB, totalmem() / 4));
 }
 
 /** @returns whether it settled well in time */

@@ -50,6 +50,15 @@ export function renderersConfined(group: number): boolean | null {
   return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
 }
 
+/** SIGKILL to a process, or to a group when negative; one that is gone already is as good. */
+export function killProcess(target: number): void {
+  try {
+    process.kill(target, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 function allPids(): number[] {
   try {
     return readdirSync('/proc')

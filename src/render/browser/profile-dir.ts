@@ -8,7 +8,7 @@ import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, rm
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { processesNaming, readProcess } from './process-table.js';
+import { killProcess, processesNaming, readProcess } from './process-table.js';
 import type { Unprivileged } from './unprivileged.js';
 
 /**
@@ -89,14 +89,6 @@ function ownerLives(name: string): boolean {
 function killNaming(profile: string): void {
   const found = processesNaming(profile);
   const own = readProcess(process.pid)?.group;
-  for (const group of new Set(found.map((entry) => entry.group))) if (group !== own && group > 1) signal(-group);
-  for (const { pid } of found) signal(pid);
-}
-
-function signal(target: number): void {
-  try {
-    process.kill(target, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
+  for (const group of new Set(found.map((entry) => entry.group))) if (group !== own && group > 1) killProcess(-group);
+  for (const { pid } of found) killProcess(pid);
 }

@@ -61,13 +61,30 @@ it('a crashed renderer loses its own capture, and the browser stays', async () =
   expect(browserPids(test.runDir)).toEqual(before);
 });
 
+it('a page that takes too much memory loses its own capture, and the others stay', async () => {
+  await using test = await aPool({ pagesPerBrowser: 2, pageMaxBytes: 400 * 1024 * 1024 });
+  const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
+  await Promise.all([greedy.stage.page.goto(site.url), modest.stage.page.goto(site.url)]);
+  const lost = new Promise((resolve) => greedy.stage.lost.addEventListener('abort', resolve));
+  const bomb = 'const hoard = []; setInterval(() => hoard.push(new Uint8Array(20_000_000).fill(1)), 10)';
+  await greedy.stage.page.evaluate(bomb);
+  await lost;
+  expect(greedy.stage.lost.reason).toMatchObject({ code: 'render_crashed' });
+  expect(await modest.stage.page.title()).toBe('fixture');
+  expect(modest.stage.lost.aborted).toBe(false);
+  await Promise.all([greedy.release(), modest.release()]);
+});
+
 it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
   await using test = await aPool({ executable });
   const lease = await test.pool.acquire(someOptions(), NEVER);
   await lease.stage.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
+  const [browser = 0] = browserPids(test.runDir);
+  const before = renderersOf(browser);
   const asked = performance.now();
   await lease.release();
   expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
+  await until(() => before.some((pid) => readProcess(pid) === null));
   const next = await test.pool.acquire(someOptions(), NEVER);
   await next.stage.page.goto(site.url);
   await next.release();
