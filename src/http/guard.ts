@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Principal } from '../account/authenticate.js';
 import type { RateVerdict } from '../account/rate-limits.js';
-import { requireScope, requireScope } from '../account/require-scope.js';
+import { requireScope } from '../account/require-scope.js';
 import type { Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { clientAddress } from './client-address.js';

@@ -1,12 +1,4 @@
 /** A page with every kind of pinned element over numbered bands; what is pinned has a colour of its own. */
-interface Pinned {
-  name: string;
-  colour: [number, number, number];
-  /** How often one column of the picture may cross it. */
-  height: number;
-  html: string;
-}
-
 const style = (rules: string, [r, g, b]: readonly number[]) => `style="${rules};background:rgb(${r},${g},${b})"`;
 
 /** Each is 40 CSS px high, 60 wide, in a column of its own, so that counting its colour tells how often it was painted. */
