@@ -4,6 +4,9 @@ import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
 /** Pixels of one picture at most, whatever its format: beyond this, memory and time are out of proportion. */
 export const PICTURE_MAX_PIXELS = 400_000_000;
 
+/** libjpeg's own limit is a little below the format's 65,535. */
+const JPEG_ENCODER_MAX_SIDE_PX = 65_500;
+
 export interface Fit {
   /** Output px per CSS px. */
   density: number;
@@ -20,7 +23,7 @@ export interface Fit {
  * @param size CSS px as shown: at a page's own zoom, the zoomed ones
  */
 export function fitDensity(size: { width: number; height: number }, wanted: number, format: ImageFormat): Fit {
-  const side = FORMAT_MAX_SIDE_PX[format];
+  const side = format === 'jpeg' ? Math.min(FORMAT_MAX_SIDE_PX.jpeg, JPEG_ENCODER_MAX_SIDE_PX) : FORMAT_MAX_SIDE_PX[format];
   const longest = Math.max(size.width, size.height);
   const bySide = side / longest;
   const byArea = Math.sqrt(PICTURE_MAX_PIXELS / (size.width * size.height));
