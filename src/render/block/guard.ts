@@ -6,6 +6,7 @@ import { CATEGORIES, type Category, switchedOn } from './category.js';
 import { BLOCK_WORLD, bannerCss, bannerFeatureCss, featureCss, hostCss, startScript } from './cosmetics.js';
 import type { Engines } from './engines.js';
 import { Interception } from './interception.js';
+import { lineOf } from './line-of.js';
 import { openWorld } from './page-world.js';
 import { TargetHeaders } from './target-headers.js';
 
@@ -63,7 +64,7 @@ class StageGuard implements Guard {
 
   async start(url: string, headers: TargetHeaders): Promise<void> {
     const [interception] = await Promise.all([
-      Interception.start(this.stage.cdp, {
+      Interception.start(lineOf(this.stage), {
         engines: this.parts.engines,
         on: this.on,
         headers,

@@ -1,5 +1,5 @@
 import type { RequestType } from '@ghostery/adblocker';
-import type { CDPSession } from 'playwright-core';
+import type { TargetLine } from '../stage.js';
 import type { Category } from './category.js';
 import { type Engines, refusing } from './engines.js';
 import type { TargetHeaders } from './target-headers.js';
@@ -24,7 +24,7 @@ interface Paused {
 export class Interception implements AsyncDisposable {
   /** Refused so far, by switch. */
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
-  readonly #cdp: CDPSession;
+  readonly #line: TargetLine;
   readonly #plan: InterceptionPlan;
   /** Document by frame: what its requests are third parties to. */
   readonly #documents = new Map<string, string>();
@@ -32,26 +32,29 @@ export class Interception implements AsyncDisposable {
   readonly #refusedScripts = new Set<string>();
   #targets: ChildTargets | null = null;
   #mainFrameId = '';
+  #unlisten = () => {};
 
-  private constructor(cdp: CDPSession, plan: InterceptionPlan) {
-    this.#cdp = cdp;
+  private constructor(line: TargetLine, plan: InterceptionPlan) {
+    this.#line = line;
     this.#plan = plan;
   }
 
-  static async start(cdp: CDPSession, plan: InterceptionPlan): Promise<Interception> {
-    const interception = new Interception(cdp, plan);
-    cdp.on('Fetch.requestPaused', interception.#onPagePaused);
-    const [{ frameTree }, targets] = await Promise.all([
-      cdp.send('Page.getFrameTree'),
-      ChildTargets.watch(cdp, {
+  static async start(line: TargetLine, plan: InterceptionPlan): Promise<Interception> {
+    const interception = new Interception(line, plan);
+    interception.#unlisten = line.listen((method, params) => {
+      if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, line.post);
+    });
+    const [answer, targets] = await Promise.all([
+      line.call('Page.getFrameTree'),
+      ChildTargets.watch(line, {
         onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
         onEvent: (method, params, send) => {
           if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, send);
         },
       }),
-      cdp.send('Fetch.enable', FETCH_PATTERNS),
+      line.call('Fetch.enable', FETCH_PATTERNS),
     ]);
-    interception.#mainFrameId = frameTree.frame.id;
+    interception.#mainFrameId = (answer as unknown as { frameTree: { frame: { id: string } } }).frameTree.frame.id;
     interception.#targets = targets;
     return interception;
   }
@@ -69,16 +72,9 @@ export class Interception implements AsyncDisposable {
     const targets = this.#targets;
     this.#targets = null;
     if (targets === null) return;
-    await Promise.all([targets[Symbol.asyncDispose](), this.#cdp.send('Fetch.disable').catch(() => {})]);
-    this.#cdp.off('Fetch.requestPaused', this.#onPagePaused);
+    await Promise.all([targets[Symbol.asyncDispose](), this.#line.call('Fetch.disable').catch(() => {})]);
+    this.#unlisten();
   }
-
-  readonly #onPagePaused = (paused: Paused): void => this.#onPaused(paused, this.#sendToPage);
-
-  readonly #sendToPage: Send = (method, params) => {
-    // The method is one of the three of answerTo(); Playwright's types want it literal.
-    this.#cdp.send(method as 'Fetch.continueRequest', params as { requestId: string }).catch(() => {});
-  };
 
   #onPaused(paused: Paused, send: Send): void {
     const { url } = paused.request;

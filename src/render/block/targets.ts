@@ -1,4 +1,4 @@
-import type { CDPSession } from 'playwright-core';
+import type { TargetLine } from '../stage.js';
 
 /** Sends one command to a target and forgets it; a target that is gone is no one's trouble. */
 export type Send = (method: string, params?: object) => void;
@@ -14,49 +14,41 @@ export interface TargetWatcher {
  * The targets that hang on a page with requests of their own: frames in other processes and service workers, however deep.
  * (Dedicated workers' requests are their page's.) Each waits, before it asks for anything, until its watcher is through.
  *
- * Playwright's sessions cannot speak to sessions below them, so these are attached the older way, message in message.
+ * A line speaks to one target, so those below it are attached the older way, message in message.
  */
 export class ChildTargets implements AsyncDisposable {
-  readonly #cdp: CDPSession;
+  readonly #line: TargetLine;
   readonly #watcher: TargetWatcher;
   readonly #sends = new Map<string, Send>();
   #nextId = 1;
 
-  private constructor(cdp: CDPSession, watcher: TargetWatcher) {
-    this.#cdp = cdp;
+  #unlisten = () => {};
+
+  private constructor(line: TargetLine, watcher: TargetWatcher) {
+    this.#line = line;
     this.#watcher = watcher;
   }
 
-  static async watch(cdp: CDPSession, watcher: TargetWatcher): Promise<ChildTargets> {
-    const targets = new ChildTargets(cdp, watcher);
-    cdp.on('Target.attachedToTarget', targets.#onAttached);
-    cdp.on('Target.detachedFromTarget', targets.#onDetached);
-    cdp.on('Target.receivedMessageFromTarget', targets.#onMessage);
-    await cdp.send('Target.setAutoAttach', AUTO_ATTACH);
+  static async watch(line: TargetLine, watcher: TargetWatcher): Promise<ChildTargets> {
+    const targets = new ChildTargets(line, watcher);
+    targets.#unlisten = line.listen((method, params) => targets.#hear(method, params as Partial<TargetEvent>));
+    await line.call('Target.setAutoAttach', AUTO_ATTACH);
     return targets;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#cdp.off('Target.attachedToTarget', this.#onAttached);
-    this.#cdp.off('Target.detachedFromTarget', this.#onDetached);
-    this.#cdp.off('Target.receivedMessageFromTarget', this.#onMessage);
+    this.#unlisten();
     this.#sends.clear();
-    await this.#cdp.send('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false }).catch(() => {});
+    await this.#line.call('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false }).catch(() => {});
   }
 
-  readonly #onAttached = (event: { sessionId: string }): void => {
-    this.#admit(event.sessionId, (message) => {
-      this.#cdp.send('Target.sendMessageToTarget', { sessionId: event.sessionId, message }).catch(() => {});
-    });
-  };
-
-  readonly #onDetached = (event: { sessionId: string }): void => {
-    this.#sends.delete(event.sessionId);
-  };
-
-  readonly #onMessage = (event: { sessionId: string; message: string }): void => {
-    this.#read(event.sessionId, event.message);
-  };
+  #hear(method: string, { sessionId, message }: Partial<TargetEvent>): void {
+    if (sessionId === undefined) return;
+    if (method === 'Target.attachedToTarget') {
+      this.#admit(sessionId, (text) => this.#line.post('Target.sendMessageToTarget', { sessionId, message: text }));
+    } else if (method === 'Target.detachedFromTarget') this.#sends.delete(sessionId);
+    else if (method === 'Target.receivedMessageFromTarget' && message !== undefined) this.#read(sessionId, message);
+  }
 
   /** @param post puts one message on the wire to that target */
   #admit(sessionId: string, post: (message: string) => void): void {
@@ -70,7 +62,7 @@ export class ChildTargets implements AsyncDisposable {
   #read(sessionId: string, text: string): void {
     const send = this.#sends.get(sessionId);
     if (send === undefined) return;
-    const { method, params } = JSON.parse(text) as { method?: string; params?: { sessionId?: string; message?: string } };
+    const { method, params } = JSON.parse(text) as { method?: string; params?: Partial<TargetEvent> };
     if (method === undefined) return;
     const below = params?.sessionId;
     if (method === 'Target.attachedToTarget' && below !== undefined) {
@@ -83,6 +75,12 @@ export class ChildTargets implements AsyncDisposable {
       this.#watcher.onEvent(method, params, send);
     }
   }
+}
+
+/** What is read of the events of attached targets. */
+interface TargetEvent {
+  sessionId: string;
+  message: string;
 }
 
 const AUTO_ATTACH = {

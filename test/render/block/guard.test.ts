@@ -104,6 +104,19 @@ describe('requests', () => {
     expect(web.urls().filter((url) => /doubleclick|adnxs|amazon/.test(url))).toEqual([]);
   });
 
+  it('of service workers are judged too', async () => {
+    const page = `http://localhost:${web.port}/`;
+    web.page(page, `<!doctype html><script>navigator.serviceWorker.register('/sw.js')</script>`);
+    web.on(`${page}sw.js`, (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/javascript' })
+        .end(`addEventListener('install', (e) => e.waitUntil(fetch('http://ib.adnxs.com/sw', { mode: 'no-cors' }).catch(() => {})))`),
+    );
+    await using visited = await visit(page, { block_ads: true });
+    await expect.poll(() => visited.guard.blockedRequests, { timeout: 10_000 }).toBe(1);
+    expect(web.urls()).not.toContain('http://ib.adnxs.com/sw');
+  });
+
   it('are not even paused when all is off', async () => {
     web.page(PAGE, '<!doctype html><script src="http://ad.doubleclick.net/a.js"></script>');
     const stage = await aStage(browser);
@@ -201,5 +214,20 @@ describe('headers', () => {
     expect(told('page.test:8081/landed')).toEqual([null]);
     expect(told('third.test/i.png')).toEqual([null]);
     expect(told('page.test/away')).toEqual(['hush', 'hush']);
+  });
+
+  it('keep a given cookie beside those that the page sets', async () => {
+    web.page(PAGE, '<!doctype html><img src="/own.png">', { 'set-cookie': 'own=2; Path=/' });
+    await using visited = await visit(PAGE, secret);
+    await visited.stage.page.waitForLoadState('networkidle');
+    const cookies = web.seen.filter(({ url }) => url.endsWith('/own.png')).map(({ headers }) => headers.cookie?.split('; ').sort());
+    expect(cookies).toEqual([['own=2', 'session=1']]);
+  });
+
+  it('ride along where requests are blocked as well', async () => {
+    web.page(PAGE, '<!doctype html><img src="/own.png"><script src="http://ad.doubleclick.net/a.js"></script>');
+    await using visited = await visit(PAGE, { ...secret, block_ads: true });
+    expect(told('page.test/')).toEqual(['hush', 'hush']);
+    expect(visited.guard.blockedRequests).toBe(1);
   });
 });

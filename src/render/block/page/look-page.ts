@@ -90,19 +90,21 @@ function scriptRuns(refused: Set<string>): boolean {
   return [...document.scripts].some((script) => script.src !== '' && !refused.has(script.src) && CONSENT_SCRIPT.test(script.src));
 }
 
+/** Attributes are compared as they stand: tens of thousands of elements share a few hundred of them. */
 function features(): Pick<Look, 'ids' | 'classes' | 'hrefs'> {
-  const ids = new Set<string>();
   const classes = new Set<string>();
-  const hrefs = new Set<string>();
+  for (const list of attributes('class')) for (const name of list.split(/\s+/)) if (name !== '') classes.add(name);
+  const hrefs = [...attributes('href')].filter((href) => /^(https?:)?\/\//i.test(href));
+  return { ids: [...attributes('id')], classes: [...classes].slice(0, NAMES_MAX), hrefs };
+}
+
+function attributes(name: string): Set<string> {
+  const values = new Set<string>();
   let looked = 0;
-  for (const element of document.getElementsByTagName('*')) {
-    if (looked++ === ELEMENTS_MAX) break;
-    if (element.id !== '' && ids.size < NAMES_MAX) ids.add(element.id);
-    for (const name of element.classList) if (classes.size < NAMES_MAX) classes.add(name);
-    if (element instanceof HTMLAnchorElement && element.host !== location.host && hrefs.size < NAMES_MAX) {
-      const href = element.getAttribute('href');
-      if (href !== null && href !== '') hrefs.add(href);
-    }
+  for (const element of document.querySelectorAll(`[${name}]`)) {
+    if (looked++ === ELEMENTS_MAX || values.size === NAMES_MAX) break;
+    const value = element.getAttribute(name);
+    if (value !== null && value !== '') values.add(value);
   }
-  return { ids: [...ids], classes: [...classes], hrefs: [...hrefs] };
+  return values;
 }
