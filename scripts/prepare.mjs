@@ -1,20 +1,20 @@
 /** What has to be there before the program or its tests can run. Each step does nothing when its result is fresh. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const INSTALLED = join(ROOT, 'node_modules', '.stillframe-lock');
+/** npm writes it last, at the end of an installation that succeeded. */
+const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
+const LOCK = join(ROOT, 'package-lock.json');
 const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
 
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
 export function ensureInstalled() {
-  const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
-  if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === lock) return;
+  if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
   say('Installing dependencies (about a minute, once) …');
   run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'], { env: { ...process.env, ...headersAtHand() } });
-  writeFileSync(INSTALLED, lock);
 }
 
 /** Where no prebuilt SQLite can be downloaded it is compiled: against the headers that came with this Node, when they did. */
