@@ -218,7 +218,7 @@ describe('pages that only talk about cookies', () => {
     ],
     [
       'an app that lives in a fixed box',
-      `<div style="position:fixed;inset:0;overflow:auto">${ARTICLE}<p>We use cookies in our kitchen.</p><button id="x">Reject</button></div>`,
+      `<div style="position:fixed;inset:0;overflow:auto"><p>We use cookies in our kitchen.</p><button id="x">Reject</button>${ARTICLE}</div>`,
     ],
     [
       'a log-in dialog',

@@ -21,9 +21,9 @@ const URLS = {
   cookies: ['https://lists.test/cookies.txt'],
 };
 
-/** A list of 20 rules, the last of which names it. */
+/** A list of 40 rules, the last of which names it. */
 function aList(host: string): string {
-  return `[Adblock Plus 2.0]\n! Title: test\n${Array.from({ length: 19 }, (_, i) => `||filler${i}.test^`).join('\n')}\n||${host}^\n`;
+  return `[Adblock Plus 2.0]\n! Title: test\n${Array.from({ length: 39 }, (_, i) => `||filler${i}.test^`).join('\n')}\n||${host}^\n`;
 }
 
 /** Addresses as the tests want them: text, or a whole answer, or an error. */
@@ -102,7 +102,7 @@ describe('a start', () => {
     await (await aBlocker()).updateLists();
     const again = await aBlocker({ egress: { fetch: () => Promise.reject(new Error('unreachable')) } });
     expect(refuser(again, 'listed-ads.test')).toBe('ads');
-    expect(again.status().every(({ state, rules }) => state === 'in use' && rules === 20)).toBe(true);
+    expect(again.status().every(({ state, rules }) => state === 'in use' && rules === 40)).toBe(true);
   });
 });
 
@@ -158,7 +158,7 @@ describe('an update', () => {
     ['an error page', '<!doctype html><title>Log in to the network</title>\n'],
     ['empty', ''],
     ['cut in the middle of a line', aList('new.test').slice(0, -5)],
-    ['half of what it was', `! Title: test\n${Array.from({ length: 9 }, (_, i) => `||cut${i}.test^`).join('\n')}\n`],
+    ['half of what it was', `! Title: test\n${Array.from({ length: 15 }, (_, i) => `||cut${i}.test^`).join('\n')}\n`],
     ['binary', { body: Buffer.concat([Buffer.from('! x\n'), Buffer.alloc(4_000)]) }],
     ['against its own checksum', `! Checksum: AAAAAAAAAAAAAAAAAAAAAA\n${aList('new.test')}`],
     ['against everything', `${aList('new.test')}|https://$script\n`],
