@@ -132,11 +132,11 @@ export class ModelState {
 
   /** Any of those longest due whose receiver has a place free. */
   dueDeliveries(now: number, perReceiver: number): ModelJob[] {
-    const inHand = (origin: string) =>
-      this.#all().filter((job) => job.delivery?.origin === origin && isLater(job.delivery.claimedUntil, now));
-    const due = this.#all().filter(({ delivery }) => {
+    const open = this.#all().filter((job) => job.delivery?.state === 'pending' && job.delivery.dueAt !== null);
+    const inHand = open.filter((job) => isLater(job.delivery?.claimedUntil ?? null, now)).map((job) => job.delivery?.origin);
+    const due = open.filter(({ delivery }) => {
       if (delivery === null || delivery.dueAt === null || delivery.dueAt > now || isLater(delivery.claimedUntil, now)) return false;
-      return inHand(delivery.origin).length < perReceiver;
+      return inHand.filter((origin) => origin === delivery.origin).length < perReceiver;
     });
     const visibleAt = (job: ModelJob) => Math.max(job.delivery?.claimedUntil ?? 0, job.delivery?.dueAt ?? 0);
     const first = Math.min(...due.map(visibleAt));
