@@ -1,9 +1,9 @@
-import { chromium } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, ERROR_TABLE } from '../../src/contract/capture-error.js';
 import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
 import { describeInterface } from '../../src/http/docs/openapi.js';
+import { launchAnyBrowser } from '../render/browser/any-browser.js';
 import { fakeEdge, serveEdge } from './fake-edge.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -125,8 +125,7 @@ describe('the reference page', () => {
 
   it('draws the endpoints in a browser without an outside request or a refused script', async () => {
     await using served = await serveEdge(fakeEdge());
-    const browser = await chromium.launch({
-      executablePath: process.env.STILLFRAME_TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
+    const browser = await launchAnyBrowser({
       args: [
         '--no-sandbox',
         '--disable-background-networking',

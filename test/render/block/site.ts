@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Stage } from '../../../src/render/stage.js';
+import { launchAnyBrowser } from '../browser/any-browser.js';
 
 export interface Seen {
   url: string;
@@ -67,17 +68,8 @@ function byKind(request: IncomingMessage): [string, string] {
   return ['text/html', '<!doctype html><title>frame</title>'];
 }
 
-export interface LaunchOptions {
-  executable?: string;
-  args?: string[];
-}
-
-export function launchOnto(
-  web: FixtureWeb,
-  { executable = '/usr/bin/chromium-headless-shell', args = [] }: LaunchOptions = {},
-): Promise<Browser> {
-  return chromium.launch({
-    executablePath: executable,
+export function launchOnto(web: FixtureWeb, { args = [] }: { args?: string[] } = {}): Promise<Browser> {
+  return launchAnyBrowser({
     args: [
       '--no-sandbox',
       '--disable-background-networking',

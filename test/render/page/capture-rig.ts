@@ -6,9 +6,9 @@ import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/ca
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool } from '../../../src/render/browser/browser-pool.js';
-import { kindOf } from '../../../src/render/browser/executable.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { type RenderDeps, type Rendering, render } from '../../../src/render/render.js';
+import { ANY_BROWSER } from '../browser/any-browser.js';
 
 /** A request as a client sends it, but for the URL. */
 export type Wish = Record<string, unknown>;
@@ -70,9 +70,7 @@ async function startMachine(allowDestinations: string[]): Promise<{ pool: Browse
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
   const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
-  const path = process.env.TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell';
-  const executable = { path, kind: kindOf(path), source: 'test' };
-  const pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 2, runDir, sandbox: true, log });
+  const pool = await BrowserPool.start({ executable: ANY_BROWSER, egress, browsers: 1, pagesPerBrowser: 2, runDir, sandbox: true, log });
   return {
     pool,
     async stop() {

@@ -1,20 +1,14 @@
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Door } from '../../../src/egress/egress.js';
+import { chromiumFlags } from '../../../src/render/browser/chromium-flags.js';
 import type { Stage } from '../../../src/render/stage.js';
+import { launchAnyBrowser } from '../browser/any-browser.js';
 
+/** As the service starts it, but for its profile, which Playwright will not be told by flag. */
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: process.env.STILLFRAME_TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
-    args: [
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-      '--disable-quic',
-      '--no-sandbox',
-    ],
-  });
+  const flags = chromiumFlags({ profile: '', sandbox: false, userAgent: null, roomyShm: true });
+  return launchAnyBrowser({ ignoreDefaultArgs: true, args: flags.filter((flag) => !flag.startsWith('--user-data-dir')) });
 }
 
 type Wire = Record<string, unknown>;
