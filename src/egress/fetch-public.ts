@@ -1,11 +1,14 @@
 import type { Socket } from 'node:net';
-import { Client, type Dispatcher } from 'undici';
+import { Client, type Dispatcher, errors } from 'undici';
 import { CONNECT_TIMEOUT_MS } from './dial.js';
 import type { PublicFetch, PublicResponse } from './egress.js';
 import { TunnelUnsupported } from './http-connect.js';
 import { startTls } from './start-tls.js';
 
+/** Of an answer's head; of all the informational ones before it together, too. */
 const HEADERS_LIMIT_BYTES = 16 * 1024;
+/** `HTTP/1.1 103\r\n\r\n`: what the shortest informational answer costs. */
+const STATUS_LINE_BYTES = 16;
 
 /** How the server's own request leaves. */
 export interface FetchRoute {
@@ -69,7 +72,7 @@ async function exchange(route: FetchRoute, { request, ca, signal, absolute = fal
 async function open(route: FetchRoute, { url, ca, signal }: { url: URL; ca: string[] | undefined; signal: AbortSignal }): Promise<Socket> {
   const socket = await route.connect(signal);
   if (url.protocol !== 'https:') return socket;
-  return startTls(socket, { host: url.hostname, ca, timeoutMs: CONNECT_TIMEOUT_MS });
+  return startTls(socket, { host: url.hostname, ca, timeoutMs: CONNECT_TIMEOUT_MS }, signal);
 }
 
 function toRequest(
@@ -83,7 +86,17 @@ function toRequest(
     path: absolute ? url.href : `${url.pathname}${url.search}`,
     headers: authorization == null ? headers : { ...headers, 'proxy-authorization': authorization },
     body: request.body,
+    onInfo: createPatience(),
     signal,
+  };
+}
+
+/** Ends an answer that goes on announcing itself. */
+function createPatience(): NonNullable<Dispatcher.RequestOptions['onInfo']> {
+  let bytes = 0;
+  return ({ headers }) => {
+    bytes += STATUS_LINE_BYTES + Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0);
+    if (bytes > HEADERS_LIMIT_BYTES) throw new errors.HeadersOverflowError('Informational answers without end');
   };
 }
 

@@ -84,6 +84,7 @@ async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<In
     const outgoing = send(route, agent, exchanged);
     const hangUp = () => outgoing.destroy();
     response.once('close', hangUp);
+    outgoing.on('information', () => forwarding.moved(target));
     try {
       if (repeatable) outgoing.end();
       else request.on('data', () => forwarding.moved(target)).pipe(outgoing);

@@ -1,4 +1,5 @@
 import { rootCertificates } from 'node:tls';
+import ipaddr from 'ipaddr.js';
 import type { Log } from '../log.js';
 import { parseAllowList } from './allow-list.js';
 import { DialFailure, dial } from './dial.js';
@@ -109,7 +110,7 @@ class Gate implements Egress {
 
   /** Where an operator allows loopback, a page must still not come back in by another capture's door. */
   #refuseDoors(verdict: Awaited<ReturnType<typeof judgeHost>>, port: number): typeof verdict {
-    const isDoor = verdict.ok && verdict.addresses.some(isLoopback) && [...this.#doors].some((door) => door.port === port);
+    const isDoor = verdict.ok && verdict.addresses.some(reachesDoors) && [...this.#doors].some((door) => door.port === port);
     return isDoor ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is one of our own doors' } : verdict;
   }
 }
@@ -128,6 +129,7 @@ function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-function isLoopback(address: string): boolean {
-  return address === '::1' || address.startsWith('127.');
+/** Doors listen on 127.0.0.1 alone: another loopback address may have the same port for something else. The unspecified one leads there too. */
+function reachesDoors(address: string): boolean {
+  return ['127.0.0.1', '0.0.0.0'].includes(ipaddr.process(address).toString());
 }

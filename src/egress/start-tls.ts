@@ -2,13 +2,20 @@ import { isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { DialFailure } from './dial.js';
 
+interface TlsPeer {
+  host: string;
+  ca: string[] | undefined;
+  /** For the handshake. */
+  timeoutMs: number;
+}
+
 /**
  * Runs TLS over a connection, with the peer's certificate checked against its name.
  *
  * @param peer.ca PEM to trust instead of the system's own
  * @throws DialFailure, or the TLS error; the connection is closed then
  */
-export async function startTls(socket: Socket, peer: { host: string; ca: string[] | undefined; timeoutMs: number }): Promise<Socket> {
+export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSignal): Promise<Socket> {
   const host = peer.host.replace(/^\[|\]$/g, '');
   const secured = connectTls({
     socket,
@@ -18,6 +25,9 @@ export async function startTls(socket: Socket, peer: { host: string; ca: string[
     ...(peer.ca === undefined ? {} : { ca: peer.ca }),
   });
   const timer = setTimeout(() => secured.destroy(new DialFailure('ETIMEDOUT', 'the TLS handshake took too long')), peer.timeoutMs);
+  const abandon = () => secured.destroy(new DialFailure('ECONNABORTED', 'nobody waits for the connection any more'));
+  signal.addEventListener('abort', abandon, { once: true });
+  if (signal.aborted) abandon();
   try {
     await new Promise<void>((resolve, reject) => {
       secured.once('secureConnect', resolve);
@@ -31,5 +41,6 @@ export async function startTls(socket: Socket, peer: { host: string; ca: string[
     throw error;
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', abandon);
   }
 }

@@ -92,7 +92,7 @@ export class UpstreamProxy {
     try {
       const socket = await dial(addresses, server.port, signal);
       return server.scheme === 'https'
-        ? await startTls(socket, { host: server.host, ca: this.#rules.ca, timeoutMs: PROXY_ANSWER_TIMEOUT_MS })
+        ? await startTls(socket, { host: server.host, ca: this.#rules.ca, timeoutMs: PROXY_ANSWER_TIMEOUT_MS }, signal)
         : socket;
     } catch (error) {
       if (signal.aborted) throw error;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { EgressRefused, type PublicFetch } from '../../src/egress/egress.js';
@@ -88,6 +89,41 @@ describe("the server's own request", () => {
       answer: (_request, response) => response.writeHead(200, { 'x-big': 'x'.repeat(40_000) }).end(),
     });
     await expect(world.gate.egress.fetch(aFetch(world.url))).rejects.toThrow(/overflow/i);
+  });
+
+  test('gives up over informational answers without end, and takes a few of them', async () => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
+    let few = true;
+    const chatty = createServer((socket) => {
+      const more = () => void (socket.destroyed || socket.write(hints.repeat(100), more));
+      socket.on('error', () => socket.destroy()).resume();
+      if (few) socket.end(`${hints.repeat(20)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`);
+      else more();
+    });
+    chatty.listen(0, ALLOWED);
+    await once(chatty, 'listening');
+    await using gate = await openTestEgress();
+    const url = `http://hook.stub.example.com:${(chatty.address() as AddressInfo).port}/`;
+    expect((await gate.egress.fetch(aFetch(url))).status).toBe(200);
+    few = false;
+    await expect(gate.egress.fetch(aFetch(url))).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_OVERFLOW' });
+    await promisify(chatty.close.bind(chatty))();
+  });
+
+  test('leaves a TLS handshake when nobody waits for it any more', async () => {
+    const mute = createServer((socket) => void socket.on('error', () => socket.destroy()).resume());
+    mute.listen(0, ALLOWED);
+    await once(mute, 'listening');
+    await using gate = await openTestEgress();
+    const nobodyWaits = new AbortController();
+    mute.once('connection', (socket: Socket) => socket.once('data', () => nobodyWaits.abort(new Error('enough'))));
+    const url = `https://hook.stub.example.com:${(mute.address() as AddressInfo).port}/`;
+    const left = once(mute, 'connection').then(([socket]) => once(socket as Socket, 'close'));
+    const began = performance.now();
+    await expect(gate.egress.fetch(aFetch(url, { timeoutMs: 60_000, signal: nobodyWaits.signal }))).rejects.toThrow('enough');
+    await left;
+    expect(performance.now() - began).toBeLessThan(5_000);
+    mute.close();
   });
 
   test.each(['connect', 'headers', 'body', 'resolve'])('takes no longer than it may, whoever is slow (%s)', async (slow) => {
