@@ -221,9 +221,18 @@ describe('a door refuses', () => {
     await using gate = await openTestEgress({}, { allowDestinations: ['127.0.0.0/8'] });
     await using door = await gate.openDoor();
     await using other = await gate.openDoor();
-    const { status, socket } = await connectThrough(door, `127.0.0.1:${other.port}`);
-    socket.destroy();
-    expect(status).toBe(502);
+    for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
+      const { status, socket } = await connectThrough(door, `${host}:${other.port}`);
+      socket.destroy();
+      expect([host, status]).toEqual([host, 502]);
+    }
+  });
+
+  test('but not a site on another address that happens to have the port of a door', async () => {
+    await using gate = await openTestEgress();
+    await using door = await gate.openDoor();
+    await using site = await startPlainSite({ port: door.port });
+    expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
   });
 });
 
