@@ -100,7 +100,8 @@ export async function render(deps: RenderDeps, order: RenderOrder, signal: Abort
     throw translate(error, stage);
   } finally {
     deadlines[Symbol.dispose]();
-    await lease.release();
+    // Nobody waits for the page to close; a browser that does not manage it is killed by the pool.
+    lease.release().catch((error: unknown) => deps.log.warn({ err: error, job_id: order.id }, 'a page was not closed'));
   }
 }
 
