@@ -12,6 +12,8 @@ const ARGS = [
 
 /** What a careful script would do with the same browser: one process, a context per capture, CDP's own screenshot. */
 export interface BareLoop extends AsyncDisposable {
+  /** The browser's path. */
+  executable: string;
   capture(url: string): Promise<void>;
 }
 
@@ -20,6 +22,7 @@ export async function startBareLoop(dataDir: string): Promise<BareLoop> {
   if (executable === null) throw new Error('No Chromium was found. Install one with: stillframe browser install');
   const browser = await chromium.launch({ executablePath: executable.path, args: ARGS, chromiumSandbox: false });
   return {
+    executable: executable.path,
     capture: (url) => capture(browser, url),
     [Symbol.asyncDispose]: () => browser.close(),
   };

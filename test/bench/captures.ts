@@ -1,13 +1,17 @@
 import { startSite } from '../fixtures/site/site.js';
 import { startBareLoop } from './bare-loop.js';
+import { loadCaptureWebsite } from './capture-website.js';
 import { type Figure, quantile, ratio } from './figure.js';
 import { addBenchPages } from './pages.js';
-import { flood, startServer } from './server.js';
+import { type BenchServer, flood, startServer } from './server.js';
 
 const WARM_UP = 6;
 const PAIRS = 40;
 const FLOOD_MS = 12_000;
 const ROUNDS = 2;
+/** capture-website is slow: fewer of its captures tell enough. */
+const RIVAL_PAIRS = 12;
+const RIVAL_WIDTHS = [1, 2, 4];
 
 const LEAN = { wait_for_idle: false, block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
 /** decisions.md: quiet for so long after the last activity; only pages with scripts wait for it. */
@@ -47,12 +51,39 @@ export async function benchCaptures(): Promise<Figure[]> {
       { what: `${name}, four at once, p95 lean ÷ bare`, value: ratio(four.lean.p95, four.bare.p95), goal: '≤ 1.30' },
     );
   }
+  figures.push(...(await againstCaptureWebsite(server, { executable: bare.executable, url: site.url('/bench/article') })));
   figures.push({
     what: 'server memory after these captures',
     value: `${(server.memoryBytes() / 1e6).toFixed(0)} MB`,
     goal: '≤ 350 after 1,000',
   });
   return figures;
+}
+
+/** Every default on, against what people use today on the same page: alone, and at the best rate that it reaches. */
+async function againstCaptureWebsite(server: BenchServer, on: { executable: string; url: string }): Promise<Figure[]> {
+  const rival = await loadCaptureWebsite(on.executable);
+  if (rival === null) return [{ what: 'capture-website', value: 'not to be had', goal: '' }];
+  const times: Record<'ours' | 'rival', number[]> = { ours: [], rival: [] };
+  await rival(on.url);
+  for (let nth = 0; nth < RIVAL_PAIRS; nth++) {
+    times.ours.push((await server.post({ url: on.url, cache_ttl: 0 })).ms);
+    const from = performance.now();
+    await rival(on.url);
+    times.rival.push(performance.now() - from);
+  }
+  let best = 0;
+  for (const width of RIVAL_WIDTHS) best = Math.max(best, (await flood(width, FLOOD_MS, () => rival(on.url))).perSecond);
+  const ours = await flood(4, FLOOD_MS, () => server.post({ url: on.url, cache_ttl: 0 }));
+  return [
+    { what: 'article, alone, capture-website p50', value: `${quantile(times.rival, 0.5).toFixed(0)} ms`, goal: '' },
+    {
+      what: 'article, alone, capture-website ÷ every default',
+      value: ratio(quantile(times.rival, 0.5), quantile(times.ours, 0.5)),
+      goal: '≥ 5',
+    },
+    { what: 'article, rate, every default ÷ capture-website at its best', value: ratio(ours.perSecond, best), goal: '≥ 2.2' },
+  ];
 }
 
 type Loops = Record<'bare' | 'lean' | 'full', () => Promise<void>>;
