@@ -21,12 +21,16 @@ interface Trial {
 const TRIALS: Record<string, () => Promise<Trial>> = {
   model: async () => ({ title: 'random operations on the store against a state model', ...(await import('./model.js')) }),
   fuzz: async () => ({ title: 'hostile bodies and requests against the edge', ...(await import('./fuzz.js')) }),
+  kill: async () => ({ title: 'SIGKILL of the server at named points and any instant', ...(await import('./kill.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),
   redeliver: async () => ({ title: 'fifty redeliveries at once with one ETag', ...(await import('./redeliver.js')) }),
   'webhook-kills': async () => ({ title: 'SIGKILL during deliveries', ...(await import('./webhook-kills.js')) }),
   'webhook-isolation': async () => ({ title: 'a receiver that hangs delays no other', ...(await import('./webhook-isolation.js')) }),
+  rows: async () => ({ title: 'coloured rows at every height, density, format and algorithm', ...(await import('./rows.js')) }),
+  sticky: async () => ({ title: 'fixed and sticky elements, once each and in place', ...(await import('./sticky.js')) }),
+  'picture-memory': async () => ({ title: 'memory while big pages are pictured', ...(await import('./picture-memory.js')) }),
 };
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {
