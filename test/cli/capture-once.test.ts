@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { captureOnce } from '../../src/cli/capture-once.js';
+import { readConfig } from '../../src/config.js';
+import { parseSubmission } from '../../src/contract/submission.js';
+import { silentLog } from '../../src/log.js';
+import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+
+let site: Site;
+let dns: DnsServer;
+let dataDir: string;
+
+beforeAll(async () => {
+  site = await startSite({ host: '127.0.0.1' });
+  dns = await startDnsServer({ 'wiki.internal': ['127.0.0.1'], wiki: ['127.0.0.1'] });
+  dataDir = mkdtempSync(join(tmpdir(), 'stillframe-once-'));
+});
+afterAll(async () => {
+  await dns[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function once(host: string, publicOnly: boolean) {
+  const config = { ...readConfig({}, {}), dataDir, lists: false, browserInstall: false, dnsServers: [dns.address] };
+  const url = `http://${host}:${new URL(site.url('/')).port}/article`;
+  const { options } = parseSubmission({ url, format: 'png' }, { forceAsync: false, webhookAllow: [] });
+  return captureOnce(config, options, { publicOnly, log: silentLog(), say: () => undefined });
+}
+
+describe('a capture without a server', () => {
+  it.each(['127.0.0.1', 'localhost', 'wiki', 'wiki.internal'])('reaches %s: it is its owner’s machine', async (host) => {
+    expect((await once(host, false)).width).toBeGreaterThan(0);
+  });
+
+  it('refuses such places when it is told to', async () => {
+    await expect(once('wiki.internal', true)).rejects.toMatchObject({ code: 'navigation_failed' });
+  });
+});
