@@ -8,16 +8,30 @@ const PIXEL_CHECK_MS = 3_000;
 /** A small picture of the view is enough to see whether there is anything. */
 const PIXEL_CHECK_WIDTH_PX = 640;
 
+/** A page that shows nothing while something of it is still on its way is given so long. */
+const PATIENCE_MS = 5_000;
+const QUIET_MS = 250;
+
 /**
- * A blank page is never a success (decisions.md, Capture semantics). Asks the document first; pixels decide only where it looks empty, or where
- * only the picture can tell (canvas, frames, video).
+ * A blank page is never a success (decisions.md, Capture semantics), nor is it final while its network is busy. Asks the document first;
+ * pixels decide only where it looks empty, or where only the picture can tell (canvas, frames, video).
  *
  * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
  */
-export async function refuseBlank(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<void> {
+export async function refuseBlank(page: Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>, ms: number): Promise<void> {
+  const { network, deadlines } = page;
+  const patienceMs = Math.min(deadlines.leftMs(), PATIENCE_MS);
+  const over = AbortSignal.timeout(patienceMs);
+  for (let final = false; await isBlank(page, ms); ) {
+    if (final || over.aborted) throw blank();
+    await deadlines.within(network.quiet(QUIET_MS, over), patienceMs);
+    final = network.isIdle();
+  }
+}
+
+async function isBlank(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<boolean> {
   const something = await page.deadlines.within(page.world.run(showsSomething, null), ms);
-  if (something === true || something === LATE) return;
-  if (await isUniform(page, Math.min(ms, PIXEL_CHECK_MS))) throw blank();
+  return something !== true && something !== LATE && (await isUniform(page, Math.min(ms, PIXEL_CHECK_MS)));
 }
 
 function blank(): CaptureError {

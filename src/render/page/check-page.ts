@@ -21,7 +21,7 @@ type CheckOptions = Pick<CaptureOptions, 'failIfIncomplete' | 'failIfContentMiss
  * @throws CaptureError blocked_by_target, render_incomplete, render_timeout; PageMoved
  */
 export async function checkPage(
-  page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>,
+  page: Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>,
   shown: DocumentState,
   options: CheckOptions,
 ): Promise<void> {

@@ -57,6 +57,19 @@ describe('what is no page', () => {
     expect(await rig.failure(site.url(path))).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
   });
 
+  it('a page that is empty only until its own request is answered is no blank page', async () => {
+    site.route('/late-data', (_request, response) => void setTimeout(() => response.end('here at last'), 600));
+    site.route('/empty-at-first', (_request, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(
+          "<!doctype html><body><script>fetch('/late-data').then((r) => r.text()).then((t) => { document.body.textContent = t; })</script>",
+        ),
+    );
+    const rendering = await rig.capture(site.url('/empty-at-first'), { wait_for_idle: false });
+    expect(rendering.width).toBe(800);
+  });
+
   it('a page covered all over in white is blank, whatever it holds', async () => {
     expect(await rig.failure(site.url('/shell/cover'))).toMatchObject({
       code: 'render_incomplete',
