@@ -34,7 +34,9 @@ async function capture(browser: Browser, url: string): Promise<void> {
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
     await page.goto(url, { waitUntil: 'load' });
-    await cdp.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
+    const shoot = () => cdp.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
+    // Chromium now and then has no surface for one of several pages at that moment; a careful script asks again.
+    await shoot().catch(shoot);
   } finally {
     await context.close();
   }
