@@ -269,6 +269,7 @@ export class Service implements AsyncDisposable {
       const deps = {
         store: this.made.store,
         readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
+        hasRoom: () => this.made.artifacts.hasRoom(),
         webhooksActive: () => !this.draining,
         draining: () => this.draining,
         now: Date.now,

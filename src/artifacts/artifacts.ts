@@ -28,6 +28,8 @@ export interface Artifacts extends AsyncDisposable {
   /** Removing what is not there is no error. */
   remove(name: string): Promise<void>;
   usage(): Promise<{ count: number; bytes: number }>;
+  /** Whether the next picture is likely to find space. */
+  hasRoom(): Promise<boolean>;
   /** Names of artifacts last modified before; in batches. */
   list(before: number): AsyncIterable<string[]>;
   /** Removes half-written files that a crash left; at boot only. @returns how many */

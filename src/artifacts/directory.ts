@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { mkdir, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
@@ -19,6 +19,9 @@ const UNFINISHED = '.unfinished';
 const SHARD_PATTERN = /^[a-z2-7]{2}$/;
 const LIST_BATCH = 200;
 const DIR_MODE = 0o700;
+/** A large picture, and what the database needs to tell of it. */
+const ROOM_BYTES = 4_000_000;
+
 /** Artifacts in a local directory: `<dir>/<first two characters>/<name>`. */
 export async function openArtifactDirectory(options: ArtifactDirectoryOptions): Promise<Artifacts> {
   await mkdir(join(options.dir, UNFINISHED), { recursive: true, mode: DIR_MODE });
@@ -81,6 +84,11 @@ class ArtifactDirectory implements Artifacts {
     this.#scan ??= this.#scanAll();
     await this.#scan;
     return this.#tally.total;
+  }
+
+  async hasRoom(): Promise<boolean> {
+    const { bavail, bsize } = await statfs(this.#dir);
+    return bavail * bsize >= ROOM_BYTES;
   }
 
   async *list(before: number): AsyncIterable<string[]> {

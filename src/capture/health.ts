@@ -5,6 +5,8 @@ export interface HealthDeps {
   store: Pick<Store, 'ping' | 'settlement'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
   /** Browsers that have answered within the last 30 s. */
   readyBrowsers(): number;
+  /** Whether the disk takes another picture. */
+  hasRoom(): Promise<boolean>;
   webhooksActive(): boolean;
   draining(): boolean;
   now(): number;
@@ -21,17 +23,19 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
   const worker = { worker_ready: readyWorkers > 0, ready_workers: readyWorkers };
   try {
     await deps.store.ping();
+    // On a full disk a ping may still fit into the log's last page: jobs and pictures do not.
+    const database = (await deps.hasRoom()) ? 'ready' : 'unavailable';
     const [queue, settlement, webhooks] = await Promise.all([
       deps.store.queueStatus(),
       deps.store.settlement(deps.now()),
       deps.store.webhookTotals(),
     ]);
-    const ready = readyWorkers > 0 && !queue.paused && !deps.draining();
+    const ready = readyWorkers > 0 && database === 'ready' && !queue.paused && !deps.draining();
     return {
       ready,
       data: {
         redis: 'ready',
-        database: 'ready',
+        database,
         ...worker,
         queue: { ...queue, total_pending: queue.waiting + queue.prioritized + queue.delayed + queue.active },
         settlement: {

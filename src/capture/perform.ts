@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
@@ -6,6 +7,8 @@ import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/render.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore } from '../store/store.js';
+
+const STORE_RETRY_MS = 500;
 
 export interface PerformDeps {
   store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'retryLater' | 'release'>;
@@ -33,9 +36,9 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   try {
     const order: RenderOrder = { id: job.id, options, onProgress: lease.progress };
     const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
-    await keep(deps, job, rendering);
+    await keep(deps, job, { rendering, stop });
   } catch (error) {
-    await conclude(deps, job, { error, stopped: stop.aborted });
+    await conclude(deps, job, { error, stop });
   } finally {
     clearTimeout(timer);
     lease.end();
@@ -80,7 +83,8 @@ function keepLease(deps: PerformDeps, claim: Claim, limit: AbortController): Lea
 /** Another worker holds the job: whatever this one has is void. */
 class LostClaim extends Error {}
 
-async function keep(deps: PerformDeps, job: ClaimedJob, rendering: Rendering): Promise<void> {
+async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rendering; stop: AbortSignal }): Promise<void> {
+  const { rendering, stop } = done;
   const storeStart = deps.now();
   const artifact = await deps.artifacts.put(rendering.content, rendering.format);
   const now = deps.now();
@@ -100,7 +104,8 @@ async function keep(deps: PerformDeps, job: ClaimedJob, rendering: Rendering): P
     diagnostics: rendering.diagnostics,
     inspection: rendering.inspection,
   };
-  const ended = await deps.store.complete({ id: job.id, workerId: job.workerId, attempt: job.attempt }, { data, artifact }, now);
+  const claim: Claim = { id: job.id, workerId: job.workerId, attempt: job.attempt };
+  const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
   if (ended.length === 0) await deps.artifacts.remove(artifact.name);
   const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
   for (const one of ended) deps.onEnded(one, one.id === job.id ? timings : {});
@@ -110,11 +115,11 @@ async function keep(deps: PerformDeps, job: ClaimedJob, rendering: Rendering): P
   );
 }
 
-async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: unknown; stopped: boolean }): Promise<void> {
+async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: unknown; stop: AbortSignal }): Promise<void> {
   const claim: Claim = { id: job.id, workerId: job.workerId, attempt: job.attempt };
-  const { error } = failure;
+  const { error, stop } = failure;
   if (error instanceof LostClaim) return;
-  if (failure.stopped) {
+  if (stop.aborted) {
     await deps.store.release(claim);
     return;
   }
@@ -122,13 +127,30 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: un
   const facts = { job_id: job.id, request_id: job.requestId, attempt: job.attempt, code: stored.code, details: stored.details };
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed by a fault of ours');
   const dueAt = deps.now() + deps.retryDelayMs;
-  if (deservesRetry(job, error, dueAt) && (await deps.store.retryLater(claim, dueAt))) {
+  if (deservesRetry(job, error, dueAt) && (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt)))) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return;
   }
-  const ended = await deps.store.fail(claim, stored, deps.now());
+  const ended = await insist(deps, stop, () => deps.store.fail(claim, stored, deps.now()));
   for (const one of ended) deps.onEnded(one, {});
   deps.log.info({ ...facts, state: 'failed', message: stored.message, duration_ms: deps.now() - job.claimedAt }, 'job');
+}
+
+/**
+ * A store that takes nothing for a while (a full disk, a lock) must not cost what has been done: the step is tried again for as long
+ * as the claim would last, or until the server stops.
+ */
+async function insist<T>(deps: Pick<PerformDeps, 'leaseMs' | 'now'>, stop: AbortSignal, step: () => Promise<T>): Promise<T> {
+  const deadline = deps.now() + deps.leaseMs;
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      const passes = error instanceof CaptureError && error.status === 503;
+      if (!passes || stop.aborted || deps.now() > deadline) throw error;
+      await pause(STORE_RETRY_MS, undefined, { signal: stop }).catch(() => undefined);
+    }
+  }
 }
 
 /** decisions.md, Jobs: which failures use a second attempt, inside the same budget. */
