@@ -22,6 +22,11 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   model: async () => ({ title: 'random operations on the store against a state model', ...(await import('./model.js')) }),
   fuzz: async () => ({ title: 'hostile bodies and requests against the edge', ...(await import('./fuzz.js')) }),
   kill: async () => ({ title: 'SIGKILL of the server at named points and any instant', ...(await import('./kill.js')) }),
+  restart: async () => ({ title: 'SIGKILL, and how soon all goes on', ...(await import('./restart.js')) }),
+  stampede: async () => ({ title: 'one job and one charge for each idempotency key', ...(await import('./stampede.js')) }),
+  drain: async () => ({ title: 'SIGTERM under load', ...(await import('./drain.js')) }),
+  overload: async () => ({ title: 'ten times what the server can do', ...(await import('./overload.js')) }),
+  'full-disk': async () => ({ title: 'a data directory without space', ...(await import('./full-disk.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),
@@ -31,6 +36,14 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   rows: async () => ({ title: 'coloured rows at every height, density, format and algorithm', ...(await import('./rows.js')) }),
   sticky: async () => ({ title: 'fixed and sticky elements, once each and in place', ...(await import('./sticky.js')) }),
   'picture-memory': async () => ({ title: 'memory while big pages are pictured', ...(await import('./picture-memory.js')) }),
+  vectors: async () => ({ title: 'every spelling of a destination, through the public API', ...(await import('./vectors.js')) }),
+  channels: async () => ({ title: 'every way out that a browser has, in every mode and format', ...(await import('./channels.js')) }),
+  rebinding: async () => ({ title: 'a name server that changes its answers', ...(await import('./rebinding.js')) }),
+  redirects: async () => ({ title: 'chains of redirects into forbidden places', ...(await import('./redirects.js')) }),
+  'caller-proxy': async () => ({ title: "callers' proxies of every kind and mood", ...(await import('./caller-proxy.js')) }),
+  'fail-closed': async () => ({ title: 'the door dies under a capture', ...(await import('./fail-closed.js')) }),
+  sandbox: async () => ({ title: 'every renderer confined, no process as root', ...(await import('./sandbox.js')) }),
+  hostile: async () => ({ title: 'hostile pages beside an ordinary one', ...(await import('./hostile.js')) }),
 };
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {

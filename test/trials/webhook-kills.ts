@@ -7,15 +7,16 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rm } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { rm } from 'node:fs/promises';
 import { isTerminal } from '../../src/contract/job.js';
 import { MIGRATIONS_DIR } from '../../src/package-files.js';
 import type { Store } from '../../src/store/store.js';
 import { type Behaviour, hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCaller, aDataDir } from '../store/factories.js';
 import { openStoreAt, queueJob, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';
+import { buildProgram } from './build-program.js';
 import type { TrialResult } from './receivers.js';
+import { seeded } from './seeded.js';
 
 export interface KillsOptions {
   /** Kills. */
@@ -35,7 +36,7 @@ export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_1
   const dataDir = aDataDir();
   await using _directory = { [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true }) };
   await using store = await openStoreAt(dataDir);
-  await using program = await buildChild();
+  await using program = await buildProgram('webhook-kills-child');
   const witness = new Witness(store);
   await using receiver = await startReceiver({ script: (request) => witness.meet(request) });
   const caller = await aCaller(store);
@@ -135,28 +136,4 @@ async function untilNonePending(store: Store, jobs: number): Promise<void> {
 
 function startChild(args: readonly string[]): ChildProcess {
   return spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
-}
-
-/** Inside node_modules, so that it finds the packages. */
-async function buildChild(): Promise<{ file: string } & AsyncDisposable> {
-  const { build } = await import('esbuild');
-  const folder = fileURLToPath(new URL('../../node_modules/.cache/stillframe', import.meta.url));
-  const file = `${folder}/webhook-kills-child-${process.pid}.mjs`;
-  await mkdir(folder, { recursive: true });
-  await build({
-    entryPoints: [fileURLToPath(new URL('webhook-kills-child.ts', import.meta.url))],
-    ...{ outfile: file, bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', logLevel: 'error' },
-  });
-  return { file, [Symbol.asyncDispose]: () => rm(file, { force: true }) };
-}
-
-/** Mulberry32: the same moments for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

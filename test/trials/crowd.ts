@@ -1,0 +1,141 @@
+/** Clients that submit and retry by idempotency key while their server comes and goes, and what was promised to them. */
+import type Database from 'better-sqlite3';
+import type { Site } from '../fixtures/site/site.js';
+import { callApi } from './call-api.js';
+import { type JobFacts, readJobs } from './ledger.js';
+import { type Promised, RetryingClient, type Whereabouts } from './retrying-client.js';
+import type { ServerProcess } from './server-process.js';
+
+export interface CrowdOptions {
+  site: Site;
+  /** Where half of the jobs are announced; null: none is. */
+  hook: { url: string; secret: string } | null;
+  clients: number;
+  problem(what: string): void;
+}
+
+export class Crowd implements AsyncDisposable {
+  readonly promised = new Map<string, Promised>();
+  readonly at: Whereabouts;
+  readonly #stop = new AbortController();
+  readonly #lanes: Promise<void>[] = [];
+  #gate = newGate();
+  #isUp = false;
+
+  private constructor(private readonly options: CrowdOptions) {
+    this.at = { url: '', key: '', up: () => this.#gate.opened };
+  }
+
+  /** Begins to submit as soon as a server is up. */
+  static begin(options: CrowdOptions): Crowd {
+    const crowd = new Crowd(options);
+    for (let lane = 0; lane < options.clients; lane++) crowd.#lanes.push(crowd.#keepSubmitting(lane));
+    return crowd;
+  }
+
+  /** A server takes requests. The first one tells the key. */
+  up({ url, firstKey }: Awaited<ServerProcess['ready']>): void {
+    this.at.url = url;
+    this.at.key ||= firstKey ?? '';
+    this.#isUp = true;
+    this.#gate.open();
+  }
+
+  /** It does no more: who finds it gone waits for the next. */
+  down(): void {
+    if (this.#isUp) this.#gate = newGate();
+    this.#isUp = false;
+  }
+
+  /** Submits nothing more, and resolves when the last answers have come. Needs a server, or none any more. */
+  async leave(): Promise<void> {
+    this.#stop.abort();
+    this.#gate.open();
+    await Promise.all(this.#lanes);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.leave();
+  }
+
+  /** Everything promised must be in the file, 200 as completed with its picture. @returns the problems */
+  missingFrom(db: Database.Database): string[] {
+    const jobs = new Map(readJobs(db).map((job) => [job.idempotencyKey, job]));
+    return [...this.promised.values()].flatMap(({ idempotencyKey, jobId, picture }) => {
+      const job = jobs.get(idempotencyKey);
+      if (job === undefined || (jobId !== null && job.id !== jobId)) return [`${idempotencyKey} was promised and is lost`];
+      const isKept = picture === null || picture.endsWith(job.artifact ?? '-');
+      return isKept ? [] : [`${idempotencyKey} was answered 200 and is ${job.state}`];
+    });
+  }
+
+  /** How many of the promised are to be announced. */
+  get announced(): number {
+    return [...this.promised.values()].filter(({ body }) => body.webhook !== undefined).length;
+  }
+
+  /** Until every job has ended, and every promised one that wants it is announced. @returns false when that takes too long */
+  async untilIdle(withinMs: number): Promise<boolean> {
+    const deadline = performance.now() + withinMs;
+    while (performance.now() < deadline) {
+      const { body } = await callApi(`${this.at.url}/v1/health`, this.at.key);
+      const { queue, settlement, webhooks } = body.data;
+      if (queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= this.announced) return true;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return false;
+  }
+
+  /** As a client: each key names its one ended job, and each picture of a 200 downloads. @returns the problems */
+  async lookUpAll(): Promise<string[]> {
+    const problems: string[] = [];
+    for (const { idempotencyKey, jobId, picture } of this.promised.values()) {
+      const { status, body } = await callApi(`${this.at.url}/v1/requests/${idempotencyKey}`, this.at.key);
+      if (status !== 200 || body.data.result === undefined) problems.push(`${idempotencyKey}: looked up ${status} ${body?.data?.state}`);
+      else if (jobId !== null && body.data.id !== jobId) problems.push(`${idempotencyKey}: is another job now`);
+      if (picture === null) continue;
+      const { byteLength } = await (await fetch(this.at.url + picture)).arrayBuffer();
+      if (byteLength !== body.data.result?.data?.bytes) problems.push(`${idempotencyKey}: its picture has ${byteLength} bytes`);
+    }
+    return problems;
+  }
+
+  async #keepSubmitting(lane: number): Promise<void> {
+    const client = new RetryingClient(this.promised, this.options.problem);
+    await this.at.up();
+    for (let nth = 0; !this.#stop.signal.aborted; nth++) {
+      await client.submit(this.at, { idempotencyKey: `lane-${lane}-${nth}`, body: this.#order(lane, nth) }, this.#stop.signal);
+    }
+  }
+
+  /** Some share a render, some come from what was kept, most are new; half are sync; half are announced. */
+  #order(lane: number, nth: number): Record<string, unknown> {
+    const { site, hook } = this.options;
+    const shares = nth % 4 === 3;
+    return {
+      url: site.url(`/page?${shares ? `shared=${nth}` : `lane=${lane}&nth=${nth}`}`),
+      format: lane % 2 === 0 ? 'png' : 'webp',
+      viewport: { width: 320, height: 240, deviceScaleFactor: 1 },
+      sync: lane % 2 === 0,
+      cache_ttl: shares ? 3_600 : 0,
+      ...(hook !== null && nth % 2 === 0 ? { webhook: hook } : {}),
+    };
+  }
+}
+
+/** The only failure that kills explain is the one of a render that was under way twice, its followers' included. @returns the problems */
+export function unexplainedFailures(jobs: readonly JobFacts[]): string[] {
+  return jobs.flatMap(({ idempotencyKey, state, error, attempts }) => {
+    if (state !== 'failed') return [];
+    const { code } = JSON.parse(error ?? '{}') as { code?: string };
+    return code === 'render_crashed' && (attempts === 2 || attempts === 0) ? [] : [`${idempotencyKey}: failed ${code} after ${attempts} attempts`];
+  });
+}
+
+function newGate(): { opened: Promise<void>; open(): void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}

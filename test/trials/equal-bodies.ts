@@ -1,0 +1,118 @@
+/** Bodies that mean the same, and bodies that differ in one field, for trial "stampede". */
+
+export type Body = Record<string, unknown>;
+
+const SECRET = 'the same secret as before';
+
+/** Field by field: what the base says, and what makes it another request. A function gets the base's value. */
+export const CHANGES: Record<string, [base: unknown, changed: unknown]> = {
+  url: ['https://example.com/a', 'https://example.com/b'],
+  'viewport.width': [1_280, 1_281],
+  'viewport.height': [720, 721],
+  'viewport.deviceScaleFactor': [2, 1.5],
+  'viewport.isMobile': [false, true],
+  'viewport.hasTouch': [false, true],
+  device: [undefined, 'pixel_8'],
+  full_page: [false, true],
+  full_page_algorithm: ['by_sections', 'native'],
+  full_page_scroll_delay: [undefined, 100],
+  full_page_scroll_by: [undefined, 600],
+  reduce_motion: [true, false],
+  format: ['webp', 'png'],
+  quality: [90, 80],
+  delay: [0, 1],
+  timeout: [30_000, 29_999],
+  wait_for_selector: [undefined, 'main'],
+  wait_for_content: [false, true],
+  wait_for_idle: [true, false],
+  wait_until: ['load', 'networkidle'],
+  fail_if_incomplete: [false, true],
+  fail_if_content_missing: [[], ['welcome']],
+  fail_if_content_contains: [[], ['error']],
+  min_capture_height: [undefined, 10],
+  min_capture_bytes: [undefined, 10],
+  dark_mode: [false, true],
+  color_scheme: [undefined, 'light'],
+  locale: [undefined, 'de-DE'],
+  timezone: [undefined, 'Europe/Berlin'],
+  user_agent: [undefined, 'Another/1.0'],
+  region: [undefined, 'de'],
+  'proxy.server': ['http://127.0.0.2:3128', 'http://127.0.0.2:3129'],
+  'proxy.bypass': [undefined, 'cdn.example.com'],
+  'proxy.username': ['me', 'you'],
+  'proxy.password': ['one password', 'another password'],
+  verify_egress: [true, false],
+  block_ads: [true, false],
+  block_cookie_banners: [true, false],
+  block_chats: [true, false],
+  block_trackers: [true, false],
+  selector: [undefined, 'article'],
+  hide_selectors: [[], ['.ad']],
+  remove_selectors: [[], ['.ad']],
+  custom_css: [undefined, 'p{color:red}'],
+  custom_js: [undefined, 'void 0'],
+  'headers.X-Trace': ['1', '2'],
+  'headers.Cookie': [undefined, 'a=b'],
+  sync: [false, true],
+  cache_ttl: [3_600, 0],
+  store: [false, true],
+  inspect_page: [false, true],
+  'webhook.url': [undefined, undefined],
+  'webhook.secret': [SECRET, `${SECRET}!`],
+};
+
+/** Every field as `CHANGES` has it, the webhook's address aside; `undefined` means left out. */
+export function baseBody(webhookUrl: string): Body {
+  const body: Body = {};
+  for (const [path, [base]] of Object.entries(CHANGES)) put(body, path, base);
+  put(body, 'webhook.url', webhookUrl);
+  return body;
+}
+
+/** The base with one field changed. */
+export function differing(base: Body, path: string, webhookUrl: string): Body {
+  const body = structuredClone(base);
+  put(body, path, path === 'webhook.url' ? `${webhookUrl}/other` : CHANGES[path]?.[1]);
+  return body;
+}
+
+const DEFAULTS = new Set(
+  Object.keys(CHANGES).filter((path) => !/^(url|proxy|headers|webhook|sync)/.test(path) && CHANGES[path]?.[0] !== undefined),
+);
+const SPELLINGS = [
+  'https://example.com/a',
+  'HTTPS://EXAMPLE.COM/a',
+  'example.com/a',
+  'https://example.com:443/x/../a',
+  ' https://example.com/./a ',
+];
+
+/** The same request, said otherwise: defaults left out, keys in another order, the address and header names spelled otherwise. */
+export function rephrased(base: Body, random: () => number): Body {
+  const body = structuredClone(base);
+  for (const path of DEFAULTS) if (random() < 0.5) put(body, path, undefined);
+  body.url = SPELLINGS[Math.floor(random() * SPELLINGS.length)];
+  const headers = body.headers as Body;
+  if (random() < 0.5) body.headers = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
+  return shuffled(body, random);
+}
+
+function shuffled(body: Body, random: () => number): Body {
+  const entries = Object.entries(body).map(([key, value]) => [random(), key, isPlain(value) ? shuffled(value, random) : value] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => a - b).map(([, key, value]) => [key, value]));
+}
+
+function isPlain(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function put(body: Body, path: string, value: unknown): void {
+  const [outer = '', inner] = path.split('.');
+  if (inner !== undefined) body[outer] ??= {};
+  set(inner === undefined ? body : (body[outer] as Body), inner ?? outer, value);
+}
+
+function set(body: Body, key: string, value: unknown): void {
+  if (value === undefined) delete body[key];
+  else body[key] = value;
+}

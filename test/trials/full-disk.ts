@@ -1,0 +1,201 @@
+/**
+ * Trial "full-disk": the data directory lies on a small file system (a tmpfs of 64 MB) that is filled up and emptied again, under load. While
+ * it is full: 503, no 200 or 202 that is not kept, and the process stays up. When there is space again: captures within 5 s. The
+ * database is whole in the end. Needs the right to mount; where there is none it says so and judges nothing.
+ *
+ * Sabotage that turns it red: let artifacts/write-synced swallow ENOSPC; or take FULL out of store/sqlite/store-error.
+ */
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { type ApiAnswer, callApi, postCapture } from './call-api.js';
+import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
+import { startServerProcess } from './server-process.js';
+
+export interface FullDiskOptions {
+  /** Times that the disk fills up. */
+  rounds?: number;
+  /** Submissions while it is full, each time. */
+  submissions?: number;
+}
+
+export interface FullDiskResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  problems: string[];
+}
+
+const SIZE_MB = 64;
+/** An answer about health may be that old. */
+const HEALTH_MS = 500;
+const SYNC_WAIT_MS = 1_000;
+const RECOVERY_MS = 5_000;
+const STUCK_AFTER_MS = 60_000;
+const PIECE = Buffer.alloc(4_096, 'x');
+
+export async function run({ rounds = 10, submissions = 40 }: FullDiskOptions = {}): Promise<FullDiskResult> {
+  const disk = mountDisk();
+  if (disk === null) return { ok: true, figures: { skipped: 'this user may not mount a file system' }, problems: [] };
+  using _disk = disk;
+  await using site = await startSite({ host: '127.0.0.2' });
+  const server = startServerProcess({ dataDir: disk.path, env: { STILLFRAME_SYNC_WAIT_MS: String(SYNC_WAIT_MS) } });
+  const { url, firstKey } = await server.ready;
+  const trial = new FullDisk({ url, key: firstKey ?? '' }, site, disk.path);
+  for (let round = 0; round < rounds; round++) await trial.round(round, submissions);
+  await trial.settle();
+  const exit = await Promise.race([server.exited, Promise.resolve(null)]);
+  if (exit !== null) trial.problems.push(`the server ended (${exit.signal ?? exit.code})`);
+  await server[Symbol.asyncDispose]();
+  trial.audit();
+  return { ok: trial.problems.length === 0, figures: { rounds, ...trial.figures() }, problems: trial.problems };
+}
+
+class FullDisk {
+  readonly problems: string[] = [];
+  readonly #promised = new Map<string, number>();
+  readonly #seen = new Map<string, number>();
+  readonly #recoveries: number[] = [];
+
+  constructor(
+    private readonly at: { url: string; key: string },
+    private readonly site: Site,
+    private readonly dataDir: string,
+  ) {}
+
+  /** Full, refusing; free, capturing. */
+  async round(round: number, submissions: number): Promise<void> {
+    // Captures are under way while the space goes.
+    const visited = this.#visited();
+    const before = Promise.all(Array.from({ length: 6 }, (_, nth) => this.#submit(`before-${round}-${nth}`)));
+    await visited;
+    fill(this.dataDir);
+    const filledAt = performance.now();
+    for (const { status, body } of await before)
+      this.#expect(`while the disk fills: ${say(status, body)}`, [200, 202, 500, 503].includes(status));
+    let refused = 0;
+    for (let nth = 0; nth < submissions; nth++) {
+      // The engine gives space back to its log now and then.
+      fill(this.dataDir);
+      const { status, body, headers } = await this.#submit(`full-${round}-${nth}`);
+      const isHonest = status === 503 && headers.get('retry-after') !== null;
+      if (isHonest) refused++;
+      this.#expect(`on a full disk: ${say(status, body)}`, isHonest || status === 200 || status === 202);
+    }
+    this.#expect(`round ${round}: nothing was refused on a full disk`, refused > 0);
+    await new Promise((resolve) => setTimeout(resolve, HEALTH_MS - (performance.now() - filledAt)));
+    const health = await callApi(`${this.at.url}/v1/health`, this.at.key);
+    this.#expect(`round ${round}: health answers ${health.status} on a full disk`, health.status === 503);
+    free(this.dataDir);
+    await this.#recover(round);
+  }
+
+  /** Everything that was promised comes to its end. */
+  async settle(): Promise<void> {
+    const deadline = performance.now() + STUCK_AFTER_MS;
+    for (;;) {
+      const { body } = await callApi(`${this.at.url}/v1/health`, this.at.key);
+      if (body.data.queue.total_pending === 0) return;
+      if (performance.now() > deadline) return void this.problems.push('jobs are stuck after the space came back');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  /** After the server has ended. */
+  audit(): void {
+    using copy = openCopy(this.dataDir);
+    const jobs = new Map(readJobs(copy.db).map((job) => [job.idempotencyKey, job]));
+    for (const [key, status] of this.#promised) {
+      const state = jobs.get(key)?.state ?? 'lost';
+      if (state === 'lost' || (status === 200 && state !== 'completed'))
+        this.problems.push(`${key} was answered ${status} and is ${state}`);
+    }
+    this.problems.push(...damageOf(copy.db), ...auditBooks(copy.db, this.dataDir));
+  }
+
+  figures(): Record<string, number | string> {
+    return {
+      promised: this.#promised.size,
+      answers: [...this.#seen].map(([what, times]) => `${what} × ${times}`).join(', '),
+      slowest_recovery_ms: Math.round(Math.max(0, ...this.#recoveries)),
+    };
+  }
+
+  #visited(): Promise<void> {
+    return new Promise((resolve) => {
+      this.site.route('/page', (_, response) => {
+        resolve();
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
+      });
+    });
+  }
+
+  async #recover(round: number): Promise<void> {
+    const from = performance.now();
+    for (let nth = 0; performance.now() - from < RECOVERY_MS; nth++) {
+      const { status } = await this.#submit(`after-${round}-${nth}`);
+      const health = await callApi(`${this.at.url}/v1/health`, this.at.key);
+      if (status === 200 && health.status === 200) {
+        this.#recoveries.push(performance.now() - from);
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    this.problems.push(`round ${round}: no capture within ${RECOVERY_MS} ms of the space coming back`);
+  }
+
+  async #submit(idempotencyKey: string): Promise<ApiAnswer> {
+    const body = {
+      url: this.site.url(`/page?${idempotencyKey}`),
+      format: 'png',
+      viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
+      cache_ttl: 0,
+    };
+    const answer = await postCapture(this.at, body, { idempotencyKey });
+    const what = `${idempotencyKey.split('-')[0]} ${answer.status}`;
+    this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
+    if (answer.status === 200 || answer.status === 202) this.#promised.set(idempotencyKey, answer.status);
+    return answer;
+  }
+
+  #expect(problem: string, holds: boolean): void {
+    if (!holds && this.problems.length < 20) this.problems.push(problem);
+  }
+}
+
+function say(status: number, body: { error?: { code?: string; message?: string } } | null): string {
+  return `${status} ${body?.error?.code ?? ''} ${body?.error?.message ?? ''}`;
+}
+
+function mountDisk(): ({ path: string } & Disposable) | null {
+  const path = mkdtempSync(join(tmpdir(), 'stillframe-disk-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=0700`, 'stillframe-trial', path]);
+  if (mounted.status !== 0) {
+    rmdirSync(path);
+    return null;
+  }
+  return {
+    path,
+    [Symbol.dispose]() {
+      spawnSync('umount', ['-l', path]);
+      rmdirSync(path);
+    },
+  };
+}
+
+/** To the last block. */
+function fill(dir: string): void {
+  const file = openSync(join(dir, 'filler'), 'a');
+  try {
+    for (;;) writeSync(file, PIECE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function free(dir: string): void {
+  rmSync(join(dir, 'filler'));
+}

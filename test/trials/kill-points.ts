@@ -1,0 +1,93 @@
+/**
+ * Loaded before the server by trial "kill": the process ends itself with SIGKILL when it comes by a named point for the nth time.
+ * `TRIAL_KILL_AT` is `<point> <nth>`. It watches what the server asks of the file system and of SQLite, and changes nothing else.
+ */
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import Database from 'better-sqlite3';
+
+/** Statements by which a transaction is known. */
+const STEPS: readonly [string, RegExp][] = [
+  ['insert', /^INSERT INTO [`"]?jobs/],
+  ['claim', /^UPDATE jobs SET state = 'active'/],
+  ['finish', /^UPDATE jobs SET state = @state, ended_at/],
+  ['record', /^UPDATE deliveries SET (state = '\w+', )?attempts = @attempt/],
+];
+
+const [, wanted = '', nth = '1'] = /^(.*) (\d+)$/.exec(process.env.TRIAL_KILL_AT ?? '') ?? [];
+let left = Number(nth);
+
+function pass(point: string): void {
+  if (point !== wanted || --left > 0) return;
+  process.kill(process.pid, 'SIGKILL');
+  // Not one instruction more.
+  for (;;);
+}
+
+watchStatements();
+watchFiles();
+
+function watchStatements(): void {
+  const under = new Set<string>();
+  const prepare = Database.prototype.prepare;
+  Database.prototype.prepare = function prepareWatched(this: Database.Database, sql: string) {
+    const statement = prepare.call(this, sql);
+    const step = STEPS.find(([, pattern]) => pattern.test(sql.trim()))?.[0];
+    if (step !== undefined) around(statement, () => void under.add(step));
+    if (sql === 'ROLLBACK') around(statement, () => under.clear());
+    if (sql === 'COMMIT') {
+      around(
+        statement,
+        () => tell('before'),
+        () => {
+          tell('after');
+          under.clear();
+        },
+      );
+    }
+    return statement;
+  } as typeof prepare;
+
+  function tell(side: 'before' | 'after'): void {
+    for (const step of under) pass(`${side} ${step} commit`);
+  }
+}
+
+function around(statement: Database.Statement, before: () => void, after: () => void = () => undefined): void {
+  for (const way of ['run', 'get'] as const) {
+    const call = statement[way].bind(statement);
+    statement[way] = (...values: unknown[]) => {
+      before();
+      const result = call(...values) as never;
+      after();
+      return result;
+    };
+  }
+}
+
+function watchFiles(): void {
+  const { open, rename } = fs;
+  fs.open = async (...args: Parameters<typeof open>) => {
+    const file = await open(...args);
+    if (!String(args[0]).includes('.unfinished/')) return file;
+    const { write, sync } = file;
+    file.write = async (chunk: Uint8Array, at: number) => {
+      // Half of it reaches the disk.
+      if (wanted === 'artifact write' && left === 1) await write.call(file, chunk.subarray(0, chunk.length / 2), at);
+      pass('artifact write');
+      return write.call(file, chunk, at) as never;
+    };
+    file.sync = async () => {
+      pass('before sync');
+      await sync.call(file);
+      pass('after sync');
+    };
+    return file;
+  };
+  fs.rename = async (from, to) => {
+    pass('before rename');
+    await rename(from, to);
+    pass('after rename');
+  };
+  syncBuiltinESMExports();
+}

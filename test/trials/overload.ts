@@ -1,0 +1,212 @@
+/**
+ * Trial "overload": first as many captures as the server can do, then submissions at ten times that rate, whether they are answered
+ * or not. It must go on doing at least 95 % of what it can, refuse the excess within 50 ms with a Retry-After that tells the truth
+ * (somebody gets in before it is over), answer sync submissions 202 in time, and keep its memory bounded.
+ *
+ * Sabotage that turns it red: read the queue's length with `SELECT count(*) FROM jobs` over a table without its counters; or leave
+ * `retryAfterSeconds` out of capture/submit.
+ */
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { type ApiAnswer, callApi, postCapture } from './call-api.js';
+import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
+
+export interface OverloadOptions {
+  /** Of overload; 300 when absent. */
+  seconds?: number;
+  /** Of measuring what it can; a tenth of the above when absent. */
+  calm?: number;
+  /** STILLFRAME_MAX_QUEUE. */
+  queue?: number;
+  /** STILLFRAME_SYNC_WAIT_MS. */
+  wait?: number;
+}
+
+export interface OverloadResult {
+  ok: boolean;
+  figures: Record<string, number>;
+  problems: string[];
+}
+
+const TIMES_CAPACITY = 10;
+const GOODPUT_LEAST = 0.95;
+const REFUSAL_MS = 50;
+/** Beyond the wait itself. */
+const SYNC_GRACE_MS = 1_000;
+const WIDTH = 4;
+const MEMORY_GROWTH = 1.25;
+const SAMPLE_MS = 500;
+
+interface Heard {
+  status: number;
+  /** ms since the beginning. */
+  at: number;
+  ms: number;
+  retryAfterS: number;
+}
+
+export async function run({
+  seconds = 300,
+  calm = seconds / 10,
+  queue = 1_000,
+  wait = 25_000,
+}: OverloadOptions = {}): Promise<OverloadResult> {
+  await using site = await startSite({ host: '127.0.0.2' });
+  using dir = aTrialDir();
+  const env = { STILLFRAME_MAX_QUEUE: String(queue), STILLFRAME_SYNC_WAIT_MS: String(wait) };
+  const server = startServerProcess({ ...dir, env });
+  const { url, firstKey } = await server.ready;
+  const at = { url, key: firstKey ?? '' };
+  try {
+    await capacityOf(at, site, Math.min(3, calm));
+    const capacity = await capacityOf(at, site, calm);
+    const { heard, goodput, memory, maxLagMs } = await overload({ at, site, server, ratePerSecond: capacity * TIMES_CAPACITY, seconds });
+    const refused = heard.filter(({ status }) => status === 503 || status === 429);
+    const figures = {
+      capacity_per_second: round(capacity),
+      goodput_per_second: round(goodput),
+      goodput_share: round(goodput / capacity),
+      submissions: heard.length,
+      answered_200: count(heard, 200),
+      answered_202: count(heard, 202),
+      refused: refused.length,
+      refusal_p50_ms: round(quantile(refused, 0.5)),
+      refusal_p95_ms: round(quantile(refused, 0.95)),
+      refusal_p99_ms: round(quantile(refused, 0.99)),
+      slowest_refusal_ms: round(quantile(refused, 1)),
+      generator_lag_ms: round(maxLagMs),
+      memory_first_mb: round(memory.first / 1e6),
+      memory_last_mb: round(memory.last / 1e6),
+    };
+    const problems = judge({ heard, refused, wait, capacity, goodput, memory });
+    return { ok: problems.length === 0, figures, problems };
+  } finally {
+    server.kill('SIGKILL');
+    await server.exited;
+  }
+}
+
+function judge(of: {
+  heard: Heard[];
+  refused: Heard[];
+  wait: number;
+  capacity: number;
+  goodput: number;
+  memory: { first: number; last: number };
+}): string[] {
+  const { heard, refused, wait, memory } = of;
+  const problems: string[] = [];
+  const others = heard.filter(({ status }) => ![200, 202, 429, 503].includes(status));
+  if (others.length > 0) problems.push(`${others.length} answers were ${[...new Set(others.map(({ status }) => status))]}`);
+  if (of.goodput < of.capacity * GOODPUT_LEAST) problems.push(`goodput is ${round(of.goodput / of.capacity)} of the capacity`);
+  if (refused.length === 0) problems.push('nothing was refused');
+  if (quantile(refused, 0.99) > REFUSAL_MS) problems.push(`a refusal in a hundred takes ${round(quantile(refused, 0.99))} ms`);
+  const admitted = heard
+    .filter(({ status }) => status === 200 || status === 202)
+    .map(({ at, ms, status }) => (status === 202 ? at - Math.min(ms, wait) : at - ms));
+  admitted.sort((a, b) => a - b);
+  const end = Math.max(...heard.map(({ at }) => at));
+  const lied = refused.filter(({ at, retryAfterS }) => !tellsTheTruth({ at, retryAfterS }, admitted, end));
+  if (lied.length > 0) problems.push(`${lied.length} refusals had a Retry-After before which nobody got in`);
+  const late = heard.filter(({ status, ms }) => status === 202 && ms > wait + SYNC_GRACE_MS);
+  if (late.length > 0) problems.push(`${late.length} sync submissions got their 202 after ${round(quantile(late, 1))} ms`);
+  if (count(heard, 202) === 0) problems.push('no sync submission was answered 202');
+  if (memory.last > memory.first * MEMORY_GROWTH)
+    problems.push(`memory grew from ${round(memory.first / 1e6)} to ${round(memory.last / 1e6)} MB`);
+  return problems;
+}
+
+/** Whole seconds, at least one, and somebody got in meanwhile; those whose time goes beyond the trial's end are not judged. */
+function tellsTheTruth({ at, retryAfterS }: { at: number; retryAfterS: number }, admitted: readonly number[], end: number): boolean {
+  if (!Number.isInteger(retryAfterS) || retryAfterS < 1) return false;
+  const until = at + retryAfterS * 1_000;
+  return until > end || admitted.some((moment) => moment > at && moment <= until);
+}
+
+/** Captures a second, by clients that wait for each before the next. */
+async function capacityOf(at: Server, site: Site, seconds: number): Promise<number> {
+  const from = performance.now();
+  let done = 0;
+  const lane = async () => {
+    while (performance.now() - from < seconds * 1_000) {
+      const { status } = await postCapture(at, order(site));
+      if (status === 200) done++;
+    }
+  };
+  await Promise.all(Array.from({ length: WIDTH }, lane));
+  return (done * 1_000) / (performance.now() - from);
+}
+
+interface Storm {
+  at: Server;
+  site: Site;
+  server: ServerProcess;
+  ratePerSecond: number;
+  seconds: number;
+}
+
+/** At a steady rate, whatever becomes of the answers. */
+async function overload({ at, site, server, ratePerSecond, seconds }: Storm) {
+  const heard: Heard[] = [];
+  const asked: Promise<void>[] = [];
+  const samples: number[] = [];
+  const completedBefore = await completed(at);
+  const from = performance.now();
+  const sampling = setInterval(() => samples.push(server.memoryBytes()), SAMPLE_MS);
+  const leave = new AbortController();
+  let maxLagMs = 0;
+  for (let nth = 0; ; nth++) {
+    const due = from + (nth * 1_000) / ratePerSecond;
+    if (due - from > seconds * 1_000) break;
+    const wait = due - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    else maxLagMs = Math.max(maxLagMs, -wait);
+    asked.push(ask(at, site, leave.signal).then((answer) => note(answer, heard, from)));
+  }
+  const goodput = ((await completed(at)) - completedBefore) / ((performance.now() - from) / 1_000);
+  clearInterval(sampling);
+  // Those who still wait for a sync answer have nothing more to tell.
+  leave.abort();
+  await Promise.all(asked);
+  const quarter = Math.max(1, Math.floor(samples.length / 4));
+  const memory = { first: Math.max(...samples.slice(quarter, 2 * quarter)), last: Math.max(...samples.slice(-quarter)) };
+  return { heard, goodput, memory, maxLagMs };
+}
+
+function note(answer: ApiAnswer | null, heard: Heard[], from: number): void {
+  if (answer === null) return;
+  const retryAfterS = Number(answer.headers.get('retry-after') ?? Number.NaN);
+  heard.push({ status: answer.status, at: performance.now() - from, ms: answer.ms, retryAfterS });
+}
+
+function ask(at: Server, site: Site, signal: AbortSignal): Promise<ApiAnswer | null> {
+  return callApi(`${at.url}/v1/screenshot`, at.key, { method: 'POST', body: JSON.stringify(order(site)), signal }).catch(() => null);
+}
+
+interface Server {
+  url: string;
+  key: string;
+}
+
+let orders = 0;
+
+function order(site: Site): Record<string, unknown> {
+  return { url: site.url(`/static?${++orders}`), format: 'png', viewport: { width: 640, height: 400, deviceScaleFactor: 1 }, cache_ttl: 0 };
+}
+
+async function completed(at: Server): Promise<number> {
+  const { body } = await callApi(`${at.url}/v1/health`, at.key);
+  return body.data.queue.completed;
+}
+
+function count(heard: readonly Heard[], status: number): number {
+  return heard.filter((one) => one.status === status).length;
+}
+
+function quantile(heard: readonly Heard[], share: number): number {
+  const sorted = heard.map(({ ms }) => ms).sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
+
+export interface ServerStart {
+  dataDir: string;
+  /** 0 picks a free one. */
+  port?: number;
+  env?: Record<string, string>;
+  /** A module that is loaded before the program. */
+  preload?: string;
+}
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** The built server, in a process of its own that may be killed at any time. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** Resolves at the ready line; rejects when the process ends before it. */
+  readonly ready: Promise<{ url: string; firstKey: string | null; ms: number }>;
+  readonly exited: Promise<Exit>;
+  /** What it wrote to stderr so far. */
+  readonly said: readonly string[];
+  kill(signal: NodeJS.Signals): void;
+  /** Bytes, of the server process alone. */
+  memoryBytes(): number;
+}
+
+/** A data directory of its own, removed when disposed of. */
+export function aTrialDir(): { dataDir: string } & Disposable {
+  const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-trial-'));
+  return { dataDir, [Symbol.dispose]: () => rmSync(dataDir, { recursive: true, force: true }) };
+}
+
+/** Starts `stillframe serve`: two captures at once in one browser, no rate limits, 127.0.0.2 allowed. */
+export function startServerProcess(start: ServerStart): ServerProcess {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...preloading(start), MAIN, 'serve', '--port', String(start.port ?? 0)], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...settings(start), ...start.env },
+  });
+  const said: string[] = [];
+  const exited = new Promise<Exit>((done) => child.once('exit', (code, signal) => done({ code, signal })));
+  const ready = untilReady(child, said, startedAt);
+  // Whoever kills it before it is ready need not care.
+  ready.catch(() => undefined);
+  const kill = (signal: NodeJS.Signals) => void child.kill(signal);
+  return {
+    pid: child.pid ?? 0,
+    ...{ ready, exited, said, kill },
+    memoryBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
+    async [Symbol.asyncDispose]() {
+      kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** Runs another command of the program to its end. */
+export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Exit & { out: string; err: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  const [out, err] = [collect(child.stdout), collect(child.stderr)];
+  const exit = await new Promise<Exit>((done) => child.once('close', (code, signal) => done({ code, signal })));
+  return { ...exit, out: out(), err: err() };
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (part) => {
+    text += part;
+  });
+  return () => text;
+}
+
+function preloading({ preload }: ServerStart): string[] {
+  return preload === undefined ? [] : ['--import', preload];
+}
+
+function settings({ dataDir }: ServerStart): Record<string, string> {
+  return {
+    STILLFRAME_DATA_DIR: dataDir,
+    STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
+    STILLFRAME_CONCURRENCY: '2',
+    STILLFRAME_BROWSERS: '1',
+    STILLFRAME_SUBMIT_RATE: '0',
+    STILLFRAME_READ_RATE: '0',
+    STILLFRAME_LISTS: 'false',
+    STILLFRAME_BROWSER_INSTALL: 'false',
+    STILLFRAME_LOG: 'info',
+    STILLFRAME_LOG_FORMAT: 'json',
+  };
+}
+
+function untilReady(child: ChildProcess, said: string[], startedAt: number): ServerProcess['ready'] {
+  return new Promise((done, fail) => {
+    if (child.stderr === null) throw new Error('the server has no stderr');
+    let url: string | null = null;
+    const isDone = () => {
+      const firstKey = /sf_live_[0-9A-Za-z]{38}/.exec(said.join('\n'))?.[0] ?? null;
+      if (url !== null) done({ url, firstKey, ms: performance.now() - startedAt });
+    };
+    const lines = createInterface({ input: child.stderr }).on('line', (line) => {
+      said.push(line);
+      if (line.includes('"msg":"ready"')) {
+        url = (JSON.parse(line) as { url: string }).url;
+        // The first key's lines, if any, come with the same write or the next.
+        setTimeout(isDone, 20);
+      }
+    });
+    lines.once('close', () => fail(new Error(`the server ended before it was ready: ${said.slice(-3).join(' ')}`)));
+  });
+}

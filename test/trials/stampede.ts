@@ -1,0 +1,210 @@
+/**
+ * Trial "stampede": many submissions with the same idempotency key at once are one job, one render and one charge, each of them
+ * answered 200 or 202. Pairs that mean the same name the same job; pairs that differ in one field, whichever, are 409; and what was
+ * refused (400, 401, 403, 429, 503) never binds its key.
+ *
+ * Sabotage that turns it red: take `secret` out of the identity in contract/submission; or bind the key before the quota in
+ * store/sqlite/accept.
+ */
+import { issueKey } from '../../src/account/issue-key.js';
+import { captureRequestSchema } from '../../src/contract/capture-request.js';
+import type { Account, Store } from '../../src/store/store.js';
+import { startSite } from '../fixtures/site/site.js';
+import { startService, type TestService } from '../fixtures/start-service.js';
+import { openAt } from '../store/factories.js';
+import { type ApiAnswer, callApi, postCapture } from './call-api.js';
+import { baseBody, CHANGES, differing, rephrased } from './equal-bodies.js';
+import { seeded } from './seeded.js';
+
+export interface StampedeOptions {
+  /** Idempotency keys. */
+  keys?: number;
+  /** Simultaneous submissions with each. */
+  times?: number;
+  /** Pairs that mean the same, and pairs that differ. */
+  pairs?: number;
+  seed?: number;
+}
+
+export interface StampedeResult {
+  ok: boolean;
+  figures: Record<string, number>;
+  problems: string[];
+}
+
+const PROBLEMS_MAX = 20;
+/** Nobody listens there: these jobs wait in a paused queue. */
+const HOOKS = 'http://127.0.0.1:9';
+const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
+const SOUND = { url: 'https://example.com/', sync: false };
+const SOUND_TOO = { ...SOUND, format: 'jpeg' };
+/** In a paused queue a sync submission is waited for so long, in vain. */
+const SYNC_WAIT_MS = 1_000;
+
+export async function run({ keys = 100, times = 100, pairs = 500, seed = 7 }: StampedeOptions = {}): Promise<StampedeResult> {
+  const problems: string[] = [];
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using service = await startService({ webhookAllow: [HOOKS], maxQueue: 4 * pairs + 10, syncWaitMs: SYNC_WAIT_MS });
+  await using store = await openAt(service.dataDir);
+  const renders = await stampede({ service, url: (nth) => site.url(`/static?${nth}`) }, { keys, times, problems });
+  if (site.hits.filter((hit) => hit.path.startsWith('/static')).length !== keys)
+    problems.push(`${site.hits.length} visits for ${keys} keys`);
+  const [account] = await store.listAccounts();
+  if (account === undefined) throw new Error('there is no account');
+  const { credits } = await store.usage(account.id, Date.now());
+  if (credits !== keys) problems.push(`${credits} credits charged for ${keys} captures`);
+  await store.setQueuePaused(true);
+  const random = seeded(seed);
+  const same = await count(pairs, (nth) => meansTheSame(service, nth, random), problems);
+  const different = await count(pairs, (nth) => differsInOneField(service, nth), problems);
+  const refused = await refusals({ service, store, account, problems });
+  for (const path of fieldsOf()) if (path !== 'headers' && !(path in CHANGES)) problems.push(`no pair differs in ${path}`);
+  const figures = { keys, submissions: keys * times, ...renders, charged: credits, same_pairs: same, different_pairs: different, refused };
+  return { ok: problems.length === 0, figures, problems: problems.slice(0, PROBLEMS_MAX) };
+}
+
+async function stampede(
+  { service, url }: { service: TestService; url(nth: number): string },
+  { keys, times, problems }: { keys: number; times: number; problems: string[] },
+): Promise<{ jobs: number; answers_200: number; answers_202: number }> {
+  const jobs = new Set<string>();
+  const statuses = new Map<number, number>();
+  for (let nth = 0; nth < keys; nth++) {
+    const body = { url: url(nth), format: 'png', viewport: VIEWPORT, cache_ttl: 0, sync: nth % 2 === 0 };
+    const answers = await Promise.all(
+      Array.from({ length: times }, () => postCapture(service, body, { idempotencyKey: `stampede-${nth}` })),
+    );
+    for (const { status, body: told } of answers) {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status !== 200 && status !== 202) problems.push(`stampede-${nth} answered ${status} ${JSON.stringify(told)}`);
+    }
+    const named = answers.filter(({ status }) => status === 202).map(({ body: told }) => told.data.job_id);
+    const pictures = new Set(answers.filter(({ status }) => status === 200).map(({ body: told }) => told.data.cdn_url));
+    const found = await untilEnded(service, `stampede-${nth}`);
+    jobs.add(found.id);
+    if (named.some((id) => id !== found.id) || pictures.size > 1) problems.push(`stampede-${nth} became more than one job`);
+    if (found.state !== 'completed') problems.push(`stampede-${nth} is ${found.state}`);
+  }
+  return { jobs: jobs.size, answers_200: statuses.get(200) ?? 0, answers_202: statuses.get(202) ?? 0 };
+}
+
+async function untilEnded(service: TestService, idempotencyKey: string) {
+  for (;;) {
+    const { body } = await callApi(`${service.url}/v1/requests/${idempotencyKey}`, service.key);
+    if (body.data.result !== undefined) return body.data;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** @returns how many held */
+async function count(pairs: number, judge: (nth: number) => Promise<string | null>, problems: string[]): Promise<number> {
+  let held = 0;
+  for (let nth = 0; nth < pairs; nth++) {
+    const problem = await judge(nth);
+    if (problem === null) held++;
+    else problems.push(problem);
+  }
+  return held;
+}
+
+/** Each as a pair of simultaneous submissions: whichever comes first makes the job. */
+async function meansTheSame(service: TestService, nth: number, random: () => number): Promise<string | null> {
+  const base = baseBody(`${HOOKS}/${nth}`);
+  const idempotencyKey = `same-${nth}`;
+  const [body, query] = random() < 0.5 ? [{ sync: true }, '?mode=async'] : [{}, ''];
+  const answers = await Promise.all([
+    postCapture(service, base, { idempotencyKey }),
+    postCapture(service, { ...rephrased(base, random), ...body }, { idempotencyKey, query }),
+  ]);
+  const [first, second] = answers.map(({ body }) => body?.data?.job_id);
+  return first !== undefined && first === second ? null : `same-${nth}: ${answers.map(say).join(' | ')}`;
+}
+
+async function differsInOneField(service: TestService, nth: number): Promise<string | null> {
+  const paths = Object.keys(CHANGES);
+  const path = paths[nth % paths.length] ?? '';
+  const hook = `${HOOKS}/different-${nth}`;
+  const base = baseBody(hook);
+  const other = differing(base, path, hook);
+  const idempotencyKey = `different-${nth}`;
+  const [one, two] = nth % 2 === 0 ? [base, other] : [other, base];
+  const first = await postCapture(service, one, { idempotencyKey });
+  const second = await postCapture(service, two, { idempotencyKey });
+  if (first.status !== 202) return `different-${nth} (${path}): the first answered ${say(first)}`;
+  return second.status === 409 && second.body.error.code === 'idempotency_conflict'
+    ? null
+    : `different-${nth} (${path}): answered ${say(second)}`;
+}
+
+interface Ground {
+  service: TestService;
+  store: Store;
+  account: Account;
+  problems: string[];
+}
+
+/** Refuses for each reason, and then submits something else with the same key: it must be accepted, since nothing was bound. */
+async function refusals({ service, store, account, problems }: Ground): Promise<number> {
+  const narrow = await issueKey(store, { accountName: account.name, label: 'narrow', scopes: ['jobs:read'], now: Date.now() });
+  const refuse: [status: number, () => Promise<ApiAnswer>][] = [
+    [400, () => postCapture(service, { ...SOUND, width: 1 }, { idempotencyKey: 'refused-400' })],
+    [401, () => postCapture({ ...service, key: `${service.key}x` }, SOUND, { idempotencyKey: 'refused-401' })],
+    [403, () => postCapture({ ...service, key: narrow?.secret ?? '' }, SOUND, { idempotencyKey: 'refused-403' })],
+    [
+      429,
+      async () => {
+        const { credits, reserved } = await store.usage(account.id, Date.now());
+        await store.setQuota(account.name, credits + reserved);
+        const answer = await postCapture(service, SOUND, { idempotencyKey: 'refused-429' });
+        await store.setQuota(account.name, null);
+        return answer;
+      },
+    ],
+  ];
+  for (const [status, ask] of refuse) {
+    expectStatus(await ask(), status, problems);
+    expectStatus(await postCapture(service, { ...SOUND, format: 'png' }, { idempotencyKey: `refused-${status}` }), 202, problems);
+  }
+  return refuse.length + (await refusedByLoad(problems));
+}
+
+/** A queue of one place and a bucket of two. */
+async function refusedByLoad(problems: string[]): Promise<number> {
+  await using service = await startService({ maxQueue: 1, submitRate: 60, submitBurst: 2 });
+  await using store = await openAt(service.dataDir);
+  await store.setQueuePaused(true);
+  expectStatus(await postCapture(service, SOUND, { idempotencyKey: 'first' }), 202, problems);
+  expectStatus(await postCapture(service, SOUND_TOO, { idempotencyKey: 'full' }), 503, problems);
+  const fast = await postCapture(service, SOUND_TOO, { idempotencyKey: 'fast' });
+  expectStatus(fast, 429, problems);
+  await store.setQueuePaused(false);
+  await untilEnded(service, 'first');
+  for (const idempotencyKey of ['full', 'fast']) {
+    await new Promise((resolve) => setTimeout(resolve, 1_000 * Number(fast.headers.get('retry-after'))));
+    expectStatus(await postCapture(service, { ...SOUND, format: 'png' }, { idempotencyKey }), 202, problems);
+    await untilEnded(service, idempotencyKey);
+  }
+  return 2;
+}
+
+function expectStatus(answer: ApiAnswer, status: number, problems: string[]): void {
+  if (answer.status !== status) problems.push(`${status} was expected: ${say(answer)}`);
+}
+
+function say({ status, body }: ApiAnswer): string {
+  return `${status} ${body?.error?.code ?? body?.data?.job_id ?? ''} ${body?.error?.message ?? ''}`.trim();
+}
+
+/** Dotted names of all fields of a request, from the schema itself. */
+function fieldsOf(): string[] {
+  return Object.entries(captureRequestSchema.shape).flatMap(([name, schema]) => {
+    const inner = shapeOf(schema);
+    return inner === null ? [name] : Object.keys(inner).map((key) => `${name}.${key}`);
+  });
+}
+
+function shapeOf(schema: unknown): object | null {
+  const { shape, unwrap } = schema as { shape?: object; unwrap?: () => unknown };
+  if (shape !== undefined) return shape;
+  return typeof unwrap === 'function' ? shapeOf(unwrap.call(schema)) : null;
+}
