@@ -1,24 +1,36 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { copyArtifacts } from '../artifacts/copy-artifacts.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
-/** `stillframe backup <file>`: a consistent copy of the database while the server runs. */
+/** `stillframe backup <file>`: a consistent copy of the database, and of the pictures that it refers to, while the server runs. */
 export function addBackupCommand(program: Command): void {
   const backup = program
     .command('backup')
     .description('a consistent copy of the database while the server runs')
     .argument('<file>', 'a file that does not exist yet')
+    .option('--artifacts', 'copy the pictures as well, into <file>.artifacts')
     .option('--json', 'machine-readable')
     .addHelpText('after', '\nExample:\n  stillframe backup ~/stillframe-$(date +%F).db');
-  addSettings(backup, ['dataDir']).action((file: string, options: { json?: boolean }, command: Command) =>
-    withStore(command, async (store) => {
+  addSettings(backup, ['dataDir']).action((file: string, options: { artifacts?: boolean; json?: boolean }, command: Command) =>
+    withStore(command, async (store, config) => {
       const target = resolve(file);
-      if (existsSync(target)) throw new OperatorError(`${target} exists already. Name a new file, or remove that one first.`);
-      await store.backup(target);
-      print(options.json, { file: target }, () => target);
+      const pictures = `${target}.artifacts`;
+      refuseExisting(options.artifacts ? [target, pictures] : [target]);
+      const { artifacts } = await store.backup(target);
+      if (!options.artifacts) return print(options.json, { file: target }, () => target);
+      // After the database: a picture that comes meanwhile is one too many, never one too few.
+      const { copied, missing } = await copyArtifacts(join(config.dataDir, 'artifacts'), pictures, artifacts);
+      print(options.json, { file: target, artifacts: pictures, copied, missing }, () => `${target}\n${pictures} (${copied} pictures)`);
     }),
   );
+}
+
+function refuseExisting(paths: readonly string[]): void {
+  for (const path of paths) {
+    if (existsSync(path)) throw new OperatorError(`${path} exists already. Name a new file, or remove that one first.`);
+  }
 }

@@ -241,10 +241,15 @@ export interface RetentionStore {
   keptArtifacts(names: string[]): Promise<Set<string>>;
 }
 
+/** What a copy of the store refers to, as of its moment. */
+export interface BackedUp {
+  artifacts: Pick<ArtifactRow, 'name' | 'bytes'>[];
+}
+
 export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, AsyncDisposable {
   settlement(now: number): Promise<SettlementStatus>;
   /** A read and a write that prove the engine works; throws otherwise. */
   ping(): Promise<void>;
   /** A consistent copy while in use. @param file absolute path, must not exist */
-  backup(file: string): Promise<void>;
+  backup(file: string): Promise<BackedUp>;
 }

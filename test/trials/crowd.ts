@@ -59,9 +59,9 @@ export class Crowd implements AsyncDisposable {
   }
 
   /** Everything promised must be in the file, 200 as completed with its picture. @returns the problems */
-  missingFrom(db: Database.Database): string[] {
+  missingFrom(db: Database.Database, promised: ReadonlyMap<string, Promised> = this.promised): string[] {
     const jobs = new Map(readJobs(db).map((job) => [job.idempotencyKey, job]));
-    return [...this.promised.values()].flatMap(({ idempotencyKey, jobId, picture }) => {
+    return [...promised.values()].flatMap(({ idempotencyKey, jobId, picture }) => {
       const job = jobs.get(idempotencyKey);
       if (job === undefined || (jobId !== null && job.id !== jobId)) return [`${idempotencyKey} was promised and is lost`];
       const isKept = picture === null || picture.endsWith(job.artifact ?? '-');
@@ -128,7 +128,9 @@ export function unexplainedFailures(jobs: readonly JobFacts[]): string[] {
   return jobs.flatMap(({ idempotencyKey, state, error, attempts }) => {
     if (state !== 'failed') return [];
     const { code } = JSON.parse(error ?? '{}') as { code?: string };
-    return code === 'render_crashed' && (attempts === 2 || attempts === 0) ? [] : [`${idempotencyKey}: failed ${code} after ${attempts} attempts`];
+    return code === 'render_crashed' && (attempts === 2 || attempts === 0)
+      ? []
+      : [`${idempotencyKey}: failed ${code} after ${attempts} attempts`];
   });
 }
 

@@ -70,16 +70,18 @@ function watchFiles(): void {
   fs.open = async (...args: Parameters<typeof open>) => {
     const file = await open(...args);
     if (!String(args[0]).includes('.unfinished/')) return file;
-    const { write, sync } = file;
-    file.write = async (chunk: Uint8Array, at: number) => {
+    const sync = file.sync.bind(file);
+    const write = file.write.bind(file) as (chunk: Uint8Array, at: number) => Promise<unknown>;
+    const writeWatched = async (chunk: Uint8Array, at: number) => {
       // Half of it reaches the disk.
-      if (wanted === 'artifact write' && left === 1) await write.call(file, chunk.subarray(0, chunk.length / 2), at);
+      if (wanted === 'artifact write' && left === 1) await write(chunk.subarray(0, chunk.length / 2), at);
       pass('artifact write');
-      return write.call(file, chunk, at) as never;
+      return await write(chunk, at);
     };
+    file.write = writeWatched as typeof file.write;
     file.sync = async () => {
       pass('before sync');
-      await sync.call(file);
+      await sync();
       pass('after sync');
     };
     return file;

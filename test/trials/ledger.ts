@@ -56,16 +56,24 @@ export function auditBooks(db: Database.Database, dataDir: string): string[] {
   const problems = jobs.flatMap(judgeJob);
   const rendered = jobs.filter((job) => job.renderedAt !== null);
   if (new Set(rendered.map((job) => job.artifact)).size !== rendered.length) problems.push('two renders share a picture');
-  const kept = db.prepare<[], { name: string; bytes: number; sha256: string }>('SELECT name, bytes, sha256 FROM artifacts').all();
-  if (kept.length !== rendered.length) problems.push(`${kept.length} pictures of ${rendered.length} renders are booked`);
-  for (const { name, bytes, sha256 } of kept)
-    problems.push(...judgeArtifact(join(dataDir, 'artifacts', name.slice(0, 2), name), bytes, sha256));
+  const { kept, problems: spoilt } = judgeArtifacts(db, join(dataDir, 'artifacts'));
+  if (kept !== rendered.length) problems.push(`${kept} pictures of ${rendered.length} renders are booked`);
+  problems.push(...spoilt);
   const charged = jobs.filter((job) => job.creditState === 'settled').reduce((sum, job) => sum + job.credits, 0);
   const { settled, reserved } =
     db.prepare<[], Record<string, number>>('SELECT sum(settled) AS settled, sum(reserved) AS reserved FROM usage').get() ?? {};
   if ((settled ?? 0) !== charged || (reserved ?? 0) !== 0)
     problems.push(`${settled} credits settled and ${reserved} reserved, ${charged} are due`);
   return problems;
+}
+
+/** Whether each picture that the database speaks of lies in the directory as it was recorded. */
+export function judgeArtifacts(db: Database.Database, dir: string): { kept: number; problems: string[] } {
+  const rows = db
+    .prepare<[], { name: string; bytes: number; sha256: string }>('SELECT name, bytes, sha256 FROM artifacts WHERE gone_at IS NULL')
+    .all();
+  const problems = rows.flatMap(({ name, bytes, sha256 }) => judgeArtifact(join(dir, name.slice(0, 2), name), bytes, sha256));
+  return { kept: rows.length, problems };
 }
 
 function judgeJob(job: JobFacts): string[] {

@@ -27,6 +27,8 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   drain: async () => ({ title: 'SIGTERM under load', ...(await import('./drain.js')) }),
   overload: async () => ({ title: 'ten times what the server can do', ...(await import('./overload.js')) }),
   'full-disk': async () => ({ title: 'a data directory without space', ...(await import('./full-disk.js')) }),
+  backup: async () => ({ title: 'backups under load, restored', ...(await import('./backup.js')) }),
+  secrets: async () => ({ title: 'planted secrets, looked for everywhere', ...(await import('./secrets.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),

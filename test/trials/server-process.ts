@@ -1,10 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
+const ROOT = resolve(import.meta.dirname, '../..');
+/** What the built program consists of. */
+const PROGRAM = ['dist', 'drizzle', 'package.json'];
+let program: string | null = null;
+
+/** A copy of the built program, made once, so that a build under way does not change it in the middle of a trial. */
+function mainFile(): string {
+  if (program === null) {
+    // Inside node_modules, so that it finds the packages.
+    const copy = resolve(ROOT, `node_modules/.cache/stillframe/program-${process.pid}`);
+    for (const part of PROGRAM) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+    process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+    program = join(copy, 'dist', 'main.js');
+  }
+  return program;
+}
 
 export interface ServerStart {
   dataDir: string;
@@ -42,7 +57,7 @@ export function aTrialDir(): { dataDir: string } & Disposable {
 /** Starts `stillframe serve`: two captures at once in one browser, no rate limits, 127.0.0.2 allowed. */
 export function startServerProcess(start: ServerStart): ServerProcess {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...preloading(start), MAIN, 'serve', '--port', String(start.port ?? 0)], {
+  const child = spawn(process.execPath, [...preloading(start), mainFile(), 'serve', '--port', String(start.port ?? 0)], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...settings(start), ...start.env },
   });
@@ -65,7 +80,7 @@ export function startServerProcess(start: ServerStart): ServerProcess {
 
 /** Runs another command of the program to its end. */
 export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Exit & { out: string; err: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [mainFile(), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const [out, err] = [collect(child.stdout), collect(child.stderr)];
   const exit = await new Promise<Exit>((done) => child.once('close', (code, signal) => done({ code, signal })));
   return { ...exit, out: out(), err: err() };

@@ -1,27 +1,30 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import type { BackedUp } from '../store.js';
 import { StoreError } from './store-error.js';
 
 /**
  * Copies a database in use, page by page, from a read transaction of its own: other processes' writes neither disturb the copy nor
  * make it start anew, and all that was committed before the start is in it. The file appears whole, with mode 0600.
  *
+ * @returns what the copy refers to
  * @throws StoreError when the file exists or cannot be written
  */
-export async function backup(databaseFile: string, file: string): Promise<void> {
+export async function backup(databaseFile: string, file: string): Promise<BackedUp> {
   if (existsSync(file)) throw new StoreError(`${file} exists already: name a new file.`);
   const draft = `${file}.${process.pid}.partial`;
   const source = new Database(databaseFile, { readonly: true, fileMustExist: true });
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     source.exec('BEGIN');
-    source.prepare('SELECT count(*) FROM sqlite_schema').get();
+    const artifacts = source.prepare<[], BackedUp['artifacts'][number]>('SELECT name, bytes FROM artifacts WHERE gone_at IS NULL').all();
     await source.backup(draft);
     chmodSync(draft, 0o600);
     sync(draft);
     linkSync(draft, file);
     sync(dirname(file));
+    return { artifacts };
   } catch (error) {
     throw new StoreError(`The backup ${file} cannot be written (${(error as Error).message}).`, { cause: error });
   } finally {

@@ -1,0 +1,50 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isArtifactName, shardOf } from './artifact-name.js';
+import { syncDirectory } from './write-synced.js';
+
+export interface Copied {
+  copied: number;
+  /** Gone meanwhile: retention takes old ones while the copy is under way. */
+  missing: number;
+}
+
+/**
+ * Copies artifacts into a new directory laid out as their own, durably; it may stand in for the original.
+ *
+ * @throws Error when one has not the size that it should have, or the target exists
+ */
+export async function copyArtifacts(from: string, to: string, wanted: readonly { name: string; bytes: number }[]): Promise<Copied> {
+  await mkdir(to, { mode: 0o700 });
+  const shards = new Set<string>();
+  let copied = 0;
+  for (const { name, bytes } of wanted.filter((artifact) => isArtifactName(artifact.name))) {
+    const shard = shardOf(name);
+    if (!shards.has(shard)) await mkdir(join(to, shard), { mode: 0o700 });
+    shards.add(shard);
+    if (await copyOne(join(from, shard, name), join(to, shard, name), bytes)) copied++;
+  }
+  for (const shard of shards) await syncDirectory(join(to, shard));
+  await syncDirectory(to);
+  return { copied, missing: wanted.length - copied };
+}
+
+/** @returns false when it is not there */
+async function copyOne(from: string, to: string, bytes: number): Promise<boolean> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  const { size } = await stat(to);
+  if (size !== bytes) throw new Error(`${from} has ${size} bytes, and ${bytes} were recorded: it is damaged`);
+  const file = await open(to, constants.O_RDONLY);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return true;
+}

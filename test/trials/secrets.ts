@@ -1,0 +1,223 @@
+/**
+ * Trial "secrets": API keys, webhook secrets, proxy credentials, Authorization and Cookie headers are planted in captures of every fate:
+ * done, failed, refused, waiting, announced well and badly, killed on the way. None may be found, in any spelling, in the data
+ * directory (database, log of the database, key and lock files), in a backup, in the log at its most talkative, in metrics, or in any answer.
+ *
+ * Sabotage that turns it red: let store/sqlite/orders keep JSON as it is; or log `options` in capture/perform.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startCallerProxy } from '../fixtures/caller-proxy.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
+import { callApi, postCapture } from './call-api.js';
+import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
+
+export interface SecretsOptions {
+  /** Times that every fate is gone through. */
+  rounds?: number;
+}
+
+export interface SecretsResult {
+  ok: boolean;
+  figures: Record<string, number>;
+  problems: string[];
+}
+
+const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
+/** Must be found: a search that finds nothing proves nothing. */
+const MARK = 'a-mark-that-is-no-secret';
+
+interface Ground {
+  at: { url: string; key: string };
+  site: Site;
+  receiver: Receiver;
+  proxy: string;
+  plants: Plants;
+}
+
+export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<SecretsResult> {
+  const plants = new Plants();
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using receiver = await startReceiver({ script: (_, nth) => (nth % 3 === 0 ? { status: 500 } : { status: 204 }) });
+  const credentials = { username: plants.make('proxy-user'), password: plants.make('proxy-password') };
+  await using proxy = await startCallerProxy({ kind: 'http', credentials });
+  using dir = aTrialDir();
+  const env = {
+    STILLFRAME_LOG: 'trace',
+    STILLFRAME_WEBHOOK_ALLOW: receiver.origin,
+    STILLFRAME_WEBHOOK_BACKOFF_MS: '50',
+    STILLFRAME_SYNC_WAIT_MS: '5000',
+  };
+  let server = startServerProcess({ ...dir, env });
+  const { url } = await server.ready;
+  // The first key is said once, on purpose: another one is planted.
+  const made = await runCommand(['keys', 'create', '--label', MARK, '--json', '--data-dir', dir.dataDir]);
+  const key = String((JSON.parse(made.out) as { secret: string }).secret);
+  plants.add(key);
+  const ground: Ground = { at: { url, key }, site, receiver, proxy: proxy.server, plants };
+  for (let round = 0; round < rounds; round++) await goThroughFates(ground, credentials, round);
+  const problems = await search(ground, { server, dataDir: dir.dataDir, when: 'while it runs' });
+  await leaveWaiting(ground, dir.dataDir, credentials);
+  problems.push(...(await search(ground, { server, dataDir: dir.dataDir, when: 'with jobs waiting' })));
+  server.kill('SIGKILL');
+  await server.exited;
+  problems.push(...searchFiles(plants, dir.dataDir, 'after a kill'));
+  server = startServerProcess({ ...dir, env });
+  ground.at.url = (await server.ready).url;
+  await runCommand(['queue', 'resume', '--data-dir', dir.dataDir]);
+  await untilIdle(ground.at);
+  problems.push(...(await search(ground, { server, dataDir: dir.dataDir, when: 'when all has ended' })));
+  await server[Symbol.asyncDispose]();
+  problems.push(...searchFiles(plants, dir.dataDir, 'after its end'), ...searchLines(plants, server.said, 'the log'));
+  if (proxy.credentials.length === 0) problems.push('the proxy was never given its credentials');
+  if (!site.hits.some((hit) => plants.spellings.some(({ plain }) => hit.headers.authorization?.includes(plain))))
+    problems.push('the page was never given its headers');
+  return {
+    ok: problems.length === 0,
+    figures: { rounds, planted: plants.spellings.length, searched: plants.searched, searched_mb: Math.round(plants.bytes / 1e6) },
+    problems,
+  };
+}
+
+/** One capture of each fate, each with secrets of its own. */
+async function goThroughFates({ at, site, receiver, proxy, plants }: Ground, credentials: object, round: number): Promise<void> {
+  const ways: [fate: string, body: Record<string, unknown>][] = [
+    ['done', { url: site.url('/static') }],
+    ['through a proxy', { url: site.url('/static'), proxy: { server: proxy, ...credentials } }],
+    [
+      'proxy refuses',
+      { url: site.url('/static'), proxy: { server: proxy, username: plants.make('wrong-user'), password: plants.make('wrong-password') } },
+    ],
+    [
+      'no such proxy',
+      { url: site.url('/static'), proxy: { server: 'http://127.0.0.2:1', username: 'me', password: plants.make('lone-password') } },
+    ],
+    ['target fails', { url: site.url('/status/500') }],
+    ['check fails', { url: site.url('/static'), fail_if_content_missing: ['nowhere to be found'] }],
+    ['no such host', { url: 'http://nowhere.invalid/' }],
+    ['script throws', { url: site.url('/static'), custom_js: 'throw new Error(document.title)' }],
+    ['refused', { url: 'http://127.0.0.1/', proxy: { server: 'http://10.0.0.1:3128', password: plants.make('refused-password') } }],
+    ['malformed', { url: site.url('/static'), delay: -1, webhook: { url: receiver.url(), secret: 'short' } }],
+  ];
+  for (const [fate, body] of ways) {
+    const idempotencyKey = `${round}-${fate.replaceAll(' ', '_')}`;
+    const given = {
+      viewport: VIEWPORT,
+      cache_ttl: 0,
+      headers: {
+        Authorization: `Bearer ${plants.make('authorization')}`,
+        Cookie: `session=${plants.make('cookie')}`,
+        'X-Api-Key': plants.make('header'),
+      },
+      webhook: { url: receiver.url(), secret: plants.make('webhook-secret') },
+      ...body,
+    };
+    plants.hear(`${fate}: answer`, await postCapture(at, given, { idempotencyKey }));
+    // The same key with another secret: a conflict that must not say in what.
+    plants.hear(
+      `${fate}: conflict`,
+      await postCapture(at, { ...given, webhook: { url: receiver.url(), secret: plants.make('other-secret') } }, { idempotencyKey }),
+    );
+    const looked = await callApi(`${at.url}/v1/requests/${idempotencyKey}`, at.key);
+    plants.hear(`${fate}: look-up`, looked);
+    if (looked.status === 200) plants.hear(`${fate}: webhook`, await callApi(`${at.url}/v1/jobs/${looked.body.data.id}/webhook`, at.key));
+  }
+  const stranger = plants.make('sf_live_');
+  plants.hear('unknown key', await postCapture({ ...at, key: stranger }, { url: site.url('/static') }));
+  plants.hear('key in a query', await callApi(`${at.url}/v1/jobs/job_x?token=${plants.make('query')}`, at.key));
+}
+
+/** Sealed orders and secrets at rest. */
+async function leaveWaiting({ at, site, receiver, proxy, plants }: Ground, dataDir: string, credentials: object): Promise<void> {
+  await runCommand(['queue', 'pause', '--data-dir', dataDir]);
+  for (let nth = 0; nth < 5; nth++) {
+    const body = {
+      url: site.url(`/static?${nth}`),
+      viewport: VIEWPORT,
+      sync: false,
+      headers: { Authorization: `Basic ${plants.make('authorization')}`, Cookie: plants.make('cookie') },
+      proxy: { server: proxy, ...credentials },
+      webhook: { url: receiver.url(), secret: plants.make('webhook-secret') },
+    };
+    plants.hear('waiting', await postCapture(at, body, { idempotencyKey: `${MARK}-${nth}` }));
+  }
+}
+
+async function untilIdle(at: Ground['at']): Promise<void> {
+  for (;;) {
+    const { body } = await callApi(`${at.url}/v1/health`, at.key);
+    if (body.data.queue.total_pending === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function search({ at, plants }: Ground, where: { server: ServerProcess; dataDir: string; when: string }): Promise<string[]> {
+  const { server, dataDir, when } = where;
+  const copies = mkdtempSync(join(tmpdir(), 'stillframe-backups-'));
+  try {
+    await runCommand(['backup', join(copies, 'copy.db'), '--data-dir', dataDir]);
+    const metrics = await (await fetch(`${at.url}/metrics`)).text();
+    if (!readFileSync(join(copies, 'copy.db')).includes(MARK)) return [`${when}: the search does not find what is there`];
+    return [
+      ...searchFiles(plants, dataDir, `${when}: data directory`),
+      ...searchFiles(plants, copies, `${when}: backup`),
+      ...plants.foundIn(Buffer.from(metrics), `${when}: metrics`),
+      ...searchLines(plants, server.said, `${when}: log`),
+      ...plants.foundIn(Buffer.from(plants.heard.join('\n')), `${when}: answers`),
+    ];
+  } finally {
+    rmSync(copies, { recursive: true });
+  }
+}
+
+function searchLines(plants: Plants, lines: readonly string[], where: string): string[] {
+  return plants.foundIn(Buffer.from(lines.join('\n')), where);
+}
+
+function searchFiles(plants: Plants, dir: string, where: string): string[] {
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => statSync(join(dir, file)).isFile());
+  return files.flatMap((file) => plants.foundIn(readFileSync(join(dir, file)), `${where}: ${file}`));
+}
+
+interface Spellings {
+  plain: string;
+  needles: Buffer[];
+}
+
+/** What must not be found, and where it was looked for. */
+class Plants {
+  readonly spellings: Spellings[] = [];
+  readonly heard: string[] = [];
+  searched = 0;
+  bytes = 0;
+
+  make(kind: string): string {
+    const secret = `${kind}${crypto.randomUUID().replaceAll('-', '')}`;
+    this.add(secret);
+    return secret;
+  }
+
+  add(secret: string): void {
+    const base64 = [0, 1, 2].map((offset) =>
+      Buffer.from(' '.repeat(offset) + secret)
+        .toString('base64')
+        .slice(offset === 0 ? 0 : 4, -4),
+    );
+    const needles = [secret, Buffer.from(secret).toString('hex'), ...base64].map((text) => Buffer.from(text));
+    this.spellings.push({ plain: secret, needles });
+  }
+
+  hear(what: string, answer: { status: number; headers: Headers; body: unknown }): void {
+    this.heard.push(`${what} ${answer.status} ${JSON.stringify([...answer.headers])} ${JSON.stringify(answer.body)}`);
+  }
+
+  foundIn(content: Buffer, where: string): string[] {
+    this.searched++;
+    this.bytes += content.length;
+    return this.spellings
+      .filter(({ needles }) => needles.some((needle) => content.includes(needle)))
+      .map(({ plain }) => `${where}: ${plain.slice(0, -28)}…`);
+  }
+}
