@@ -1,14 +1,17 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { ChromiumProcess } from './chromium-process.js';
 import type { Executable } from './executable.js';
 import { launchConfined } from './launch-mode.js';
 import { leaveRoot, profilesRoot } from './profile-dir.js';
 
 const CAPTURE_TIMEOUT_MS = 20_000;
+/** As small as clients may ask for: of views of a pixel or two full Chromium often draws nothing, for ever. */
+const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
 
 /**
- * Starts the browser and takes a 1×1 capture: that alone proves one. A version number or an exit code proves nothing.
+ * Starts the browser and takes a small capture: that alone proves one. A version number or an exit code proves nothing.
  * @param dataDir names the place of the throwaway profile
  * @returns Chromium's version
  * @throws Error with what went wrong
@@ -18,7 +21,7 @@ export async function proveBrowser(executable: Executable, dataDir: string): Pro
   try {
     const { started } = await launchConfined(true, async (mode) => {
       await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
-      await captureOnePixel(chromium);
+      await captureSmallView(chromium);
       return chromium.browser.version();
     });
     return started;
@@ -44,8 +47,8 @@ export function rememberProof(executable: Executable, dataDir: string): void {
   writeFileSync(file, JSON.stringify(fingerprint(executable)), { mode: 0o600 });
 }
 
-async function captureOnePixel({ browser }: ChromiumProcess): Promise<void> {
-  const context = await browser.newContext({ viewport: { width: 1, height: 1 } });
+async function captureSmallView({ browser }: ChromiumProcess): Promise<void> {
+  const context = await browser.newContext({ viewport: VIEW });
   const page = await context.newPage();
   await page.screenshot({ timeout: CAPTURE_TIMEOUT_MS });
 }
