@@ -38,11 +38,16 @@ export interface Config {
   jobTtlH: number;
   maxStorageMb: number;
   lists: boolean;
+  /** Addresses in place of the usual lists', by switch. */
+  listUrls: ListUrls | null;
   metricsToken: string | null;
   proxyPassword: string | null;
   log: string;
   logFormat: 'json' | 'pretty';
 }
+
+const LIST_SWITCHES = ['ads', 'trackers', 'chats', 'cookies'] as const;
+type ListUrls = Partial<Record<(typeof LIST_SWITCHES)[number], string[]>>;
 
 interface Setting {
   /** Without the STILLFRAME_ prefix. */
@@ -263,6 +268,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     default: true,
     parse: onOff,
   },
+  listUrls: {
+    env: 'LIST_URLS',
+    flag: '--list-urls',
+    argument: '<list>',
+    help: 'comma list of switch=URL in place of the usual filter lists; switches: ads, trackers, chats, cookies',
+    default: null,
+    parse: listUrls,
+  },
   metricsToken: {
     env: 'METRICS_TOKEN',
     flag: null,
@@ -412,6 +425,20 @@ function origins(value: string): string[] {
     }
     return new URL(item).origin;
   });
+}
+
+/** A switch may be named several times; `ads=` alone leaves it to its built-in rules. */
+function listUrls(value: string): ListUrls {
+  const urls: ListUrls = {};
+  for (const item of list(value)) {
+    const [, name, url = ''] = /^(\w+)=(.*)$/.exec(item) ?? [];
+    const category = LIST_SWITCHES.find((known) => known === name);
+    if (category === undefined || (url !== '' && (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)))) {
+      throw new Error('a comma list such as ads=https://lists.example.com/ads.txt; switches are ads, trackers, chats, cookies');
+    }
+    urls[category] = [...(urls[category] ?? []), ...(url === '' ? [] : [url])];
+  }
+  return urls;
 }
 
 function nameServers(value: string): string[] {

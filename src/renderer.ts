@@ -80,7 +80,8 @@ export class Renderer implements AsyncDisposable {
 
 /** The blocker by itself, for the `lists` command as well. */
 export function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
-  return Blocker.start({ dataDir: config.dataDir, built: builtFile('block/'), lists: { enabled: config.lists }, egress, log });
+  const lists = { enabled: config.lists, urls: config.listUrls ?? {} };
+  return Blocker.start({ dataDir: config.dataDir, built: builtFile('block/'), lists, egress, log });
 }
 
 async function provideChromium(config: Config, given: RendererParts) {

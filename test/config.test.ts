@@ -45,6 +45,18 @@ describe('the settings', () => {
     expect(read({}, { STILLFRAME_DNS_SERVERS: '127.0.0.1:5353' }).dnsServers).toEqual(['127.0.0.1:5353']);
   });
 
+  it('read addresses of filter lists by their switch', () => {
+    const readUrls = (value: string) => read({}, { STILLFRAME_LIST_URLS: value }).listUrls;
+    expect(readUrls('ads=https://a.example/1.txt, ads=http://b.internal/2.txt?x=y, chats=')).toEqual({
+      ads: ['https://a.example/1.txt', 'http://b.internal/2.txt?x=y'],
+      chats: [],
+    });
+    expect(readUrls('')).toBeNull();
+    for (const wrong of ['https://a.example/1.txt', 'adverts=https://a.example/1.txt', 'ads=ftp://a.example/']) {
+      expect(() => readUrls(wrong)).toThrow(/STILLFRAME_LIST_URLS/);
+    }
+  });
+
   it('refuse an unknown name in the file', () => {
     writeFileSync(join(dataDir, CONFIG_FILE), JSON.stringify({ prot: 1 }));
     expect(() => read()).toThrow('"prot"');

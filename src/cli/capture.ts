@@ -13,7 +13,16 @@ interface CaptureCommandOptions {
   json?: boolean;
 }
 
-const SETTINGS_USED: (keyof Config)[] = ['dataDir', 'chromium', 'browserInstall', 'sandbox', 'dnsServers', 'allowDestinations', 'lists'];
+const SETTINGS_USED: (keyof Config)[] = [
+  'dataDir',
+  'chromium',
+  'browserInstall',
+  'sandbox',
+  'dnsServers',
+  'allowDestinations',
+  'lists',
+  'listUrls',
+];
 
 /** `stillframe capture <url>`: one capture without a server, on the user's own machine. */
 export function addCaptureCommand(program: Command): void {

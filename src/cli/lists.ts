@@ -23,16 +23,18 @@ function addVerb(lists: Command, verb: 'status' | 'update', help: string): void 
     .description(help)
     .option('--json', 'machine-readable')
     .addHelpText('after', `\nExample:\n  stillframe lists ${verb}`);
-  addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations']).action(async (options: { json?: boolean }, own: Command) => {
-    const config = readSettings(own);
-    const { withBlocker } = await import('./with-blocker.js');
-    const rows = await withBlocker(
-      config,
-      createLog({ level: 'warn', format: config.logFormat }),
-      async (blocker): Promise<ListRow[]> => (verb === 'update' ? await blocker.updateLists() : blocker.status()),
-    );
-    print(options.json, rows, () => rows.map(sayRow).join('\n'));
-  });
+  addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations', 'listUrls']).action(
+    async (options: { json?: boolean }, own: Command) => {
+      const config = readSettings(own);
+      const { withBlocker } = await import('./with-blocker.js');
+      const rows = await withBlocker(
+        config,
+        createLog({ level: 'warn', format: config.logFormat }),
+        async (blocker): Promise<ListRow[]> => (verb === 'update' ? await blocker.updateLists() : blocker.status()),
+      );
+      print(options.json, rows, () => rows.map(sayRow).join('\n'));
+    },
+  );
 }
 
 function sayRow(row: ListRow): string {

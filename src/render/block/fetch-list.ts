@@ -23,7 +23,7 @@ const REDIRECTS_MAX = 3;
  */
 export async function fetchList(
   egress: Pick<Egress, 'fetch'>,
-  source: Pick<ListSource, 'url'>,
+  source: Pick<ListSource, 'url' | 'packageId'>,
   { known, signal }: { known: Validators; signal: AbortSignal },
 ): Promise<Fetched> {
   let url = source.url;
@@ -37,7 +37,8 @@ export async function fetchList(
       timeoutMs: FETCH_TIMEOUT_MS,
       maxBytes: LIST_MAX_BYTES,
       via: null,
-      allowedOrigins: [],
+      // An operator's own mirror need not be public.
+      allowedOrigins: source.packageId === null ? [new URL(source.url).origin] : [],
       signal,
     });
     const location = answer.headers.get('location');
