@@ -29,7 +29,7 @@ ${images}
 <iframe src="http://${at}/frame"></iframe><iframe srcdoc='<img src="http://${at}/srcdoc">'></iframe>
 <object data="http://${at}/object"></object><embed src="http://${at}/embed">
 <video src="http://${at}/video" autoplay muted poster="http://${at}/poster"></video><audio src="http://${at}/audio" autoplay></audio>
-<form id="f" method="post" target="sink" action="http://${at}/form"></form><iframe name="sink"></iframe>
+<form id="f" method="post" target="sink" action="http://${at}/form">form</form><iframe name="sink"></iframe>
 <a id="a" href="http://${at}/a" ping="http://${at}/ping" target="sink">a</a>
 <script src="http://${at}/script"></script>
 <script>
@@ -65,8 +65,8 @@ addEventListener('load', async () => {
   await attempt('dns', () => fetch('http://canary.example.net:${at.split(':').at(-1)}/dns', { mode: 'no-cors' }));
   await attempt('file', () => fetch('file:///etc/passwd'));
   await attempt('ftp', () => fetch('ftp://${at}/'));
-  document.title = 'done';
-  window.tried = tried;
+  await fetch('/tried?' + encodeURIComponent(JSON.stringify(tried)));
+  document.body.append(Object.assign(document.createElement('p'), { id: 'done', textContent: 'done' }));
 });
 </script></body></html>`;
 }

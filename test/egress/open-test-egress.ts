@@ -6,6 +6,8 @@ import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 /** The address that stands in for a public one; 127.0.0.1 and 127.0.0.3 stay forbidden. */
 export const ALLOWED = '127.0.0.2';
 
+export type TestGate = Awaited<ReturnType<typeof openTestEgress>>;
+
 /** An egress with a name server of its own. `*.stub.example.com` is at the allowed address unless the zone says else. */
 export async function openTestEgress(zone: Record<string, DnsReply | DnsHandler> = {}, options: Partial<EgressOptions> = {}) {
   const dns = await startDnsServer({ '*.stub.example.com': [ALLOWED], 'stub.example.com': [ALLOWED], ...zone });

@@ -29,6 +29,8 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   'full-disk': async () => ({ title: 'a data directory without space', ...(await import('./full-disk.js')) }),
   backup: async () => ({ title: 'backups under load, restored', ...(await import('./backup.js')) }),
   secrets: async () => ({ title: 'planted secrets, looked for everywhere', ...(await import('./secrets.js')) }),
+  retention: async () => ({ title: 'a million old jobs, deleted in use', ...(await import('./retention.js')) }),
+  troubles: async () => ({ title: 'locks, read-only directories and clocks that jump', ...(await import('./troubles.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),

@@ -1,0 +1,29 @@
+import type { Executable } from '../../src/render/browser/executable.js';
+import type { Stage } from '../../src/render/stage.js';
+import { ANY_BROWSER } from '../render/browser/any-browser.js';
+import { aPool, NEVER, someOptions } from '../render/browser/fixture.js';
+import type { TestGate } from './open-test-egress.js';
+
+export interface TestBrowser extends AsyncDisposable {
+  /** Of the browser's profiles and processes. */
+  readonly runDir: string;
+  /** One capture's page; its door knows what was refused. */
+  visit<Seen>(look: (stage: Stage) => Promise<Seen>): Promise<Seen>;
+}
+
+/** A browser behind a gate, as captures have it. */
+export async function openBrowser(gate: TestGate, executable: Executable = ANY_BROWSER, pagesPerBrowser = 1): Promise<TestBrowser> {
+  const { pool, runDir, ...rest } = await aPool({ executable, egress: gate.egress, pagesPerBrowser });
+  return {
+    runDir,
+    async visit(look) {
+      const lease = await pool.acquire(someOptions(), NEVER);
+      try {
+        return await look(lease.stage);
+      } finally {
+        await lease.release();
+      }
+    },
+    [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, readConfig } from '../../src/config.js';
+import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
+import type { Door } from '../../src/egress/egress.js';
+import { type Log, silentLog } from '../../src/log.js';
+import type { Rendering } from '../../src/render/render.js';
+import { Renderer } from '../../src/renderer.js';
+import type { TestGate } from './open-test-egress.js';
+
+/** Whole captures, as the service makes them, behind a gate whose doors can be looked at. */
+export interface Captures extends AsyncDisposable {
+  /** Every door that was ever opened, those of pages opened ahead included. */
+  readonly doors: readonly Door[];
+  readonly dataDir: string;
+  /** @param wish a request as a client sends it */
+  capture(wish: Record<string, unknown>): Promise<Rendering>;
+}
+
+const CAPTURE_MAX_MS = 120_000;
+
+export async function openCaptures(
+  gate: TestGate,
+  { log = silentLog(), ...over }: Omit<Partial<Config>, 'log'> & { log?: Log } = {},
+): Promise<Captures> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-captures-'));
+  const { egress } = gate;
+  const doors: Door[] = [];
+  const openDoor = egress.openDoor.bind(egress);
+  egress.openDoor = async () => {
+    const door = await openDoor();
+    doors.push(door);
+    return door;
+  };
+  const config: Config = { ...readConfig({}, {}), concurrency: 1, browsers: 1, browserInstall: false, lists: false, ...over, dataDir };
+  const renderer = await Renderer.start(config, { egress, log, say: () => undefined, browserDir: config.dataDir });
+  return {
+    doors,
+    dataDir,
+    capture: (wish) => {
+      const options = toCaptureOptions(captureRequestSchema.parse(wish));
+      return renderer.render({ id: 'trial', options, onProgress: () => undefined }, AbortSignal.timeout(CAPTURE_MAX_MS));
+    },
+    async [Symbol.asyncDispose]() {
+      await renderer[Symbol.asyncDispose]();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Trial "channels": one page that tries every way out that a browser has, towards addresses where it must not get, captured in each
+ * browser of this machine, in every mode and format. Nothing may arrive at the canaries, by TCP or UDP, and the browsers' processes
+ * may be connected to nothing but doors.
+ *
+ * Sabotage that turns it red: take `<-loopback>` out of render/browser/open-stage (connections to 127.0.0.1 and ::1 pass by the
+ * door), or `webrtc-ip-handling-policy`, both spellings, out of render/browser/chromium-flags (datagrams).
+ */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { remoteEndsOfBrowsers } from '../egress/browser-sockets.js';
+import { channelsPage, WORKER_SCRIPTS } from '../egress/channels-page.js';
+import { type Captures, openCaptures } from '../egress/open-captures.js';
+import { openTestEgress } from '../egress/open-test-egress.js';
+import { type PlainSite, startPlainSite } from '../egress/plain-site.js';
+import { EACH_KIND } from '../render/browser/any-browser.js';
+import type { TrialResult } from './receivers.js';
+
+export interface ChannelsOptions {
+  /** So many of the modes and formats, the first ones. */
+  shapes?: number;
+}
+
+const PICTURES = ['png', 'jpeg', 'webp'];
+const FULL = { full_page: true };
+const MODES: Record<string, unknown>[] = [{}, { ...FULL, full_page_algorithm: 'native' }, { ...FULL, full_page_algorithm: 'by_sections' }];
+const UNBLOCKED = { block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
+/** Every mode with every format, then an element; requests are intercepted in every other one. */
+const SHAPES: Record<string, unknown>[] = [
+  ...[...PICTURES, 'pdf'].flatMap((format) => MODES.map((mode) => ({ format, ...mode }))),
+  ...PICTURES.map((format) => ({ format, selector: '#f' })),
+].map((shape, index) => (index % 2 === 0 ? shape : { ...shape, ...UNBLOCKED }));
+const WAITED_FOR = ['fetch', 'wss', 'worker', 'service worker', 'webtransport', 'rtc', 'candidates 0'];
+const REFUSED_MIN = 25;
+const WATCH_MS = 25;
+
+export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Promise<TrialResult> {
+  const problems: string[] = [];
+  const figures = { browsers: EACH_KIND.length, captures: 0, refused: 0, connections: 0, datagrams: 0, ends_seen: 0 };
+  await using canaries = await openCanaries();
+  await using site = await startHostilePage(canaries);
+  for (const executable of EACH_KIND) {
+    await using gate = await openTestEgress({ 'canary.example.net': ['127.0.0.3'] }, { allowDestinations: [`localhost:${site.port}`] });
+    await using captures = await openCaptures(gate, { chromium: executable.path });
+    using watch = watchEnds();
+    for (const shape of SHAPES.slice(0, shapes)) {
+      const name = `${executable.kind} ${JSON.stringify(shape)}`;
+      const refused = await captureOnce(captures, site, shape);
+      const missing = WAITED_FOR.filter((channel) => !site.tried.includes(channel));
+      if (missing.length > 0) problems.push(`${name}: not tried: ${missing.join(', ')}`);
+      if (refused < REFUSED_MIN) problems.push(`${name}: ${refused} refusals only`);
+      figures.captures++;
+      figures.refused += refused;
+    }
+    const doors = new Set(captures.doors.map(({ port }) => port));
+    const strange = [...watch.ends].filter((end) => !doors.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
+    for (const end of strange) problems.push(`${executable.kind}: connected to ${end}`);
+    if (process.platform === 'linux' && watch.ends.size === 0) problems.push(`${executable.kind}: its connections were not seen`);
+    figures.ends_seen += watch.ends.size;
+  }
+  figures.connections = canaries.connections;
+  figures.datagrams = canaries.datagrams;
+  if (figures.connections + figures.datagrams > 0) problems.push('something arrived where nothing may');
+  return { ok: problems.length === 0, figures, problems };
+}
+
+/** @returns what its door refused */
+async function captureOnce(captures: Captures, site: HostilePage, shape: Record<string, unknown>): Promise<number> {
+  site.tried.length = 0;
+  const viewport = { width: 400, height: 300, deviceScaleFactor: 1 };
+  const wish = { url: `http://localhost:${site.port}/`, viewport, timeout: 60_000, wait_for_selector: '#done', ...shape };
+  const before = captures.doors.map((door) => door.refusedCount);
+  await captures.capture(wish);
+  return captures.doors.reduce((sum, door, index) => sum + door.refusedCount - (before[index] ?? 0), 0);
+}
+
+interface Canaries extends AsyncDisposable {
+  port: number;
+  udpPort: number;
+  readonly connections: number;
+  readonly datagrams: number;
+}
+
+async function openCanaries(): Promise<Canaries> {
+  const first = await startPlainSite({ address: '127.0.0.3' });
+  const second = await startPlainSite({ address: '127.0.0.1', port: first.port });
+  const udp = createSocket('udp4');
+  let datagrams = 0;
+  udp.on('message', () => datagrams++);
+  udp.bind(0, '127.0.0.3');
+  await once(udp, 'listening');
+  return {
+    port: first.port,
+    udpPort: udp.address().port,
+    get connections() {
+      return first.connections + second.connections;
+    },
+    get datagrams() {
+      return datagrams;
+    },
+    async [Symbol.asyncDispose]() {
+      udp.close();
+      await Promise.all([first[Symbol.asyncDispose](), second[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+const PLACES = [
+  '127.0.0.3',
+  '0x7f000003',
+  '2130706435',
+  '127.3',
+  '[::ffff:127.0.0.3]',
+  '127.0.0.1',
+  '[::1]',
+  'localhost',
+  'canary.example.net',
+  'x.localhost',
+];
+
+interface HostilePage extends AsyncDisposable {
+  readonly port: number;
+  /** What the page says that it has tried, since it was last asked. */
+  readonly tried: string[];
+}
+
+/** By the name localhost, which makes it a secure context: service workers and WebTransport exist in no other. */
+async function startHostilePage({ port, udpPort }: Canaries): Promise<HostilePage> {
+  const target = { places: PLACES.map((place) => `${place}:${port}`), udpPort };
+  const tried: string[] = [];
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const url = request.url ?? '/';
+    if (url === '/redirect') return void response.writeHead(302, { location: `http://${target.places[0]}/redirected` }).end();
+    if (url.startsWith('/tried?')) tried.push(...(JSON.parse(decodeURIComponent(url.slice('/tried?'.length))) as string[]));
+    const script = WORKER_SCRIPTS[url];
+    response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
+    response.end(script?.(target.places[0] ?? '') ?? channelsPage(target));
+  };
+  const site: PlainSite = await startPlainSite({ address: '127.0.0.1', answer });
+  return { port: site.port, tried, [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
+}
+
+function watchEnds(): Disposable & { ends: ReadonlySet<string> } {
+  const ends = new Set<string>();
+  const watch = setInterval(() => {
+    for (const end of remoteEndsOfBrowsers()) ends.add(end);
+  }, WATCH_MS);
+  return { ends, [Symbol.dispose]: () => clearInterval(watch) };
+}

@@ -1,0 +1,105 @@
+/**
+ * Trial "fail closed": a capture's door dies under it, in the middle of a page that asks for more. From then on nothing of it reaches
+ * its site or a canary: no connection goes another way.
+ *
+ * Sabotage that turns it red: give the context in render/browser/open-stage a bypass list (`*`) instead of `<-loopback>`.
+ */
+import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
+import { ALLOWED, openTestEgress } from '../egress/open-test-egress.js';
+import { startPlainSite } from '../egress/plain-site.js';
+import { EACH_KIND } from '../render/browser/any-browser.js';
+import type { TrialResult } from './receivers.js';
+
+export interface FailClosedOptions {
+  kills?: number;
+}
+
+const PICTURES = 30;
+const SENT_BEFORE = 10;
+
+export async function run({ kills = 50 }: FailClosedOptions = {}): Promise<TrialResult> {
+  const problems: string[] = [];
+  const figures = { kills: 0, direct_connections: 0, canary_connections: 0 };
+  for (const executable of EACH_KIND) {
+    await using canary = await startPlainSite({ address: '127.0.0.1' });
+    await using site = await startDyingSite(canary.port);
+    await using gate = await openTestEgress();
+    await using browser = await openBrowser(gate, executable);
+    for (let kill = 0; kill < kills; kill++) {
+      const seen = await loseDoor(browser, site);
+      for (const problem of seen) problems.push(`${executable.kind}, kill ${kill}: ${problem}`);
+      figures.direct_connections += site.connections - site.connectionsAtDeath;
+      figures.kills++;
+    }
+    figures.canary_connections += canary.connections;
+  }
+  if (figures.direct_connections + figures.canary_connections > 0) problems.push('there were connections past the door');
+  return { ok: problems.length === 0, figures, problems };
+}
+
+/** @returns what was wrong */
+async function loseDoor(browser: TestBrowser, site: DyingSite): Promise<string[]> {
+  return browser.visit(async ({ page, door }) => {
+    const problems: string[] = [];
+    site.door = door;
+    const origin = `http://${ALLOWED}:${site.port}`;
+    await page.goto(`${origin}/`, { timeout: 5_000 }).catch(() => null);
+    const fetched = await page.evaluate(fetchInPage, `${origin}/x`).catch(() => 'failed');
+    if (fetched !== 'failed') problems.push('a request was answered');
+    const gone = await page.goto(`${origin}/y`).then(
+      () => 'it arrived',
+      (error: Error) => error.message,
+    );
+    if (!gone.includes('ERR_PROXY_CONNECTION_FAILED')) problems.push(`a navigation ended otherwise: ${gone.split('\n', 1)[0]}`);
+    return problems;
+  });
+}
+
+function fetchInPage(url: string): Promise<string> {
+  return fetch(url, { mode: 'no-cors' }).then(
+    () => 'reached',
+    () => 'failed',
+  );
+}
+
+interface DyingSite extends AsyncDisposable {
+  readonly port: number;
+  readonly connections: number;
+  /** As many as there were when the last door had died. */
+  readonly connectionsAtDeath: number;
+  /** What dies with the next visit. */
+  door: AsyncDisposable | null;
+}
+
+/** Its page ends its visitor's door when it is half sent. */
+async function startDyingSite(canaryPort: number): Promise<DyingSite> {
+  const state = { door: null as AsyncDisposable | null, connectionsAtDeath: 0 };
+  const site = await startPlainSite({
+    answer: (request, response) => {
+      response.setHeader('content-type', 'text/html');
+      if (request.url !== '/') return void response.end();
+      const pictures = Array.from(
+        { length: PICTURES },
+        (_, index) => `<img src="http://stub.example.com:${site.port}/${index}"><img src="http://127.0.0.1:${canaryPort}/${index}">`,
+      );
+      response.write(`<title>half</title>${pictures.slice(0, SENT_BEFORE).join('')}`);
+      void state.door?.[Symbol.asyncDispose]().then(() => {
+        state.connectionsAtDeath = site.connections;
+        response.end(pictures.slice(SENT_BEFORE).join(''));
+      });
+    },
+  });
+  return {
+    port: site.port,
+    get connections() {
+      return site.connections;
+    },
+    get connectionsAtDeath() {
+      return state.connectionsAtDeath;
+    },
+    set door(door: AsyncDisposable | null) {
+      state.door = door;
+    },
+    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
+  };
+}

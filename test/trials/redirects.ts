@@ -1,0 +1,86 @@
+/**
+ * Trial "redirects": chains of 1 to 20 redirects of every kind, from an allowed page into every class of forbidden destination, by
+ * literal and by name. The last hop is never dialled: the gate refuses it, and nothing arrives at the canaries.
+ *
+ * Sabotage that turns it red: let egress/judge-address call every address public, or keep a verdict by door instead of asking anew.
+ */
+import { inLanes } from '../egress/in-lanes.js';
+import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
+import { openTestEgress } from '../egress/open-test-egress.js';
+import { startPlainSite } from '../egress/plain-site.js';
+import { answerRedirect, REDIRECT_KINDS, type RedirectKind, redirectPath } from '../egress/redirect-site.js';
+import { ANY_BROWSER } from '../render/browser/any-browser.js';
+import type { TrialResult } from './receivers.js';
+
+export interface RedirectsOptions {
+  /** Up to so many. */
+  hops?: number;
+  /** Every so-manieth of all cases. */
+  every?: number;
+}
+
+/** A destination of each class that is refused. */
+const PLACES = {
+  loopback: '127.0.0.1',
+  'loopback, another': '127.0.0.3',
+  'loopback v6': '[::1]',
+  'loopback, mapped': '[::ffff:127.0.0.1]',
+  unspecified: '0.0.0.0',
+  'private 10/8': '10.0.0.1',
+  'private 172.16/12': '172.16.0.1',
+  'private 192.168/16': '192.168.0.1',
+  'metadata, encoded': '2852039166',
+  'carrier-grade NAT': '100.64.0.1',
+  multicast: '224.0.0.1',
+  reserved: '240.0.0.1',
+  'unique local': '[fd00::1]',
+  'link-local v6': '[fe80::1]',
+  NAT64: '[64:ff9b::7f00:1]',
+  localhost: 'localhost',
+  'private zone': 'db.internal',
+  'private by look-up': 'canary.example.net',
+  'missing name': 'nowhere.example.net',
+} as const;
+const LONGEST = 20;
+const AT_ONCE = 4;
+const PATIENCE_MS = 60_000;
+
+interface Case {
+  kind: RedirectKind;
+  hops: number;
+  place: string;
+}
+
+export async function run({ hops = LONGEST, every = 1 }: RedirectsOptions = {}): Promise<TrialResult> {
+  await using canary = await startPlainSite({ address: '127.0.0.1' });
+  await using other = await startPlainSite({ address: '127.0.0.3', port: canary.port });
+  await using site = await startPlainSite({ answer: answerRedirect });
+  await using gate = await openTestEgress({ 'canary.example.net': ['127.0.0.3'] });
+  await using browser = await openBrowser(gate, ANY_BROWSER, AT_ONCE);
+  const cases = Object.values(PLACES)
+    .flatMap((place) => REDIRECT_KINDS.flatMap((kind) => Array.from({ length: hops }, (_, index) => ({ kind, hops: index + 1, place }))))
+    .filter((_, index) => index % every === 0);
+  const problems: string[] = [];
+  await inLanes(cases, AT_ONCE, async (one) => {
+    const problem = await follow(browser, one, { port: site.port, forbiddenPort: canary.port });
+    if (problem !== null) problems.push(`${one.kind} × ${one.hops} to ${one.place}: ${problem}`);
+  });
+  const dials = canary.connections + other.connections;
+  if (dials > 0) problems.push(`${dials} connections went to a forbidden address`);
+  const figures = { chains: cases.length, kinds: REDIRECT_KINDS.length, places: Object.keys(PLACES).length, dials };
+  return { ok: problems.length === 0, figures, problems };
+}
+
+/** @returns what is wrong, or null */
+async function follow(browser: TestBrowser, { kind, hops, place }: Case, at: { port: number; forbiddenPort: number }) {
+  return browser.visit(async ({ page, door }) => {
+    const end = `http://${place}:${at.forbiddenPort}/end`;
+    const left = performance.now() + PATIENCE_MS;
+    await page.goto(`http://stub.example.com:${at.port}${redirectPath(kind, hops, end)}`).catch(() => null);
+    while (door.refusedCount === 0 && performance.now() < left) await page.waitForTimeout(5).catch(() => null);
+    const [refusal] = door.refusals;
+    if (refusal === undefined) return 'it was not refused';
+    if (refusal.port !== at.forbiddenPort) return `${refusal.host}:${refusal.port} was refused instead`;
+    return door.failures.length === 0 ? null : `it was tried: ${JSON.stringify(door.failures[0])}`;
+  });
+}

@@ -1,0 +1,106 @@
+/**
+ * Trial "sandbox": while captures of pages with frames of several sites are made, every renderer has a seccomp filter, as the kernel
+ * tells it, and no process of the browser is root's, although the server may be. Where the system refuses the sandbox it cannot hold.
+ *
+ * Sabotage that turns it red: open the captures with `sandbox: false`, or let render/browser/unprivileged name nobody.
+ */
+import { readFileSync } from 'node:fs';
+import { processGroup } from '../../src/render/browser/process-table.js';
+import { inLanes } from '../egress/in-lanes.js';
+import { openCaptures } from '../egress/open-captures.js';
+import { openTestEgress } from '../egress/open-test-egress.js';
+import { startPlainSite } from '../egress/plain-site.js';
+import { EACH_KIND } from '../render/browser/any-browser.js';
+import { browserPids } from '../render/browser/fixture.js';
+import type { TrialResult } from './receivers.js';
+
+export interface SandboxOptions {
+  /** In each browser. */
+  captures?: number;
+}
+
+const AT_ONCE = 4;
+const SITES = 7;
+const LOOK_MS = 20;
+/** A renderer puts its filter on after it was forked and before it runs anything of a page. */
+const START_MS = 500;
+
+export async function run({ captures = 60 }: SandboxOptions = {}): Promise<TrialResult> {
+  const problems: string[] = [];
+  const figures = { browsers: EACH_KIND.length, captures: 0, renderers: 0, confined: 0, other_processes: 0, as_root: 0 };
+  await using site = await startPlainSite({
+    answer: (request, response) => {
+      response.setHeader('content-type', 'text/html');
+      response.end(request.url === '/' ? framedPage(site.port) : '<!doctype html><p>A frame</p>');
+    },
+  });
+  for (const { path, kind } of EACH_KIND) {
+    await using gate = await openTestEgress();
+    await using captured = await openCaptures(gate, { chromium: path, concurrency: AT_ONCE, browsers: 2 });
+    using watch = watchProcesses(captured.dataDir);
+    await inLanes(Array(captures).fill(0), AT_ONCE, async (_, index) => {
+      const url = `http://site${index % SITES}.stub.example.com:${site.port}/`;
+      await captured.capture({ url, format: 'jpeg', delay: START_MS });
+      figures.captures++;
+    });
+    const seen = [...watch.seen.values()];
+    const renderers = seen.filter(({ command, ageMs }) => command.includes('--type=renderer') && ageMs >= START_MS);
+    figures.renderers += renderers.length;
+    figures.confined += renderers.filter(({ seccomp }) => seccomp === 2).length;
+    figures.other_processes += seen.filter(({ command }) => !command.includes('--type=renderer')).length;
+    figures.as_root += seen.filter(({ uid }) => uid === 0).length;
+    if (renderers.length < Math.min(captures, SITES)) problems.push(`${kind}: ${renderers.length} renderers were seen`);
+  }
+  if (figures.confined < figures.renderers) problems.push(`${figures.renderers - figures.confined} renderers have no seccomp filter`);
+  if (process.getuid?.() === 0 && figures.as_root > 0) problems.push(`${figures.as_root} processes run as root`);
+  return { ok: problems.length === 0, figures, problems };
+}
+
+/** Frames of three other sites: each has a renderer of its own. */
+function framedPage(port: number): string {
+  const frames = Array.from(
+    { length: 3 },
+    (_, index) => `<iframe src="http://frame.other${index}.stub.example.com:${port}/frame"></iframe>`,
+  );
+  return `<!doctype html><title>page</title><h1>Words</h1>${frames.join('')}`;
+}
+
+interface SeenProcess {
+  command: string;
+  /** 0 none, 2 a filter, as it was last seen. */
+  seccomp: number;
+  uid: number;
+  ageMs: number;
+}
+
+/** Looks at the processes of the browsers again and again; each is remembered as it was last seen. */
+function watchProcesses(dataDir: string): Disposable & { seen: ReadonlyMap<string, SeenProcess> } {
+  const seen = new Map<string, SeenProcess & { since: number }>();
+  const watch = setInterval(() => {
+    for (const group of browserPids(dataDir)) {
+      for (const { pid, startTime } of processGroup(group)) remember(`${pid} ${startTime}`, pid);
+    }
+  }, LOOK_MS);
+  const remember = (key: string, pid: number) => {
+    const found = readStatus(pid);
+    const since = seen.get(key)?.since ?? performance.now();
+    if (found !== null) seen.set(key, { ...found, since, ageMs: performance.now() - since });
+  };
+  return { seen, [Symbol.dispose]: () => clearInterval(watch) };
+}
+
+function readStatus(pid: number): Omit<SeenProcess, 'ageMs'> | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+    // An ended process that nobody has waited for has no command line, and nothing that could be confined.
+    if (command === '') return null;
+    return {
+      command,
+      seccomp: Number(/^Seccomp:\s*(\d)/m.exec(status)?.[1] ?? 0),
+      uid: Number(/^Uid:\s*(\d+)/m.exec(status)?.[1] ?? 0),
+    };
+  } catch {
+    return null;
+  }
+}
