@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { access, mkdir, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
@@ -87,8 +87,12 @@ class ArtifactDirectory implements Artifacts {
   }
 
   async hasRoom(): Promise<boolean> {
+    const isWritable = await access(join(this.#dir, UNFINISHED), constants.W_OK).then(
+      () => true,
+      () => false,
+    );
     const { bavail, bsize } = await statfs(this.#dir);
-    return bavail * bsize >= ROOM_BYTES;
+    return isWritable && bavail * bsize >= ROOM_BYTES;
   }
 
   async *list(before: number): AsyncIterable<string[]> {

@@ -26,6 +26,9 @@ interface Finding {
 
 const NODE_FLOOR = [20, 19] as const;
 const LOW_DISK_BYTES = 1_000_000_000;
+/** What the service itself takes for full (artifacts/directory.ts). */
+const FULL_DISK_BYTES = 4_000_000;
+const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
 const FONT_DIRS = ['/usr/share/fonts', '/usr/local/share/fonts', '/System/Library/Fonts', 'C:\\Windows\\Fonts'];
 
@@ -43,7 +46,7 @@ export function addDoctorCommand(program: Command): void {
       ...(await checkBrowser(config)),
       await checkFonts(),
       await checkDataDir(config),
-      await checkDatabase(config),
+      ...(await checkDatabase(config)),
       await checkDisk(config),
       checkMachine(config),
     ];
@@ -120,31 +123,45 @@ async function checkDataDir(config: Config): Promise<Finding> {
   const check = 'Data directory';
   try {
     makeDirectory(config.dataDir);
-    await access(config.dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    const pictures = join(config.dataDir, 'artifacts');
+    const dirs = [config.dataDir, pictures, join(pictures, '.unfinished')].filter((dir) => existsSync(dir));
+    for (const dir of dirs) await access(dir, constants.R_OK | constants.W_OK | constants.X_OK);
     return { check, state: 'ok', found: config.dataDir, advice: '' };
   } catch (error) {
-    const advice = 'Make it writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
+    const advice = 'Make it, and all in it, writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
     return { check, state: 'fail', found: `${config.dataDir}: ${(error as Error).message}`, advice };
   }
 }
 
-async function checkDatabase(config: Config): Promise<Finding> {
+async function checkDatabase(config: Config): Promise<Finding[]> {
   const check = 'Database';
   try {
     await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log: silentLog() });
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;
-    return {
-      check,
-      state: queue.paused ? 'warn' : 'ok',
-      found: `opens and writes; ${waiting} jobs wait, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`,
-      advice: queue.paused ? 'Run: stillframe queue resume' : '',
-    };
+    const found = `opens and writes; ${waiting} jobs wait, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`;
+    const advice = queue.paused ? 'Run: stillframe queue resume' : '';
+    return [{ check, state: queue.paused ? 'warn' : 'ok', found, advice }, checkClock(await store.newestJobAt())];
   } catch (error) {
     const advice = 'Restore a backup (README, Operating), or free what holds it; the message says which.';
-    return { check, state: 'fail', found: (error as Error).message, advice };
+    return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
+}
+
+/** @param newestJobAt Unix ms, null when there has been no job */
+function checkClock(newestJobAt: number | null): Finding {
+  const check = 'Clock';
+  const now = new Date();
+  const behindMs = (newestJobAt ?? 0) - now.getTime();
+  if (behindMs < CLOCK_SLACK_MS) return { check, state: 'ok', found: now.toISOString(), advice: '' };
+  return {
+    check,
+    state: 'warn',
+    found: `${now.toISOString()}, and the newest job came ${Math.round(behindMs / 60_000)} minutes later`,
+    advice:
+      'The clock was set back, or had been wrong: check it (timedatectl). Nothing is lost; kept results and retention are off by as much.',
+  };
 }
 
 async function checkDisk(config: Config): Promise<Finding> {
@@ -154,7 +171,7 @@ async function checkDisk(config: Config): Promise<Finding> {
   const low = free < LOW_DISK_BYTES;
   return {
     check: 'Disk',
-    state: low ? 'warn' : 'ok',
+    state: free < FULL_DISK_BYTES ? 'fail' : low ? 'warn' : 'ok',
     found: `${(free / 1e9).toFixed(1)} GB free, pictures may take ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
     advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk submissions are answered 503.' : '',
   };

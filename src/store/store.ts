@@ -161,6 +161,8 @@ export interface JobStore {
   findJobByIdempotencyKey(accountId: string, key: string): Promise<JobSnapshot | null>;
   /** When the next delayed job is due, null when none. */
   nextDueAt(): Promise<number | null>;
+  /** When the newest job was submitted (Unix ms), null when none is kept. */
+  newestJobAt(): Promise<number | null>;
   setQueuePaused(paused: boolean): Promise<void>;
   queueStatus(): Promise<QueueStatus>;
 }

@@ -33,10 +33,9 @@ const PICTURES_EVERY = 10;
 export async function run({ rounds = 100 }: BackupOptions = {}): Promise<BackupResult> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
-  site.route(
-    '/page',
-    (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title>'),
-  );
+  site.route('/page', (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
+  });
   using dir = aTrialDir();
   await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
   const copies = mkdtempSync(join(tmpdir(), 'stillframe-backups-'));
@@ -69,11 +68,12 @@ export async function run({ rounds = 100 }: BackupOptions = {}): Promise<BackupR
     if (round < rounds - 1) rmSync(file);
   }
   await crowd.leave();
+  const promised = crowd.promised.size;
   const last = join(copies, `${rounds - 1}.db`);
   await restore(last, dir.dataDir, copies, async (restored) => void problems.push(...(await serveRestored(restored, crowd, last))));
   const figures = {
     backups: rounds,
-    promised: crowd.promised.size,
+    promised,
     pictures_copied: pictures,
     slowest_ms: Math.round(Math.max(...took)),
     median_ms: Math.round(took.sort((a, b) => a - b)[Math.floor(took.length / 2)] ?? 0),

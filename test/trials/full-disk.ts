@@ -1,7 +1,7 @@
 /**
  * Trial "full-disk": the data directory lies on a small file system (a tmpfs of 64 MB) that is filled up and emptied again, under load. While
  * it is full: 503, no 200 or 202 that is not kept, and the process stays up. When there is space again: captures within 5 s. The
- * database is whole in the end. Needs the right to mount; where there is none it says so and judges nothing.
+ * database is whole in the end. `stillframe doctor` finds it. Needs the right to mount; where there is none it says so and judges nothing.
  *
  * Sabotage that turns it red: let artifacts/write-synced swallow ENOSPC; or take FULL out of store/sqlite/store-error.
  */
@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
-import { startServerProcess } from './server-process.js';
+import { runCommand, startServerProcess } from './server-process.js';
 
 export interface FullDiskOptions {
   /** Times that the disk fills up. */
@@ -87,6 +87,7 @@ class FullDisk {
     await new Promise((resolve) => setTimeout(resolve, HEALTH_MS - (performance.now() - filledAt)));
     const health = await callApi(`${this.at.url}/v1/health`, this.at.key);
     this.#expect(`round ${round}: health answers ${health.status} on a full disk`, health.status === 503);
+    if (round === 0) await this.#askDoctor();
     free(this.dataDir);
     await this.#recover(round);
   }
@@ -120,6 +121,13 @@ class FullDisk {
       answers: [...this.#seen].map(([what, times]) => `${what} × ${times}`).join(', '),
       slowest_recovery_ms: Math.round(Math.max(0, ...this.#recoveries)),
     };
+  }
+
+  async #askDoctor(): Promise<void> {
+    const { out } = await runCommand(['doctor', '--json', '--data-dir', this.dataDir]);
+    const findings = JSON.parse(out) as { check: string; state: string; advice: string }[];
+    const disk = findings.find(({ check }) => check === 'Disk');
+    this.#expect(`doctor says of the full disk: ${disk?.state} ${disk?.advice}`, disk?.state === 'fail' && disk.advice !== '');
   }
 
   #visited(): Promise<void> {

@@ -81,7 +81,7 @@ function accountSteps({ tables, writer }: Engine): AccountStore & KeyStore {
   };
 }
 
-type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'nextDueAt' | 'queueStatus' | 'setQueuePaused'>;
+type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'nextDueAt' | 'newestJobAt' | 'queueStatus' | 'setQueuePaused'>;
 
 function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLookUps> {
   const { jobs, counters, artifacts } = tables;
@@ -114,6 +114,7 @@ function jobLookUps({ tables, writer }: Engine): JobLookUps {
     findJob: (id) => read(() => orNull(jobs.find(id), toSnapshot)),
     findJobByIdempotencyKey: (accountId, key) => read(() => orNull(jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
     nextDueAt: () => read(() => jobs.nextDueAt()),
+    newestJobAt: () => read(() => jobs.newestAt()),
     setQueuePaused: (paused) => writer.run(() => counters.setPaused(paused)),
     queueStatus: () => read(() => queueStatusOf(counters)),
   };
