@@ -16,6 +16,10 @@ const LOOK_EVERY_MS = 500;
 const WEIGH_EVERY_MS = 1_000;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
+/** A page that stands open takes another size at once, unless its browser draws no more. */
+const RESHAPE_TIMEOUT_MS = 5_000;
+/** A capture that takes so long may be waiting for a browser that draws no more. */
+const LONG_LEASE_MS = 5_000;
 
 export interface PooledBrowserOptions {
   launch: LaunchOptions;
@@ -43,6 +47,9 @@ export class PooledBrowser implements AsyncDisposable {
   retiring = false;
   lastAnswerAt: number;
   private readonly stages = new Set<OpenStage>();
+  /** When each stage that is leased out now was given. */
+  private readonly leasedAt = new Map<OpenStage, number>();
+  private primedWith: Shape | undefined;
   private warm: WarmStage[] = [];
   private readonly watch: NodeJS.Timeout;
   private looksStopped = 0;
@@ -105,9 +112,11 @@ export class PooledBrowser implements AsyncDisposable {
     const stage = await (found?.stage ?? this.open(shape));
     if (stage.lost.aborted) return this.open(shape);
     try {
-      await reshape(stage, shape.soft);
+      await within(RESHAPE_TIMEOUT_MS, reshape(stage, shape.soft));
+      this.leasedAt.set(stage, this.options.now());
       return stage;
     } catch (error) {
+      if (error instanceof Late) this.lose('a page could not be reshaped');
       await this.close(stage);
       throw error;
     }
@@ -115,6 +124,7 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** Draws one pixel and throws it away: the first picture of a process sets up its painting, and no client should wait for that. */
   async prime(shape: Shape): Promise<void> {
+    this.primedWith = shape;
     const stage = await this.open(shape);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
@@ -148,6 +158,7 @@ export class PooledBrowser implements AsyncDisposable {
   /** Closes a stage within 2 s; a browser that does not manage that is killed. */
   async close(stage: OpenStage): Promise<void> {
     this.stages.delete(stage);
+    this.leasedAt.delete(stage);
     if (this.gone) return void (await stage.door[Symbol.asyncDispose]());
     const closed = await bounded(stage.close(), CLOSE_TIMEOUT_MS);
     if (closed) return;
@@ -202,9 +213,18 @@ export class PooledBrowser implements AsyncDisposable {
 
   private async ask(now: number): Promise<void> {
     this.lastAskedAt = now;
-    const answered = await bounded(this.session.send('Browser.getVersion'), ANSWER_TIMEOUT_MS);
-    if (answered) this.lastAnswerAt = this.options.now();
-    else this.lose('the browser did not answer');
+    const [answered, drawn] = await Promise.all([
+      bounded(this.session.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
+      bounded(this.drawIfHeldUp(now), ANSWER_TIMEOUT_MS),
+    ]);
+    if (answered && drawn) this.lastAnswerAt = this.options.now();
+    else this.lose(answered ? 'the browser did not draw' : 'the browser did not answer');
+  }
+
+  /** One page's drawing can hold up that of all: the process that draws is shared, and answers for itself only by drawing. */
+  private async drawIfHeldUp(now: number): Promise<void> {
+    const isHeldUp = [...this.leasedAt.values()].some((since) => now - since >= LONG_LEASE_MS);
+    if (isHeldUp && this.primedWith !== undefined) await this.prime(this.primedWith);
   }
 
   /** Only the captures on this browser are lost with it (decisions.md, Jobs). */
@@ -227,6 +247,8 @@ function pageMaxBytes(): number {
   return Math.min(3 * GiB, Math.max(1.5 * GiB, totalmem() / 4));
 }
 
+class Late extends Error {}
+
 /** @returns whether it settled well in time */
 function bounded(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   return within(timeoutMs, work).then(
@@ -238,7 +260,7 @@ function bounded(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
 async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the browser did not answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new Late(`the browser did not answer within ${timeoutMs} ms`)), timeoutMs);
   });
   work.catch(() => {});
   try {

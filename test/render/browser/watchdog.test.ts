@@ -46,6 +46,23 @@ describe.each(['SIGKILL', 'SIGSTOP'] as const)('a browser that gets %s', (signal
   });
 });
 
+it('a browser that answers and draws no more is replaced', async () => {
+  let skew = 0;
+  await using test = await aPool({ now: () => Date.now() + skew });
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.stage.page.goto(site.url);
+  const [browser = 0] = browserPids(test.runDir);
+  const [drawing = 0] = membersOf(browser, '--type=gpu-process');
+  process.kill(drawing, 'SIGSTOP');
+  // A capture that has lasted for long makes it look.
+  skew = 60_000;
+  await new Promise((resolve) => lease.stage.lost.addEventListener('abort', resolve));
+  expect(lease.stage.lost.reason).toMatchObject({ code: 'render_crashed' });
+  const next = await test.pool.acquire(someOptions(), NEVER);
+  await next.stage.page.goto(site.url);
+  await Promise.all([lease.release(), next.release()]);
+});
+
 it('a crashed renderer loses its own capture, and the browser stays', async () => {
   await using test = await aPool({ browsers: 1, pagesPerBrowser: 2 });
   const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
@@ -149,7 +166,11 @@ function groupOf(leader: number): number[] {
 }
 
 function renderersOf(leader: number): number[] {
-  return processesNaming('--type=renderer')
+  return membersOf(leader, '--type=renderer');
+}
+
+function membersOf(leader: number, flag: string): number[] {
+  return processesNaming(flag)
     .filter(({ group }) => group === leader)
     .map(({ pid }) => pid);
 }
