@@ -55,7 +55,7 @@ export interface Rendering {
 
 export interface RenderDeps {
   pool: { acquire(options: CaptureOptions, signal: AbortSignal): Promise<StageLease> };
-  blocker: { guard(stage: Stage, options: CaptureOptions): Promise<BlockGuard> };
+  blocker: { guard(stage: Stage, options: CaptureOptions, id: string): Promise<BlockGuard> };
   countries: EgressCountries;
   /** The process's one queue for big pictures. */
   encodes: EncodeQueue;
@@ -90,9 +90,10 @@ const INSPECT_MS = 5_000;
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
 export async function render(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-  const lease = await deps.pool.acquire(order.options, signal);
+  const began = Date.now();
+  const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]));
   const { stage } = lease;
-  const deadlines = new Deadlines(order.options, [signal, stage.lost]);
+  const deadlines = new Deadlines({ ...order.options, began }, [signal, stage.lost]);
   try {
     return await deadlines.orEnd(capture(deps, order, { stage, deadlines }));
   } catch (error) {
@@ -111,13 +112,16 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   const times = new StageTimes(order.onProgress);
   times.enter('prepare', 5);
   dismissDialogs(stage);
-  const [page, guard, egressCountry] = await Promise.all([
+  const preparing = Promise.all([
     openPage(stage, deadlines),
-    deps.blocker.guard(stage, options),
+    deps.blocker.guard(stage, options, order.id),
     verifyEgress(deps.countries, { door: stage.door, options, signal: deadlines.signal }),
     checkSelectors(on, options),
     edit(on, options),
   ]);
+  const prepared = await deadlines.within(preparing, deadlines.leftMs());
+  if (prepared === LATE) throw neverReady(deadlines.timeout);
+  const [page, guard, egressCountry] = prepared;
   times.enter('navigate', 15);
   await navigate(page, options.url);
   await waitUntil(page, options.waitUntil);
@@ -184,7 +188,9 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   await checkPage(page, shown, options);
   times.enter('picture', 80);
   const deadline = scroll === null ? Math.min(deadlines.endsAt, Date.now() + deadlines.leftMs() + PICTURE_GRACE_MS) : deadlines.endsAt;
-  return await deadlines.outside(() => takePicture(stage, options, { deadline, scroll, encodes: deps.encodes }));
+  const taking = () => takePicture(stage, options, { deadline, scroll, encodes: deps.encodes });
+  // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
+  return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
 }
 
 async function scrolled(page: OpenPage, options: CaptureOptions): Promise<ScrollReport> {
@@ -197,6 +203,14 @@ async function scrolled(page: OpenPage, options: CaptureOptions): Promise<Scroll
 function finalUrl(stage: Stage, shown: DocumentState): string {
   const url = stage.page.url();
   return /^https?:/.test(url) ? url : shown.url;
+}
+
+function neverReady(timeoutMs: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
+    details: { waited_for: 'browser' },
+  });
 }
 
 function neverStays(): CaptureError {

@@ -9,10 +9,12 @@ export interface DeadlineOptions {
   timeout: number;
   /** ms, on top of it. */
   delay: number;
+  /** Unix ms; now when absent. */
+  began?: number;
 }
 
 /**
- * The two clocks of one capture (decisions.md, Jobs): the budget of `timeout`, which stands still during `delay`, scrolling and the picture, and the
+ * The two clocks of one capture (decisions.md, Jobs): the budget of `timeout`, which stands still during `delay`, scrolling and a scrolled page's picture, and the
  * end by force at `timeout + delay + CAPTURE_GRACE_MS`. Times are Unix ms.
  */
 export class Deadlines implements Disposable {
@@ -30,9 +32,10 @@ export class Deadlines implements Disposable {
   constructor(options: DeadlineOptions, outer: readonly AbortSignal[]) {
     const wholeMs = options.timeout + options.delay + CAPTURE_GRACE_MS;
     this.timeout = options.timeout;
-    this.#budgetEndsAt = Date.now() + options.timeout;
-    this.endsAt = Date.now() + wholeMs;
-    this.#timer = setTimeout(() => this.#force.abort(endedByForce(wholeMs)), wholeMs);
+    const began = options.began ?? Date.now();
+    this.#budgetEndsAt = began + options.timeout;
+    this.endsAt = began + wholeMs;
+    this.#timer = setTimeout(() => this.#force.abort(endedByForce(wholeMs)), this.endsAt - Date.now());
     this.signal = AbortSignal.any([this.#force.signal, ...outer]);
   }
 
