@@ -14,15 +14,17 @@ export interface MarkdownSource {
 const TEXT_MOST_CHARS = 2 * INSPECTION_LIMIT_CHARS;
 /** An article shorter than this part of the page's text was not the page's content. */
 const ARTICLE_MIN_PART = 0.25;
+/** A main part smaller than this is not where the page's content is. */
+const MAIN_MIN_PART = 0.5;
 
 /** The main content of a document as Markdown, under its title. */
 export function toMarkdown({ html, url, title }: MarkdownSource): string {
-  const { document } = parseHTML(html);
+  const document = parseMain(html);
   const body = document.body ?? document.documentElement;
   const wholeText = textLength(body);
-  const heading = firstHeading(document) ?? title.trim();
+  const heading = firstHeading(parseHTML(html).document) ?? title.trim();
   // Readability takes the document apart, so it gets one of its own.
-  const article = new Readability<Node>(parseHTML(html).document, { serializer: (node) => node, charThreshold: 200 }).parse();
+  const article = new Readability<Node>(parseMain(html), { serializer: (node) => node, charThreshold: 200 }).parse();
   const content = article?.content ?? null;
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
   const chosen = isArticle ? content : body;
@@ -32,6 +34,16 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
     .turndown(chosen as TurndownService.Node)
     .trim();
   return heading === '' ? markdown : underHeading(markdown, heading);
+}
+
+/** The document, without what stands around its one main part when that is most of it. */
+function parseMain(html: string): Document {
+  const { document } = parseHTML(html);
+  const mains = document.querySelectorAll('main,[role=main]');
+  const [main] = mains;
+  if (main === undefined || mains.length > 1 || document.body === null) return document;
+  if (textLength(main) >= textLength(document.body) * MAIN_MIN_PART) document.body.replaceChildren(main);
+  return document;
 }
 
 function firstHeading(document: Document): string | null {
