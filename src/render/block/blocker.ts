@@ -97,9 +97,13 @@ export class Blocker implements AsyncDisposable {
     return blocker;
   }
 
-  /** Before navigation. Nothing of the page is touched when all four switches are off and there are no headers. */
-  guard(stage: Stage, options: CaptureOptions): Promise<Guard> {
-    return raiseGuard({ engines: this.engines, log: this.options.log, ...this.bundles }, stage, options);
+  /**
+   * Before navigation. Nothing of the page is touched when all four switches are off and there are no headers.
+   *
+   * @param id of the capture, for the log
+   */
+  guard(stage: Stage, options: CaptureOptions, id: string): Promise<Guard> {
+    return raiseGuard({ engines: this.engines, log: this.options.log.child({ job_id: id }), ...this.bundles }, stage, options);
   }
 
   /** Fetches what has changed, now, whether or not fetching is on. Never rejects but when stopped: problems are in the answer. */
