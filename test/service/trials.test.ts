@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { run as backup } from '../trials/backup.js';
+import { run as drain } from '../trials/drain.js';
+import { run as fullDisk } from '../trials/full-disk.js';
 import { run as kill } from '../trials/kill.js';
+import { run as overload } from '../trials/overload.js';
 import { run as restart } from '../trials/restart.js';
+import { run as retention } from '../trials/retention.js';
+import { run as secrets } from '../trials/secrets.js';
 import { run as stampede } from '../trials/stampede.js';
+import { run as troubles } from '../trials/troubles.js';
 
 /** Figures of time are judged by the full forms, on a machine with nothing else to do. */
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
@@ -23,5 +30,42 @@ describe('trials of durability, in short', () => {
     const { problems, figures } = await stampede({ keys: 3, times: 40, pairs: 55 });
     expect(problems).toEqual([]);
     expect(figures).toMatchObject({ jobs: 3, charged: 3, same_pairs: 55, different_pairs: 55 });
+  });
+
+  it('drain: takes nothing more and loses nothing when it is told to end', async () => {
+    const { problems } = await drain({ rounds: 5 });
+    expect(beside(problems, /^(a drain took|after a second)/)).toEqual([]);
+  });
+
+  it('overload: refuses what is too much, and answers the rest', async () => {
+    const { problems, figures } = await overload({ seconds: 6, calm: 2, queue: 10, wait: 1_000 });
+    expect(beside(problems, /^(goodput|a refusal|memory|\d+ sync)/)).toEqual([]);
+    expect(figures.refused).toBeGreaterThan(0);
+  });
+
+  it('full-disk: says no while the disk is full, and yes when it is not', async () => {
+    const { problems } = await fullDisk({ rounds: 1, submissions: 5 });
+    expect(problems).toEqual([]);
+  });
+
+  it('backup: holds what was promised, and can be put back', async () => {
+    const { problems, figures } = await backup({ rounds: 3 });
+    expect(problems).toEqual([]);
+    expect(figures.pictures_copied).toBeGreaterThan(0);
+  });
+
+  it('secrets: are found nowhere', async () => {
+    const { problems } = await secrets({ rounds: 1 });
+    expect(problems).toEqual([]);
+  });
+
+  it('retention: deletes what is old, and that alone', async () => {
+    const { problems } = await retention({ jobs: 5_000 });
+    expect(beside(problems, /^a statement took/)).toEqual([]);
+  });
+
+  it('troubles: a lock, a closed directory and a clock that jumps pass without a restart', async () => {
+    const { problems } = await troubles({ lockSeconds: 1 });
+    expect(problems).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@
  * key file, and holds everything that had been promised before it began; with --artifacts every picture that it refers to lies beside
  * it, byte for byte. The last one is put back as README, Operating tells, and served.
  *
- * Sabotage that turns it red: let store/sqlite/backup copy the file without its log (`copyFileSync`); or copy the pictures first.
+ * Sabotage that turns it red: let store/sqlite/backup copy the file without its log (`copyFileSync`).
  */
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,7 +2,7 @@
  * Trial "drain": the built server gets SIGTERM under load, again and again: it is not ready at once, takes nothing more, ends with 0
  * within 35 s, and nothing that it had accepted is lost. A second signal ends it within 2 s.
  *
- * Sabotage that turns it red: let service.drain set `draining` after the loops have drained; or let it abort `cut` first.
+ * Sabotage that turns it red: let service.drain say `draining` only when the loops have drained.
  */
 import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';

@@ -3,8 +3,8 @@
  * clients submit and retry by idempotency key. Of everything answered 200 or 202 nothing may be lost, done twice, charged twice or
  * charged without a picture; the database stays whole; no browser outlives its server, and no profile the next start.
  *
- * Sabotage that turns it red: let capture/perform call `store.complete` before `artifacts.put` has resolved (charges without a
- * picture); or take `recover` out of service.begin (jobs that never end).
+ * Sabotage that turns it red: let artifacts/directory rename a moment after it has said that it did; or take `sweepProfiles` out of
+ * the browser pool's start.
  */
 import { readdirSync } from 'node:fs';
 import { processesNaming, readProcess } from '../../src/render/browser/process-table.js';

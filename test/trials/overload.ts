@@ -3,8 +3,7 @@
  * or not. It must go on doing at least 95 % of what it can, refuse the excess within 50 ms with a Retry-After that tells the truth
  * (somebody gets in before it is over), answer sync submissions 202 in time, and keep its memory bounded.
  *
- * Sabotage that turns it red: read the queue's length with `SELECT count(*) FROM jobs` over a table without its counters; or leave
- * `retryAfterSeconds` out of capture/submit.
+ * Sabotage that turns it red: leave `retryAfterSeconds` out of capture/submit.
  */
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';

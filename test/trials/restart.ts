@@ -3,8 +3,8 @@
  * captures are claimed anew within 1 s of that. A page that takes the process down each time is tried twice and fails
  * `render_crashed`, while a job beside it is done.
  *
- * Sabotage that turns it red: let store/sqlite/recover put every abandoned job back (the last line of its loop never taken): the page
- * is tried for ever. Or leave `all: true` out of service.begin: jobs wait for their leases.
+ * Sabotage that turns it red: give `all: false` to the recovery in service.begin (jobs wait for their leases); or let
+ * store/sqlite/recover put a job back whose attempts are spent.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -26,6 +26,8 @@ export interface RestartResult {
 const HEALTHY_MS = 3_000;
 const CLAIMED_MS = 1_000;
 const RUNNING = 2;
+/** A job that has not ended by then never will. */
+const PATIENCE_MS = 60_000;
 
 interface Seen {
   healthyMs: number;
@@ -90,12 +92,13 @@ async function poisoned(site: Awaited<ReturnType<typeof startSite>>, stage: Stag
   });
   const [poison = ''] = await submitAll(stage.at, [site.url('/poison')]);
   for (let crash = 0; crash < 2; crash++) {
-    await server.exited;
+    const exit = await Promise.race([server.exited, after(PATIENCE_MS)]);
+    if (exit === null) return { server, problems: ['the page that crashes the server was not tried twice'], attempts: visits };
     server = stage.restart();
   }
   await server.ready;
   const { state, result } = await untilEnded(stage.at, poison);
-  if (state !== 'failed' || result.error.code !== 'render_crashed') problems.push(`the page that crashes the server ended ${state}`);
+  if (state !== 'failed' || result?.error?.code !== 'render_crashed') problems.push(`the page that crashes the server ended ${state}`);
   if (visits !== 2) problems.push(`the page that crashes the server was tried ${visits} times`);
   const [sound = ''] = await submitAll(stage.at, [site.url('/static')]);
   if ((await untilEnded(stage.at, sound)).state !== 'completed') problems.push('a job after the crashes did not complete');
@@ -151,9 +154,14 @@ async function untilTrue(holds: () => boolean | Promise<boolean>): Promise<numbe
 }
 
 async function untilEnded(at: Stage['at'], job: string) {
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const { body } = await callApi(`${at.url}/v1/jobs/${job}`, at.key);
-    if (body.data.result !== undefined) return body.data;
+    if (body.data.result !== undefined || performance.now() > deadline) return body.data;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+function after(ms: number): Promise<null> {
+  return new Promise((resolve) => setTimeout(resolve, ms, null));
 }

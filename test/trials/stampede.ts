@@ -3,8 +3,7 @@
  * answered 200 or 202. Pairs that mean the same name the same job; pairs that differ in one field, whichever, are 409; and what was
  * refused (400, 401, 403, 429, 503) never binds its key.
  *
- * Sabotage that turns it red: take `secret` out of the identity in contract/submission; or bind the key before the quota in
- * store/sqlite/accept.
+ * Sabotage that turns it red: leave the webhook's secret out of the identity in contract/submission.
  */
 import { issueKey } from '../../src/account/issue-key.js';
 import { captureRequestSchema } from '../../src/contract/capture-request.js';

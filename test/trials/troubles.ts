@@ -3,8 +3,8 @@
  * jumps ahead and back. Each is answered as decided (503 with Retry-After, or the job waits), look-ups and /livez go on, captures
  * work within 5 s of its end without a restart, and `stillframe doctor` finds it and says what to do.
  *
- * Sabotage that turns it red: raise RUNNING_BUSY_MS in store/sqlite/connect to 10,000 (the lock stalls all); take `pullForward` out of
- * store/sqlite/recover (after a jump back a callback waits for hours); or let cli/doctor look at the data directory alone.
+ * Sabotage that turns it red: take `pullForward` out of store/sqlite/recover (after a jump back a callback waits for hours); or let
+ * cli/doctor look at the data directory alone.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,0 +1,43 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Artifacts, StoredArtifact } from '../../src/artifacts/artifacts.js';
+import { copyArtifacts } from '../../src/artifacts/copy-artifacts.js';
+import { openArtifactDirectory } from '../../src/artifacts/directory.js';
+import { silentLog } from '../../src/log.js';
+
+let dir: string;
+let artifacts: Artifacts;
+let kept: StoredArtifact[];
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-copies-'));
+  artifacts = await openArtifactDirectory({ dir: join(dir, 'artifacts'), log: silentLog() });
+  kept = await Promise.all(['one', 'two', 'three'].map((text) => artifacts.put(Buffer.from(text), 'png')));
+});
+afterEach(async () => {
+  await artifacts[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true });
+});
+
+const copy = (wanted = kept) => copyArtifacts(join(dir, 'artifacts'), join(dir, 'copy'), wanted);
+
+it('copies what is wanted into a directory that may stand in for the original', async () => {
+  expect(await copy(kept.slice(0, 2))).toEqual({ copied: 2, missing: 0 });
+  await using opened = await openArtifactDirectory({ dir: join(dir, 'copy'), log: silentLog() });
+  expect(await opened.usage()).toEqual({ count: 2, bytes: 6 });
+  expect(readFileSync(join(dir, 'copy', kept[0]?.name.slice(0, 2) ?? '', kept[0]?.name ?? ''), 'utf8')).toBe('one');
+});
+
+it('counts what went meanwhile as missing', async () => {
+  await artifacts.remove(kept[1]?.name ?? '');
+  expect(await copy()).toEqual({ copied: 2, missing: 1 });
+});
+
+it('refuses a picture that has not the size that was recorded, and a target that is there', async () => {
+  const { name } = kept[0] ?? { name: '' };
+  writeFileSync(join(dir, 'artifacts', name.slice(0, 2), name), 'shorter or longer');
+  await expect(copy()).rejects.toThrow(/is damaged/);
+  await expect(copy()).rejects.toThrow(/EEXIST/);
+});
