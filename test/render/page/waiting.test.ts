@@ -157,4 +157,11 @@ describe('delay', () => {
     const { content } = await rig.capture(url, { delay: 1_800, timeout: 1_500 });
     expect(await colourAt(content, 790, 590)).toBe('0000ff');
   });
+
+  it('leaves what it found of the timeout to what comes after it', async () => {
+    const url = serve('/leaves-late', '<h1>Page</h1><script>onload = () => setTimeout(() => { location = "/slow?ms=900" }, 1800)</script>');
+    // Longer than the timeout; when it is over, the page is on its way to another that takes most of a second.
+    const { finalUrl } = await rig.capture(url, { delay: 2_200, timeout: 2_000, wait_for_idle: false });
+    expect(new URL(finalUrl).pathname).toBe('/slow');
+  });
 });
