@@ -117,6 +117,24 @@ const fails = (error: Error) => async (): Promise<Rendering> => {
 };
 
 describe('the story of a capture', () => {
+  it('keeps a picture although the store takes nothing for a moment', async () => {
+    await using house = await aHouse();
+    const submitted = await house.submit({});
+    const { complete } = house.store;
+    let renders = 0;
+    let refusals = 1;
+    house.store.complete = (...given) => {
+      if (refusals-- > 0) return Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'full' }));
+      return complete(...given);
+    };
+    await house.perform(await house.claim(), async () => {
+      renders++;
+      return aRendering();
+    });
+    expect(await house.store.findJob(submitted.id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+    expect([renders, refusals]).toEqual([1, -1]);
+  });
+
   it('goes from a submission to kept bytes and a charged, completed job', async () => {
     await using house = await aHouse();
     const submitted = await house.submit({});

@@ -5,8 +5,7 @@
  *
  * Sabotage that turns it red: let store/sqlite/backup copy the file without its log (`copyFileSync`).
  */
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { startSite } from '../fixtures/site/site.js';
@@ -37,59 +36,74 @@ export async function run({ rounds = 100 }: BackupOptions = {}): Promise<BackupR
     response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
   });
   using dir = aTrialDir();
+  using copies = aTrialDir();
   await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
-  const copies = mkdtempSync(join(tmpdir(), 'stillframe-backups-'));
-  await using _copies = { [Symbol.asyncDispose]: async () => rmSync(copies, { recursive: true }) };
-  await using server = startServerProcess(dir);
+  await using server = startServerProcess({ dataDir: dir.dataDir });
   crowd.up(await server.ready);
-  const took: number[] = [];
-  let pictures = 0;
+  const ground: Ground = { crowd, dataDir: dir.dataDir, copies: copies.dataDir };
+  const taken: Taken[] = [];
   for (let round = 0; round < rounds; round++) {
-    const file = join(copies, `${round}.db`);
     const withPictures = round % PICTURES_EVERY === PICTURES_EVERY - 1 || round === rounds - 1;
-    const before = new Map(crowd.promised);
-    const from = performance.now();
-    const { code, err } = await runCommand(['backup', file, '--data-dir', dir.dataDir, ...(withPictures ? ['--artifacts'] : [])]);
-    took.push(performance.now() - from);
-    if (code !== 0) problems.push(`backup ${round} ended with ${code}: ${err}`);
-    const db = new Database(file, { readonly: true });
-    const found = [...damageOf(db), ...crowd.missingFrom(db, before)];
-    if (withPictures) {
-      const judged = judgeArtifacts(db, `${file}.artifacts`);
-      found.push(...judged.problems);
-      pictures += judged.kept;
-    }
-    db.close();
-    problems.push(...found.map((what) => `backup ${round}: ${what}`));
-    await restore(file, dir.dataDir, copies, async (restored) => {
-      await using store = await openAt(restored);
-      await store.ping();
-    });
-    if (round < rounds - 1) rmSync(file);
+    const copy = await take(ground, `${round}.db`, withPictures);
+    problems.push(...copy.problems.map((what) => `backup ${round}: ${what}`));
+    taken.push(copy);
+    if (round < rounds - 1) rmSync(copy.file, { force: true });
   }
   await crowd.leave();
   const promised = crowd.promised.size;
-  const last = join(copies, `${rounds - 1}.db`);
-  await restore(last, dir.dataDir, copies, async (restored) => void problems.push(...(await serveRestored(restored, crowd, last))));
+  const last = join(copies.dataDir, `${rounds - 1}.db`);
+  await restore(last, ground, async (restored) => void problems.push(...(await serveRestored(restored, crowd, last))));
+  const ms = taken.map((copy) => Math.round(copy.ms)).sort((one, other) => one - other);
   const figures = {
     backups: rounds,
     promised,
-    pictures_copied: pictures,
-    slowest_ms: Math.round(Math.max(...took)),
-    median_ms: Math.round(took.sort((a, b) => a - b)[Math.floor(took.length / 2)] ?? 0),
+    pictures_copied: taken.reduce((sum, copy) => sum + copy.pictures, 0),
+    median_ms: ms[Math.floor(ms.length / 2)] ?? 0,
+    slowest_ms: ms.at(-1) ?? 0,
   };
   return { ok: problems.length === 0, figures, problems };
 }
 
+interface Ground {
+  crowd: Crowd;
+  dataDir: string;
+  /** Where the backups go. */
+  copies: string;
+}
+
+interface Taken {
+  file: string;
+  ms: number;
+  pictures: number;
+  problems: string[];
+}
+
+/** One backup, by the command, read and restored at once. */
+async function take({ crowd, ...ground }: Ground, name: string, withPictures: boolean): Promise<Taken> {
+  const file = join(ground.copies, name);
+  const promised = new Map(crowd.promised);
+  const from = performance.now();
+  const { code, err } = await runCommand(['backup', file, '--data-dir', ground.dataDir, ...(withPictures ? ['--artifacts'] : [])]);
+  const ms = performance.now() - from;
+  if (code !== 0) return { file, ms, pictures: 0, problems: [`ended with ${code}: ${err}`] };
+  const db = new Database(file, { readonly: true });
+  const pictures = withPictures ? judgeArtifacts(db, `${file}.artifacts`) : { kept: 0, problems: [] };
+  const problems = [...damageOf(db), ...crowd.missingFrom(db, promised), ...pictures.problems];
+  db.close();
+  await restore(file, ground, async (restored) => {
+    await using store = await openAt(restored);
+    await store.ping();
+  });
+  return { file, ms, pictures: pictures.kept, problems };
+}
+
 /** README, Operating, Backups: into an empty directory, under the names that they have there. */
-async function restore(file: string, dataDir: string, copies: string, use: (restored: string) => Promise<void>): Promise<void> {
+async function restore(file: string, { dataDir, copies }: Omit<Ground, 'crowd'>, use: (restored: string) => Promise<void>): Promise<void> {
   const restored = join(copies, 'restored');
   mkdirSync(restored, { mode: 0o700 });
   copyFileSync(file, join(restored, 'stillframe.db'));
   copyFileSync(join(dataDir, 'secret.key'), join(restored, 'secret.key'));
-  if (readdirSync(copies).includes(`${file.slice(copies.length + 1)}.artifacts`)) {
-    cpSync(`${file}.artifacts`, join(restored, 'artifacts'), { recursive: true });
-  }
+  if (existsSync(`${file}.artifacts`)) cpSync(`${file}.artifacts`, join(restored, 'artifacts'), { recursive: true });
   await use(restored);
   rmSync(restored, { recursive: true });
 }

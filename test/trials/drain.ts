@@ -7,7 +7,7 @@
 import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import { Crowd, unexplainedFailures } from './crowd.js';
-import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
+import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 
@@ -34,8 +34,6 @@ const CLIENTS = 5;
 const STUCK_AFTER_MS = 60_000;
 
 export async function run({ rounds = 50, seed = 3 }: DrainOptions = {}): Promise<DrainResult> {
-  const problems: string[] = [];
-  const random = seeded(seed);
   await using site = await startSite({ host: '127.0.0.2' });
   site.route('/page', (_, response) => {
     setTimeout(
@@ -44,56 +42,81 @@ export async function run({ rounds = 50, seed = 3 }: DrainOptions = {}): Promise
     );
   });
   using dir = aTrialDir();
+  const problems: string[] = [];
   await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
-  const start = () => startServerProcess({ ...dir, port: Number(new URL(crowd.at.url || 'http://127.0.0.1:0').port) });
-  const exitMs: number[] = [];
-  const secondMs: number[] = [];
+  const trial = new DrainTrial(crowd, dir.dataDir, problems);
+  const random = seeded(seed);
   for (let round = 0; round < rounds; round++) {
-    const server = start();
-    crowd.up(await server.ready);
-    await new Promise((resolve) => setTimeout(resolve, random() * LOAD_MAX_MS));
-    const isCutShort = round % SECOND_EVERY === SECOND_EVERY - 1;
+    await trial.round(`round ${round}`, { loadMs: random() * LOAD_MAX_MS, isCutShort: round % SECOND_EVERY === SECOND_EVERY - 1 });
+  }
+  const jobs = await trial.conclude();
+  const completed = jobs.filter((job) => job.state === 'completed').length;
+  const figures = { ...trial.figures(), promised: crowd.promised.size, jobs: jobs.length, completed };
+  if (figures.slowest_exit_ms > EXIT_MS) problems.push(`a drain took ${figures.slowest_exit_ms} ms`);
+  if (figures.slowest_second_exit_ms > SECOND_EXIT_MS)
+    problems.push(`after a second signal the end took ${figures.slowest_second_exit_ms} ms`);
+  return { ok: problems.length === 0, figures, problems };
+}
+
+class DrainTrial {
+  readonly #exitMs: number[] = [];
+  readonly #secondMs: number[] = [];
+
+  constructor(
+    private readonly crowd: Crowd,
+    private readonly dataDir: string,
+    private readonly problems: string[],
+  ) {}
+
+  /** One start and one end. @param how.isCutShort with a second signal */
+  async round(name: string, how: { loadMs: number; isCutShort: boolean }): Promise<void> {
+    const server = this.#start();
+    this.crowd.up(await server.ready);
+    await new Promise((resolve) => setTimeout(resolve, how.loadMs));
     const from = performance.now();
     server.kill('SIGTERM');
-    const seen = await refusesAtOnce(crowd.at, server);
-    problems.push(...seen.map((what) => `round ${round}: ${what}`));
+    const found = await refusesAtOnce(this.crowd.at, server);
     const secondFrom = performance.now();
-    if (isCutShort) server.kill('SIGINT');
+    if (how.isCutShort) server.kill('SIGINT');
     const { code, signal } = await server.exited;
-    crowd.down();
-    if (isCutShort) secondMs.push(performance.now() - secondFrom);
-    else exitMs.push(performance.now() - from);
-    if (!isCutShort && code !== 0) problems.push(`round ${round}: ended with ${signal ?? code}`);
-    using copy = openCopy(dir.dataDir);
-    problems.push(...[...damageOf(copy.db), ...crowd.missingFrom(copy.db)].map((what) => `round ${round}: ${what}`));
+    this.crowd.down();
+    if (how.isCutShort) this.#secondMs.push(performance.now() - secondFrom);
+    else this.#exitMs.push(performance.now() - from);
+    if (!how.isCutShort && code !== 0) found.push(`ended with ${signal ?? code}`);
+    using copy = openCopy(this.dataDir);
+    found.push(...damageOf(copy.db), ...this.crowd.missingFrom(copy.db));
     const running = readJobs(copy.db).filter((job) => job.state === 'active').length;
-    if (!isCutShort && running > 0) problems.push(`round ${round}: ${running} jobs are left active`);
+    if (!how.isCutShort && running > 0) found.push(`${running} jobs are left active`);
+    this.problems.push(...found.map((what) => `${name}: ${what}`));
   }
-  const last = start();
-  crowd.up(await last.ready);
-  await crowd.leave();
-  if (!(await crowd.untilIdle(STUCK_AFTER_MS))) problems.push('jobs are stuck after the last start');
-  problems.push(...(await crowd.lookUpAll()));
-  await last[Symbol.asyncDispose]();
-  using copy = openCopy(dir.dataDir);
-  const jobs = readJobs(copy.db);
-  problems.push(...auditBooks(copy.db, dir.dataDir), ...unexplainedFailures(jobs));
-  const slowest = { exit: Math.round(Math.max(0, ...exitMs)), second: Math.round(Math.max(0, ...secondMs)) };
-  if (slowest.exit > EXIT_MS) problems.push(`a drain took ${slowest.exit} ms`);
-  if (slowest.second > SECOND_EXIT_MS) problems.push(`after a second signal the end took ${slowest.second} ms`);
-  return {
-    ok: problems.length === 0,
-    figures: {
-      drains: exitMs.length,
-      cut_short: secondMs.length,
-      promised: crowd.promised.size,
-      jobs: jobs.length,
-      completed: jobs.filter((job) => job.state === 'completed').length,
-      slowest_exit_ms: slowest.exit,
-      slowest_second_exit_ms: slowest.second,
-    },
-    problems,
-  };
+
+  /** The last start: everything must come to its end. */
+  async conclude(): Promise<JobFacts[]> {
+    const last = this.#start();
+    this.crowd.up(await last.ready);
+    await this.crowd.leave();
+    if (!(await this.crowd.untilIdle(STUCK_AFTER_MS))) this.problems.push('jobs are stuck after the last start');
+    this.problems.push(...(await this.crowd.lookUpAll()));
+    await last[Symbol.asyncDispose]();
+    using copy = openCopy(this.dataDir);
+    const jobs = readJobs(copy.db);
+    this.problems.push(...auditBooks(copy.db, this.dataDir), ...unexplainedFailures(jobs));
+    return jobs;
+  }
+
+  figures() {
+    return {
+      drains: this.#exitMs.length,
+      cut_short: this.#secondMs.length,
+      slowest_exit_ms: Math.round(Math.max(0, ...this.#exitMs)),
+      slowest_second_exit_ms: Math.round(Math.max(0, ...this.#secondMs)),
+    };
+  }
+
+  #start(): ServerProcess {
+    const { port } = new URL(this.crowd.at.url || 'http://127.0.0.1:0');
+    return startServerProcess({ dataDir: this.dataDir, port: Number(port) });
+  }
 }
 
 /** From the moment that the signal has arrived, which the log tells: neither ready nor open for submissions. */
