@@ -1,0 +1,141 @@
+/**
+ * Trial "hostile": pages that mean harm, four at once, through the public API of the built server, with an ordinary capture going on
+ * beside them. Each ends in time with a code of decisions.md's table; the server stays the same process; no picture of a browser's error page
+ * or of an empty page is ever a success; the ordinary capture's p95 stays within 1.25 of what it is alone.
+ *
+ * Sabotage that turns it red: leave out refuseBlank and refuseWhite in render.ts (blank pages are pictured), or the `unreachableUrl` line of
+ * judge-document.ts (error pages are).
+ */
+import sharp from 'sharp';
+import { quantile } from '../bench/figure.js';
+import { type BenchServer, startServer } from '../bench/server.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
+
+export interface HostileOptions {
+  /** `few` or `all`. */
+  cases?: string;
+  /** A part of the paths, to try single ones. */
+  path?: string;
+  timeout?: number;
+  atOnce?: number;
+  /** Ordinary captures made alone first. */
+  alone?: number;
+  /** 1: the ordinary capture's p95 is judged as well. */
+  judge?: number;
+}
+
+export interface HostileResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  problems: string[];
+}
+
+/** On top of timeout and delay (trials.md). */
+const GRACE_MS = 5_000;
+/** Full pages are scrolled outside the timeout, and ended by force 30 s after it (decisions.md, Jobs). */
+const SCROLL_GRACE_MS = 30_000;
+const P95_RATIO = 1.25;
+const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
+
+interface Ended {
+  one: HostileCase;
+  end: string;
+  ms: number;
+}
+
+export async function run(options: HostileOptions): Promise<HostileResult> {
+  const { timeout = 6_000, atOnce = 4, alone = 60, judge = 1 } = options;
+  const chosen = (options.cases === 'few' ? FEW_CASES : HOSTILE_CASES).filter(({ path }) => path.includes(options.path ?? ''));
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce + 1), STILLFRAME_SYNC_WAIT_MS: '120000' });
+  const problems: string[] = [];
+  const healthy = ordinary(server, site, problems);
+  const solo: number[] = [];
+  for (let nth = 0; nth < alone; nth++) solo.push(await healthy());
+  const waiting = [...chosen];
+  const ended: Ended[] = [];
+  const lane = async () => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
+      ended.push(await endOf(one, { server, site, timeout, problems }));
+  };
+  let over = false;
+  const lanes = Promise.all(Array.from({ length: atOnce }, lane)).finally(() => {
+    over = true;
+  });
+  const beside: number[] = [];
+  while (!over) beside.push(await healthy());
+  await lanes;
+  if (!isAlive(server)) problems.push('the server is not the same process any more');
+  const ratio = quantile(beside, 0.95) / quantile(solo, 0.95);
+  if (judge === 1 && ratio > P95_RATIO) problems.push(`an ordinary capture's p95 beside them is ${ratio.toFixed(2)} × that alone`);
+  const slowest = ended.reduce((worst, one) => (one.ms > worst.ms ? one : worst));
+  return {
+    ok: problems.length === 0 && ended.length > 0,
+    figures: {
+      pages: ended.length,
+      ends: tally(ended),
+      slowest: `${slowest.one.path}, ${Math.round(slowest.ms)} ms of ${timeout + GRACE_MS}`,
+      ordinary: beside.length,
+      'ordinary alone, p50 and p95': `${Math.round(quantile(solo, 0.5))} and ${Math.round(quantile(solo, 0.95))} ms`,
+      'ordinary beside them, p50 and p95': `${Math.round(quantile(beside, 0.5))} and ${Math.round(quantile(beside, 0.95))} ms`,
+      'p95 ratio': ratio.toFixed(2),
+      'server memory at the end': `${Math.round(server.memoryBytes() / 1e6)} MB`,
+    },
+    problems,
+  };
+}
+
+/** @returns ms that it took */
+function ordinary(server: BenchServer, site: Site, problems: string[]): () => Promise<number> {
+  return async () => {
+    const answer = await server.post({ ...VIEW, url: site.url('/article') });
+    if (answer.status !== 200) problems.push(`an ordinary capture ended ${answer.status} ${JSON.stringify(answer.data)}`);
+    return answer.ms;
+  };
+}
+
+interface On {
+  server: BenchServer;
+  site: Site;
+  timeout: number;
+  problems: string[];
+}
+
+async function endOf(one: HostileCase, { server, site, timeout, problems }: On): Promise<Ended> {
+  const name = `${one.path}${one.wish === undefined ? '' : ` ${JSON.stringify(one.wish)}`}`;
+  const body = { ...VIEW, ...one.wish, url: site.url(one.path), timeout };
+  const answer = await server.post(body).catch((error: Error) => ({ status: 0, ms: 0, data: { code: `no answer: ${error.message}` } }));
+  const { status, ms, data } = answer as { status: number; ms: number; data: Record<string, unknown> };
+  const end = status === 200 ? 'ok' : String(data.code ?? status);
+  if (!one.ends.includes(end)) problems.push(`${name} ended ${end}: ${String(data.message ?? data.final_url)}`);
+  const limit = timeout + (one.wish?.full_page === true ? SCROLL_GRACE_MS : 0) + GRACE_MS;
+  if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end}`);
+  if (end === 'ok' && body.format === 'png') {
+    const shown = await look(String(data.cdn_url));
+    if (shown !== null) problems.push(`${name}: ${shown}`);
+    if (!/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
+  }
+  return { one, end, ms };
+}
+
+/** What is wrong with a picture, or null. */
+async function look(url: string): Promise<string | null> {
+  const content = Buffer.from(await (await fetch(url)).arrayBuffer());
+  const { channels } = await sharp(content, { limitInputPixels: false }).removeAlpha().stats();
+  return channels.every(({ min, max }) => min === max) ? 'a picture of one colour is called a success' : null;
+}
+
+function isAlive({ pid }: BenchServer): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function tally(ended: Ended[]): string {
+  const counts = new Map<string, number>();
+  for (const { end } of ended) counts.set(end, (counts.get(end) ?? 0) + 1);
+  return [...counts].map(([end, count]) => `${end} ${count}`).join(', ');
+}
