@@ -5,6 +5,7 @@ import type { Log } from '../../log.js';
 import type { Shape } from '../emulate/shape-of.js';
 import { abortable } from './abortable.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
+import { Courtesy } from './courtesy.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
 import { killProcess, processGroup, readProcess } from './process-table.js';
 
@@ -56,6 +57,7 @@ export class PooledBrowser implements AsyncDisposable {
   private lastAskedAt: number;
   private lastWeighedAt = 0;
   private readonly heaviest: number;
+  private readonly courtesy = new Courtesy();
   /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
   private readonly end = new AbortController();
 
@@ -201,10 +203,12 @@ export class PooledBrowser implements AsyncDisposable {
     if (!this.gone && now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
   }
 
-  /** One page's memory bomb must not take the machine: its renderer dies, and its capture with it; the others stay. */
+  /** One page's memory bomb must not take the machine: its renderer dies, and its capture with it; the others stay. One that is busy for ever yields. */
   private weigh(now: number): void {
     this.lastWeighedAt = now;
-    const heavy = processGroup(this.chromium.pid).filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);
+    const processes = processGroup(this.chromium.pid);
+    this.courtesy.look(processes, now);
+    const heavy = processes.filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);
     for (const { pid, rssBytes } of heavy) {
       this.options.log.warn({ pid, rssBytes }, 'a page took too much memory and was ended');
       killProcess(pid);

@@ -9,6 +9,8 @@ export interface ProcessEntry {
   /** Clock ticks since boot: with the pid, names one process for ever. */
   startTime: number;
   rssBytes: number;
+  /** Processor time of all its threads so far, in clock ticks. */
+  cpuTicks: number;
 }
 
 const PAGE_BYTES = 4_096;
@@ -25,6 +27,7 @@ export function readProcess(pid: number): ProcessEntry | null {
     group: Number(fields[2]),
     startTime: Number(fields[19]),
     rssBytes: Number(fields[21]) * PAGE_BYTES,
+    cpuTicks: Number(fields[11]) + Number(fields[12]),
   };
 }
 
@@ -43,9 +46,13 @@ export function processesNaming(text: string): ProcessEntry[] {
     .filter((entry) => entry !== null);
 }
 
+export function isRenderer(pid: number): boolean {
+  return read(`/proc/${pid}/cmdline`)?.includes('--type=renderer') ?? false;
+}
+
 /** Whether every renderer of the group runs under a seccomp filter; null when there is none to look at. */
 export function renderersConfined(group: number): boolean | null {
-  const renderers = processGroup(group).filter(({ pid }) => read(`/proc/${pid}/cmdline`)?.includes('--type=renderer'));
+  const renderers = processGroup(group).filter(({ pid }) => isRenderer(pid));
   if (renderers.length === 0) return null;
   return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
 }

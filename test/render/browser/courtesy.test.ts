@@ -1,0 +1,40 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { getPriority } from 'node:os';
+import { afterEach, expect, it } from 'vitest';
+import { Courtesy } from '../../../src/render/browser/courtesy.js';
+import { type ProcessEntry, readProcess } from '../../../src/render/browser/process-table.js';
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+/** A process that waits, under the name of a renderer or of nothing. */
+async function aProcess(flag: string): Promise<ProcessEntry> {
+  const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1000)', '--', flag], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  children.push(child);
+  if (child.stdout !== null) await once(child.stdout, 'data');
+  const entry = readProcess(child.pid ?? 0);
+  if (entry === null) throw new Error('the process has ended');
+  return entry;
+}
+
+it('a renderer that keeps a core to itself yields to the others, and only it', async () => {
+  const [greedy, modest, other] = await Promise.all(['--type=renderer', '--type=renderer', '--type=gpu-process'].map(aProcess));
+  if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
+  const courtesy = new Courtesy();
+  courtesy.look([greedy, modest, other], 1_000_000);
+  const after = ({ cpuTicks, ...rest }: ProcessEntry, ticks: number) => ({ ...rest, cpuTicks: cpuTicks + ticks });
+  courtesy.look([after(greedy, 95), after(modest, 40), after(other, 100)], 1_001_000);
+  expect([greedy, modest, other].map(({ pid }) => getPriority(pid))).toEqual([10, getPriority(), getPriority()]);
+});
+
+it('a process that has ended meanwhile is no fault', async () => {
+  const gone = { ...(await aProcess('--type=renderer')), pid: 2 ** 22 - 1 };
+  const courtesy = new Courtesy();
+  courtesy.look([gone], 1_000_000);
+  expect(() => courtesy.look([{ ...gone, cpuTicks: gone.cpuTicks + 500 }], 1_001_000)).not.toThrow();
+});
