@@ -48,6 +48,14 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   'fail-closed': async () => ({ title: 'the door dies under a capture', ...(await import('./fail-closed.js')) }),
   sandbox: async () => ({ title: 'every renderer confined, no process as root', ...(await import('./sandbox.js')) }),
   hostile: async () => ({ title: 'hostile pages beside an ordinary one', ...(await import('./hostile.js')) }),
+  watchdog: async () => ({ title: 'stopped and killed browsers and renderers', ...(await import('./watchdog.js')) }),
+  soak: async () => ({ title: 'thousands of mixed captures leave nothing behind', ...(await import('./soak.js')) }),
+  isolation: async () => ({ title: 'no trace of one capture in another', ...(await import('./isolation.js')) }),
+  'real-pages': async () => ({
+    title: 'realistic pages: both algorithms agree, Markdown holds the text',
+    ...(await import('./real-pages.js')),
+  }),
+  'contact-sheet': async () => ({ title: 'all fixture pages on one picture, to be looked at', ...(await import('./contact-sheet.js')) }),
 };
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {

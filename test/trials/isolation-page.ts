@@ -1,0 +1,214 @@
+import type { Page } from '../fixtures/site/answer.js';
+import { html, document as whole } from '../fixtures/site/answer.js';
+
+export interface Report {
+  token: string;
+  /** What the visitor found of others, by channel. */
+  found: Record<string, string>;
+  /** Channels that the visitor left its own token in, and read it back from. */
+  left: string[];
+}
+
+/** Every channel that a visit must both write and read back, else the trial says nothing of it. */
+export const CHANNELS = [
+  'cookie',
+  'local storage',
+  'session storage',
+  'indexed database',
+  'cache api',
+  'service worker',
+  'http cache',
+  'auth cache',
+  'window name',
+  'broadcast',
+  'shared worker',
+] as const;
+
+/**
+ * A page that looks for traces of other visitors in every store that a browser has, leaves its own, and reports both.
+ *
+ * @param onReport called for each visit that got to its end
+ */
+export function isolationPages(onReport: (report: Report) => void): Page[] {
+  return [
+    [
+      '/trace',
+      (_request, response, url) => {
+        const token = url.searchParams.get('token') ?? '';
+        html(response, whole(token, `<h1>${token}</h1><script>(${visit.toString()})(${JSON.stringify(token)})</script>`), {
+          headers: { 'set-cookie': `served=${token}; Max-Age=3600; HttpOnly` },
+        });
+      },
+    ],
+    [
+      '/trace/seen-cookie',
+      (request, response) => response.writeHead(200, { 'cache-control': 'no-store' }).end(request.headers.cookie ?? ''),
+    ],
+    [
+      '/trace/kept',
+      (_request, response) =>
+        response.writeHead(200, { 'cache-control': 'public, max-age=3600, immutable' }).end(`kept-${Math.random().toString(36).slice(2)}`),
+    ],
+    [
+      '/trace/private',
+      (request, response) => {
+        const { authorization } = request.headers;
+        if (authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="trace"' }).end('nobody');
+        else
+          response.writeHead(200, { 'cache-control': 'no-store' }).end(Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString());
+      },
+    ],
+    [
+      '/trace/sw.js',
+      (_request, response, url) =>
+        response.writeHead(200, { 'content-type': 'text/javascript', 'service-worker-allowed': '/' }).end(
+          `const token = ${JSON.stringify(url.searchParams.get('token'))};
+           oninstall = () => skipWaiting();
+           onactivate = (event) => event.waitUntil(clients.claim());
+           onfetch = (event) => { if (event.request.url.endsWith('/trace/worked')) event.respondWith(new Response(token)) };`,
+        ),
+    ],
+    ['/trace/worked', (_request, response) => response.writeHead(200, { 'cache-control': 'no-store' }).end('')],
+    [
+      '/trace/shared.js',
+      (_request, response) =>
+        response
+          .writeHead(200, { 'content-type': 'text/javascript' })
+          .end(
+            `let held = ''; onconnect = ({ ports: [port] }) => { port.onmessage = ({ data }) => { port.postMessage(held); if (data) held = data } }`,
+          ),
+    ],
+    [
+      '/trace/report',
+      async (request, response) => {
+        const parts: Buffer[] = [];
+        for await (const part of request) parts.push(part as Buffer);
+        onReport(JSON.parse(Buffer.concat(parts).toString()) as Report);
+        response.writeHead(204).end();
+      },
+    ],
+  ];
+}
+
+/** Runs in the page. */
+async function visit(token: string): Promise<void> {
+  const found: Record<string, string> = {};
+  const left: string[] = [];
+  const get = async (path: string) => (await fetch(path)).text();
+  const channel = async (name: string, look: () => unknown, leave: () => unknown) => {
+    const before = String((await look()) ?? '');
+    if (before !== '') found[name] = before;
+    await leave();
+    if (String((await look()) ?? '').includes(token)) left.push(name);
+  };
+  const database = async (): Promise<IDBObjectStore> => {
+    const opening = indexedDB.open('trace', 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore('trace');
+    await new Promise((resolve, reject) => {
+      opening.onsuccess = resolve;
+      opening.onerror = reject;
+    });
+    return opening.result.transaction('trace', 'readwrite').objectStore('trace');
+  };
+  const settled = <T>(request: IDBRequest<T>) =>
+    new Promise<T>((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = reject;
+    });
+  // The visit's own page has set a cookie of its own.
+  const others = (text: string) =>
+    text
+      .split('; ')
+      .filter((one) => one !== '' && one !== `served=${token}`)
+      .join('; ');
+  await channel(
+    'cookie',
+    async () => others(await get('/trace/seen-cookie')),
+    () => {
+      document.cookie = `trace=${token}; Max-Age=3600`;
+    },
+  );
+  await channel(
+    'local storage',
+    () => localStorage.getItem('trace'),
+    () => localStorage.setItem('trace', token),
+  );
+  await channel(
+    'session storage',
+    () => sessionStorage.getItem('trace'),
+    () => sessionStorage.setItem('trace', token),
+  );
+  await channel(
+    'indexed database',
+    async () => settled((await database()).get('trace')),
+    async () => settled((await database()).put(token, 'trace')),
+  );
+  await channel(
+    'cache api',
+    async () => (await (await caches.open('trace')).match('/trace/kept-by-hand'))?.text(),
+    async () => (await caches.open('trace')).put('/trace/kept-by-hand', new Response(token)),
+  );
+  await channel(
+    'service worker',
+    async () => {
+      const worker = navigator.serviceWorker.controller === null ? '' : await get('/trace/worked');
+      return worker === '' ? ((await navigator.serviceWorker.getRegistrations())[0]?.active?.scriptURL ?? '') : worker;
+    },
+    async () => {
+      const controlled = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve));
+      await navigator.serviceWorker.register(`/trace/sw.js?token=${token}`, { scope: '/' });
+      await controlled;
+    },
+  );
+  // What was kept for another visitor comes back; what was kept for this one comes twice the same.
+  const kept = [await get('/trace/kept'), await get('/trace/kept')];
+  const [entry] = performance.getEntriesByName(new URL('/trace/kept', location.href).href) as PerformanceResourceTiming[];
+  if (kept[0] === kept[1]) left.push('http cache');
+  if (entry !== undefined && entry.transferSize === 0) found['http cache'] = kept[0] ?? '';
+  const asUser = (user?: string) =>
+    new Promise<string>((resolve) => {
+      const request = new XMLHttpRequest();
+      request.open('GET', '/trace/private', true, user, user === undefined ? undefined : 'secret');
+      request.onloadend = () => resolve(request.status === 200 ? request.responseText : '');
+      request.send();
+    });
+  await channel(
+    'auth cache',
+    () => asUser(),
+    () => asUser(token),
+  );
+  await channel(
+    'window name',
+    () => window.name,
+    () => {
+      window.name = token;
+    },
+  );
+  const air = new BroadcastChannel('trace');
+  const echo = new BroadcastChannel('trace');
+  let heard = '';
+  echo.onmessage = ({ data }) => {
+    if (data === token) left.push('broadcast');
+    else heard = data;
+  };
+  air.postMessage(token);
+  const { port } = new SharedWorker('/trace/shared.js', 'trace');
+  const ask = (data: string) =>
+    new Promise<string>((resolve) => {
+      port.onmessage = (message) => resolve(message.data);
+      port.postMessage(data);
+    });
+  await channel(
+    'shared worker',
+    () => ask(''),
+    () => ask(token),
+  );
+  // Lingers, so that visitors at the same time could hear each other.
+  for (let nth = 0; nth < 10; nth++) {
+    air.postMessage(token);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+  if (heard !== '') found.broadcast = heard;
+  await fetch('/trace/report', { method: 'POST', body: JSON.stringify({ token, found, left: [...new Set(left)] }) });
+  document.body.id = 'done';
+}

@@ -1,0 +1,121 @@
+/**
+ * Trial "isolation": pairs of captures of one origin, interleaved. Each looks for what any other has left (cookies, local and session storage,
+ * IndexedDB, Cache API, service workers, HTTP cache, auth cache, window name, broadcasts, shared workers) and leaves its own. And pairs of
+ * accounts that ask for the same picture: each gets its own, and neither finds the other's job.
+ *
+ * HSTS is not tried: it needs a certificate that the browser trusts, and lives where the HTTP cache and the auth cache do.
+ *
+ * Sabotage that turns it red: let open-stage.ts open its page in a context that all captures share (traces), or drop `j.account_id = ?` from
+ * findRendered and findInFlight in store/sqlite/jobs.ts (results).
+ */
+import sharp from 'sharp';
+import { type BenchServer, startServer } from '../bench/server.js';
+import { html } from '../fixtures/site/answer.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { callApi, postCapture } from './call-api.js';
+import { CHANNELS, isolationPages, type Report } from './isolation-page.js';
+import { runCommand } from './server-process.js';
+
+export interface IsolationOptions {
+  /** Of captures, and of accounts. */
+  pairs?: number;
+  atOnce?: number;
+}
+
+export interface IsolationResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  problems: string[];
+}
+
+const VIEW = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png' };
+const ACCOUNT = 'isolation-second';
+
+export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Promise<IsolationResult> {
+  const problems: string[] = [];
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce), STILLFRAME_BROWSERS: '2' });
+  const reports = await visitAll(pairs * 2, { server, site, atOnce, problems });
+  for (const { token, found } of reports)
+    for (const [channel, trace] of Object.entries(found)) problems.push(`${token} found in ${channel}: ${trace}`);
+  const unproven = CHANNELS.filter((channel) => channel !== 'broadcast' && !reports.every(({ left }) => left.includes(channel)));
+  for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
+  if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
+  const shared = await shareNothing(Math.ceil(pairs / 4), { server, site, atOnce, problems });
+  return {
+    ok: problems.length === 0,
+    figures: { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, traces: problems.length },
+    problems: problems.slice(0, 20),
+  };
+}
+
+interface On {
+  server: BenchServer;
+  site: Site;
+  atOnce: number;
+  problems: string[];
+}
+
+async function visitAll(count: number, { server, site, atOnce, problems }: On): Promise<Report[]> {
+  const reports: Report[] = [];
+  for (const [path, handler] of isolationPages((report) => reports.push(report))) site.route(path, handler);
+  await inLanes(count, atOnce, async (nth) => {
+    const url = site.url(`/trace?token=visitor${nth}x`);
+    const answer = await server.post({ ...VIEW, url, cache_ttl: 0, wait_until: 'domcontentloaded', wait_for_selector: '#done' });
+    if (answer.status !== 200) problems.push(`visit ${nth} ended ${answer.status} ${JSON.stringify(answer.data)}`);
+  });
+  return reports;
+}
+
+/** Two accounts, one request: a page that is of another colour each time it is asked for. */
+async function shareNothing(pairs: number, { server, site, atOnce, problems }: On): Promise<number> {
+  const colours = new Map<string, string[]>();
+  site.route('/one-colour', (_request, response, url) => {
+    const colour = Math.floor(Math.random() * 0xff_ff_ff)
+      .toString(16)
+      .padStart(6, '0');
+    const pair = url.searchParams.get('pair') ?? '';
+    colours.set(pair, [...(colours.get(pair) ?? []), colour]);
+    html(response, `<!doctype html><body style="margin:0;background:#${colour}"><h1 style="margin-top:200px">${pair}</h1>`);
+  });
+  const second = await anotherKey(server);
+  await inLanes(pairs, atOnce / 2, async (nth) => {
+    const body = { ...VIEW, url: site.url(`/one-colour?pair=${nth}`) };
+    const ask = (key: string) => postCapture({ url: server.url, key }, body, { idempotencyKey: `pair-${nth}` });
+    const answers = nth % 2 === 0 ? await Promise.all([ask(server.key), ask(second)]) : [await ask(server.key), await ask(second)];
+    const seen = await Promise.all(answers.map(({ body: { data } }) => topColour(data.cdn_url)));
+    if (answers.some(({ status, body: { data } }) => status !== 200 || data.cached)) problems.push(`pair ${nth}: not two renders`);
+    if (seen[0] === seen[1] || !seen.every((colour) => colours.get(String(nth))?.includes(colour)))
+      problems.push(`pair ${nth}: pictures ${seen}, pages ${colours.get(String(nth))}`);
+    const job = answers[0]?.headers.get('x-job-id') ?? null;
+    for (const path of [`/v1/requests/pair-${nth}`, ...(job === null ? [] : [`/v1/jobs/${job}`])]) {
+      const [first, other] = await Promise.all([callApi(server.url + path, server.key), callApi(server.url + path, second)]);
+      const own = JSON.stringify(first.body);
+      if (other.status === 200 && own.includes(other.body.data.job_id)) problems.push(`pair ${nth}: ${path} is told to another account`);
+    }
+  });
+  return pairs;
+}
+
+async function topColour(url: string): Promise<string> {
+  const content = Buffer.from(await (await fetch(url)).arrayBuffer());
+  return (await sharp(content).removeAlpha().extract({ left: 5, top: 5, width: 1, height: 1 }).raw().toBuffer()).toString('hex');
+}
+
+/** Of an account of its own. */
+async function anotherKey({ dataDir }: BenchServer): Promise<string> {
+  const env = { STILLFRAME_DATA_DIR: dataDir };
+  await runCommand(['accounts', 'create', ACCOUNT], env);
+  const { out, err } = await runCommand(['keys', 'create', '--label', 'isolation', '--account', ACCOUNT], env);
+  const key = /sf_live_[0-9A-Za-z]{38}/.exec(out + err)?.[0];
+  if (key === undefined) throw new Error(`no key was made: ${out}${err}`);
+  return key;
+}
+
+async function inLanes(count: number, width: number, work: (nth: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: Math.max(1, width) }, lane));
+}

@@ -1,0 +1,128 @@
+/**
+ * Trial "real-pages": static pages as sites make them. Captured by sections and natively, they are the same picture; their `markdown` holds what a
+ * reader came for, and little else. (What is fixed to the bottom of the view stands elsewhere in the two pictures, by design: these pages have none.)
+ *
+ * Sabotage that turns it red: return early from `tame` in in-page-place.ts (pictures), or never use Readability's article in to-markdown.ts
+ * (precision).
+ */
+import { rm } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import { inspect } from '../../src/render/inspect/inspect.js';
+import { MarkdownWorker } from '../../src/render/inspect/markdown-worker.js';
+import type { RealPage } from '../fixtures/real-pages/real-page.js';
+import { REAL_PAGES } from '../fixtures/real-pages/real-pages.js';
+import { builtThread } from '../render/inspect/thread.js';
+import { aStage, launchChromium, options } from '../render/picture/a-stage.js';
+import { take } from '../render/picture/take.js';
+
+export interface RealPagesOptions {
+  /** Comma lists; all of the trial's when absent. */
+  densities?: string | number;
+  widths?: string | number;
+}
+
+export interface RealPagesResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  problems: string[];
+}
+
+/** Of the px of a picture, those that may differ: glyphs' edges where two sections meet at broken densities. */
+const DIFFERING_MAX = 0.0005;
+/** Per channel; below it two px are the same to any eye. */
+const SAME_SHADE = 12;
+const RECALL_MIN = 0.97;
+const PRECISION_MIN = 0.85;
+/** Words in a row that are compared: by single ones, any text resembles any other. */
+const SHINGLE_WORDS = 3;
+
+export async function run(given: RealPagesOptions): Promise<RealPagesResult> {
+  const problems: string[] = [];
+  const figures: Record<string, number | string> = {};
+  const thread = await builtThread();
+  const worker = new MarkdownWorker({ thread });
+  const browser = await launchChromium();
+  try {
+    for (const page of REAL_PAGES) {
+      const worst = await comparePictures(browser, page, given, problems);
+      const { recall, precision } = await readMarkdown(browser, worker, page, problems);
+      figures[page.name] = `differing px ${(worst * 100).toFixed(3)} %, recall ${recall.toFixed(3)}, precision ${precision.toFixed(3)}`;
+    }
+  } finally {
+    await Promise.all([browser.close(), worker[Symbol.asyncDispose]()]);
+    await rm(thread, { force: true });
+  }
+  return { ok: problems.length === 0, figures, problems };
+}
+
+/** @returns the largest share of px that differ */
+async function comparePictures(browser: Browser, page: RealPage, given: RealPagesOptions, problems: string[]): Promise<number> {
+  let worst = 0;
+  for (const width of list(given.widths, [390, 1280])) {
+    for (const deviceScaleFactor of list(given.densities, [1, 2])) {
+      const wire = { full_page: true, viewport: { width, height: 720, deviceScaleFactor } };
+      const sections = await take(browser, page.html, { ...wire, full_page_algorithm: 'by_sections' });
+      const native = await take(browser, page.html, { ...wire, full_page_algorithm: 'native' });
+      const name = `${page.name}, ${width} px at ${deviceScaleFactor}`;
+      if (sections.width !== native.width || sections.height !== native.height) {
+        problems.push(`${name}: by sections ${sections.width} × ${sections.height}, native ${native.width} × ${native.height}`);
+        continue;
+      }
+      const share = await differing(sections.content, native.content);
+      worst = Math.max(worst, share);
+      if (share > DIFFERING_MAX) problems.push(`${name}: ${(share * 100).toFixed(2)} % of the px differ`);
+    }
+  }
+  return worst;
+}
+
+async function differing(one: Uint8Array, other: Uint8Array): Promise<number> {
+  const [a, b] = await Promise.all(
+    [one, other].map((content) => sharp(content, { limitInputPixels: false }).removeAlpha().raw().toBuffer()),
+  );
+  if (a === undefined || b === undefined) return 1;
+  let count = 0;
+  for (let at = 0; at < a.length; at += 3) {
+    const far = [0, 1, 2].some((channel) => Math.abs((a[at + channel] ?? 0) - (b[at + channel] ?? 0)) > SAME_SHADE);
+    if (far) count++;
+  }
+  return count / (a.length / 3);
+}
+
+async function readMarkdown(browser: Browser, worker: MarkdownWorker, page: RealPage, problems: string[]) {
+  await using stage = await aStage(browser, { html: page.html, options: options() });
+  const { markdown, accessibleTree } = await inspect(stage, { timeoutMs: 60_000, worker });
+  const wanted = shingles(page.reference);
+  const got = shingles(markdown.replace(/\]\([^)]*\)/g, ']'));
+  const recall = share(wanted, got);
+  const precision = share(got, wanted);
+  if (recall < RECALL_MIN) problems.push(`${page.name}: markdown holds ${recall.toFixed(3)} of the text`);
+  if (precision < PRECISION_MIN) problems.push(`${page.name}: ${precision.toFixed(3)} of the markdown is the text`);
+  for (const phrase of page.furniture) if (markdown.includes(phrase)) problems.push(`${page.name}: markdown holds "${phrase}"`);
+  const heading = page.reference.split('\n', 1)[0] ?? '';
+  if (!accessibleTree.includes(heading)) problems.push(`${page.name}: the outline lacks "${heading}"`);
+  return { recall, precision };
+}
+
+/** Within its lines and paragraphs only: what stands between two of them is no fault of either. */
+function shingles(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/\n+/)
+    .flatMap((line) => {
+      const words = line.match(/[\p{L}\p{N}]+/gu) ?? [];
+      const count = Math.max(Math.min(1, words.length), words.length - SHINGLE_WORDS + 1);
+      return Array.from({ length: count }, (_, at) => words.slice(at, at + SHINGLE_WORDS).join(' '));
+    });
+}
+
+/** Of the first, how many are in the second. */
+function share(these: string[], those: string[]): number {
+  const known = new Set(those);
+  return these.filter((one) => known.has(one)).length / Math.max(1, these.length);
+}
+
+function list(given: string | number | undefined, all: number[]): number[] {
+  return given === undefined ? all : String(given).split(',').map(Number);
+}

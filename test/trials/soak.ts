@@ -1,0 +1,138 @@
+/**
+ * Trial "soak": thousands of mixed captures, good and bad, four at once, on the built server. At the end, memory of server and browsers is at
+ * most 1.1 × that after the first part, and processes, file descriptors and profile directories are as many as before the first.
+ *
+ * Sabotage that turns it red: leave doors open (drop `door[Symbol.asyncDispose]()` from closeAll in open-stage.ts), or profiles lying about
+ * (drop removeProfile from end() in chromium-process.ts).
+ */
+import { readdirSync } from 'node:fs';
+import { profilesRoot } from '../../src/render/browser/profile-dir.js';
+import { type BenchServer, startServer } from '../bench/server.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { browsersOf, proportionalBytes, wholeBrowser } from './browser-processes.js';
+
+export interface SoakOptions {
+  captures?: number;
+  /** Captures after which memory is first weighed. */
+  first?: number;
+  /** 0: memory is told and not judged. */
+  judge?: number;
+}
+
+export interface SoakResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  problems: string[];
+}
+
+interface State {
+  serverMb: number;
+  browsersMb: number;
+  processes: number;
+  descriptors: number;
+  profiles: number;
+}
+
+const AT_ONCE = 4;
+const BROWSERS = 2;
+const GROWTH = 1.1;
+/** Pages opened ahead, sockets kept alive and profiles removed in the background come to rest within this time. */
+const REST_MS = 15_000;
+const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, cache_ttl: 0 };
+
+/** What is captured, in turn; and the statuses that each may end with. */
+const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[] = [
+  { path: '/article', statuses: [200] },
+  { path: '/static', statuses: [200], wish: { format: 'jpeg' } },
+  { path: '/shop', statuses: [200], wish: { format: 'webp', full_page: true } },
+  { path: '/app-shell', statuses: [200], wish: { format: 'png' } },
+  { path: '/article', statuses: [200], wish: { format: 'pdf' } },
+  { path: '/status/503', statuses: [502] },
+  { path: '/sticky', statuses: [200], wish: { full_page: true, format: 'jpeg' } },
+  { path: '/article', statuses: [200], wish: { device: 'pixel_8', inspect_page: true } },
+  { path: '/hung-image', statuses: [504], wish: { timeout: 1_000 } },
+  { path: '/boxes', statuses: [200], wish: { selector: 'div', format: 'png' } },
+  { path: '/popups', statuses: [200] },
+  { path: '/download', statuses: [502] },
+  { path: '/shop', statuses: [200], wish: { locale: 'de-DE', timezone: 'Europe/Berlin', color_scheme: 'dark' } },
+  { path: '/busy-at-once', statuses: [504], wish: { timeout: 1_000 } },
+  { path: '/long?px=6000', statuses: [200], wish: { full_page: true, full_page_algorithm: 'native', format: 'png' } },
+  { path: '/article', statuses: [200], wish: { block_ads: true, block_trackers: true } },
+];
+
+export async function run(options: SoakOptions): Promise<SoakResult> {
+  const { captures = 5_000, first = 500, judge = 1 } = options;
+  const problems: string[] = [];
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
+  // Whatever is opened once, is open by then.
+  await captureMany(MIX.length, { server, site, problems });
+  const before = await atRest(server, null);
+  await captureMany(first, { server, site, problems });
+  const early = await atRest(server, before);
+  const from = performance.now();
+  await captureMany(captures - first, { server, site, problems });
+  const perSecond = (captures - first) / ((performance.now() - from) / 1_000);
+  const late = await atRest(server, before);
+  for (const [name, now, then] of [
+    ['server', late.serverMb, early.serverMb],
+    ['browsers', late.browsersMb, early.browsersMb],
+  ] as const) {
+    if (judge === 1 && now > then * GROWTH) problems.push(`memory of ${name}: ${now} MB, after ${first} captures ${then} MB`);
+  }
+  for (const name of ['processes', 'descriptors', 'profiles'] as const)
+    if (late[name] > before[name]) problems.push(`${name}: ${late[name]}, at first ${before[name]}`);
+  const tell = ({ serverMb, browsersMb, processes, descriptors, profiles }: State) =>
+    `server ${serverMb} MB, browsers ${browsersMb} MB, ${processes} processes, ${descriptors} descriptors, ${profiles} profiles`;
+  return {
+    ok: problems.length === 0,
+    figures: {
+      captures,
+      'a second': perSecond.toFixed(1),
+      before: tell(before),
+      [`after ${first}`]: tell(early),
+      'at the end': tell(late),
+    },
+    problems: problems.slice(0, 20),
+  };
+}
+
+async function captureMany(count: number, { server, site, problems }: { server: BenchServer; site: Site; problems: string[] }) {
+  let nth = 0;
+  const lane = async () => {
+    while (nth < count) {
+      const one = MIX[nth++ % MIX.length];
+      if (one === undefined) return;
+      const { status, data } = await server.post({ ...SMALL, url: site.url(one.path), ...one.wish });
+      if (!one.statuses.includes(status)) problems.push(`${one.path} ended ${status} ${JSON.stringify(data).slice(0, 200)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+}
+
+/** The lowest of each figure while the server has nothing to do; as soon as counts are back to those given, that is it. */
+async function atRest(server: BenchServer, baseline: State | null): Promise<State> {
+  const least = state(server);
+  const until = performance.now() + REST_MS;
+  while (performance.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const now = state(server);
+    for (const name of Object.keys(least) as (keyof State)[]) least[name] = Math.min(least[name], now[name]);
+    const isBack = baseline !== null && (['processes', 'descriptors', 'profiles'] as const).every((name) => least[name] <= baseline[name]);
+    if (isBack && performance.now() > until - REST_MS / 2) break;
+  }
+  return least;
+}
+
+function state(server: BenchServer): State {
+  const browsers = browsersOf(server.pid);
+  const members = browsers.flatMap((pid) => wholeBrowser(pid));
+  const mb = (bytes: number) => Math.round(bytes / 1e6);
+  return {
+    serverMb: mb(server.memoryBytes()),
+    browsersMb: mb(members.reduce((sum, pid) => sum + proportionalBytes(pid), 0)),
+    processes: members.length,
+    descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
+    profiles: readdirSync(profilesRoot(server.dataDir)).length,
+  };
+}

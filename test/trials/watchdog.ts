@@ -1,0 +1,160 @@
+/**
+ * Trial "watchdog": browsers and renderers of the built server are stopped and killed under four captures. Each job ends within 5 s of its
+ * deadline, a lost browser is replaced within 3 s, and only the jobs that were on it are done again.
+ *
+ * Sabotage that turns it red: leave out `this.looksStopped` in pooled-browser.ts (stopped browsers stay for ten seconds), or replace() in
+ * browser-keeper.ts (lost ones are not replaced).
+ */
+import { type BenchServer, startServer } from '../bench/server.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { browsersOf, renderersOf } from './browser-processes.js';
+import { callApi } from './call-api.js';
+
+export interface WatchdogOptions {
+  /** Of each of the four kinds. */
+  rounds?: number;
+  /** Comma list of `browser SIGKILL` and the like, spaces as `-`; all when absent. */
+  kinds?: string;
+  /** 0: times are told and not judged. */
+  judge?: number;
+}
+
+export interface WatchdogResult {
+  ok: boolean;
+  figures: Record<string, number | string>;
+  problems: string[];
+}
+
+interface Kind {
+  victim: 'browser' | 'renderer';
+  signal: 'SIGKILL' | 'SIGSTOP';
+}
+
+const KINDS: Kind[] = [
+  { victim: 'browser', signal: 'SIGKILL' },
+  { victim: 'browser', signal: 'SIGSTOP' },
+  { victim: 'renderer', signal: 'SIGKILL' },
+  { victim: 'renderer', signal: 'SIGSTOP' },
+];
+const BROWSERS = 2;
+const AT_ONCE = 4;
+/** Each page's last image takes so long: all are under way when the signal comes. */
+const PAGE_MS = 900;
+const TIMEOUT_MS = 6_000;
+const SLOT_GRACE_MS = 5_000;
+const REPLACED_WITHIN_MS = 3_000;
+/** For what must happen at all, however slow the machine. */
+const PATIENCE_MS = 60_000;
+
+interface Round {
+  kind: Kind;
+  /** ms until both browsers were ready, the victim gone; null when it stayed. */
+  replacedMs: number | null;
+  jobs: { ms: number; attempts: number; end: string }[];
+}
+
+export async function run(options: WatchdogOptions): Promise<WatchdogResult> {
+  const { rounds = 50, judge = 1 } = options;
+  const kinds = KINDS.filter(({ victim, signal }) => (options.kinds ?? `${victim}-${signal}`).includes(`${victim}-${signal}`));
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
+  await until('all browsers', async () => (await readyBrowsers(server)) === BROWSERS);
+  const done: Round[] = [];
+  const problems: string[] = [];
+  for (let nth = 0; nth < rounds; nth++) {
+    for (const kind of kinds) {
+      const round = await play(kind, { server, site, name: `${kind.victim}-${kind.signal}-${nth}` });
+      done.push(round);
+      problems.push(...judgeRound(round, judge === 1).map((problem) => `${kind.victim} ${kind.signal}, round ${nth}: ${problem}`));
+    }
+  }
+  const figures: WatchdogResult['figures'] = { rounds: done.length };
+  for (const kind of kinds) Object.assign(figures, figuresOf(done.filter((round) => round.kind === kind)));
+  return { ok: problems.length === 0 && done.length > 0, figures, problems };
+}
+
+async function play(kind: Kind, { server, site, name }: { server: BenchServer; site: Site; name: string }): Promise<Round> {
+  site.route('/watched', (_request, response, url) => {
+    const image = `/image/40x40/336699.png?wait=${PAGE_MS}&of=${url.searchParams.get('of')}`;
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><h1>Watched</h1><img src="${image}">`);
+  });
+  const began = performance.now();
+  const jobs = Array.from({ length: AT_ONCE }, async (_, nth) => {
+    const url = site.url(`/watched?of=${name}-${nth}`);
+    const { data } = await server.post({ url, timeout: TIMEOUT_MS, cache_ttl: 0 }, '?mode=async');
+    return await ended(server, String(data.job_id), began);
+  });
+  await until('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
+  const browsers = browsersOf(server.pid);
+  const hosts = browsers.flatMap((pid) => renderersOf(pid));
+  const candidates = kind.victim === 'browser' ? browsers : hosts;
+  const victim = candidates[Math.floor(Math.random() * candidates.length)] ?? 0;
+  const hit = performance.now();
+  process.kill(victim, kind.signal);
+  let replacedMs: number | null = null;
+  if (kind.victim === 'browser') {
+    await until('the loss', async () => (await readyBrowsers(server)) < BROWSERS);
+    await until('another browser', async () => (await readyBrowsers(server)) === BROWSERS);
+    if (browsersOf(server.pid).includes(victim)) throw new Error('the server counts on a browser that it has lost');
+    replacedMs = performance.now() - hit;
+  }
+  const outcomes = await Promise.all(jobs);
+  await until('all browsers', async () => (await readyBrowsers(server)) === BROWSERS);
+  return { kind, replacedMs, jobs: outcomes };
+}
+
+function judgeRound({ kind, replacedMs, jobs }: Round, judge: boolean): string[] {
+  const problems: string[] = [];
+  const most = kind.victim === 'renderer' && kind.signal === 'SIGKILL' ? 1 : AT_ONCE / BROWSERS;
+  const touched = jobs.filter(({ attempts, end }) => attempts > 1 || end !== 'completed').length;
+  if (touched > most) problems.push(`${touched} jobs were touched: ${JSON.stringify(jobs)}`);
+  for (const { end, ms } of jobs) {
+    const mayTimeOut = kind.victim === 'renderer' && kind.signal === 'SIGSTOP';
+    if (end !== 'completed' && !(mayTimeOut && end === 'render_timeout')) problems.push(`a job ended ${end}`);
+    if (judge && ms > TIMEOUT_MS + SLOT_GRACE_MS) problems.push(`a job ended after ${Math.round(ms)} ms`);
+  }
+  if (judge && replacedMs !== null && replacedMs > REPLACED_WITHIN_MS)
+    problems.push(`the browser was replaced after ${Math.round(replacedMs)} ms`);
+  return problems;
+}
+
+function figuresOf(rounds: Round[]): Record<string, string> {
+  const [first] = rounds;
+  if (first === undefined) return {};
+  const { victim, signal } = first.kind;
+  const jobs = rounds.flatMap((round) => round.jobs);
+  const replaced = rounds.flatMap(({ replacedMs }) => (replacedMs === null ? [] : [replacedMs]));
+  const slowest = Math.round(Math.max(...jobs.map(({ ms }) => ms)));
+  const again = jobs.filter(({ attempts }) => attempts > 1).length;
+  const failed = jobs.filter(({ end }) => end !== 'completed').length;
+  const replacing = replaced.length === 0 ? '' : `, replaced within ${Math.round(Math.max(...replaced))} ms`;
+  return {
+    [`${victim} ${signal}`]: `${rounds.length} rounds, ${again} of ${jobs.length} jobs done again, ${failed} failed, slowest ${slowest} ms${replacing}`,
+  };
+}
+
+async function ended(server: BenchServer, id: string, began: number): Promise<Round['jobs'][number]> {
+  for (;;) {
+    const { body } = await callApi(`${server.url}/v1/jobs/${id}`, server.key);
+    const { state, result, attempts_made: attempts } = body.data;
+    if (result !== undefined) return { ms: performance.now() - began, attempts, end: result.ok ? state : result.error.code };
+    await pause();
+  }
+}
+
+async function readyBrowsers(server: BenchServer): Promise<number> {
+  return (await callApi(`${server.url}/v1/health`, server.key)).body.data.ready_workers;
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const by = performance.now() + PATIENCE_MS;
+  while (!(await holds())) {
+    if (performance.now() > by) throw new Error(`waited ${PATIENCE_MS / 1_000} s for ${what}`);
+    await pause();
+  }
+}
+
+/** Nothing tells of the end of another process's work: it is asked for again. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 50));
+}
