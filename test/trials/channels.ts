@@ -3,8 +3,8 @@
  * browser of this machine, in every mode and format. Nothing may arrive at the canaries, by TCP or UDP, and the browsers' processes
  * may be connected to nothing but doors.
  *
- * Sabotage that turns it red: take `<-loopback>` out of render/browser/open-stage (connections to 127.0.0.1 and ::1 pass by the
- * door), or `webrtc-ip-handling-policy`, both spellings, out of render/browser/chromium-flags (datagrams).
+ * Sabotage that turns it red: add `,127.0.0.1` to the bypass list in render/browser/open-stage (connections pass by the door),
+ * or take `webrtc-ip-handling-policy`, both spellings, out of render/browser/chromium-flags (datagrams).
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -46,7 +46,8 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
     using watch = watchEnds();
     for (const shape of SHAPES.slice(0, shapes)) {
       const name = `${executable.kind} ${JSON.stringify(shape)}`;
-      const refused = await captureOnce(captures, site, shape);
+      const { refused, failure } = await captureOnce(captures, site, shape);
+      if (failure !== null) problems.push(`${name}: ${failure}`);
       const missing = WAITED_FOR.filter((channel) => !site.tried.includes(channel));
       if (missing.length > 0) problems.push(`${name}: not tried: ${missing.join(', ')}`);
       if (refused < REFUSED_MIN) problems.push(`${name}: ${refused} refusals only`);
@@ -65,14 +66,23 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
   return { ok: problems.length === 0, figures, problems };
 }
 
-/** @returns what its door refused */
-async function captureOnce(captures: Captures, site: HostilePage, shape: Record<string, unknown>): Promise<number> {
+interface Ended {
+  /** By the doors of all pages together. */
+  refused: number;
+  failure: string | null;
+}
+
+async function captureOnce(captures: Captures, site: HostilePage, shape: Record<string, unknown>): Promise<Ended> {
   site.tried.length = 0;
   const viewport = { width: 400, height: 300, deviceScaleFactor: 1 };
   const wish = { url: `http://localhost:${site.port}/`, viewport, timeout: 60_000, wait_for_selector: '#done', ...shape };
   const before = captures.doors.map((door) => door.refusedCount);
-  await captures.capture(wish);
-  return captures.doors.reduce((sum, door, index) => sum + door.refusedCount - (before[index] ?? 0), 0);
+  const failure = await captures.capture(wish).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  const refused = captures.doors.reduce((sum, door, index) => sum + door.refusedCount - (before[index] ?? 0), 0);
+  return { refused, failure };
 }
 
 interface Canaries extends AsyncDisposable {

@@ -3,7 +3,7 @@
  * connection goes to the very address that was judged: none may reach the canary, and there is one look-up for each connection or
  * refusal, never one to judge and another to connect.
  *
- * Sabotage that turns it red: let egress/dial connect to the name instead of the judged addresses.
+ * Sabotage that turns it red: in egress/way-out, look the name up once more when it is judged, and connect to that answer.
  */
 import { inLanes } from '../egress/in-lanes.js';
 import { openCaptures } from '../egress/open-captures.js';

@@ -2,7 +2,7 @@
  * Trial "redirects": chains of 1 to 20 redirects of every kind, from an allowed page into every class of forbidden destination, by
  * literal and by name. The last hop is never dialled: the gate refuses it, and nothing arrives at the canaries.
  *
- * Sabotage that turns it red: let egress/judge-address call every address public, or keep a verdict by door instead of asking anew.
+ * Sabotage that turns it red: let egress/judge-address call every address public, whatever its range.
  */
 import { inLanes } from '../egress/in-lanes.js';
 import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
@@ -77,7 +77,8 @@ async function follow(browser: TestBrowser, { kind, hops, place }: Case, at: { p
     const end = `http://${place}:${at.forbiddenPort}/end`;
     const left = performance.now() + PATIENCE_MS;
     await page.goto(`http://stub.example.com:${at.port}${redirectPath(kind, hops, end)}`).catch(() => null);
-    while (door.refusedCount === 0 && performance.now() < left) await page.waitForTimeout(5).catch(() => null);
+    const ended = () => door.refusedCount > 0 || door.failures.length > 0 || page.url() === end || performance.now() > left;
+    while (!ended()) await page.waitForTimeout(5).catch(() => null);
     const [refusal] = door.refusals;
     if (refusal === undefined) return 'it was not refused';
     if (refusal.port !== at.forbiddenPort) return `${refusal.host}:${refusal.port} was refused instead`;

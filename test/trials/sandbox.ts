@@ -2,7 +2,8 @@
  * Trial "sandbox": while captures of pages with frames of several sites are made, every renderer has a seccomp filter, as the kernel
  * tells it, and no process of the browser is root's, although the server may be. Where the system refuses the sandbox it cannot hold.
  *
- * Sabotage that turns it red: open the captures with `sandbox: false`, or let render/browser/unprivileged name nobody.
+ * Sabotage that turns it red: let render/browser/unprivileged name nobody (as root: no other user, and so no sandbox either), or give
+ * the captures `sandbox: false`.
  */
 import { readFileSync } from 'node:fs';
 import { processGroup } from '../../src/render/browser/process-table.js';

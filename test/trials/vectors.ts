@@ -4,8 +4,7 @@
  * caller's proxy, which all these captures are given and which says that its targets are dead: so nothing leaves this machine. A
  * private answer and a missing name read the same.
  *
- * Sabotage that turns it red: let egress/judge-address call every unicast address public, also private ones, or tell the host's
- * address in the message of render/page/main-document.
+ * Sabotage that turns it red: let egress/judge-address refuse the loopback range alone.
  */
 import { readFileSync } from 'node:fs';
 import { ALLOWED } from '../egress/open-test-egress.js';
