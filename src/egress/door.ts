@@ -134,7 +134,7 @@ export class GateDoor implements Door {
       if (client.destroyed) return void upstream.destroy();
       client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       if (head.length > 0) upstream.write(head);
-      joinSockets(client, upstream, () => this.#ledger.check(destination));
+      joinSockets(client, upstream, (bytes) => this.#ledger.check(destination, bytes));
     } catch (error) {
       if (destination !== null && !abandoned.signal.aborted) this.#note(destination, error, codeOf(error));
       client.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => client.destroy());
@@ -143,7 +143,7 @@ export class GateDoor implements Door {
 
   readonly #forwarding = {
     route: (target: PlainTarget) => this.#routeFor(target),
-    moved: (target: PlainTarget) => this.#ledger.check({ host: target.host, port: target.port }),
+    moved: ({ host, port }: PlainTarget, bytes: number) => this.#ledger.check({ host, port }, bytes),
     answered: (route: PlainRoute, status: number) => this.#judgeAnswer(route, status),
     failed: (target: PlainTarget, error: unknown) => this.#noteExchange(target, error),
   };

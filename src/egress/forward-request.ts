@@ -5,6 +5,8 @@ import { TunnelUnsupported } from './http-connect.js';
 
 /** As large as Chromium itself takes. */
 export const HEADERS_LIMIT_BYTES = 256 * 1024;
+/** `HTTP/1.1 103\r\n\r\n`: what the shortest informational answer costs. */
+const STATUS_LINE_BYTES = 16;
 
 /**
  * Contradictory lengths: Chromium reports ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH, at once and without a retry. A status of our
@@ -38,7 +40,7 @@ export interface Forwarding {
   /** Throws what refuses the request. */
   route(target: PlainTarget): Promise<PlainRoute>;
   /** Bytes have moved. */
-  moved(target: PlainTarget): void;
+  moved(target: PlainTarget, bytes: number): void;
   /** The head of an answer. Throws when it must not reach the browser. */
   answered(route: PlainRoute, status: number): void;
   failed(target: PlainTarget, error: unknown): void;
@@ -67,11 +69,19 @@ interface Exchange {
 
 /** Only the absolute form: anything else was not sent by a browser to its proxy. */
 function readTarget(text: string): PlainTarget | null {
-  if (!/^http:\/\/[^/]/i.test(text) || !URL.canParse(text)) return null;
-  const url = new URL(text);
+  const url = /^http:\/\/[^/]/i.test(text) ? parseUrl(text) : null;
+  if (url === null) return null;
   const path = `${url.pathname}${url.search}`;
   const port = url.port === '' ? 80 : Number(url.port);
   return { host: url.hostname, port, url: `http://${url.host}${path}`, path, authority: url.host };
+}
+
+function parseUrl(text: string): URL | null {
+  try {
+    return new URL(text);
+  } catch {
+    return null;
+  }
 }
 
 async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<IncomingMessage> {
@@ -84,10 +94,10 @@ async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<In
     const outgoing = send(route, agent, exchanged);
     const hangUp = () => outgoing.destroy();
     response.once('close', hangUp);
-    outgoing.on('information', () => forwarding.moved(target));
+    outgoing.on('information', (head) => forwarding.moved(target, headBytes(head)));
     try {
       if (repeatable) outgoing.end();
-      else request.on('data', () => forwarding.moved(target)).pipe(outgoing);
+      else request.on('data', (chunk: Buffer) => forwarding.moved(target, chunk.length)).pipe(outgoing);
       const incoming = await headOf(outgoing);
       forwarding.answered(route, incoming.statusCode ?? 0);
       return incoming;
@@ -136,17 +146,23 @@ async function relay(
   forwarding: Forwarding,
   { target, incoming, response }: { target: PlainTarget; incoming: IncomingMessage; response: ServerResponse },
 ): Promise<void> {
+  forwarding.moved(target, headBytes(incoming));
   response.sendDate = false;
   response.writeHead(incoming.statusCode ?? 502, printable(incoming.statusMessage ?? ''), responseHeaders(incoming.rawHeaders));
   // The head goes with the first bytes of the body where they come together, and alone where they let wait.
   const flush = setImmediate(() => response.flushHeaders());
   await new Promise<void>((resolve, reject) => {
-    incoming.on('data', () => forwarding.moved(target));
+    incoming.on('data', (chunk: Buffer) => forwarding.moved(target, chunk.length));
     incoming.on('error', reject);
     incoming.once('close', () => (incoming.complete ? resolve() : reject(new Error('the answer was cut'))));
     response.once('close', () => incoming.destroy());
     incoming.pipe(response);
   }).finally(() => clearImmediate(flush));
+}
+
+/** About as long as the head of an answer was. */
+function headBytes({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, STATUS_LINE_BYTES);
 }
 
 function printable(text: string): string {

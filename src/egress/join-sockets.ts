@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** Lets two connections be one: bytes, half-closings and resets go both ways. */
-export function joinSockets(client: Duplex, upstream: Socket, moved: () => void): void {
+/** Lets two connections be one: bytes, half-closings and resets go both ways, and are told of as they come. */
+export function joinSockets(client: Duplex, upstream: Socket, moved: (bytes: number) => void): void {
   // Here only: a kept HTTP connection that its server has closed must be gone, not half open.
   upstream.allowHalfOpen = true;
   const ends = [
@@ -10,7 +10,7 @@ export function joinSockets(client: Duplex, upstream: Socket, moved: () => void)
     { near: upstream as Duplex, far: client },
   ];
   for (const { near, far } of ends) {
-    near.on('data', moved);
+    near.on('data', (chunk: Buffer) => moved(chunk.length));
     near.on('error', (error) => breakOff(far, error));
     near.once('close', () => {
       if (!near.readableEnded) breakOff(far, null);

@@ -2,6 +2,9 @@ import type { Socket } from 'node:net';
 import type { Failure, Refusal } from './egress.js';
 
 const KEPT_ENTRIES = 1_000;
+/** Sockets are counted anew after so much has moved, or a small part of a small limit: asking each of them for each chunk is dear. */
+const RECOUNT_BYTES = 64 * 1024;
+const RECOUNT_SHARE = 1 / 64;
 
 /** What one capture was refused, failed to reach, and transferred. */
 export class TrafficLedger {
@@ -13,6 +16,8 @@ export class TrafficLedger {
   readonly #limitBytes: number;
   readonly #onOver: () => void;
   #bytes = 0;
+  /** Since the sockets were counted. */
+  #moved = 0;
 
   /** @param onOver called once, when the limit is passed */
   constructor(limitBytes: number, onOver: () => void) {
@@ -44,9 +49,12 @@ export class TrafficLedger {
     });
   }
 
-  /** To be called whenever a destination's bytes have moved: ends the capture's traffic once it is over its limit. */
-  check(destination: { host: string; port: number }): void {
-    if (this.over || this.bytes <= this.#limitBytes) return;
+  /** To be called whenever bytes have moved, from or to a destination: ends the capture's traffic once it is over its limit. */
+  check(destination: { host: string; port: number }, bytes: number): void {
+    this.#moved += bytes;
+    if (this.over || this.#moved < Math.min(RECOUNT_BYTES, this.#limitBytes * RECOUNT_SHARE)) return;
+    this.#moved = 0;
+    if (this.bytes <= this.#limitBytes) return;
     this.over = true;
     this.refuse({ ...destination, reason: 'over_limit' });
     this.#onOver();
