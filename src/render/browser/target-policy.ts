@@ -4,6 +4,7 @@ import { languagesOf } from '../emulate/languages.js';
 import type { Identity } from '../emulate/user-agent.js';
 import { wearInWorker } from '../emulate/wear-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
+import { SharedWorkerScripts } from './shared-worker-scripts.js';
 
 /** Ids of our own commands, far from Playwright's, which count up from 1. */
 const OWN_IDS_FROM = 1 << 30;
@@ -11,6 +12,7 @@ const OWN_IDS_FROM = 1 << 30;
 interface TargetInfo {
   targetId: string;
   type: string;
+  url: string;
   browserContextId?: string;
 }
 
@@ -37,6 +39,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly contextOf = new Map<string, string>();
   private readonly agents = new Map<string, Agent>();
   private readonly kept = new Set<string>();
+  private readonly workerScripts = new SharedWorkerScripts();
 
   constructor(
     output: Writable,
@@ -73,6 +76,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     if (method === 'Target.detachedFromTarget') this.drop(params?.sessionId as string);
     if (method === 'Target.attachedToTarget' && !this.admit(message)) return;
     this.onmessage?.(message);
+    const end = this.endOfWorkerScript(message);
+    if (end !== null) setImmediate(() => this.onmessage?.(end));
   }
 
   /** @returns false for a target that Playwright must not hear of */
@@ -92,6 +97,14 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const agent = this.agents.get(context);
     if (agent !== undefined) this.introduce(type, sessionId, agent);
     return true;
+  }
+
+  private endOfWorkerScript(message: CdpMessage): CdpMessage | null {
+    const { method, params = {}, sessionId = '' } = message;
+    if (method === 'Network.requestWillBeSent') return this.workerScripts.onRequest(this.contextOf.get(sessionId) ?? '', message);
+    if (method !== 'Target.attachedToTarget') return null;
+    const { type, url, browserContextId = '' } = params.targetInfo as TargetInfo;
+    return type === 'shared_worker' ? this.workerScripts.onWorker(browserContextId, url) : null;
   }
 
   private refuse(targetId: string, sessionId: string): void {
@@ -146,6 +159,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private forget(context: string): void {
     this.expected.delete(context);
     this.agents.delete(context);
+    this.workerScripts.forget(context);
   }
 
   /** Started under a user agent without the word, Chromium is taken by Playwright for one with windows, whose frames it allows for. */

@@ -117,6 +117,16 @@ describe('wait_for_idle', () => {
     expect((await rig.capture(site.url('/hung-pixel'))).timings.settle).toBeLessThan(2_500);
   });
 
+  it('does not wait for workers that have come, shared ones either', async () => {
+    site.route('/worker.js', (_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end('onconnect = () => {}'),
+    );
+    for (const kind of ['Worker', 'SharedWorker']) {
+      const url = serve(`/${kind}`, `<h1>Page</h1><script>new ${kind}('/worker.js')</script>`);
+      expect((await rig.capture(url, { wait_until: 'networkidle' })).timings.settle).toBeLessThan(2_500);
+    }
+  });
+
   it('takes 5 s at most, and fails nothing', async () => {
     const { timings } = await rig.capture(site.url('/long-poll'));
     expect(timings.settle).toBeGreaterThan(4_500);
