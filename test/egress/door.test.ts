@@ -248,6 +248,22 @@ describe('a capture over its limit', () => {
     expect(site.requests).toHaveLength(1);
   });
 
+  test('is cut over answers that only announce themselves', async () => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(100);
+    const chatty = createServer((socket) => {
+      const more = () => void (socket.destroyed || socket.write(hints, more));
+      socket.on('error', () => socket.destroy()).resume();
+      more();
+    });
+    chatty.listen(0, ALLOWED);
+    await once(chatty, 'listening');
+    await using gate = await openTestEgress({}, { maxBytesPerCapture: 1_000_000 });
+    await using door = await gate.openDoor();
+    await expect(sendThrough(door, `http://${ALLOWED}:${(chatty.address() as { port: number }).port}/`)).rejects.toThrow();
+    expect(door.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit']);
+    chatty.close();
+  });
+
   test('is cut while it sends through a tunnel', async () => {
     const sink = createServer((socket) => socket.on('error', () => socket.destroy()).resume());
     sink.listen(0, ALLOWED);
