@@ -57,6 +57,8 @@ export class Blocker implements AsyncDisposable {
   private engines: Engines;
   private manifest: Manifest = { lists: {}, engines: {} };
   private manifestAt = 0;
+  /** Switches whose lists are at work; another version's engine, or a damaged one, is to be made again of lists that are here. */
+  private listed: ReadonlySet<string> = new Set();
   private problems: Record<string, string> = {};
   private updating: Promise<void> | null = null;
   private timer: NodeJS.Timeout | undefined;
@@ -120,7 +122,7 @@ export class Blocker implements AsyncDisposable {
       const kept = this.manifest.lists[name];
       const problem = this.problems[name] ?? this.problems[`${category} rules`] ?? null;
       if (kept === undefined) return { name, category, url, state: 'missing', rules: 0, fetchedAt: null, origin: null, problem };
-      const state = this.manifest.engines[category] === undefined ? 'missing' : kept.checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
+      const state = !this.listed.has(category) ? 'missing' : kept.checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
       return { name, category, url, state, rules: kept.rules, fetchedAt: kept.fetchedAt, origin: kept.origin, problem };
     });
   }
@@ -142,6 +144,7 @@ export class Blocker implements AsyncDisposable {
     this.manifestAt = await store.changedAt();
     this.manifest = await store.readManifest();
     const listed = await loadEngines(this.lists);
+    this.listed = new Set(Object.keys(listed));
     const plain = builtInEngines(builtIn);
     this.engines = engineSet((category) => listed[category] ?? plain[category]);
   }
@@ -162,7 +165,7 @@ export class Blocker implements AsyncDisposable {
     if (!this.options.lists.enabled || Date.now() < this.restUntil) return;
     const due = this.lists.sources.some(({ name, category }) => {
       const kept = this.manifest.lists[name];
-      return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || this.manifest.engines[category] === undefined;
+      return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || !this.listed.has(category);
     });
     if (due) await this.updateLists();
   }

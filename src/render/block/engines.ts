@@ -5,8 +5,11 @@ import { CATEGORIES, type Category } from './category.js';
 /** Four engines, one per switch; a set is never changed, only replaced. */
 export type Engines = Readonly<Record<Category, FiltersEngine>>;
 
-/** What the library is told to keep of a list: no content policies, no scriptlets, no rewriting of pages. */
-export const ENGINE_OPTIONS = { loadCSPFilters: false, enableHtmlFiltering: false, integrityCheck: true } as const;
+/**
+ * What the library is told to keep of a list: no content policies, no scriptlets, no rewriting of pages. Its own check of what it loads
+ * takes longer than all else of a start: whoever keeps an engine has a checksum for it.
+ */
+export const ENGINE_OPTIONS = { loadCSPFilters: false, enableHtmlFiltering: false, integrityCheck: false } as const;
 
 /** A request as the engines see it. */
 export interface Ask {

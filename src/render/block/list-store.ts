@@ -24,6 +24,8 @@ export interface KeptEngine {
   file: string;
   /** What it was made of; another key means: make it again. */
   key: string;
+  /** CRC-32 of the file. */
+  crc: number;
 }
 
 export interface Manifest {

@@ -1,16 +1,17 @@
 /** The full filter lists: fetched, checked, parsed elsewhere and kept. Knows no page; what it makes is a set of engines. */
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { ENGINE_VERSION, type FiltersEngine } from '@ghostery/adblocker';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { type BuiltInRules, builtInText, othersText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 import { countRules, listProblem } from './check-list.js';
-import { loadEngine, refusing } from './engines.js';
+import { ENGINE_OPTIONS, loadEngine, refusing } from './engines.js';
 import { fetchList, type Validators } from './fetch-list.js';
 import { fetchPackagedLists } from './fetch-package.js';
 import type { ListSource } from './list-sources.js';
-import type { KeptList, ListStore, Manifest } from './list-store.js';
+import type { KeptEngine, KeptList, ListStore, Manifest } from './list-store.js';
 import type { ListThread } from './list-worker.js';
 
 export interface ListParts {
@@ -38,12 +39,17 @@ export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, '
     CATEGORIES.map(async (category) => {
       const kept = manifest.engines[category];
       if (kept === undefined || kept.key !== engineKey(builtIn, listsOf(manifest, sources, category))) return;
-      const bytes = await store.read(kept.file);
-      const engine = bytes === null ? null : loadEngine(bytes);
+      const engine = await readEngine(store, kept);
       if (engine !== null) loaded[category] = engine;
     }),
   );
   return loaded;
+}
+
+/** @returns null when it is gone, damaged or another version's */
+async function readEngine(store: ListStore, { file, crc }: KeptEngine): Promise<FiltersEngine | null> {
+  const bytes = await store.read(file);
+  return bytes === null || crc32(bytes) !== crc ? null : loadEngine(bytes);
 }
 
 /**
@@ -161,7 +167,7 @@ async function remake(parts: ListParts, { manifest, category, problems, signal }
     return true;
   }
   const former = manifest.engines[category];
-  if (former?.key === key && (await isWhole(store, former.file))) return true;
+  if (former?.key === key && (await readEngine(store, former)) !== null) return true;
   try {
     const texts = await Promise.all(lists.map(async ({ file }) => (await store.read(file))?.toString('utf8') ?? ''));
     const work = await thread.run(
@@ -172,7 +178,7 @@ async function remake(parts: ListParts, { manifest, category, problems, signal }
     const engine = loadEngine(work.engine);
     if (engine === null) throw new Error('the parsed list cannot be loaded');
     if (refusesOrdinary(engine, category)) throw new Error('would refuse ordinary pages');
-    manifest.engines[category] = { key, file: await store.save(category, 'bin', work.engine) };
+    manifest.engines[category] = { key, file: await store.save(category, 'bin', work.engine), crc: crc32(work.engine) };
     return true;
   } catch (error) {
     signal.throwIfAborted();
@@ -190,11 +196,6 @@ function putBack(sources: readonly ListSource[], category: Category, { former, m
   }
 }
 
-async function isWhole(store: ListStore, file: string): Promise<boolean> {
-  const bytes = await store.read(file);
-  return bytes !== null && loadEngine(bytes) !== null;
-}
-
 function listsOf(manifest: Manifest, sources: readonly ListSource[], category: Category): KeptList[] {
   return sources
     .filter((source) => source.category === category)
@@ -203,7 +204,7 @@ function listsOf(manifest: Manifest, sources: readonly ListSource[], category: C
 }
 
 function engineKey(builtIn: BuiltInRules, lists: readonly KeptList[]): string {
-  const parts = [builtIn.digest, String(ENGINE_VERSION), ...lists.map(({ file }) => file)];
+  const parts = [builtIn.digest, String(ENGINE_VERSION), JSON.stringify(ENGINE_OPTIONS), ...lists.map(({ file }) => file)];
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
 }
 

@@ -193,6 +193,22 @@ describe('an update', () => {
     expect(refuser(bare, 'listed-ads.test')).toBe('ads');
   });
 
+  it('is begun at once by a start that finds an engine damaged or another version’s, lists or no lists to be had', async () => {
+    await (await aBlocker()).updateLists();
+    const dir = join(dataDir, 'lists');
+    const name = (await readdir(dir)).find((file) => file.startsWith('ads-') && file.endsWith('.bin')) ?? '';
+    const engine = await readFile(join(dir, name));
+    engine.writeUInt8(engine.readUInt8(engine.length >> 1) ^ 1, engine.length >> 1);
+    await writeFile(join(dir, name), engine);
+    const blocker = await aBlocker({
+      lists: { enabled: true, urls: URLS },
+      egress: { fetch: () => Promise.reject(new Error('unreachable')) },
+    });
+    expect(blocker.status()[0]?.state).toBe('missing');
+    await expect.poll(() => refuser(blocker, 'listed-ads.test'), { timeout: 30_000 }).toBe('ads');
+    expect(blocker.status()[0]?.state).toBe('in use');
+  });
+
   it('happens once for all who ask at the same time, and stops with the blocker', async () => {
     const blocker = await aBlocker();
     await Promise.all([blocker.updateLists(), blocker.updateLists()]);
