@@ -79,10 +79,15 @@ export function readSource(mostChars: number): VisibleSource {
   }
 }
 
-/** Removes what follows the first so many rendered elements, in document order. For a page that is looked at no more. */
-export function shortenPage(mostElements: number): void {
+/**
+ * Removes what follows the first so many rendered elements, in document order. For a page that is looked at no more.
+ *
+ * @returns whether the page has a body: a frameset, a picture and XML have none
+ */
+export function shortenPage(mostElements: number): boolean {
   let left = mostElements;
   visit(document.body ?? document.documentElement);
+  return Document.prototype.querySelector.call(document, 'body') !== null;
 
   function visit(parent: Element | ShadowRoot): void {
     for (const child of [...parent.children]) {

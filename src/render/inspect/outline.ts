@@ -14,11 +14,11 @@ const MOST_ELEMENTS = 2_000;
  */
 export async function outline(stage: Stage, hand: PageHand, deadline: number): Promise<string> {
   try {
-    await hand.run(shortenPage, MOST_ELEMENTS);
+    if (!(await hand.run(shortenPage, MOST_ELEMENTS))) return '';
     const timeout = Math.max(1, deadline - Date.now());
     return await within(stage, deadline, () => stage.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {
-    // A page without a body, or too slow: the picture is not lost for it.
+    // Too slow: the picture is not lost for it.
     stage.lost.throwIfAborted();
     return '';
   }

@@ -56,6 +56,32 @@ describe('inspect', () => {
     expect(markdown).not.toContain('SCRIPT TEXT');
   });
 
+  it('leaves out what stands around the one main part, unless that is only a small part of the page', async () => {
+    const words = 'The kettle stands on the stove, and the stove stands by the window. '.repeat(6);
+    const around = (main: string) =>
+      `<title>Tea</title><h1>Tea</h1><p><a href="/print">Print this page</a></p><main><p>${main}</p></main><div><p>Read more about cups</p></div>`;
+    const { markdown } = await inspected(around(words));
+    expect(markdown).toMatch(/^# Tea\n\nThe kettle/);
+    expect(markdown).not.toMatch(/Print this page|Read more/);
+    const { markdown: whole } = await inspected(`${around('Loading')}<div>${`<p>${words}</p>`.repeat(3)}</div>`);
+    expect(whole).toContain('The kettle');
+  });
+
+  it('says nothing of a page that says nothing, and survives one without a body', async () => {
+    for (const html of ['<body></body>', '<frameset><frame src="about:blank"></frameset>']) {
+      const { markdown } = await inspected(html);
+      expect(markdown).toBe('');
+    }
+  });
+
+  it('gives quotations, ordered lists and nested ones their own Markdown', async () => {
+    const { markdown } = await inspected(
+      '<main><h1>Lists</h1><ol start="3"><li>three</li><li>four<ul><li>inner</li></ul></li></ol><blockquote><p>Said by someone</p></blockquote></main>',
+    );
+    expect(markdown).toMatch(/3\. +three\n4\. +four\n+ +- +inner/);
+    expect(markdown).toContain('> Said by someone');
+  });
+
   it('takes the whole body when there is no article, and the title when there is no heading', async () => {
     const { markdown } = await inspected('<title>Prices</title><ul><li>Tea 2</li><li>Cake 3</li></ul>');
     expect(markdown).toMatch(/^# Prices\n\n- +Tea 2\n- +Cake 3$/);
