@@ -15,6 +15,8 @@ export interface SoakOptions {
   captures?: number;
   /** Captures after which memory is first weighed. */
   first?: number;
+  /** ms without work before the state is taken. */
+  rest?: number;
   /** 0: memory is told and not judged. */
   judge?: number;
 }
@@ -36,8 +38,8 @@ interface State {
 const AT_ONCE = 4;
 const BROWSERS = 2;
 const GROWTH = 1.1;
-/** Pages opened ahead, sockets kept alive and profiles removed in the background come to rest within this time. */
-const REST_MS = 15_000;
+/** Pages opened ahead, sockets kept alive and profiles removed in the background are at rest by then. */
+const REST_MAX_MS = 30_000;
 const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, cache_ttl: 0 };
 
 /** What is captured, in turn; and the statuses that each may end with. */
@@ -61,19 +63,19 @@ const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[
 ];
 
 export async function run(options: SoakOptions): Promise<SoakResult> {
-  const { captures = 5_000, first = 500, judge = 1 } = options;
+  const { captures = 5_000, first = 500, rest = 10_000, judge = 1 } = options;
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
   // Whatever is opened once, is open by then.
   await captureMany(MIX.length, { server, site, problems });
-  const before = await atRest(server, null);
+  const before = await atRest(server, { rest, baseline: null });
   await captureMany(first, { server, site, problems });
-  const early = await atRest(server, before);
+  const early = await atRest(server, { rest, baseline: before });
   const from = performance.now();
   await captureMany(captures - first, { server, site, problems });
   const perSecond = (captures - first) / ((performance.now() - from) / 1_000);
-  const late = await atRest(server, before);
+  const late = await atRest(server, { rest, baseline: before });
   for (const [name, now, then] of [
     ['server', late.serverMb, early.serverMb],
     ['browsers', late.browsersMb, early.browsersMb],
@@ -110,16 +112,16 @@ async function captureMany(count: number, { server, site, problems }: { server: 
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }
 
-/** The lowest of each figure while the server has nothing to do; as soon as counts are back to those given, that is it. */
-async function atRest(server: BenchServer, baseline: State | null): Promise<State> {
+/** The lowest of each figure in a time without work; the time is longer while counts are not back to those given. */
+async function atRest(server: BenchServer, { rest, baseline }: { rest: number; baseline: State | null }): Promise<State> {
   const least = state(server);
-  const until = performance.now() + REST_MS;
-  while (performance.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
+  const isBack = () =>
+    baseline === null || (['processes', 'descriptors', 'profiles'] as const).every((name) => least[name] <= baseline[name]);
+  const from = performance.now();
+  for (let ms = 0; ms < rest || (!isBack() && ms < REST_MAX_MS); ms = performance.now() - from) {
+    await new Promise((resolve) => setTimeout(resolve, 250));
     const now = state(server);
     for (const name of Object.keys(least) as (keyof State)[]) least[name] = Math.min(least[name], now[name]);
-    const isBack = baseline !== null && (['processes', 'descriptors', 'profiles'] as const).every((name) => least[name] <= baseline[name]);
-    if (isBack && performance.now() > until - REST_MS / 2) break;
   }
   return least;
 }
