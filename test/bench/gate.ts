@@ -2,17 +2,16 @@ import { chromium } from 'playwright-core';
 import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import { findChromium } from '../../src/render/browser/find-chromium.js';
-import { startSite } from '../fixtures/site/site.js';
 import { type Figure, quantile, ratio } from './figure.js';
-import { addBenchPages } from './pages.js';
+import { BENCH_PAGES } from './pages.js';
+import { startSiteThread } from './site-thread.js';
 
 const PAIRS = 25;
 const WARM_UP = 3;
 
 /** A page of 200 requests loaded through the egress gate and without it, in turns, by the same browser. */
 export async function benchGate(): Promise<Figure[]> {
-  await using site = await startSite({ host: '127.0.0.2' });
-  addBenchPages(site);
+  await using site = await startSiteThread('127.0.0.2', BENCH_PAGES);
   await using egress = await openEgress({ allowDestinations: ['127.0.0.2'], dnsServers: [], maxBytesPerCapture: 1e9, log: silentLog() });
   const executable = await findChromium({ chromium: null, dataDir: '/nonexistent' });
   if (executable === null) throw new Error('No Chromium was found.');
@@ -30,7 +29,7 @@ export async function benchGate(): Promise<Figure[]> {
       const context = await browser.newContext(proxy);
       const page = await context.newPage();
       const from = performance.now();
-      await page.goto(site.url('/bench/many'), { waitUntil: 'load' });
+      await page.goto(`${site.origin}/bench/many`, { waitUntil: 'load' });
       if (nth >= WARM_UP) times[way].push(performance.now() - from);
       await context.close();
     }

@@ -29,25 +29,33 @@ p.innerHTML = '<h2>' + row.title + '</h2><p>' + row.body + '</p>'; m.append(p); 
 const STYLE =
   'body{font:16px/1.55 Georgia,serif;margin:0;color:#222}main{max-width:52em;margin:auto;padding:1em}nav{background:#234;color:#fff;padding:1em}h2{border-bottom:1px solid #ccc}';
 
-/** Serves the two pages of the benchmarks under /bench/. */
+export interface BenchPage {
+  type: string;
+  body: string;
+}
+
+/** The pages of the benchmarks and what they ask for, by path. */
+export const BENCH_PAGES: Record<string, BenchPage> = {
+  '/bench/article': { type: 'text/html; charset=utf-8', body: article() },
+  '/bench/scripted': { type: 'text/html; charset=utf-8', body: scripted() },
+  '/bench/app.js': { type: 'text/javascript', body: APP },
+  '/bench/style.css': { type: 'text/css', body: STYLE },
+  '/bench/data.json': {
+    type: 'application/json',
+    body: JSON.stringify(Array.from({ length: 12 }, (_, i) => ({ title: `Row ${i}`, body: text(60, i) }))),
+  },
+  '/bench/many': { type: 'text/html; charset=utf-8', body: manyRequests(200) },
+  '/bench/dot.svg': {
+    type: 'image/svg+xml',
+    body: '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="#369"/></svg>',
+  },
+};
+
+/** Serves them. */
 export function addBenchPages(site: Pick<Site, 'route'>): void {
-  const give = (path: string, type: string, body: string) =>
+  for (const [path, { type, body }] of Object.entries(BENCH_PAGES)) {
     site.route(path, (_request, response) => response.writeHead(200, { 'content-type': type }).end(body));
-  give('/bench/article', 'text/html; charset=utf-8', article());
-  give('/bench/scripted', 'text/html; charset=utf-8', scripted());
-  give('/bench/app.js', 'text/javascript', APP);
-  give('/bench/style.css', 'text/css', STYLE);
-  give(
-    '/bench/data.json',
-    'application/json',
-    JSON.stringify(Array.from({ length: 12 }, (_, i) => ({ title: `Row ${i}`, body: text(60, i) }))),
-  );
-  give('/bench/many', 'text/html; charset=utf-8', manyRequests(200));
-  give(
-    '/bench/dot.svg',
-    'image/svg+xml',
-    '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="#369"/></svg>',
-  );
+  }
 }
 
 function manyRequests(count: number): string {

@@ -7,6 +7,7 @@ import { type Guard, type GuardParts, raiseGuard } from '../../../src/render/blo
 import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
 import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
 import { CONSENT_VENDORS } from '../../fixtures/vendors/consent.js';
+import { markupOf } from '../../fixtures/vendors/markup.js';
 import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
 import type { VendorRequest } from '../../fixtures/vendors/vendor.js';
 import { builtForTests } from './built.js';
@@ -49,14 +50,6 @@ async function visit(url: string, wire: Record<string, unknown>) {
 }
 
 describe('requests', () => {
-  const markup = ({ url, type }: VendorRequest) => {
-    const plain = url.replace('https:', 'http:');
-    if (type === 'image') return `<img src="${plain}">`;
-    if (type === 'sub_frame') return `<iframe src="${plain}"></iframe>`;
-    if (type === 'script') return `<script async src="${plain}"></script>`;
-    return `<script>fetch(${JSON.stringify(plain)}, { method: ${JSON.stringify(type === 'ping' ? 'POST' : 'GET')} }).catch(() => {})</script>`;
-  };
-
   it.each([
     ['block_ads', AD_VENDORS],
     ['block_trackers', TRACKER_VENDORS],
@@ -64,7 +57,7 @@ describe('requests', () => {
     ['block_cookie_banners', CONSENT_VENDORS],
   ] as const)('of a page with every vendor are refused by %s for its own vendors and for no others', async (name, own) => {
     const all = [AD_VENDORS, TRACKER_VENDORS, CHAT_VENDORS, CONSENT_VENDORS].flat();
-    web.page(PAGE, `<!doctype html>${all.map(markup).join('\n')}`);
+    web.page(PAGE, `<!doctype html>${all.map(markupOf).join('\n')}`);
     await using visited = await visit(PAGE, { [name]: true });
     await visited.stage.page.waitForLoadState('networkidle');
     expect(visited.guard.blockedRequests).toBe(own.length);
