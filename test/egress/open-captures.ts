@@ -13,6 +13,8 @@ import type { TestGate } from './open-test-egress.js';
 export interface Captures extends AsyncDisposable {
   /** Every door that was ever opened, those of pages opened ahead included. */
   readonly doors: readonly Door[];
+  /** Their ports: a closed door has none any more. */
+  readonly doorPorts: ReadonlySet<number>;
   readonly dataDir: string;
   /** @param wish a request as a client sends it */
   capture(wish: Record<string, unknown>): Promise<Rendering>;
@@ -27,16 +29,19 @@ export async function openCaptures(
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-captures-'));
   const { egress } = gate;
   const doors: Door[] = [];
+  const doorPorts = new Set<number>();
   const openDoor = egress.openDoor.bind(egress);
   egress.openDoor = async () => {
     const door = await openDoor();
     doors.push(door);
+    doorPorts.add(door.port);
     return door;
   };
   const config: Config = { ...readConfig({}, {}), concurrency: 1, browsers: 1, browserInstall: false, lists: false, ...over, dataDir };
   const renderer = await Renderer.start(config, { egress, log, say: () => undefined, browserDir: config.dataDir });
   return {
     doors,
+    doorPorts,
     dataDir,
     capture: (wish) => {
       const options = toCaptureOptions(captureRequestSchema.parse(wish));

@@ -54,8 +54,7 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
       figures.captures++;
       figures.refused += refused;
     }
-    const doors = new Set(captures.doors.map(({ port }) => port));
-    const strange = [...watch.ends].filter((end) => !doors.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
+    const strange = [...watch.ends].filter((end) => !captures.doorPorts.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
     for (const end of strange) problems.push(`${executable.kind}: connected to ${end}`);
     if (process.platform === 'linux' && watch.ends.size === 0) problems.push(`${executable.kind}: its connections were not seen`);
     figures.ends_seen += watch.ends.size;
