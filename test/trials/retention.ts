@@ -166,7 +166,7 @@ function watchStatements() {
   Database.prototype.prepare = function prepareTimed(this: Database.Database, sql: string) {
     const statement = prepare.call(this, sql);
     for (const way of ['run', 'get', 'all'] as const) {
-      const call = statement[way].bind(statement);
+      const call = statement[way].bind(statement) as (...values: unknown[]) => unknown;
       statement[way] = (...values: unknown[]) => {
         const from = performance.now();
         const result = call(...values) as never;
