@@ -157,5 +157,5 @@ async function insist<T>(deps: Pick<PerformDeps, 'leaseMs' | 'now'>, stop: Abort
 function deservesRetry(job: ClaimedJob, error: unknown, dueAt: number): boolean {
   if (!(error instanceof CaptureError) || !error.retriable || job.attempt >= job.attemptBudget) return false;
   const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';
-  return again && (error.code === 'render_crashed' || job.firstClaimedAt + job.options.timeout - dueAt >= TIMEOUT_MS.min);
+  return again && job.firstClaimedAt + job.options.timeout + job.options.delay - dueAt >= TIMEOUT_MS.min;
 }

@@ -207,6 +207,15 @@ describe('the story of a capture', () => {
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 5_000]);
   });
 
+  it('does not try a crash again when nothing is left of the budget', async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({ timeout: 20_000 });
+    const crash = fails(new CaptureError({ code: 'render_crashed', message: 'The page crashed.' }));
+    const claimed = await house.claim();
+    await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_000 }, crash);
+    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
+  });
+
   it('puts a job back untouched when the server cannot wait for it', async () => {
     await using house = await aHouse();
     const { id } = await house.submit({});
