@@ -36,7 +36,9 @@ interface Card {
 
 const AT_ONCE = 3;
 const COLUMNS = 8;
-const CELL = { width: 300, picture: 210, label: 40 };
+const CELL = { width: 300, picture: 230, label: 40 };
+/** Height by width: two halves side by side show more of such a picture. */
+const TALL_RATIO = 1.5;
 const VIEW = { viewport: { width: 1024, height: 720, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0, timeout: 5_000 };
 const WHOLE = { full_page: true };
 
@@ -121,9 +123,30 @@ async function compose(cards: Card[]): Promise<Buffer> {
     .toBuffer();
 }
 
-function thumbnail(picture: Buffer): Promise<Buffer> {
-  return sharp(picture, { limitInputPixels: false })
-    .resize({ width: CELL.width - 8, height: CELL.picture - 8, fit: 'inside' })
+/** A tall picture is shown by its beginning, and its end beside it. */
+async function thumbnail(picture: Buffer): Promise<Buffer> {
+  const inner = { width: CELL.width - 8, height: CELL.picture - 8 };
+  const source = () => sharp(picture, { limitInputPixels: false });
+  const { width, height } = await source().metadata();
+  if (height / width < TALL_RATIO)
+    return await source()
+      .resize({ ...inner, fit: 'inside' })
+      .png()
+      .toBuffer();
+  const half = { width: inner.width / 2 - 2, height: inner.height };
+  const [top, end] = await Promise.all(
+    ['top', 'bottom'].map((position) =>
+      source()
+        .resize({ ...half, fit: 'cover', position })
+        .png()
+        .toBuffer(),
+    ),
+  );
+  return await sharp({ create: { ...inner, channels: 3, background: '#555a66' } })
+    .composite([
+      { input: top, left: 0, top: 0 },
+      { input: end, left: half.width + 4, top: 0 },
+    ])
     .png()
     .toBuffer();
 }
