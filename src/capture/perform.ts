@@ -33,8 +33,12 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(overBudget(options)), options.timeout + options.delay + CAPTURE_GRACE_MS);
   const lease = keepLease(deps, claim, limit);
+  let tellKept = (): void => {};
+  const kept = new Promise<void>((resolve) => {
+    tellKept = resolve;
+  });
   try {
-    const order: RenderOrder = { id: job.id, options, onProgress: lease.progress };
+    const order: RenderOrder = { id: job.id, options, onProgress: lease.progress, kept };
     const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
     await keep(deps, job, { rendering, stop });
   } catch (error) {
@@ -42,6 +46,7 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   } finally {
     clearTimeout(timer);
     lease.end();
+    tellKept();
   }
 }
 

@@ -35,6 +35,8 @@ export interface RenderOrder {
   id: string;
   /** 0–100, by stage. */
   onProgress(progress: number): void;
+  /** The page is closed only then: it would take the processor from whoever still works on the picture. At once when absent. */
+  kept?: Promise<unknown>;
 }
 
 /** A picture and all that is to be told of it. */
@@ -102,7 +104,9 @@ export async function render(deps: RenderDeps, order: RenderOrder, signal: Abort
   } finally {
     deadlines[Symbol.dispose]();
     // Nobody waits for the page to close; a browser that does not manage it is killed by the pool.
-    lease.release().catch((error: unknown) => deps.log.warn({ err: error, job_id: order.id }, 'a page was not closed'));
+    const release = () =>
+      lease.release().catch((error: unknown) => deps.log.warn({ err: error, job_id: order.id }, 'a page was not closed'));
+    Promise.resolve(order.kept).then(release, release);
   }
 }
 

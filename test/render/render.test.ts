@@ -1,7 +1,8 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
-import type { RenderDeps } from '../../src/render/render.js';
+import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
+import { type RenderDeps, render } from '../../src/render/render.js';
 import type { Stage } from '../../src/render/stage.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
@@ -127,6 +128,20 @@ describe('the stage', () => {
     await watched.failure(site.url('/status/500'));
     await watched.failure(site.url('/static'), { custom_js: 'throw 1' });
     expect(out()).toBe(0);
+  });
+
+  it('is kept open until its picture has been kept', async () => {
+    const watched = watchedPool();
+    const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url('/static') }));
+    let tellKept = (): void => {};
+    const kept = new Promise<void>((resolve) => {
+      tellKept = resolve;
+    });
+    const order = { id: 'job', options, onProgress: () => {}, kept };
+    await render({ ...rig.deps, pool: watched.pool }, order, new AbortController().signal);
+    expect(watched.out()).toBe(1);
+    tellKept();
+    await vi.waitFor(() => expect(watched.out()).toBe(0));
   });
 
   it('that dies under the capture is render_crashed, and given back', async () => {
