@@ -2,6 +2,9 @@ import sharp, { type Sharp } from 'sharp';
 import type { ImageFormat } from '../../contract/capture-request.js';
 import type { Strips } from './section-store.js';
 
+// No picture is read twice; what would be kept is memory.
+sharp.cache(false);
+
 export interface Encoding {
   format: ImageFormat;
   /** 1–100; jpeg and webp. */
@@ -29,8 +32,6 @@ export function stitch({ paths, width, height }: Strips, encoding: Encoding, row
   const part = { left: 0, width, ...rows };
   const [only] = paths;
   if (only !== undefined && paths.length === 1) return finish(open(only).extract(part), encoding);
-  // Nothing is read twice; what would be kept is memory.
-  sharp.cache(false);
   // Joined strips all take the height of the tallest: the last one's surplus is cut off.
   const joined = sharp(paths, { join: { across: 1 }, limitInputPixels: false, sequentialRead: true });
   return finish(joined.extract(part), encoding);

@@ -1,4 +1,3 @@
-import PDFDocument from 'pdfkit';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { stitch } from './encode.js';
 import type { Strips } from './section-store.js';
@@ -13,6 +12,8 @@ const POINTS_PER_CSS_PX = 72 / 96;
  * @param density px per CSS px
  */
 export async function pixelPdf(strips: Strips, density: number): Promise<Buffer> {
+  // Loaded by the first who wants it: it would cost every start 20 MB and a tenth of a second.
+  const { default: PDFDocument } = await import('pdfkit');
   const document = new PDFDocument({ autoFirstPage: false, margin: 0 });
   const chunks: Buffer[] = [];
   document.on('data', (chunk: Buffer) => chunks.push(chunk));
