@@ -14,7 +14,8 @@ const ARGS = [
 export interface BareLoop extends AsyncDisposable {
   /** The browser's path. */
   executable: string;
-  capture(url: string): Promise<void>;
+  /** @returns the default picture of the service: the view, webp, twice as dense as CSS px */
+  capture(url: string): Promise<Buffer>;
 }
 
 export async function startBareLoop(dataDir: string): Promise<BareLoop> {
@@ -28,15 +29,22 @@ export async function startBareLoop(dataDir: string): Promise<BareLoop> {
   };
 }
 
-async function capture(browser: Browser, url: string): Promise<void> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, deviceScaleFactor: 2 });
+const VIEW = { width: 1280, height: 720 };
+/** The service's own default. */
+const DENSITY = 2;
+
+async function capture(browser: Browser, url: string): Promise<Buffer> {
+  const context = await browser.newContext({ viewport: VIEW, deviceScaleFactor: DENSITY });
   try {
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
+    // A session's capture has the density of that session's own emulation: without this it would have a quarter of the pixels.
+    await cdp.send('Emulation.setDeviceMetricsOverride', { ...VIEW, deviceScaleFactor: DENSITY, mobile: false });
     await page.goto(url, { waitUntil: 'load' });
     const shoot = () => cdp.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
     // Chromium now and then has no surface for one of several pages at that moment; a careful script asks again.
-    await shoot().catch(shoot);
+    const { data } = await shoot().catch(shoot);
+    return Buffer.from(data, 'base64');
   } finally {
     await context.close();
   }

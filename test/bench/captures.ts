@@ -1,5 +1,6 @@
+import sharp from 'sharp';
 import { startSite } from '../fixtures/site/site.js';
-import { startBareLoop } from './bare-loop.js';
+import { type BareLoop, startBareLoop } from './bare-loop.js';
 import { loadCaptureWebsite } from './capture-website.js';
 import { type Figure, quantile, ratio } from './figure.js';
 import { addBenchPages } from './pages.js';
@@ -24,13 +25,14 @@ export async function benchCaptures(): Promise<Figure[]> {
   await using server = await startServer({ STILLFRAME_CONCURRENCY: '4' });
   await using bare = await startBareLoop(server.dataDir);
   const figures: Figure[] = [];
+  await makeSureOfSameSize(server, bare, site.url('/bench/article'));
   for (const path of ['/bench/article', '/bench/scripted']) {
     const url = site.url(path);
     const ours = (options: Record<string, unknown>) => async () => {
       const answer = await server.post({ url, cache_ttl: 0, ...options });
       if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.data)}`);
     };
-    const loops = { bare: () => bare.capture(url), lean: ours(LEAN), full: ours({}) };
+    const loops = { bare: () => bare.capture(url).then(() => undefined), lean: ours(LEAN), full: ours({}) };
     const alone = await inTurns(loops);
     const name = path.replace('/bench/', '');
     const scripted = name === 'scripted';
@@ -84,6 +86,14 @@ async function againstCaptureWebsite(server: BenchServer, on: { executable: stri
     },
     { what: 'article, rate, every default ÷ capture-website at its best', value: ratio(ours.perSecond, best), goal: '≥ 2.2' },
   ];
+}
+
+/** Fewer pixels would be no comparison. */
+async function makeSureOfSameSize(server: BenchServer, bare: BareLoop, url: string): Promise<void> {
+  const [{ data }, picture] = await Promise.all([server.post({ url, cache_ttl: 0 }), bare.capture(url)]);
+  const { width, height } = await sharp(picture).metadata();
+  if (width !== data.width || height !== data.height)
+    throw new Error(`ours is ${data.width} × ${data.height}, theirs ${width} × ${height}`);
 }
 
 type Loops = Record<'bare' | 'lean' | 'full', () => Promise<void>>;
