@@ -9,6 +9,8 @@ const LOCK_RETRY_MS = 10;
 
 interface Entry {
   step: () => unknown;
+  /** By performance.now(). */
+  arrivedAt: number;
   resolve(value: unknown): void;
   reject(reason: unknown): void;
 }
@@ -50,7 +52,7 @@ export class Writer {
   run<T>(step: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the store is closed'));
     return new Promise<T>((resolve, reject) => {
-      this.#entries.push({ step, resolve: resolve as (value: unknown) => void, reject });
+      this.#entries.push({ step, arrivedAt: performance.now(), resolve: resolve as (value: unknown) => void, reject });
       this.#turn ??= this.#drain();
     });
   }
@@ -73,7 +75,7 @@ export class Writer {
 
   async #commit(batch: Entry[]): Promise<void> {
     try {
-      await this.#begin();
+      await this.#begin(batch[0]?.arrivedAt ?? performance.now());
       const outcomes = this.#attempt(batch);
       this.#statements.commit.run();
       batch.forEach((entry, i) => {
@@ -87,8 +89,9 @@ export class Writer {
     }
   }
 
-  async #begin(): Promise<void> {
-    const deadline = performance.now() + this.#lockWaitMs;
+  /** Those who came while others waited for a lock do not wait as long again. */
+  async #begin(since: number): Promise<void> {
+    const deadline = since + this.#lockWaitMs;
     for (;;) {
       try {
         this.#statements.begin.run();
