@@ -5,8 +5,8 @@
  *
  * HSTS is not tried: it needs a certificate that the browser trusts, and lives where the HTTP cache and the auth cache do.
  *
- * Sabotage that turns it red: let open-stage.ts open its page in a context that all captures share (traces), or drop `j.account_id = ?` from
- * findRendered and findInFlight in store/sqlite/jobs.ts (results).
+ * Sabotage that turns it red: let /trace lead to itself with another token at its end, so that each visitor follows one in the same context
+ * (traces, in all channels that outlive a page), or drop `j.account_id = ?` from findRendered and findInFlight in store/sqlite/jobs.ts (results).
  */
 import sharp from 'sharp';
 import { type BenchServer, startServer } from '../bench/server.js';
@@ -83,8 +83,11 @@ async function shareNothing(pairs: number, { server, site, atOnce, problems }: O
     const body = { ...VIEW, url: site.url(`/one-colour?pair=${nth}`) };
     const ask = (key: string) => postCapture({ url: server.url, key }, body, { idempotencyKey: `pair-${nth}` });
     const answers = nth % 2 === 0 ? await Promise.all([ask(server.key), ask(second)]) : [await ask(server.key), await ask(second)];
+    if (answers.some(({ status, body: { data } }) => status !== 200 || data.cached)) {
+      problems.push(`pair ${nth}: not two renders, but ${answers.map(({ status }) => status).join(' and ')}`);
+      return;
+    }
     const seen = await Promise.all(answers.map(({ body: { data } }) => topColour(data.cdn_url)));
-    if (answers.some(({ status, body: { data } }) => status !== 200 || data.cached)) problems.push(`pair ${nth}: not two renders`);
     if (seen[0] === seen[1] || !seen.every((colour) => colours.get(String(nth))?.includes(colour)))
       problems.push(`pair ${nth}: pictures ${seen}, pages ${colours.get(String(nth))}`);
     const job = answers[0]?.headers.get('x-job-id') ?? null;
