@@ -20,6 +20,8 @@ export class ChildTargets implements AsyncDisposable {
   readonly #line: TargetLine;
   readonly #watcher: TargetWatcher;
   readonly #sends = new Map<string, Send>();
+  /** By session: commands that must be through before it is let go. */
+  readonly #before = new Map<string, Set<number>>();
   #nextId = 1;
 
   #unlisten = () => {};
@@ -39,6 +41,7 @@ export class ChildTargets implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unlisten();
     this.#sends.clear();
+    this.#before.clear();
     await this.#line.call('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false }).catch(() => {});
   }
 
@@ -46,29 +49,46 @@ export class ChildTargets implements AsyncDisposable {
     if (sessionId === undefined) return;
     if (method === 'Target.attachedToTarget') {
       this.#admit(sessionId, (text) => this.#line.post('Target.sendMessageToTarget', { sessionId, message: text }));
-    } else if (method === 'Target.detachedFromTarget') this.#sends.delete(sessionId);
+    } else if (method === 'Target.detachedFromTarget') this.#drop(sessionId);
     else if (method === 'Target.receivedMessageFromTarget' && message !== undefined) this.#read(sessionId, message);
+  }
+
+  #drop(sessionId: string): void {
+    this.#sends.delete(sessionId);
+    this.#before.delete(sessionId);
   }
 
   /** @param post puts one message on the wire to that target */
   #admit(sessionId: string, post: (message: string) => void): void {
-    const send: Send = (method, params = {}) => post(JSON.stringify({ id: this.#nextId++, method, params }));
+    const send: Send = (method, params = {}) => {
+      this.#before.get(sessionId)?.add(this.#nextId);
+      post(JSON.stringify({ id: this.#nextId++, method, params }));
+    };
     this.#sends.set(sessionId, send);
+    this.#before.set(sessionId, new Set());
     this.#watcher.onTarget(send);
     send('Target.setAutoAttach', AUTO_ATTACH);
+  }
+
+  /** Rules take effect some time after they are taken: a worker let go at once would run ahead of them. */
+  #answered(sessionId: string, id: number, send: Send): void {
+    const before = this.#before.get(sessionId);
+    if (before === undefined || !before.delete(id) || before.size > 0) return;
+    this.#before.delete(sessionId);
     send('Runtime.runIfWaitingForDebugger');
   }
 
   #read(sessionId: string, text: string): void {
     const send = this.#sends.get(sessionId);
     if (send === undefined) return;
-    const { method, params } = JSON.parse(text) as { method?: string; params?: Partial<TargetEvent> };
+    const { id, method, params } = JSON.parse(text) as { id?: number; method?: string; params?: Partial<TargetEvent> };
+    if (id !== undefined) this.#answered(sessionId, id, send);
     if (method === undefined) return;
     const below = params?.sessionId;
     if (method === 'Target.attachedToTarget' && below !== undefined) {
       this.#admit(below, (message) => send('Target.sendMessageToTarget', { sessionId: below, message }));
     } else if (method === 'Target.detachedFromTarget' && below !== undefined) {
-      this.#sends.delete(below);
+      this.#drop(below);
     } else if (method === 'Target.receivedMessageFromTarget' && below !== undefined && params?.message !== undefined) {
       this.#read(below, params.message);
     } else {

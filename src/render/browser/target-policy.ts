@@ -8,6 +8,8 @@ import { SharedWorkerScripts } from './shared-worker-scripts.js';
 
 /** Ids of our own commands, far from Playwright's, which count up from 1. */
 const OWN_IDS_FROM = 1 << 30;
+/** A service worker that someone lays rules on is let go by them; by us when they have not heard of it. */
+const HELD_BACK_MS = 1_000;
 
 interface TargetInfo {
   targetId: string;
@@ -25,7 +27,8 @@ interface Agent {
 /**
  * Playwright's line to Chromium, with two rules laid on every target before it runs, which no session opened later could keep:
  * each page, frame and worker of a context tells the same story of who the browser is (client hints included), and a context has
- * the pages that we open, and no other: popups are closed before they ask for anything.
+ * the pages that we open, and no other: popups are closed before they ask for anything. And a service worker waits for whoever
+ * watches its context: the first session that lets go of a target does so for all.
  */
 export class TargetPolicy implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
@@ -39,6 +42,9 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly contextOf = new Map<string, string>();
   private readonly agents = new Map<string, Agent>();
   private readonly kept = new Set<string>();
+  /** Contexts whose service workers somebody lays rules on before they run. */
+  private readonly watched = new Set<string>();
+  private readonly serviceWorkers = new Set<string>();
   private readonly workerScripts = new SharedWorkerScripts();
 
   constructor(
@@ -58,6 +64,14 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const { method, params, sessionId, id } = message;
     if (method === 'Target.detachFromTarget' && this.kept.has(params?.sessionId as string)) {
       this.answer(message);
+      return;
+    }
+    const context = this.contextOf.get(sessionId ?? '');
+    // Playwright attaches the newer way, and lets go of what it finds at once.
+    if (method === 'Target.setAutoAttach' && params?.flatten === false && params.autoAttach === true && context !== undefined)
+      this.watched.add(context);
+    if (method === 'Runtime.runIfWaitingForDebugger' && this.serviceWorkers.has(sessionId ?? '') && this.watched.has(context ?? '')) {
+      setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
       return;
     }
     if (method === 'Browser.getVersion' && sessionId === undefined) this.versionRequest = id;
@@ -94,6 +108,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       this.count(context, -1);
     }
     this.contextOf.set(sessionId, context);
+    if (type === 'service_worker') this.serviceWorkers.add(sessionId);
     const agent = this.agents.get(context);
     if (agent !== undefined) this.introduce(type, sessionId, agent);
     return true;
@@ -154,10 +169,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private drop(sessionId: string): void {
     this.contextOf.delete(sessionId);
     this.kept.delete(sessionId);
+    this.serviceWorkers.delete(sessionId);
   }
 
   private forget(context: string): void {
     this.expected.delete(context);
+    this.watched.delete(context);
     this.agents.delete(context);
     this.workerScripts.forget(context);
   }
