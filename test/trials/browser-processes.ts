@@ -22,6 +22,11 @@ export function wholeBrowser(browserPid: number): number[] {
     .map(({ pid }) => pid);
 }
 
+/** Chromium's own services come when they are first needed and go when they have been idle: they are no leak of ours. */
+export function isService(pid: number): boolean {
+  return /--type=utility/.test(commandOf(pid));
+}
+
 /** Proportional memory, bytes; 0 when the process is gone. */
 export function proportionalBytes(pid: number): number {
   return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;

@@ -9,7 +9,7 @@ import { readdirSync } from 'node:fs';
 import { profilesRoot } from '../../src/render/browser/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { browsersOf, proportionalBytes, wholeBrowser } from './browser-processes.js';
+import { browsersOf, isService, proportionalBytes, wholeBrowser } from './browser-processes.js';
 
 export interface SoakOptions {
   captures?: number;
@@ -133,7 +133,7 @@ function state(server: BenchServer): State {
   return {
     serverMb: mb(server.memoryBytes()),
     browsersMb: mb(members.reduce((sum, pid) => sum + proportionalBytes(pid), 0)),
-    processes: members.length,
+    processes: members.filter((pid) => !isService(pid)).length,
     descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
     profiles: readdirSync(profilesRoot(server.dataDir)).length,
   };

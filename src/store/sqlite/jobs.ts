@@ -25,7 +25,7 @@ function lookUps(db: Db) {
   const byId = db.prepare<[string], FoundJob>(`${FOUND} WHERE j.id = ?`);
   const byIdempotencyKey = db.prepare<[string, string], FoundJob>(`${FOUND} WHERE j.account_id = ? AND j.idempotency_key = ?`);
   const nextDue = db.prepare<[], number | null>(`SELECT min(due_at) FROM jobs WHERE state = 'delayed'`).pluck();
-  const newest = db.prepare<[], number>('SELECT enqueued_at FROM jobs ORDER BY seq DESC LIMIT 1').pluck();
+  const newest = db.prepare<[], number>('SELECT enqueued_at FROM jobs WHERE seq = (SELECT max(seq) FROM jobs)').pluck();
   return {
     find: (id: string): FoundJob | null => byId.get(id) ?? null,
     findByIdempotencyKey: (accountId: string, key: string): FoundJob | null => byIdempotencyKey.get(accountId, key) ?? null,
