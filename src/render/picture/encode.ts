@@ -2,8 +2,9 @@ import sharp, { type Sharp } from 'sharp';
 import type { ImageFormat } from '../../contract/capture-request.js';
 import type { Strips } from './section-store.js';
 
-// No picture is read twice; what would be kept is memory.
+// No picture is read twice, and several are made at once: what would be kept, or split among threads, is memory.
 sharp.cache(false);
+sharp.concurrency(1);
 
 export interface Encoding {
   format: ImageFormat;
