@@ -30,6 +30,8 @@ export async function startServer(
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       ...process.env,
+      // As `npm start` does.
+      MALLOC_ARENA_MAX: '2',
       STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
       STILLFRAME_SUBMIT_RATE: '0',
       STILLFRAME_READ_RATE: '0',
