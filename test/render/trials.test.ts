@@ -45,7 +45,7 @@ describe('trials of browsers and pictures, in short', () => {
   });
 
   it('soak: mixed captures leave no process, descriptor or profile behind', async () => {
-    const { problems } = await soak({ captures: 32, first: 16, rest: 500, ...UNJUDGED });
+    const { problems } = await soak({ captures: 32, first: 16, rest: 4_000, ...UNJUDGED });
     expect(problems).toEqual([]);
   });
 
