@@ -2,12 +2,11 @@
  * The composition root: makes every part, ties them together, starts and stops them in order. The only file that knows all rooms.
  */
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { authenticate } from './account/authenticate.js';
 import { issueKey } from './account/issue-key.js';
 import { RateLimits } from './account/rate-limits.js';
 import type { Artifacts } from './artifacts/artifacts.js';
-import { openArtifactDirectory } from './artifacts/directory.js';
+import { artifactsDirOf, openArtifactDirectory } from './artifacts/directory.js';
 import { FinishSignals } from './capture/finish-signals.js';
 import { checkHealth, type Health } from './capture/health.js';
 import { lookupJob, lookupRequest } from './capture/lookup.js';
@@ -113,7 +112,7 @@ export class Service implements AsyncDisposable {
       maxBytesPerCapture: config.captureMaxMb * 1_000_000,
       log,
     });
-    const artifacts = await openArtifactDirectory({ dir: join(config.dataDir, 'artifacts'), log });
+    const artifacts = await openArtifactDirectory({ dir: artifactsDirOf(config.dataDir), log });
     const service = new Service(config, log, { lock, store, egress, artifacts });
     try {
       await service.begin(parts);

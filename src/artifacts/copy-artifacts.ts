@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, stat } from 'node:fs/promises';
+import { copyFile, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isArtifactName, shardOf } from './artifact-name.js';
-import { syncDirectory } from './write-synced.js';
+import { syncPath } from './write-synced.js';
 
 export interface Copied {
   copied: number;
@@ -25,8 +25,8 @@ export async function copyArtifacts(from: string, to: string, wanted: readonly {
     shards.add(shard);
     if (await copyOne(join(from, shard, name), join(to, shard, name), bytes)) copied++;
   }
-  for (const shard of shards) await syncDirectory(join(to, shard));
-  await syncDirectory(to);
+  for (const shard of shards) await syncPath(join(to, shard));
+  await syncPath(to);
   return { copied, missing: wanted.length - copied };
 }
 
@@ -40,11 +40,6 @@ async function copyOne(from: string, to: string, bytes: number): Promise<boolean
   }
   const { size } = await stat(to);
   if (size !== bytes) throw new Error(`${from} has ${size} bytes, and ${bytes} were recorded: it is damaged`);
-  const file = await open(to, constants.O_RDONLY);
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await syncPath(to);
   return true;
 }

@@ -6,7 +6,7 @@ import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
 import { asNoRoom } from './no-room.js';
 import { UsageTally } from './usage-tally.js';
-import { syncDirectory, writeSynced } from './write-synced.js';
+import { syncPath, writeSynced } from './write-synced.js';
 
 export interface ArtifactDirectoryOptions {
   /** Absolute; made when missing, readable by this user only. */
@@ -15,12 +15,17 @@ export interface ArtifactDirectoryOptions {
 }
 
 /** Half-written files; inside `dir`, so that the rename out of it stays within one file system. */
-const UNFINISHED = '.unfinished';
+export const UNFINISHED = '.unfinished';
 const SHARD_PATTERN = /^[a-z2-7]{2}$/;
 const LIST_BATCH = 200;
 const DIR_MODE = 0o700;
 /** A large picture, and what the database needs to tell of it. */
-const ROOM_BYTES = 4_000_000;
+export const ROOM_BYTES = 4_000_000;
+
+/** Where a data directory keeps them. */
+export function artifactsDirOf(dataDir: string): string {
+  return join(dataDir, 'artifacts');
+}
 
 /** Artifacts in a local directory: `<dir>/<first two characters>/<name>`. */
 export async function openArtifactDirectory(options: ArtifactDirectoryOptions): Promise<Artifacts> {
@@ -50,7 +55,7 @@ class ArtifactDirectory implements Artifacts {
       const sha256 = await writeSynced(unfinished, content);
       await this.#makeShard(shardOf(name));
       await rename(unfinished, this.#path(name));
-      await syncDirectory(join(this.#dir, shardOf(name)));
+      await syncPath(join(this.#dir, shardOf(name)));
       this.#tally.putEnds(name, content.byteLength);
       return { name, bytes: content.byteLength, sha256 };
     } catch (error) {
@@ -124,7 +129,7 @@ class ArtifactDirectory implements Artifacts {
   #makeShard(shard: string): Promise<void> {
     const known = this.#shards.get(shard);
     if (known !== undefined) return known;
-    const made = mkdir(join(this.#dir, shard), { recursive: true, mode: DIR_MODE }).then(() => syncDirectory(this.#dir));
+    const made = mkdir(join(this.#dir, shard), { recursive: true, mode: DIR_MODE }).then(() => syncPath(this.#dir));
     this.#shards.set(shard, made);
     made.catch(() => this.#shards.delete(shard));
     return made;

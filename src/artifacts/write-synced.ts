@@ -28,13 +28,13 @@ export async function writeSynced(path: string, content: Uint8Array): Promise<st
   }
 }
 
-/** Makes renames and new entries in a directory durable. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, constants.O_RDONLY);
+/** Makes what a file holds durable, or the renames and new entries of a directory. */
+export async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
   try {
-    await directory.sync();
+    await handle.sync();
   } finally {
-    await directory.close();
+    await handle.close();
   }
 }
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { copyArtifacts } from '../artifacts/copy-artifacts.js';
+import { artifactsDirOf } from '../artifacts/directory.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
@@ -23,7 +24,7 @@ export function addBackupCommand(program: Command): void {
       const { artifacts } = await store.backup(target);
       if (!options.artifacts) return print(options.json, { file: target }, () => target);
       // After the database: a picture that comes meanwhile is one too many, never one too few.
-      const { copied, missing } = await copyArtifacts(join(config.dataDir, 'artifacts'), pictures, artifacts);
+      const { copied, missing } = await copyArtifacts(artifactsDirOf(config.dataDir), pictures, artifacts);
       print(options.json, { file: target, artifacts: pictures, copied, missing }, () => `${target}\n${pictures} (${copied} pictures)`);
     }),
   );

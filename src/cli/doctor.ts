@@ -4,6 +4,7 @@ import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.js';
 import type { Config } from '../config.js';
 import { openEgress } from '../egress/open-egress.js';
 import { silentLog } from '../log.js';
@@ -26,8 +27,6 @@ interface Finding {
 
 const NODE_FLOOR = [20, 19] as const;
 const LOW_DISK_BYTES = 1_000_000_000;
-/** What the service itself takes for full (artifacts/directory.ts). */
-const FULL_DISK_BYTES = 4_000_000;
 const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
 const FONT_DIRS = ['/usr/share/fonts', '/usr/local/share/fonts', '/System/Library/Fonts', 'C:\\Windows\\Fonts'];
@@ -123,8 +122,8 @@ async function checkDataDir(config: Config): Promise<Finding> {
   const check = 'Data directory';
   try {
     makeDirectory(config.dataDir);
-    const pictures = join(config.dataDir, 'artifacts');
-    const dirs = [config.dataDir, pictures, join(pictures, '.unfinished')].filter((dir) => existsSync(dir));
+    const pictures = artifactsDirOf(config.dataDir);
+    const dirs = [config.dataDir, pictures, join(pictures, UNFINISHED)].filter((dir) => existsSync(dir));
     for (const dir of dirs) await access(dir, constants.R_OK | constants.W_OK | constants.X_OK);
     return { check, state: 'ok', found: config.dataDir, advice: '' };
   } catch (error) {
@@ -171,7 +170,7 @@ async function checkDisk(config: Config): Promise<Finding> {
   const low = free < LOW_DISK_BYTES;
   return {
     check: 'Disk',
-    state: free < FULL_DISK_BYTES ? 'fail' : low ? 'warn' : 'ok',
+    state: free < ROOM_BYTES ? 'fail' : low ? 'warn' : 'ok',
     found: `${(free / 1e9).toFixed(1)} GB free, pictures may take ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
     advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk submissions are answered 503.' : '',
   };
