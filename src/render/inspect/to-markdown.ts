@@ -19,12 +19,13 @@ const MAIN_MIN_PART = 0.5;
 
 /** The main content of a document as Markdown, under its title. */
 export function toMarkdown({ html, url, title }: MarkdownSource): string {
-  const document = parseMain(html);
+  const { document } = parseHTML(html);
+  const heading = firstHeading(document) ?? title.trim();
+  keepMain(document);
   const body = document.body ?? document.documentElement;
   const wholeText = textLength(body);
-  const heading = firstHeading(parseHTML(html).document) ?? title.trim();
   // Readability takes the document apart, so it gets one of its own.
-  const article = new Readability<Node>(parseMain(html), { serializer: (node) => node, charThreshold: 200 }).parse();
+  const article = new Readability<Node>(keepMain(parseHTML(html).document), { serializer: (node) => node, charThreshold: 200 }).parse();
   const content = article?.content ?? null;
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
   const chosen = isArticle ? content : body;
@@ -36,9 +37,8 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   return heading === '' ? markdown : underHeading(markdown, heading);
 }
 
-/** The document, without what stands around its one main part when that is most of it. */
-function parseMain(html: string): Document {
-  const { document } = parseHTML(html);
+/** Takes away what stands around a document's one main part, when that is most of it. */
+function keepMain(document: Document): Document {
   const mains = document.querySelectorAll('main,[role=main]');
   const [main] = mains;
   if (main === undefined || mains.length > 1 || document.body === null) return document;
