@@ -111,8 +111,8 @@ export class PooledBrowser implements AsyncDisposable {
   async take(shape: Shape): Promise<OpenStage> {
     const index = this.warm.findIndex((entry) => entry.key === shape.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
-    const stage = await (found?.stage ?? this.open(shape));
-    if (stage.lost.aborted) return this.open(shape);
+    const ready = await (found?.stage ?? this.open(shape));
+    const stage = ready.lost.aborted ? await this.open(shape) : ready;
     try {
       await within(RESHAPE_TIMEOUT_MS, reshape(stage, shape.soft));
       this.leasedAt.set(stage, this.options.now());
