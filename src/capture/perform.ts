@@ -28,7 +28,7 @@ export interface PerformDeps {
  * @param stop aborted when the server can wait no longer: the job goes back to the queue as if not claimed
  */
 export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
-  const claim: Claim = { id: job.id, workerId: job.workerId, attempt: job.attempt };
+  const claim = claimOf(job);
   const options = { ...job.options, timeout: remainingTimeout(job) };
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(overBudget(options)), options.timeout + options.delay + CAPTURE_GRACE_MS);
@@ -48,6 +48,10 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
     lease.end();
     tellKept();
   }
+}
+
+function claimOf({ id, workerId, attempt }: ClaimedJob): Claim {
+  return { id, workerId, attempt };
 }
 
 /** A second attempt shares the first one's budget; one that a restart put back has the whole again. */
@@ -109,7 +113,7 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
     diagnostics: rendering.diagnostics,
     inspection: rendering.inspection,
   };
-  const claim: Claim = { id: job.id, workerId: job.workerId, attempt: job.attempt };
+  const claim = claimOf(job);
   const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
   if (ended.length === 0) await deps.artifacts.remove(artifact.name);
   const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
@@ -121,7 +125,7 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
 }
 
 async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: unknown; stop: AbortSignal }): Promise<void> {
-  const claim: Claim = { id: job.id, workerId: job.workerId, attempt: job.attempt };
+  const claim = claimOf(job);
   const { error, stop } = failure;
   if (error instanceof LostClaim) return;
   if (stop.aborted) {

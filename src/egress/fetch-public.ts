@@ -2,13 +2,12 @@ import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
 import { CONNECT_TIMEOUT_MS } from './dial.js';
 import type { PublicFetch, PublicResponse } from './egress.js';
+import { STATUS_LINE_BYTES } from './forward-request.js';
 import { TunnelUnsupported } from './http-connect.js';
 import { startTls } from './start-tls.js';
 
 /** Of an answer's head; of all the informational ones before it together, too. */
 const HEADERS_LIMIT_BYTES = 16 * 1024;
-/** `HTTP/1.1 103\r\n\r\n`: what the shortest informational answer costs. */
-const STATUS_LINE_BYTES = 16;
 
 /** How the server's own request leaves. */
 export interface FetchRoute {

@@ -6,7 +6,7 @@ import { TunnelUnsupported } from './http-connect.js';
 /** As large as Chromium itself takes. */
 export const HEADERS_LIMIT_BYTES = 256 * 1024;
 /** `HTTP/1.1 103\r\n\r\n`: what the shortest informational answer costs. */
-const STATUS_LINE_BYTES = 16;
+export const STATUS_LINE_BYTES = 16;
 
 /**
  * Contradictory lengths: Chromium reports ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH, at once and without a retry. A status of our

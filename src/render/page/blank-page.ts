@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import { LATE } from './deadline.js';
+import { QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 import type { PageKit } from './page-kit.js';
 
@@ -10,7 +11,6 @@ const PIXEL_CHECK_WIDTH_PX = 640;
 
 /** A page that shows nothing while something of it is still on its way is given so long. */
 const PATIENCE_MS = 5_000;
-const QUIET_MS = 250;
 
 /**
  * A blank page is never a success (decisions.md, Capture semantics), nor is it final while its network is busy. Asks the document first;

@@ -11,6 +11,8 @@ const PIXEL_HANGS_AFTER_MS = 1_500;
 const STREAM_AFTER_MS = 2_000;
 /** A font that never loads delays a capture, and never fails it (decisions.md): fonts alone are waited for no longer than this. */
 export const FONTS_BUDGET_MS = 3_000;
+/** A network without activity for so long has come to rest. */
+export const QUIET_MS = 250;
 
 interface Flight {
   kind: string;

@@ -1,12 +1,11 @@
 import { LATE } from './deadline.js';
-import { FONTS_BUDGET_MS } from './network.js';
+import { FONTS_BUDGET_MS, QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 import type { PageKit } from './page-kit.js';
 import { PageMoved } from './world.js';
 
 /** decisions.md, Capture semantics: `wait_for_idle` takes at most this long. */
 const SETTLE_MAX_MS = 5_000;
-const QUIET_MS = 250;
 const STILL_MAX_MS = 1_000;
 /** A refresh that comes this soon leads to the page that is meant. */
 const SOON_S = 1;
