@@ -1,22 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { normalizeTargetUrl } from '../../src/contract/target-url.js';
 import { webhookUrlProblem } from '../../src/contract/webhook-url.js';
 import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
+import { NOTED_NAMES, PUBLIC, VECTORS } from '../fixtures/destinations.js';
 import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
 
-interface Vector {
-  url: string;
-  expect: 'blocked' | 'allowed';
-  why: string;
-  kind: string;
-}
-
-const vectors: Vector[] = JSON.parse(readFileSync(new URL('../fixtures/destinations.json', import.meta.url), 'utf8'));
-const ofKind = (...kinds: string[]) => vectors.filter((vector) => kinds.includes(vector.kind));
-
-const PUBLIC = '93.184.216.34';
+const ofKind = (...kinds: string[]) => VECTORS.filter((vector) => kinds.includes(vector.kind));
 
 /** Every name is public here: what is refused is refused by its spelling, and asked for by nobody. */
 async function openJudge(zone: Parameters<typeof startDnsServer>[0] = { '*.com': [PUBLIC], 'example.com': [PUBLIC] }) {
@@ -63,26 +53,13 @@ describe('a capture target', () => {
 });
 
 describe('a name', () => {
-  const zone = {
-    'lvh.me': ['127.0.0.1'],
-    'spoofed.burpcollaborator.net': ['127.0.0.1'],
-    '10.0.0.1.nip.io': ['10.0.0.1'],
-    'cname.stub.example.com': [{ cname: 'metadata.google.internal' }],
-    'metadata.google.internal': ['169.254.169.254'],
-    'dual.stub.example.com': [PUBLIC, '2606:2800:220:1:248:1893:25c8:1946'],
-    'https-rr.stub.example.com': ['127.0.0.1'],
-    'mixed.stub.example.com': [PUBLIC, '10.0.0.1'],
-    'nat64.stub.example.com': ['64:ff9b::a9fe:a9fe'],
-    'servfail.stub.example.com': 'SERVFAIL' as const,
-  };
-
   test.each(ofKind('dns-note'))('$url is $expect: $why', async (vector) => {
-    await using judge = await openJudge(zone);
+    await using judge = await openJudge(NOTED_NAMES);
     expect(await judgeTarget(judge, vector.url)).toBe(vector.expect);
   });
 
   test('that the server cannot speak of is refused for the time being, one that does not exist for good', async () => {
-    await using judge = await openJudge(zone);
+    await using judge = await openJudge(NOTED_NAMES);
     expect(await judge.egress.judgeHost('servfail.stub.example.com', 80)).toMatchObject({ reason: 'unresolvable', temporary: true });
     expect(await judge.egress.judgeHost('nx.stub.example.com', 80)).toMatchObject({ reason: 'unresolvable', temporary: false });
   });

@@ -6,11 +6,11 @@
  *
  * Sabotage that turns it red: let egress/judge-address refuse the loopback range alone.
  */
-import { readFileSync } from 'node:fs';
 import { ALLOWED } from '../egress/open-test-egress.js';
 import { type PlainSite, startPlainSite } from '../egress/plain-site.js';
 import { answerRedirect, type RedirectKind, redirectPath } from '../egress/redirect-site.js';
 import { type CallerProxyFixture, startCallerProxy } from '../fixtures/caller-proxy.js';
+import { NOTED_NAMES, PUBLIC, VECTORS, type Vector } from '../fixtures/destinations.js';
 import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
 import { type Answer, startService, type TestService } from '../fixtures/start-service.js';
 import type { TrialResult } from './receivers.js';
@@ -20,31 +20,13 @@ export interface VectorsOptions {
   every?: number;
 }
 
-interface Vector {
-  url: string;
-  expect: 'blocked' | 'allowed';
-  why: string;
-  kind: string;
-}
-
-const VECTORS: Vector[] = JSON.parse(readFileSync(new URL('../fixtures/destinations.json', import.meta.url), 'utf8'));
 const BY_SPELLING = ['bare', 'ipv4', 'ipv4-encoding', 'ipv6', 'name', 'parser', 'scheme'];
-const PUBLIC = '93.184.216.34';
 const ZONE = {
   '*.com': [PUBLIC],
   'example.com': [PUBLIC],
   'public.stub.example.com': [ALLOWED],
-  'lvh.me': ['127.0.0.1'],
-  'spoofed.burpcollaborator.net': ['127.0.0.1'],
-  '10.0.0.1.nip.io': ['10.0.0.1'],
-  'cname.stub.example.com': [{ cname: 'metadata.google.internal' }],
-  'metadata.google.internal': ['169.254.169.254'],
-  'dual.stub.example.com': [PUBLIC, '2606:2800:220:1:248:1893:25c8:1946'],
-  'https-rr.stub.example.com': ['127.0.0.1'],
-  'mixed.stub.example.com': [PUBLIC, '10.0.0.1'],
-  'nat64.stub.example.com': ['64:ff9b::a9fe:a9fe'],
+  ...NOTED_NAMES,
   'nx.stub.example.com': 'NXDOMAIN' as const,
-  'servfail.stub.example.com': 'SERVFAIL' as const,
   'rebound.example.net': ['10.0.0.1'],
 };
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, cache_ttl: 0 };
