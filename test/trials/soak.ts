@@ -1,6 +1,7 @@
 /**
  * Trial "soak": thousands of mixed captures, good and bad, four at once, on the built server. At the end, memory of server and browsers is at
- * most 1.1 × that after the first part, and processes, file descriptors and profile directories are as many as before the first.
+ * most 1.1 × that after the first part, there is a renderer for each page that stands open ahead and no more, and other
+ * processes, file descriptors and profile directories are as many as before the first.
  *
  * Sabotage that turns it red: leave doors open (drop `door[Symbol.asyncDispose]()` from closeAll in open-stage.ts), or profiles lying about
  * (drop removeProfile from end() in chromium-process.ts).
@@ -9,7 +10,7 @@ import { readdirSync } from 'node:fs';
 import { profilesRoot } from '../../src/render/browser/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { browsersOf, isService, proportionalBytes, wholeBrowser } from './browser-processes.js';
+import { browsersOf, isService, proportionalBytes, renderersOf, wholeBrowser } from './browser-processes.js';
 
 export interface SoakOptions {
   captures?: number;
@@ -30,7 +31,9 @@ export interface SoakResult {
 interface State {
   serverMb: number;
   browsersMb: number;
-  processes: number;
+  renderers: number;
+  /** Of the browsers, renderers and services left out. */
+  others: number;
   descriptors: number;
   profiles: number;
 }
@@ -38,6 +41,7 @@ interface State {
 const AT_ONCE = 4;
 const BROWSERS = 2;
 const GROWTH = 1.1;
+const COUNTS = ['renderers', 'others', 'descriptors', 'profiles'] as const;
 /** Pages opened ahead, sockets kept alive and profiles removed in the background are at rest by then. */
 const REST_MAX_MS = 30_000;
 const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, cache_ttl: 0 };
@@ -52,12 +56,12 @@ const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[
   { path: '/status/503', statuses: [502] },
   { path: '/sticky', statuses: [200], wish: { full_page: true, format: 'jpeg' } },
   { path: '/article', statuses: [200], wish: { device: 'pixel_8', inspect_page: true } },
-  { path: '/hung-image', statuses: [504], wish: { timeout: 1_000 } },
+  { path: '/hung-image', statuses: [504], wish: { timeout: 2_000 } },
   { path: '/boxes', statuses: [200], wish: { selector: 'div', format: 'png' } },
   { path: '/popups', statuses: [200] },
   { path: '/download', statuses: [502] },
   { path: '/shop', statuses: [200], wish: { locale: 'de-DE', timezone: 'Europe/Berlin', color_scheme: 'dark' } },
-  { path: '/busy-at-once', statuses: [504], wish: { timeout: 1_000 } },
+  { path: '/busy-at-once', statuses: [504], wish: { timeout: 2_000 } },
   { path: '/long?px=6000', statuses: [200], wish: { full_page: true, full_page_algorithm: 'native', format: 'png' } },
   { path: '/article', statuses: [200], wish: { block_ads: true, block_trackers: true } },
 ];
@@ -82,10 +86,9 @@ export async function run(options: SoakOptions): Promise<SoakResult> {
   ] as const) {
     if (judge === 1 && now > then * GROWTH) problems.push(`memory of ${name}: ${now} MB, after ${first} captures ${then} MB`);
   }
-  for (const name of ['processes', 'descriptors', 'profiles'] as const)
-    if (late[name] > before[name]) problems.push(`${name}: ${late[name]}, at first ${before[name]}`);
-  const tell = ({ serverMb, browsersMb, processes, descriptors, profiles }: State) =>
-    `server ${serverMb} MB, browsers ${browsersMb} MB, ${processes} processes, ${descriptors} descriptors, ${profiles} profiles`;
+  for (const name of COUNTS) if (late[name] > before[name]) problems.push(`${name}: ${late[name]}, at first ${before[name]}`);
+  const tell = ({ serverMb, browsersMb, renderers, others, descriptors, profiles }: State) =>
+    `server ${serverMb} MB, browsers ${browsersMb} MB, ${renderers} renderers and ${others} other processes, ${descriptors} descriptors, ${profiles} profiles`;
   return {
     ok: problems.length === 0,
     figures: {
@@ -112,32 +115,38 @@ async function captureMany(count: number, { server, site, problems }: { server: 
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }
 
-/**
- * The lowest of each figure in a time without work; the time is longer while counts are not back to those given. Where none are given, the
- * counts are the last: those before may be of a pool that is still opening its pages.
- */
+/** The lowest of each figure in a time without work; the time is longer while counts are not back to those given. */
 async function atRest(server: BenchServer, { rest, baseline }: { rest: number; baseline: State | null }): Promise<State> {
-  const least = state(server);
-  const isBack = () =>
-    baseline === null || (['processes', 'descriptors', 'profiles'] as const).every((name) => least[name] <= baseline[name]);
+  const seen = [state(server)];
+  const lowest = (name: keyof State) => Math.min(...seen.map((one) => one[name]));
+  const isBack = () => baseline === null || COUNTS.every((name) => lowest(name) <= baseline[name]);
   const from = performance.now();
   for (let ms = 0; ms < rest || (!isBack() && ms < REST_MAX_MS); ms = performance.now() - from) {
     await new Promise((resolve) => setTimeout(resolve, 250));
-    const now = state(server);
-    for (const name of Object.keys(least) as (keyof State)[])
-      least[name] = baseline === null && name !== 'serverMb' && name !== 'browsersMb' ? now[name] : Math.min(least[name], now[name]);
+    seen.push(state(server));
   }
-  return least;
+  const bound = (name: keyof State) => (baseline === null ? Math.max(...seen.map((one) => one[name])) : lowest(name));
+  return {
+    serverMb: lowest('serverMb'),
+    browsersMb: lowest('browsersMb'),
+    // Known, where the first state could be that of a pool that is still opening its pages.
+    renderers: baseline === null ? AT_ONCE : lowest('renderers'),
+    profiles: baseline === null ? BROWSERS : lowest('profiles'),
+    others: bound('others'),
+    descriptors: bound('descriptors'),
+  };
 }
 
 function state(server: BenchServer): State {
   const browsers = browsersOf(server.pid);
   const members = browsers.flatMap((pid) => wholeBrowser(pid));
   const mb = (bytes: number) => Math.round(bytes / 1e6);
+  const renderers = browsers.flatMap((pid) => renderersOf(pid));
   return {
     serverMb: mb(server.memoryBytes()),
     browsersMb: mb(members.reduce((sum, pid) => sum + proportionalBytes(pid), 0)),
-    processes: members.filter((pid) => !isService(pid)).length,
+    renderers: renderers.length,
+    others: members.filter((pid) => !isService(pid) && !renderers.includes(pid)).length,
     descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
     profiles: readdirSync(profilesRoot(server.dataDir)).length,
   };

@@ -156,6 +156,7 @@ export class BrowserPool implements AsyncDisposable {
     const [outcome] = await Promise.allSettled([taking]);
     if (outcome.status === 'fulfilled') return this.giveBack(browser, outcome.value);
     browser.active -= 1;
+    this.fill(browser);
     this.keeper.retireOrRecycle(browser);
   }
 
