@@ -123,9 +123,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   private refuse(targetId: string, sessionId: string): void {
-    this.command('Target.closeTarget', { targetId });
-    // Its opener may share its thread, which stands still until the newcomer is let go.
+    // Whatever it asks for is held, and goes with it.
+    this.command('Fetch.enable', {}, sessionId);
+    // Its opener may share its thread, which stands still until the newcomer is let go: once closed, it can be told no more.
     this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
+    this.command('Target.closeTarget', { targetId });
   }
 
   private introduce(type: string, sessionId: string, { identity, override }: Agent): void {
