@@ -2,35 +2,31 @@ import { readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { isRenderer, type ProcessEntry } from './process-table.js';
 
-/** Clock ticks a second, as the kernel counts them for /proc on every system that Chromium runs on. */
-const TICKS_PER_S = 100;
-/** Of one core, since the last look. */
-const GREEDY_SHARE = 0.8;
-/** Of 0 to 19: at 10 a process gets about a tenth of what an ordinary one does, where there is not enough for both. */
-const YIELDING_NICENESS = 10;
+/**
+ * From so many clock ticks (hundredths of a second, as /proc counts them on every system that Chromium runs on) of its own on, a process is so
+ * nice (0 to 19). By what it has used and not by its share: where four of them press on two cores, none has a core to itself. An ordinary
+ * page is done long before the first step.
+ */
+const STEPS = [
+  { ticks: 500, niceness: 19 },
+  { ticks: 200, niceness: 10 },
+];
 
-/** Makes renderers that keep a core to themselves yield to the others. Where nobody else wants the core, it costs them nothing. */
+/** Makes renderers that go on and on yield to those that have just begun. Where nobody else wants the processor, it costs them nothing. */
 export class Courtesy {
-  private lookedAt = 0;
-  private ticks = new Map<number, number>();
-  private readonly yielding = new Set<number>();
+  /** Niceness by pid. */
+  private yielding = new Map<number, number>();
 
-  /**
-   * To be told of a browser's processes about once a second.
-   *
-   * @param now Unix ms
-   */
-  look(processes: readonly ProcessEntry[], now: number): void {
-    const most = ((now - this.lookedAt) / 1_000) * TICKS_PER_S * GREEDY_SHARE;
-    const greedy = processes.filter(({ pid, cpuTicks }) => cpuTicks - (this.ticks.get(pid) ?? 0) > most);
-    this.ticks = new Map(processes.map(({ pid, cpuTicks }) => [pid, cpuTicks]));
-    this.lookedAt = now;
-    for (const { pid } of greedy) if (isRenderer(pid)) this.makeYield(pid);
-  }
-
-  private makeYield(pid: number): void {
-    if (!this.yielding.has(pid)) for (const thread of threadsOf(pid)) lowerPriority(thread);
-    this.yielding.add(pid);
+  /** To be told of a browser's processes about once a second. */
+  look(processes: readonly ProcessEntry[]): void {
+    const before = this.yielding;
+    this.yielding = new Map();
+    for (const { pid, cpuTicks } of processes) {
+      const niceness = STEPS.find(({ ticks }) => cpuTicks >= ticks)?.niceness;
+      if (niceness === undefined || !isRenderer(pid)) continue;
+      if (before.get(pid) !== niceness) for (const thread of threadsOf(pid)) lowerPriority(thread, niceness);
+      this.yielding.set(pid, niceness);
+    }
   }
 }
 
@@ -43,9 +39,9 @@ function threadsOf(pid: number): number[] {
   }
 }
 
-function lowerPriority(thread: number): void {
+function lowerPriority(thread: number, niceness: number): void {
   try {
-    setPriority(thread, YIELDING_NICENESS);
+    setPriority(thread, niceness);
   } catch {
     // It has ended meanwhile, or the system forbids it: the page keeps its share.
   }

@@ -207,7 +207,7 @@ export class PooledBrowser implements AsyncDisposable {
   private weigh(now: number): void {
     this.lastWeighedAt = now;
     const processes = processGroup(this.chromium.pid);
-    this.courtesy.look(processes, now);
+    this.courtesy.look(processes);
     const heavy = processes.filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);
     for (const { pid, rssBytes } of heavy) {
       this.options.log.warn({ pid, rssBytes }, 'a page took too much memory and was ended');
