@@ -9,6 +9,8 @@ import type { Rendering, RenderOrder } from '../render/render.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore } from '../store/store.js';
 
 const STORE_RETRY_MS = 500;
+/** How soon a look-up sees a job's progress; shorter captures write none. */
+const TELL_PROGRESS_MS = 500;
 
 export interface PerformDeps {
   store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'retryLater' | 'release'>;
@@ -73,14 +75,22 @@ interface Lease {
 }
 
 function keepLease(deps: PerformDeps, claim: Claim, limit: AbortController): Lease {
+  const renewMs = deps.leaseMs / 3;
   let progress = 0;
+  let told = { progress, at: performance.now() };
   const renew = async () => {
     const kept = await deps.store.renewLease(claim, { now: deps.now(), leaseMs: deps.leaseMs, progress });
     if (!kept) limit.abort(new LostClaim());
   };
-  const timer = setInterval(() => {
-    renew().catch((error: unknown) => deps.log.warn({ err: error, job_id: claim.id }, 'lease not renewed'));
-  }, deps.leaseMs / 3);
+  const timer = setInterval(
+    () => {
+      const now = performance.now();
+      if (progress === told.progress && now - told.at < renewMs) return;
+      told = { progress, at: now };
+      renew().catch((error: unknown) => deps.log.warn({ err: error, job_id: claim.id }, 'lease not renewed'));
+    },
+    Math.min(TELL_PROGRESS_MS, renewMs),
+  );
   return {
     progress: (value) => {
       progress = value;

@@ -150,6 +150,22 @@ describe('the story of a capture', () => {
     expect(house.ended.map((one) => one.id)).toEqual([submitted.id]);
   });
 
+  it('lets a look-up see how far a capture is long before its lease needs renewing', { timeout: LEASE_MS / 6 }, async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({});
+    const { renewLease } = house.store;
+    const told = new Promise<void>((resolve) => {
+      house.store.renewLease = (...given) => renewLease(...given).finally(resolve);
+    });
+    await house.perform(await house.claim(), async (order) => {
+      order.onProgress(40);
+      await told;
+      expect(await house.store.findJob(id)).toMatchObject({ state: 'active', progress: 40 });
+      return aRendering();
+    });
+    expect(await house.store.findJob(id)).toMatchObject({ state: 'completed', progress: 100 });
+  });
+
   it('charges nothing for a failure, and tells its cause', async () => {
     await using house = await aHouse();
     const { id } = await house.submit({});
