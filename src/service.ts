@@ -13,7 +13,7 @@ import { lookupJob, lookupRequest } from './capture/lookup.js';
 import { perform } from './capture/perform.js';
 import { settle } from './capture/settle.js';
 import { submit } from './capture/submit.js';
-import { recoverLeases, removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
+import { removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
 import type { Config } from './config.js';
 import { SCOPES } from './contract/api-key.js';
 import type { PublicPlaces } from './contract/job.js';
@@ -40,8 +40,8 @@ const JOB_LEASE_MS = 30_000;
 const RETRY_DELAY_MS = 500;
 /** How soon a change made by another process (queue resume) is acted on. */
 const POLL_MS = 500;
-const SWEEP_EVERY_MS = 60_000;
-const LEASE_CHECK_MS = 5_000;
+/** How late a picture may be gone, or a lost lease noticed; a sweep that finds nothing costs next to nothing. */
+const SWEEP_EVERY_MS = 5_000;
 /** Running captures may finish for so long after SIGTERM. */
 const DRAIN_MS = 30_000;
 /** Answers that are due after the captures have ended. */
@@ -304,9 +304,10 @@ export class Service implements AsyncDisposable {
     const step = (work: () => Promise<void>) => {
       this.sweeping = this.sweeping.then(work).catch(this.onLoopError);
     };
+    const sweepOnce = () => step(() => sweep(deps, this.cut.signal));
+    sweepOnce();
     step(() => removeOrphans(deps, this.cut.signal));
-    this.timers.push(setInterval(() => step(() => sweep(deps, this.cut.signal)), SWEEP_EVERY_MS));
-    this.timers.push(setInterval(() => step(() => recoverLeases(deps)), LEASE_CHECK_MS));
+    this.timers.push(setInterval(sweepOnce, SWEEP_EVERY_MS));
   }
 
   private openRenderer(): Renderer {

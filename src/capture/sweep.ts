@@ -28,7 +28,7 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void>
 }
 
 /** Puts back jobs whose lease ran out. */
-export async function recoverLeases(deps: Pick<SweepDeps, 'store' | 'onEnded' | 'onRequeued' | 'log' | 'now'>): Promise<void> {
+async function recoverLeases(deps: Pick<SweepDeps, 'store' | 'onEnded' | 'onRequeued' | 'log' | 'now'>): Promise<void> {
   const { requeued, ended } = await deps.store.recover({ now: deps.now(), all: false });
   for (const job of ended) deps.onEnded(job);
   if (requeued > 0) deps.onRequeued();

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
@@ -97,6 +97,16 @@ describe('the main path', () => {
     const job = await fetch(`${again.url}/v1/jobs/${submitted.body.data.job_id}`, { headers: { authorization: `Bearer ${own.key}` } });
     const body = (await job.json()) as { data: { state: string } };
     expect(['completed', 'waiting', 'active']).toContain(body.data.state);
+  });
+
+  it('answers 410 for a picture whose time was over before the start', async () => {
+    const own = await startService();
+    const kept = await own.post({ url: site.url('/article'), ...SMALL });
+    await own.service.stop();
+    await using again = await startService({ dataDir: own.dataDir, artifactTtlH: 0 }, own.dataDir);
+    const url = kept.body.data.cdn_url.replace(own.url, again.url);
+    const isGone = async () => (await fetch(url)).status === 410;
+    await vi.waitUntil(isGone, { timeout: 2_000, interval: 50 });
   });
 
   it('reports ready, with every field of the contract', async () => {
