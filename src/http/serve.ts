@@ -41,6 +41,8 @@ const KEEP_ALIVE_MS = 65_000;
 const IDLE_TIMEOUT_MS = 180_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 4_096;
+/** No host name: what comes without one, as HTTP/1.1 forbids, is refused like any other bad Host. */
+const MISSING_HOST = ' ';
 /** What is still read, and thrown away, of a body that nobody wants, so that the client gets to see the answer. */
 const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
@@ -57,6 +59,11 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
     // What the adaptor refuses before the app sees it (a bad Host or path) or what was thrown that is no Error.
     errorHandler: (thrown) => answerOutside(edge, thrown),
   });
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    discardRestOf(incoming, outgoing);
+    if (incoming.httpVersion !== '1.0') incoming.headers.host ??= MISSING_HOST;
+    void answer(incoming, outgoing);
+  };
   const headersTimeout = listening.headersTimeoutMs ?? HEADERS_TIMEOUT_MS;
   const server = createServer(
     {
@@ -66,12 +73,13 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       noDelay: true,
+      // Refused in the envelope instead (MISSING_HOST).
+      requireHostHeader: false,
     },
-    (incoming, outgoing) => {
-      discardRestOf(incoming, outgoing);
-      void answer(incoming, outgoing);
-    },
+    serve,
   );
+  // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1); Node would refuse it with a bare status line.
+  server.on('checkExpectation', serve);
   server.timeout = listening.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
   server.maxConnections = listening.maxConnections ?? MAX_CONNECTIONS;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(edge, error, socket as Socket));

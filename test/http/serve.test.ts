@@ -23,6 +23,8 @@ describe('startHttp', () => {
 
   it.each([
     ['no HTTP at all', 'HELO there\r\n\r\n', 400],
+    ['no Host', 'GET /livez HTTP/1.1\r\n\r\n', 400],
+    ['an expectation that nobody knows', 'GET /nowhere HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n', 404],
     ['a bad Host', 'GET /livez HTTP/1.1\r\nhost: a b\r\n\r\n', 400],
     ['two different lengths', 'POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
     ['length and chunks', 'POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n', 400],
