@@ -61,6 +61,11 @@ describe('GET /artifacts/{name}', () => {
       expect(head.headers.get(name)).toBe(whole.headers.get(name));
   });
 
+  it.each(['bytes=0-9', 'bytes=300000-'])('answers HEAD for the whole although it asks for %s', async (range) => {
+    const head = await get({ range }, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), head.headers.get('content-range')]).toEqual([200, '300000', null]);
+  });
+
   it.each([
     ['bytes=0-0', 0, 0],
     ['bytes=10-99', 10, 99],

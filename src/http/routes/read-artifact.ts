@@ -48,7 +48,8 @@ function answerArtifact(edge: Edge, c: Context<EdgeEnv>, { name, artifact, conte
   headers['accept-ranges'] = 'bytes';
   const asked = c.env.incoming.headers;
   if (isUnchanged(asked, validators)) return new Response(null, { status: 304, headers });
-  const range = readRange(asked, artifact.bytes, validators);
+  // Only GET knows ranges (RFC 9110, 14.2).
+  const range = c.req.method === 'GET' ? readRange(asked, artifact.bytes, validators) : null;
   if (range === 'unsatisfiable') {
     headers['content-range'] = `bytes */${artifact.bytes}`;
     headers['cache-control'] = 'no-store';
