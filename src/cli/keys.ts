@@ -90,7 +90,7 @@ function addRevoke(keys: Command): void {
   const revoke = keys
     .command('revoke')
     .description('revoke a key; takes effect on its next request')
-    .argument('<id-or-prefix>', 'key_… id, or the first 12 or more characters of the secret')
+    .argument('<id-or-prefix>', 'key_… id or secret, or the first 12 or more characters of either')
     .option('--json', 'machine-readable')
     .addHelpText('after', '\nExample:\n  stillframe keys revoke key_01JD3V8RZ0000000000000000');
   addSettings(revoke, ['dataDir']).action((idOrPrefix: string, options: { json?: boolean }, command: Command) =>

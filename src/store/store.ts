@@ -55,7 +55,7 @@ export interface KeyStore {
   /** Revoked keys are found too: `revokedAt` tells. */
   findKeyByHash(hash: string): Promise<ApiKey | null>;
   listKeys(): Promise<ApiKey[]>;
-  /** By id or by a prefix of at least 12 characters of the secret that fits exactly one key. */
+  /** By id or secret, or by at least 12 characters of either's beginning that fit exactly one key. */
   revokeKey(idOrPrefix: string, now: number): Promise<{ revoked: ApiKey } | { problem: 'not_found' | 'ambiguous' }>;
 }
 

@@ -27,7 +27,7 @@ test('a revocation by another process bites at once', async () => {
   expect(await it.store.revokeKey(caller.keyId, NOON + 9)).toMatchObject({ revoked: { revokedAt: NOON + 5 } });
 });
 
-test('a key is revoked by its id, by 12 or more of its first characters or by all of them', async () => {
+test('a key is revoked by its id or its secret, or by 12 or more of their first characters', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const other = await aKey(it.store, caller.accountId);
@@ -35,6 +35,9 @@ test('a key is revoked by its id, by 12 or more of its first characters or by al
   expect(await it.store.revokeKey(caller.secret.slice(0, 11), NOON)).toEqual({ problem: 'not_found' });
   expect(await it.store.revokeKey(caller.secret.slice(0, 12), NOON)).toMatchObject({ revoked: { id: caller.keyId } });
   expect(await it.store.revokeKey(other.secret, NOON)).toMatchObject({ revoked: { id: other.keyId } });
+  expect(await it.store.revokeKey(caller.secret.slice(0, 24), NOON)).toMatchObject({ revoked: { id: caller.keyId } });
+  expect(await it.store.revokeKey(other.keyId.slice(0, 26), NOON)).toMatchObject({ revoked: { id: other.keyId } });
+  expect(await it.store.revokeKey(other.keyId.slice(0, 12), NOON)).toEqual({ problem: 'ambiguous' });
   expect(await it.store.revokeKey('key_unknown_to_all', NOON)).toEqual({ problem: 'not_found' });
 });
 

@@ -19,7 +19,8 @@ export function apiKeysTable(db: Db) {
   const byHash = db.prepare<[string], KeyRow>(`SELECT ${COLUMNS} WHERE k.hash = ?`);
   const all = db.prepare<[], KeyRow>(`SELECT ${COLUMNS} ORDER BY k.created_at, k.id`);
   const matching = db.prepare<{ text: string; hash: string; min: number }, KeyRow>(
-    `SELECT ${COLUMNS} WHERE k.id = @text OR k.hash = @hash OR (length(@text) >= @min AND substr(k.prefix, 1, length(@text)) = @text) LIMIT 2`,
+    `SELECT ${COLUMNS} WHERE k.id = @text OR k.hash = @hash OR (length(@text) >= @min AND (substr(k.id, 1, length(@text)) = @text
+       OR substr(k.prefix, 1, length(@text)) = substr(@text, 1, length(k.prefix)))) LIMIT 2`,
   );
   const revoke = db.prepare<[number, string]>('UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
 
