@@ -47,16 +47,16 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...webhookIssues(body, rules));
-  if (issues.length > 0 || !parsed.success) throw invalidRequest(issues);
-  const wire = parsed.data;
-  if (wire.format === 'pdf' && wire.selector !== undefined) {
+  const excluded = exclusionIssues(body);
+  if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...excluded]);
+  if (excluded.length > 0) {
     throw new CaptureError({
       code: 'unsupported_option',
       message: '`selector` cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.',
-      details: { issues: [{ path: 'selector', message: 'not supported with format pdf' }] },
+      details: { issues: excluded },
     });
   }
-  return toSubmission(wire, rules);
+  return toSubmission(parsed.data, rules);
 }
 
 /** The error for a body with problems; its message is the first one, whole. */
@@ -87,6 +87,11 @@ function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
   if (typeof url !== 'string' || url === '') return [];
   const problem = webhookUrlProblem(url, rules.webhookAllow);
   return problem === null ? [] : [{ path: 'webhook.url', message: problem }];
+}
+
+function exclusionIssues(body: unknown): RequestIssue[] {
+  const { format, selector } = (body ?? {}) as { format?: unknown; selector?: unknown };
+  return format === 'pdf' && selector !== undefined ? [{ path: 'selector', message: 'not supported with format pdf' }] : [];
 }
 
 /** Problems told at most: 256 KiB hold tens of thousands, and finding the nearest field to each takes a second. */

@@ -42,6 +42,12 @@ describe('a capture request', () => {
     expect(issues.map((issue) => issue.path).sort()).toEqual(['format', 'fullpage', 'quality', 'url', 'viewport.height', 'viewport.width']);
   });
 
+  it('lists options that exclude each other beside the other problems', () => {
+    const body = { ...URL_ONLY, format: 'pdf', selector: 'main', quality: 0 };
+    expect(refusal(body).code).toBe('invalid_request');
+    expect(issuesOf(body).map((issue) => issue.path)).toEqual(['quality', 'selector']);
+  });
+
   it('names an unknown field and the nearest known one', () => {
     expect(refusal({ ...URL_ONLY, fullpage: true }).message).toBe('Unknown field `fullpage`. Did you mean `full_page`?');
     expect(refusal({ ...URL_ONLY, viewport: { device_scale_factor: 2 } }).message).toContain('`deviceScaleFactor`');
