@@ -109,7 +109,7 @@ function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): Req
 }
 
 function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
-  const given = value === undefined ? 'nothing' : describeValue(value);
+  const given = isSecret(issue.path) && typeof value === 'number' ? 'a number' : describeValue(value);
   switch (issue.code) {
     case 'invalid_type':
       if (issue.path.length === 0) return 'The body must be a JSON object.';
@@ -128,6 +128,7 @@ function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
 
 function article(kind: string): string {
   if (kind === 'int') return 'a whole number';
+  if (kind === 'record') return 'an object';
   return /^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
@@ -140,6 +141,11 @@ function measured(origin: string, value: unknown): string {
   if (origin === 'string' && typeof value === 'string') return `${value.trim().length}`;
   if (origin === 'array' && Array.isArray(value)) return `${value.length}`;
   return describeValue(value);
+}
+
+/** What must not come back in an answer, whatever type it was sent as. */
+function isSecret(path: readonly PropertyKey[]): boolean {
+  return path[0] === 'headers' || path.at(-1) === 'secret' || path.at(-1) === 'password';
 }
 
 /** Never a text: it could be a secret. */

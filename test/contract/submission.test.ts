@@ -48,6 +48,14 @@ describe('a capture request', () => {
     expect(issuesOf(body).map((issue) => issue.path)).toEqual(['quality', 'selector']);
   });
 
+  it.each([
+    { headers: { authorization: 47_114_711 } },
+    { proxy: { server: 'http://proxy.example.com', password: 47_114_711 } },
+    { webhook: { url: 'https://example.com/', secret: 47_114_711 } },
+  ])('does not repeat a secret that was sent as a number: %j', (fields) => {
+    expect(issuesOf({ ...URL_ONLY, ...fields })).toMatchObject([{ message: 'must be a string, not a number' }]);
+  });
+
   it('names an unknown field and the nearest known one', () => {
     expect(refusal({ ...URL_ONLY, fullpage: true }).message).toBe('Unknown field `fullpage`. Did you mean `full_page`?');
     expect(refusal({ ...URL_ONLY, viewport: { device_scale_factor: 2 } }).message).toContain('`deviceScaleFactor`');
