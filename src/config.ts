@@ -420,7 +420,7 @@ function webUrl(value: string): string {
 
 function origins(value: string): string[] {
   return list(value).map((item) => {
-    if (!/^https?:\/\/[^/]/i.test(item) || !URL.canParse(item) || new URL(item).origin !== item.replace(/\/$/, '').toLowerCase()) {
+    if (!/^https?:\/\/[^/]/i.test(item) || !URL.canParse(item) || new URL(item).href !== `${new URL(item).origin}/`) {
       throw new Error('a comma list of origins, such as http://127.0.0.1:4000');
     }
     return new URL(item).origin;

@@ -45,6 +45,18 @@ describe('the settings', () => {
     expect(read({}, { STILLFRAME_DNS_SERVERS: '127.0.0.1:5353' }).dnsServers).toEqual(['127.0.0.1:5353']);
   });
 
+  it('read origins of webhooks with the port that goes without saying, and nothing that is more than an origin', () => {
+    const readOrigins = (value: string) => read({}, { STILLFRAME_WEBHOOK_ALLOW: value }).webhookAllow;
+    expect(readOrigins('https://Hooks.corp:443, http://127.0.0.1:80/, http://[::1]:4000')).toEqual([
+      'https://hooks.corp',
+      'http://127.0.0.1',
+      'http://[::1]:4000',
+    ]);
+    for (const wrong of ['http://a.corp/hook', 'http://user@a.corp', 'http://a.corp/?', 'http://a.corp/#', 'http:///a.corp']) {
+      expect(() => readOrigins(wrong), wrong).toThrow(/STILLFRAME_WEBHOOK_ALLOW/);
+    }
+  });
+
   it('read addresses of filter lists by their switch', () => {
     const readUrls = (value: string) => read({}, { STILLFRAME_LIST_URLS: value }).listUrls;
     expect(readUrls('ads=https://a.example/1.txt, ads=http://b.internal/2.txt?x=y, chats=')).toEqual({
