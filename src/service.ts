@@ -140,7 +140,7 @@ export class Service implements AsyncDisposable {
 
   private async begin(parts: ServiceParts): Promise<void> {
     const { store, artifacts } = this.made;
-    await this.makeFirstKey();
+    await store.createAccount('default', Date.now());
     await artifacts.removeLeftovers();
     const { requeued, ended } = await store.recover({ now: Date.now(), all: true });
     if (requeued + ended.length > 0) this.log.warn({ requeued, failed: ended.length }, 'jobs of the last run recovered');
@@ -157,18 +157,23 @@ export class Service implements AsyncDisposable {
     const { egress } = this.made;
     const { log, say } = parts;
     const renderer = await Renderer.start(this.config, { egress, log, say, browserDir: parts.browserDir ?? this.config.dataDir });
+    try {
+      await this.makeFirstKey();
+    } catch (error) {
+      await renderer[Symbol.asyncDispose]();
+      throw error;
+    }
     if (this.draining) return await renderer[Symbol.asyncDispose]();
     this.renderer = renderer;
     this.healthSeen = null;
     this.jobs.start();
   }
 
+  /** Not before a start that succeeds, which shows it: the secret of a key that another start made is gone. */
   private async makeFirstKey(): Promise<void> {
     const { store } = this.made;
-    const now = Date.now();
-    await store.createAccount('default', now);
     if ((await store.listKeys()).length > 0) return;
-    const key = await issueKey(store, { accountName: 'default', label: 'first key', scopes: [...SCOPES], now });
+    const key = await issueKey(store, { accountName: 'default', label: 'first key', scopes: [...SCOPES], now: Date.now() });
     this.firstKey = key?.secret ?? null;
   }
 

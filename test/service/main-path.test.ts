@@ -1,4 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Site, startSite } from '../fixtures/site/site.js';
@@ -107,6 +110,13 @@ describe('the main path', () => {
     const url = kept.body.data.cdn_url.replace(own.url, again.url);
     const isGone = async () => (await fetch(url)).status === 410;
     await vi.waitUntil(isGone, { timeout: 2_000, interval: 50 });
+  });
+
+  it('makes its first key at the first start that succeeds', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-service-'));
+    await expect(startService({ chromium: '/nowhere/chromium' }, dataDir)).rejects.toThrow('/nowhere/chromium');
+    await using own = await startService({}, dataDir);
+    expect(own.key).toMatch(/^sf_live_/);
   });
 
   it('reports ready, with every field of the contract', async () => {
