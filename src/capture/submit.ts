@@ -8,7 +8,7 @@ import { newId } from '../contract/ids.js';
 import type { JobSnapshot } from '../contract/job.js';
 import { ATTEMPT_BUDGET } from '../contract/limits.js';
 import { priceOf } from '../contract/pricing.js';
-import { invalidRequest, type Submission } from '../contract/submission.js';
+import { invalidRequest, type RequestIssue, type Submission } from '../contract/submission.js';
 import type { Egress } from '../egress/egress.js';
 import type { Acceptance, AcceptRules, JobStore } from '../store/store.js';
 import { judgeCallback } from '../webhook/judge-callback.js';
@@ -73,14 +73,13 @@ async function judgeWebhook(deps: SubmitDeps, submission: Submission, { principa
 
 function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission): void {
   const { url, proxy } = submission.options;
-  if (deps.egress.refusesLiterally(url)) throw blockedDestination('url', 'is not a public destination');
+  const issues: RequestIssue[] = [];
+  if (deps.egress.refusesLiterally(url)) issues.push({ path: 'url', message: 'is not a public destination' });
   const problem = proxy === null ? null : deps.egress.proxyProblem(proxy.server);
-  if (problem !== null) throw blockedDestination('proxy.server', problem);
-}
-
-function blockedDestination(path: string, message: string): CaptureError {
-  const refused = invalidRequest([{ path, message }]);
-  return new CaptureError({
+  if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
+  if (issues.length === 0) return;
+  const refused = invalidRequest(issues);
+  throw new CaptureError({
     code: 'invalid_request',
     message: refused.message,
     details: { ...refused.details, reason: 'blocked_destination' },

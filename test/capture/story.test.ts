@@ -290,6 +290,10 @@ describe('submitting', () => {
       code: 'invalid_request',
       details: { reason: 'blocked_destination', issues: [{ path: 'url' }] },
     });
+    await using both = await aHouse({ egress: { ...egress, proxyProblem: () => 'must be on a public address' } });
+    await expect(both.submit({ proxy: { server: 'http://10.0.0.1' } })).rejects.toMatchObject({
+      details: { reason: 'blocked_destination', issues: [{ path: 'url' }, { path: 'proxy.server' }] },
+    });
   });
 
   it('refuses everything once the server is draining', async () => {
