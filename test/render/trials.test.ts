@@ -34,13 +34,13 @@ describe('trials of browsers and pictures, in short', () => {
   });
 
   it('hostile: pages that mean harm end in time, as what they are', async () => {
-    const { problems, figures } = await hostile({ cases: 'few', timeout: 3_000, alone: 5, ...UNJUDGED });
+    const { problems, figures } = await hostile({ cases: 'few', timeout: 6_000, alone: 5, ...UNJUDGED });
     expect(problems).toEqual([]);
     expect(figures.pages).toBeGreaterThanOrEqual(12);
   });
 
   it('watchdog: what was stopped or killed is replaced, and only its own jobs are done again', async () => {
-    const { problems } = await watchdog({ rounds: 1, ...UNJUDGED });
+    const { problems } = await watchdog({ rounds: 1, timeout: 12_000, ...UNJUDGED });
     expect(problems).toEqual([]);
   });
 

@@ -15,6 +15,8 @@ export interface WatchdogOptions {
   rounds?: number;
   /** Comma list of `browser SIGKILL` and the like, spaces as `-`; all when absent. */
   kinds?: string;
+  /** Of each capture, ms. */
+  timeout?: number;
   /** 0: times are told and not judged. */
   judge?: number;
 }
@@ -40,7 +42,6 @@ const BROWSERS = 2;
 const AT_ONCE = 4;
 /** Each page's last image takes so long: all are under way when the signal comes. */
 const PAGE_MS = 900;
-const TIMEOUT_MS = 6_000;
 const SLOT_GRACE_MS = 5_000;
 const REPLACED_WITHIN_MS = 3_000;
 /** For what must happen at all, however slow the machine. */
@@ -53,8 +54,15 @@ interface Round {
   jobs: { ms: number; attempts: number; end: string }[];
 }
 
+interface On {
+  server: BenchServer;
+  site: Site;
+  timeout: number;
+  name: string;
+}
+
 export async function run(options: WatchdogOptions): Promise<WatchdogResult> {
-  const { rounds = 50, judge = 1 } = options;
+  const { rounds = 50, judge = 1, timeout = 6_000 } = options;
   const kinds = KINDS.filter(({ victim, signal }) => (options.kinds ?? `${victim}-${signal}`).includes(`${victim}-${signal}`));
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
@@ -63,9 +71,11 @@ export async function run(options: WatchdogOptions): Promise<WatchdogResult> {
   const problems: string[] = [];
   for (let nth = 0; nth < rounds; nth++) {
     for (const kind of kinds) {
-      const round = await play(kind, { server, site, name: `${kind.victim}-${kind.signal}-${nth}` });
+      const round = await play(kind, { server, site, timeout, name: `${kind.victim}-${kind.signal}-${nth}` });
       done.push(round);
-      problems.push(...judgeRound(round, judge === 1).map((problem) => `${kind.victim} ${kind.signal}, round ${nth}: ${problem}`));
+      problems.push(
+        ...judgeRound(round, judge === 1 ? timeout : null).map((problem) => `${kind.victim} ${kind.signal}, round ${nth}: ${problem}`),
+      );
     }
   }
   const figures: WatchdogResult['figures'] = { rounds: done.length };
@@ -73,7 +83,7 @@ export async function run(options: WatchdogOptions): Promise<WatchdogResult> {
   return { ok: problems.length === 0 && done.length > 0, figures, problems };
 }
 
-async function play(kind: Kind, { server, site, name }: { server: BenchServer; site: Site; name: string }): Promise<Round> {
+async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Round> {
   site.route('/watched', (_request, response, url) => {
     const image = `/image/40x40/336699.png?wait=${PAGE_MS}&of=${url.searchParams.get('of')}`;
     response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><h1>Watched</h1><img src="${image}">`);
@@ -81,7 +91,7 @@ async function play(kind: Kind, { server, site, name }: { server: BenchServer; s
   const began = performance.now();
   const jobs = Array.from({ length: AT_ONCE }, async (_, nth) => {
     const url = site.url(`/watched?of=${name}-${nth}`);
-    const { data } = await server.post({ url, timeout: TIMEOUT_MS, cache_ttl: 0 }, '?mode=async');
+    const { data } = await server.post({ url, timeout, cache_ttl: 0 }, '?mode=async');
     return await ended(server, String(data.job_id), began);
   });
   await until('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
@@ -103,7 +113,8 @@ async function play(kind: Kind, { server, site, name }: { server: BenchServer; s
   return { kind, replacedMs, jobs: outcomes };
 }
 
-function judgeRound({ kind, replacedMs, jobs }: Round, judge: boolean): string[] {
+/** @param timeout of each capture, when times are judged */
+function judgeRound({ kind, replacedMs, jobs }: Round, timeout: number | null): string[] {
   const problems: string[] = [];
   const most = kind.victim === 'renderer' && kind.signal === 'SIGKILL' ? 1 : AT_ONCE / BROWSERS;
   const touched = jobs.filter(({ attempts, end }) => attempts > 1 || end !== 'completed').length;
@@ -111,9 +122,9 @@ function judgeRound({ kind, replacedMs, jobs }: Round, judge: boolean): string[]
   for (const { end, ms } of jobs) {
     const mayTimeOut = kind.victim === 'renderer' && kind.signal === 'SIGSTOP';
     if (end !== 'completed' && !(mayTimeOut && end === 'render_timeout')) problems.push(`a job ended ${end}`);
-    if (judge && ms > TIMEOUT_MS + SLOT_GRACE_MS) problems.push(`a job ended after ${Math.round(ms)} ms`);
+    if (timeout !== null && ms > timeout + SLOT_GRACE_MS) problems.push(`a job ended after ${Math.round(ms)} ms`);
   }
-  if (judge && replacedMs !== null && replacedMs > REPLACED_WITHIN_MS)
+  if (timeout !== null && replacedMs !== null && replacedMs > REPLACED_WITHIN_MS)
     problems.push(`the browser was replaced after ${Math.round(replacedMs)} ms`);
   return problems;
 }
