@@ -37,6 +37,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   redeliver: async () => ({ title: 'fifty redeliveries at once with one ETag', ...(await import('./redeliver.js')) }),
   'webhook-kills': async () => ({ title: 'SIGKILL during deliveries', ...(await import('./webhook-kills.js')) }),
   'webhook-isolation': async () => ({ title: 'a receiver that hangs delays no other', ...(await import('./webhook-isolation.js')) }),
+  'webhook-captures': async () => ({ title: 'a receiver that hangs delays no capture', ...(await import('./webhook-captures.js')) }),
   rows: async () => ({ title: 'coloured rows at every height, density, format and algorithm', ...(await import('./rows.js')) }),
   sticky: async () => ({ title: 'fixed and sticky elements, once each and in place', ...(await import('./sticky.js')) }),
   'picture-memory': async () => ({ title: 'memory while big pages are pictured', ...(await import('./picture-memory.js')) }),
