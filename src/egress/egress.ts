@@ -34,11 +34,11 @@ export interface Door extends AsyncDisposable {
   readonly port: number;
   /** From here on traffic counts for this capture, and goes through the caller's proxy when there is one. */
   begin(passage: { proxy: CallerProxy | null }): void;
-  /** What was refused so far, newest last, at most 1,000. */
+  /** What was refused so far, newest last, the latest 1,000. */
   readonly refusals: readonly Refusal[];
   /** How many refusals in all. */
   readonly refusedCount: number;
-  /** What could not be reached so far, newest last, at most 1,000: the browser sees a broken answer only. */
+  /** What could not be reached so far, newest last, the latest 1,000: the browser sees a broken answer only. */
   readonly failures: readonly Failure[];
   /** Both directions. */
   readonly bytes: number;

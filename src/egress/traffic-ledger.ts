@@ -67,6 +67,8 @@ export class TrafficLedger {
   }
 }
 
+/** The newest stay: a page that is refused a thousand times may still end by the next. */
 function keep<Entry>(list: Entry[], entry: Entry): void {
-  if (list.length < KEPT_ENTRIES) list.push(entry);
+  if (list.length >= KEPT_ENTRIES) list.shift();
+  list.push(entry);
 }
