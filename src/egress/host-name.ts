@@ -5,6 +5,7 @@ export type HostSpelling =
   | { kind: 'address'; address: string }
   | { kind: 'loopback-name'; name: string }
   | { kind: 'special-name'; name: string }
+  | { kind: 'reserved-name'; name: string }
   | { kind: 'name'; name: string }
   | { kind: 'nonsense' };
 
@@ -14,13 +15,11 @@ const SPECIAL_ZONES = [
   'cluster.local',
   'corp',
   'docker',
-  'example',
   'home',
   'home.arpa',
   'intern',
   'internal',
   'intranet',
-  'invalid',
   'lan',
   'local',
   'localdomain',
@@ -28,8 +27,10 @@ const SPECIAL_ZONES = [
   'onion',
   'private',
   'svc',
-  'test',
 ];
+
+/** Zones where no name exists in public (RFC 2606, 2; RFC 6761, 6.2 to 6.5): theirs are missing names, unless a network has some of its own. */
+const RESERVED_ZONES = ['example', 'invalid', 'test'];
 
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_-])?$/;
 const NAME_MAX_CHARS = 253;
@@ -50,6 +51,7 @@ export function readHost(host: string): HostSpelling {
   if (name === 'localhost' || name.endsWith('.localhost')) return { kind: 'loopback-name', name };
   if (labels.length === 1 || SPECIAL_ZONES.some((zone) => name === zone || name.endsWith(`.${zone}`)))
     return { kind: 'special-name', name };
+  if (RESERVED_ZONES.includes(labels.at(-1) ?? '')) return { kind: 'reserved-name', name };
   return { kind: 'name', name };
 }
 

@@ -31,7 +31,9 @@ export async function judgeHost({ allow, resolve }: Judging, host: string, port:
     return { ok: false, reason: 'unresolvable', temporary: answer.temporary, why: `the look-up failed with ${answer.unresolvable}` };
   }
   if (allow.allowsName(spelling.name, port)) return { ok: true, addresses: answer.addresses };
-  const special = answer.addresses.filter((address) => !mayReach(allow, address, port));
+  // What a reserved name leads to is nobody's public site: the operator's own, or a name server's invention.
+  const mayGo = spelling.kind === 'reserved-name' ? allow.allowsAddress : mayReach.bind(null, allow);
+  const special = answer.addresses.filter((address) => !mayGo(address, port));
   // Any private address refuses the name: which of a mixed answer a retry would take is the name server's choice.
   if (special.length > 0) return refuse('blocked_address', `it resolves to ${special.join(', ')}, not public`);
   return { ok: true, addresses: answer.addresses };
@@ -57,6 +59,7 @@ export function judgeSpelling(allow: AllowList, spelling: HostSpelling, port: nu
     }
     case 'special-name':
       return allow.allowsName(spelling.name, port) ? null : refuse('blocked_name', 'it is no public name');
+    case 'reserved-name':
     case 'name':
       return null;
   }

@@ -38,13 +38,21 @@ describe('by its spelling', () => {
     [['*'], 'http://metadata.google.internal/', false],
     [['*'], 'http://127.0.0.1/', false],
     [['*'], 'file:///etc/passwd', true],
+    [[], 'http://nowhere.invalid/', false],
+    [[], 'http://shop.test/', false],
+    [[], 'http://test/', true],
   ])('allowing %j, %s refused: %s', async (allow, url, expected) => {
     expect(await refuses(allow, url)).toBe(expected);
   });
 });
 
 describe('by its answer', () => {
-  const zone = { 'wiki.example.net': ['10.0.0.7'], 'half.example.net': ['10.0.0.7', '192.168.0.1'] };
+  const zone = {
+    'wiki.example.net': ['10.0.0.7'],
+    'half.example.net': ['10.0.0.7', '192.168.0.1'],
+    'wiki.test': ['10.0.0.7'],
+    'public.test': ['93.184.216.34'],
+  };
 
   test.each([
     [['10.0.0.0/8'], 'wiki.example.net', 80, true],
@@ -55,6 +63,10 @@ describe('by its answer', () => {
     [['half.example.net:443'], 'half.example.net', 80, false],
     [['half.example.net:443'], 'half.example.net', 443, true],
     [['other.example.net'], 'half.example.net', 443, false],
+    [['10.0.0.0/8'], 'wiki.test', 80, true],
+    [['wiki.test'], 'wiki.test', 80, true],
+    [['127.0.0.2'], 'wiki.test', 80, false],
+    [['127.0.0.2'], 'public.test', 80, false],
   ])('allowing %j, %s:%i reached: %s', async (allow, host, port, expected) => {
     await using gate = await openTestEgress(zone, { allowDestinations: allow });
     await using door = await gate.openDoor();

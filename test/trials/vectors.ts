@@ -161,15 +161,15 @@ function answerPage(canary: Pick<PlainSite, 'port'>, ...[request, response]: Par
   response.end(`<h1>Words</h1>${PRIVATE_HOSTS.map((host) => `<img src="http://${host}:${canary.port}/x">`).join('')}`);
 }
 
-/** @returns how a private answer and a missing name differ to a client, if they do */
+/** @returns how a private answer, a missing name and one of a zone that does not exist differ to a client, if they do */
 async function tellApart({ service }: World): Promise<string[]> {
-  const names = ['lvh.me', 'nx.stub.example.com'];
+  const names = ['lvh.me', 'nx.stub.example.com', 'nowhere.invalid', 'shop.test'];
   const targets = await Promise.all(names.map((name) => service.post({ url: `http://${name}/`, ...SMALL })));
   const webhook = (name: string) => ({ url: `https://${name}/hook`, secret: 'a secret of this very trial' });
   const hooks = await Promise.all(names.map((name) => service.post({ url: 'http://x.example.com/', webhook: webhook(name) })));
   return [targets, hooks].flatMap((answers) => {
-    const [first, second] = answers.map((answer, index) => impersonal(answer, names[index] ?? ''));
-    return first === second ? [] : [`told apart: ${first} and ${second}`];
+    const [first, ...others] = answers.map((answer, index) => impersonal(answer, names[index] ?? ''));
+    return others.filter((other) => other !== first).map((other) => `told apart: ${first} and ${other}`);
   });
 }
 
