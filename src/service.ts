@@ -13,10 +13,10 @@ import { lookupJob, lookupRequest } from './capture/lookup.js';
 import { perform } from './capture/perform.js';
 import { settle } from './capture/settle.js';
 import { submit } from './capture/submit.js';
-import { removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
+import { type RecoverDeps, recoverLeases, removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
 import type { Config } from './config.js';
 import { SCOPES } from './contract/api-key.js';
-import type { PublicPlaces } from './contract/job.js';
+import type { JobSnapshot, PublicPlaces } from './contract/job.js';
 import type { Egress } from './egress/egress.js';
 import { openEgress } from './egress/open-egress.js';
 import { createApp } from './http/app.js';
@@ -142,8 +142,7 @@ export class Service implements AsyncDisposable {
     const { store, artifacts } = this.made;
     await store.createAccount('default', Date.now());
     await artifacts.removeLeftovers();
-    const { requeued, ended } = await store.recover({ now: Date.now(), all: true });
-    if (requeued + ended.length > 0) this.log.warn({ requeued, failed: ended.length }, 'jobs of the last run recovered');
+    await recoverLeases(this.recoverDeps(), { all: true });
     const edge = this.makeEdge();
     this.http = await startHttp(createApp(edge), edge, { host: this.config.host, port: this.config.port });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;
@@ -235,7 +234,7 @@ export class Service implements AsyncDisposable {
       webhookAllow: config.webhookAllow,
       draining: () => this.draining,
       onQueued: () => this.jobs.wake(),
-      onEnded: () => this.deliveries.wake(),
+      onEnded: (job: JobSnapshot) => this.tellCached(job),
       now: Date.now,
     };
     return {
@@ -292,19 +291,33 @@ export class Service implements AsyncDisposable {
     this.jobs.wake();
   }
 
-  private keepHouse(): void {
-    const { config, log } = this;
-    const { store, artifacts } = this.made;
-    const deps: SweepDeps = {
-      store,
-      artifacts,
+  /** A job that was born finished. */
+  private tellCached({ id, requestId }: JobSnapshot): void {
+    this.metrics.countJob('completed');
+    this.log.info({ job_id: id, request_id: requestId, state: 'completed', cached: true }, 'job');
+    this.deliveries.wake();
+  }
+
+  private recoverDeps(): RecoverDeps {
+    return {
+      store: this.made.store,
       onEnded: (job) => this.tellEnded(job, {}),
       onRequeued: () => this.jobs.wake(),
+      log: this.log,
+      now: Date.now,
+    };
+  }
+
+  private keepHouse(): void {
+    const { config } = this;
+    const { store, artifacts } = this.made;
+    const deps: SweepDeps = {
+      ...this.recoverDeps(),
+      store,
+      artifacts,
       artifactTtlMs: config.artifactTtlH * HOUR_MS,
       jobTtlMs: config.jobTtlH * HOUR_MS,
       maxStorageBytes: config.maxStorageMb * 1_000_000,
-      log,
-      now: Date.now,
     };
     const step = (work: () => Promise<void>) => {
       this.sweeping = this.sweeping.then(work).catch(this.onLoopError);

@@ -127,11 +127,22 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
   const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
   if (ended.length === 0) await deps.artifacts.remove(artifact.name);
   const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
-  for (const one of ended) deps.onEnded(one, one.id === job.id ? timings : {});
-  deps.log.info(
-    { job_id: job.id, request_id: job.requestId, attempt: job.attempt, state: 'completed', bytes: artifact.bytes, ...timings },
-    'job',
-  );
+  tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings });
+}
+
+/** The claimed job first, then those that shared its render: a line for each, as far as they did end. */
+function tellEnded(
+  deps: Pick<PerformDeps, 'onEnded' | 'log'>,
+  [own, ...followers]: EndedJob[],
+  { facts, timings }: { facts: Record<string, unknown>; timings: Record<string, number> },
+): void {
+  if (own === undefined) return;
+  deps.onEnded(own, timings);
+  deps.log.info({ job_id: own.id, request_id: own.requestId, state: own.state, ...facts }, 'job');
+  for (const follower of followers) {
+    deps.onEnded(follower, {});
+    deps.log.info({ job_id: follower.id, request_id: follower.requestId, state: follower.state, shared: own.id }, 'job');
+  }
 }
 
 async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: unknown; stop: AbortSignal }): Promise<void> {
@@ -151,8 +162,7 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: un
     return;
   }
   const ended = await insist(deps, stop, () => deps.store.fail(claim, stored, deps.now()));
-  for (const one of ended) deps.onEnded(one, {});
-  deps.log.info({ ...facts, state: 'failed', message: stored.message, duration_ms: deps.now() - job.claimedAt }, 'job');
+  tellEnded(deps, ended, { facts: { ...facts, message: stored.message, duration_ms: deps.now() - job.claimedAt }, timings: {} });
 }
 
 /**

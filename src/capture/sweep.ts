@@ -27,10 +27,15 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void>
   await deleteJobs(deps, signal);
 }
 
-/** Puts back jobs whose lease ran out. */
-async function recoverLeases(deps: Pick<SweepDeps, 'store' | 'onEnded' | 'onRequeued' | 'log' | 'now'>): Promise<void> {
-  const { requeued, ended } = await deps.store.recover({ now: deps.now(), all: false });
-  for (const job of ended) deps.onEnded(job);
+export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'now'> & { store: Pick<JobStore, 'recover'> };
+
+/** Puts back jobs whose lease ran out; at boot all that the last run held. */
+export async function recoverLeases(deps: RecoverDeps, { all } = { all: false }): Promise<void> {
+  const { requeued, ended } = await deps.store.recover({ now: deps.now(), all });
+  for (const job of ended) {
+    deps.onEnded(job);
+    deps.log.info({ job_id: job.id, request_id: job.requestId, state: job.state, code: 'render_crashed' }, 'job');
+  }
   if (requeued > 0) deps.onRequeued();
   if (requeued + ended.length > 0) deps.log.warn({ requeued, failed: ended.length }, 'jobs recovered');
 }

@@ -1,3 +1,5 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
@@ -6,7 +8,7 @@ import { lookupJob, lookupRequest } from '../../src/capture/lookup.js';
 import { type PerformDeps, perform } from '../../src/capture/perform.js';
 import { settle } from '../../src/capture/settle.js';
 import { type SubmitDeps, submit } from '../../src/capture/submit.js';
-import { removeOrphans, sweep } from '../../src/capture/sweep.js';
+import { recoverLeases, removeOrphans, sweep } from '../../src/capture/sweep.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
@@ -399,6 +401,22 @@ describe('sweeping', () => {
     expect((await store.findJob(id))?.state).toBe('completed');
     await sweep({ ...rules, store, artifacts, now: () => Date.now() + 2_500 }, new AbortController().signal);
     expect(await store.findJob(id)).toBeNull();
+  });
+
+  it('gives up a job whose last attempt nobody holds any more, with its line in the log', async () => {
+    await using house = await aHouse();
+    const { id, requestId } = await house.submit({});
+    const lines: Record<string, unknown>[] = [];
+    const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
+    const deps = { ...rules, store: house.store, log: pino(sink), now: Date.now };
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await house.claim();
+      await recoverLeases(deps, { all: true });
+    }
+    expect((await house.store.findJob(id))?.state).toBe('failed');
+    expect(lines.filter(({ msg }) => msg === 'job')).toMatchObject([
+      { job_id: id, request_id: requestId, state: 'failed', code: 'render_crashed' },
+    ]);
   });
 
   it('removes a file that no row refers to, once it is old enough to be an orphan', async () => {

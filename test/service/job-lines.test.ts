@@ -1,0 +1,25 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { startSite } from '../fixtures/site/site.js';
+import { startService } from '../fixtures/start-service.js';
+
+const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
+
+it('each job has its line in the log and its place in the metrics: those that shared a render, and those answered from a kept one', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using service = await startService({}, undefined, pino({ level: 'info' }, sink));
+  const capture = async () => (await service.post({ url: site.url('/slow?ms=800'), ...SMALL })).body;
+  const answers = [...(await Promise.all([capture(), capture(), capture()])), await capture()];
+  expect(answers.map(({ data }) => data.cached)).toContain(true);
+  const told = lines.filter(({ msg }) => msg === 'job');
+  expect(told.map(({ request_id }) => request_id).sort()).toEqual(answers.map(({ request_id }) => request_id).sort());
+  expect(new Set(told.map(({ job_id }) => job_id)).size).toBe(4);
+  expect(told.filter(({ state }) => state === 'completed')).toHaveLength(4);
+  expect(told.filter(({ shared }) => shared !== undefined)).toHaveLength(2);
+  expect(told.filter(({ cached }) => cached === true)).toHaveLength(1);
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  expect(metrics).toContain('stillframe_jobs_total{state="completed"} 4');
+});
