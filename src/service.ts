@@ -70,6 +70,7 @@ export class Service implements AsyncDisposable {
   /** Resolves when health answers 200; rejects when no browser can be had. */
   ready: Promise<void> = Promise.resolve();
 
+  private readonly startedAt = Date.now();
   private readonly signals = new FinishSignals();
   private readonly metrics = new Metrics();
   private readonly timings = new RecentTimings();
@@ -324,7 +325,7 @@ export class Service implements AsyncDisposable {
     };
     const sweepOnce = () => step(() => sweep(deps, this.cut.signal));
     sweepOnce();
-    step(() => removeOrphans(deps, this.cut.signal));
+    step(() => removeOrphans(deps, this.startedAt, this.cut.signal));
     this.timers.push(setInterval(sweepOnce, SWEEP_EVERY_MS));
   }
 

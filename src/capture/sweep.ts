@@ -17,8 +17,6 @@ export interface SweepDeps {
 
 /** Rows or files a step; small, so that no step stalls the server. */
 const BATCH = 200;
-/** A file without a row is only an orphan once its own capture must long have committed. */
-const ORPHAN_AGE_MS = 10 * 60_000;
 
 /** One round of house-keeping: lost leases, retention, the storage budget. Ends early when the signal aborts. */
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
@@ -40,9 +38,13 @@ export async function recoverLeases(deps: RecoverDeps, { all } = { all: false })
   if (requeued + ended.length > 0) deps.log.warn({ requeued, failed: ended.length }, 'jobs recovered');
 }
 
-/** Removes files that no row refers to: what a crash between rename and commit leaves. */
-export async function removeOrphans(deps: Pick<SweepDeps, 'store' | 'artifacts' | 'log' | 'now'>, signal: AbortSignal): Promise<void> {
-  for await (const names of deps.artifacts.list(deps.now() - ORPHAN_AGE_MS)) {
+/**
+ * Removes files that no row refers to: what a crash between rename and commit leaves.
+ *
+ * @param before Unix ms: when this run began, as what it wrote itself may yet have its row
+ */
+export async function removeOrphans(deps: Pick<SweepDeps, 'store' | 'artifacts'>, before: number, signal: AbortSignal): Promise<void> {
+  for await (const names of deps.artifacts.list(before)) {
     if (signal.aborted) return;
     const kept = await deps.store.keptArtifacts(names);
     for (const name of names) {

@@ -419,16 +419,17 @@ describe('sweeping', () => {
     ]);
   });
 
-  it('removes a file that no row refers to, once it is old enough to be an orphan', async () => {
+  it('removes a file of an earlier run that no row refers to, and none of this run', async () => {
     await using house = await aHouse();
     const { store, artifacts } = house;
-    await artifacts.put(PICTURE, 'png');
+    const orphan = await artifacts.put(PICTURE, 'png');
     await house.submit({});
     await house.perform(await house.claim(), draws);
-    const deps = { store, artifacts, log: silentLog() };
-    await removeOrphans({ ...deps, now: Date.now }, new AbortController().signal);
+    const writtenAt = (await artifacts.open(orphan.name))?.modifiedAt ?? 0;
+    await removeOrphans({ store, artifacts }, writtenAt, new AbortController().signal);
     expect((await artifacts.usage()).count).toBe(2);
-    await removeOrphans({ ...deps, now: () => Date.now() + 11 * 60_000 }, new AbortController().signal);
+    await removeOrphans({ store, artifacts }, Date.now() + 1_000, new AbortController().signal);
     expect((await artifacts.usage()).count).toBe(1);
+    expect(await artifacts.open(orphan.name)).toBeNull();
   });
 });
