@@ -3,6 +3,7 @@
  * `stillframe.config.json` in the data directory, which beats the default. The only place that reads process.env.
  */
 import { readFileSync } from 'node:fs';
+import { isIP, isIPv6 } from 'node:net';
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError } from './contract/config-error.js';
@@ -418,11 +419,11 @@ function webUrl(value: string): string {
   return value.replace(/\/+$/, '');
 }
 
+/** A port that is the scheme's own may be written out. */
 function origins(value: string): string[] {
   return list(value).map((item) => {
-    if (!/^https?:\/\/[^/]/i.test(item) || !URL.canParse(item) || new URL(item).href !== `${new URL(item).origin}/`) {
-      throw new Error('a comma list of origins, such as http://127.0.0.1:4000');
-    }
+    const isOrigin = /^https?:\/\/[^/?#@\\]+\/?$/i.test(item) && URL.canParse(item);
+    if (!isOrigin) throw new Error('a comma list of origins, such as http://127.0.0.1:4000');
     return new URL(item).origin;
   });
 }
@@ -443,9 +444,9 @@ function listUrls(value: string): ListUrls {
 
 function nameServers(value: string): string[] {
   return list(value).map((item) => {
-    if (!/^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?|[0-9a-f:]*:[0-9a-f:]*:[0-9a-f:]*)$/i.test(item)) {
-      throw new Error('a comma list of ip[:port], such as 127.0.0.1:5353');
-    }
+    const [, host = item, port = '53'] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(item) ?? [];
+    const isAddress = host.startsWith('[') ? isIPv6(host.slice(1, -1)) : isIP(host) !== 0;
+    if (!isAddress || Number(port) < 1 || Number(port) > 65_535) throw new Error('a comma list of ip[:port], such as 127.0.0.1:5353');
     return item;
   });
 }

@@ -105,14 +105,15 @@ export class Service implements AsyncDisposable {
   /** Makes all parts and listens; captures begin as soon as a browser stands (`ready`). @throws one-line errors for the operator */
   static async start(config: Config, parts: ServiceParts): Promise<Service> {
     const { log } = parts;
-    const lock = lockDataDir(config.dataDir);
-    const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log });
+    // First: it reads settings, and a wrong one stops the start before anything is made.
     const egress = await openEgress({
       allowDestinations: config.allowDestinations,
       dnsServers: config.dnsServers,
       maxBytesPerCapture: config.captureMaxMb * 1_000_000,
       log,
     });
+    const lock = lockDataDir(config.dataDir);
+    const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log });
     const artifacts = await openArtifactDirectory({ dir: artifactsDirOf(config.dataDir), log });
     const service = new Service(config, log, { lock, store, egress, artifacts });
     try {

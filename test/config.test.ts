@@ -30,7 +30,14 @@ describe('the settings', () => {
     ['STILLFRAME_LOG', 'loud', 'one of fatal'],
     ['STILLFRAME_BASE_URL', 'example.com', 'http or https URL'],
     ['STILLFRAME_WEBHOOK_ALLOW', '127.0.0.1:4000', 'comma list of origins'],
+    ['STILLFRAME_WEBHOOK_ALLOW', 'https://hooks.corp/path', 'comma list of origins'],
+    ['STILLFRAME_WEBHOOK_ALLOW', 'https://user@hooks.corp', 'comma list of origins'],
+    ['STILLFRAME_WEBHOOK_ALLOW', 'ftp://hooks.corp', 'comma list of origins'],
     ['STILLFRAME_DNS_SERVERS', 'dns.example', 'ip[:port]'],
+    ['STILLFRAME_DNS_SERVERS', '999.1.1.1', 'ip[:port]'],
+    ['STILLFRAME_DNS_SERVERS', '127.0.0.1:99999', 'ip[:port]'],
+    ['STILLFRAME_DNS_SERVERS', '127.0.0.1:0', 'ip[:port]'],
+    ['STILLFRAME_DNS_SERVERS', '[127.0.0.1]:53', 'ip[:port]'],
     ['STILLFRAME_WEBHOOK_BACKOFF_MS', '5s', 'whole milliseconds'],
   ])('name a wrong %s, its value and what is allowed', (variable, value, allowed) => {
     expect(() => read({}, { [variable]: value })).toThrow(ConfigError);
@@ -42,7 +49,14 @@ describe('the settings', () => {
   it('read comma lists', () => {
     expect(read({}, { STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2, 10.0.0.0/8' }).allowDestinations).toEqual(['127.0.0.2', '10.0.0.0/8']);
     expect(read({}, { STILLFRAME_WEBHOOK_BACKOFF_MS: '10,20' }).webhookBackoffMs).toEqual([10, 20]);
-    expect(read({}, { STILLFRAME_DNS_SERVERS: '127.0.0.1:5353' }).dnsServers).toEqual(['127.0.0.1:5353']);
+    const servers = ['127.0.0.1:5353', '127.0.0.1', '::1', '[::1]', '[fd00::53]:5353'];
+    expect(read({}, { STILLFRAME_DNS_SERVERS: servers.join(',') }).dnsServers).toEqual(servers);
+    const origins = 'http://127.0.0.1:80, https://Hooks.corp:443/, http://[::1]:4000';
+    expect(read({}, { STILLFRAME_WEBHOOK_ALLOW: origins }).webhookAllow).toEqual([
+      'http://127.0.0.1',
+      'https://hooks.corp',
+      'http://[::1]:4000',
+    ]);
   });
 
   it('read origins of webhooks with the port that goes without saying, and nothing that is more than an origin', () => {

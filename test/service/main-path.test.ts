@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -124,4 +124,10 @@ describe('the main path', () => {
     expect(health.status).toBe(200);
     expect(health.body.data).toMatchObject({ redis: 'ready', database: 'ready', worker_ready: true, queue: { paused: false } });
   });
+});
+
+it('a wrong destination in the settings stops the start before anything is made', async () => {
+  const dataDir = join(mkdtempSync(join(tmpdir(), 'stillframe-service-')), 'data');
+  await expect(startService({ allowDestinations: ['10.0.0.0/33'] }, dataDir)).rejects.toThrow('STILLFRAME_ALLOW_DESTINATIONS');
+  expect(existsSync(dataDir)).toBe(false);
 });
