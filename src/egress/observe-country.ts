@@ -24,6 +24,8 @@ export interface Observation {
   door: Door;
   /** As given to the door's `begin`. */
   proxy: CallerProxy | null;
+  /** How long it may take; the check has a limit of its own besides. */
+  timeoutMs: number;
   signal: AbortSignal | null;
 }
 
@@ -43,12 +45,12 @@ export class CountryObserver {
    * @returns two upper-case letters (ISO 3166-1)
    * @throws CaptureError `egress_unavailable`; the signal's reason
    */
-  async observe({ door, proxy, signal }: Observation): Promise<string> {
+  async observe({ door, proxy, timeoutMs, signal }: Observation): Promise<string> {
     const way = wayOf(proxy);
     const known = this.#known.get(way);
     if (known !== undefined && known.until > this.#now()) return known.country;
     try {
-      const country = await this.#ask(door, signal);
+      const country = await this.#ask({ door, timeoutMs, signal });
       this.#keep(way, country);
       return country;
     } catch (error) {
@@ -65,14 +67,14 @@ export class CountryObserver {
     }
   }
 
-  async #ask(door: Door, signal: AbortSignal | null): Promise<string> {
+  async #ask({ door, timeoutMs, signal }: Omit<Observation, 'proxy'>): Promise<string> {
     const { egress, url, database } = this.#options;
     const answer = await egress.fetch({
       url,
       method: 'GET',
       headers: { accept: 'application/json, text/plain;q=0.9, */*;q=0.1' },
       body: null,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: Math.min(timeoutMs, TIMEOUT_MS),
       maxBytes: ANSWER_LIMIT_BYTES,
       via: door,
       allowedOrigins: [new URL(url).origin],

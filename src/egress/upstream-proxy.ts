@@ -12,7 +12,7 @@ import { startTls } from './start-tls.js';
 /** How long the caller's proxy may take to say anything. */
 export const PROXY_ANSWER_TIMEOUT_MS = 10_000;
 /** From here on, a proxy that never said anything is worth telling of, should the capture end in the meantime. */
-const SUSPICIOUS_SILENCE_MS = 900;
+const SUSPICIOUS_SILENCE_MS = 500;
 
 /** The caller's proxy is at fault. The message is for the log; it holds no credentials. */
 export class CallerProxyFailure extends Error {

@@ -119,7 +119,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   const preparing = Promise.all([
     openPage(stage, deadlines),
     deps.blocker.guard(stage, options, order.id),
-    verifyEgress(deps.countries, { door: stage.door, options, signal: deadlines.signal }),
+    verifyEgress(deps.countries, { door: stage.door, options, deadlines }),
     checkSelectors(on, options),
     edit(on, options),
   ]);

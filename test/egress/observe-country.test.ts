@@ -28,7 +28,7 @@ async function openObserver(answer: string | (() => string), options: { status?:
     async observe(proxy: Parameters<CountryObserver['observe']>[0]['proxy'] = null) {
       await using door = await gate.egress.openDoor();
       door.begin({ proxy });
-      return await observer.observe({ door, proxy, signal: null });
+      return await observer.observe({ door, proxy, timeoutMs: 60_000, signal: null });
     },
     async [Symbol.asyncDispose]() {
       await gate[Symbol.asyncDispose]();

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdtempSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -130,4 +131,14 @@ it('a wrong destination in the settings stops the start before anything is made'
   const dataDir = join(mkdtempSync(join(tmpdir(), 'stillframe-service-')), 'data');
   await expect(startService({ allowDestinations: ['10.0.0.0/33'] }, dataDir)).rejects.toThrow('STILLFRAME_ALLOW_DESTINATIONS');
   expect(existsSync(dataDir)).toBe(false);
+});
+
+it('an egress check that does not answer within the budget is told as such', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => socket.destroy()).resume());
+  await new Promise<void>((listening) => void silent.listen(0, '127.0.0.2', listening));
+  const { port } = silent.address() as AddressInfo;
+  await using checked = await startService({ egressCheckUrl: `http://127.0.0.2:${port}/trace` });
+  const { status, body } = await checked.post({ url: site.url('/static'), region: 'us', timeout: 1_500, ...SMALL });
+  expect([status, body.error.code]).toEqual([503, 'egress_unavailable']);
+  silent.close();
 });

@@ -33,6 +33,8 @@ interface Meeting {
   /** `null`: a picture. */
   expect: string | null;
   kinds?: CallerProxyOptions['kind'][];
+  /** ms; the default of the interface when absent. */
+  timeout?: number;
 }
 
 /** 407 is what an HTTP proxy says to other credentials. */
@@ -47,6 +49,8 @@ const MEETINGS: Meeting[] = [
   { mood: 'nobody there', expect: 'egress_unavailable' },
   { mood: 'dead targets', expect: 'navigation_failed' },
   { mood: 'private address', expect: 'egress_unavailable' },
+  // The capture's time is up before the proxy's.
+  { mood: 'silence', expect: 'egress_unavailable', timeout: 1_500 },
 ];
 const SILENT: Meeting = { mood: 'silence', expect: 'egress_unavailable' };
 
@@ -101,7 +105,11 @@ interface World {
   canary: PlainSite;
 }
 
-async function meet({ captures, site, canary }: World, { mood, expect }: Meeting, kind: CallerProxyOptions['kind']): Promise<Met> {
+async function meet(
+  { captures, site, canary }: World,
+  { mood, expect, timeout = 30_000 }: Meeting,
+  kind: CallerProxyOptions['kind'],
+): Promise<Met> {
   const credentials = mood === 'other credentials' ? { ...CREDENTIALS, password: 'another' } : CREDENTIALS;
   const scripted = mood === 'other credentials' || mood === 'nobody there' || mood === 'private address' ? 'well' : mood;
   await using proxy = await startCallerProxy({ kind, mood: scripted, credentials });
@@ -112,7 +120,7 @@ async function meet({ captures, site, canary }: World, { mood, expect }: Meeting
     'private address': `${kind}://private.example.net:${proxy.port}`,
   };
   const before = site.connections;
-  const wish = { url: `http://www.stub.example.com:${site.port}/`, ...SMALL };
+  const wish = { url: `http://www.stub.example.com:${site.port}/`, ...SMALL, timeout };
   const bypass = `127.0.0.1:${canary.port}`;
   const failure = await captures.capture({ ...wish, proxy: { server: servers[mood] ?? proxy.server, bypass, ...CREDENTIALS } }).then(
     () => null,

@@ -97,6 +97,15 @@ export function nothingShown(status: number | null = null): CaptureError {
   });
 }
 
+/** The error for a caller's proxy that is of no use. @param reason for the log */
+export function proxyUnavailable(reason: string): CaptureError {
+  return new CaptureError({
+    code: 'egress_unavailable',
+    message: 'The proxy of the request (`proxy.server`) could not be reached, or did not answer as a proxy.',
+    cause: new Error(reason),
+  });
+}
+
 /** Media type of a response, lower case, without parameters; empty when there is none. */
 export function typeOf(headers: Record<string, string>): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -104,14 +113,6 @@ export function typeOf(headers: Record<string, string>): string {
 
 function isPictured(mimeType: string): boolean {
   return PICTURED_TYPES.test(mimeType.toLowerCase());
-}
-
-function proxyUnavailable(reason: string): CaptureError {
-  return new CaptureError({
-    code: 'egress_unavailable',
-    message: 'The proxy of the request (`proxy.server`) could not be reached, or did not answer as a proxy.',
-    cause: new Error(reason),
-  });
 }
 
 function overLimit(): CaptureError {

@@ -1,7 +1,7 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import { recogniseWall } from './bot-wall.js';
 import { LATE } from './deadline.js';
-import { failedNavigation, judgeDocument, notAPage, nothingShown, refusedBy, typeOf } from './judge-document.js';
+import { failedNavigation, judgeDocument, notAPage, nothingShown, proxyUnavailable, refusedBy, typeOf } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
 import { PageMoved } from './world.js';
@@ -19,7 +19,7 @@ export async function navigate(page: Pick<OpenPage, 'stage' | 'main' | 'world' |
   // Chromium of its own accord gives up only after minutes: the budget is what bounds a silent target.
   const going = stage.cdp.send('Page.navigate', { url });
   const outcome = await deadlines.within(going, deadlines.leftMs());
-  if (outcome === LATE) throw silentTarget(url, deadlines.timeout);
+  if (outcome === LATE) throw noAnswer(page, url);
   if (outcome.errorText !== undefined && main.current === null) throw failureOf(page, url, outcome.errorText);
   if (
     (await deadlines.within(
@@ -27,7 +27,7 @@ export async function navigate(page: Pick<OpenPage, 'stage' | 'main' | 'world' |
       deadlines.leftMs(),
     )) === LATE
   )
-    throw silentTarget(url, deadlines.timeout);
+    throw noAnswer(page, url);
   await classify(page);
 }
 
@@ -78,6 +78,12 @@ function failureOf({ stage, main }: Pick<OpenPage, 'stage' | 'main'>, url: strin
   }
   // A redirect may have led elsewhere: what failed is the last request.
   return failedNavigation(main.lastFailure?.url ?? url, error, stage.door);
+}
+
+/** The caller's proxy is asked first: behind one that says nothing, no target can answer. */
+function noAnswer({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, url: string): CaptureError {
+  const { proxyFailure } = stage.door;
+  return proxyFailure === null ? silentTarget(url, deadlines.timeout) : proxyUnavailable(proxyFailure);
 }
 
 function silentTarget(url: string, timeout: number): CaptureError {

@@ -3,6 +3,10 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { REGIONS } from '../../contract/regions.js';
 import type { Door } from '../../egress/egress.js';
 import type { CountryObserver } from '../../egress/observe-country.js';
+import type { Deadlines } from './deadline.js';
+
+/** Left of the budget when the check is given up: the capture then ends for what kept it waiting. */
+const SPARE_MS = 200;
 
 /** Tells the country that a way out leads to: the observer of egress/. */
 export type EgressCountries = Pick<CountryObserver, 'observe'>;
@@ -15,11 +19,12 @@ export type EgressCountries = Pick<CountryObserver, 'observe'>;
  */
 export async function verifyEgress(
   countries: EgressCountries,
-  { door, options, signal }: { door: Door; options: Pick<CaptureOptions, 'region' | 'verifyEgress' | 'proxy'>; signal: AbortSignal },
+  { door, options, deadlines }: { door: Door; options: Pick<CaptureOptions, 'region' | 'verifyEgress' | 'proxy'>; deadlines: Deadlines },
 ): Promise<string | null> {
   if (options.region === null || !options.verifyEgress) return null;
   const expected = REGIONS[options.region].country;
-  const observed = await countries.observe({ door, proxy: options.proxy, signal });
+  const timeoutMs = Math.max(1, deadlines.leftMs() - SPARE_MS);
+  const observed = await countries.observe({ door, proxy: options.proxy, timeoutMs, signal: deadlines.signal });
   if (observed === expected) return observed;
   throw new CaptureError({
     code: 'egress_mismatch',
