@@ -40,8 +40,11 @@ export function judgeDocument(shown: DocumentState, door: JudgedDoor): void {
  */
 export function failedNavigation(url: string, error: string, door: JudgedDoor): CaptureError {
   if (door.proxyFailure !== null) return proxyUnavailable(door.proxyFailure);
+  // From then on everything was cut, whoever had passed the limit.
+  if (door.refusals.some(({ reason }) => reason === 'over_limit')) return overLimit();
+  // Chromium takes hosts for readable that no URL parser does, such as `a b`: the gate refuses them by whatever name.
+  if (!URL.canParse(url)) return notPublic(null);
   const refusal = lastFor(door.refusals, url);
-  if (refusal?.reason === 'over_limit') return overLimit();
   if (refusal !== null) return notPublic(refusal);
   if (error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(null);
   const failure = lastFor(door.failures, url);
@@ -157,7 +160,6 @@ function explain(name: string): string {
 
 /** The newest entry about a URL's host and port. */
 function lastFor<T extends Refusal | Failure>(entries: readonly T[], url: string): T | null {
-  if (!URL.canParse(url)) return null;
   const target = new URL(url);
   const port = target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port);
   return entries.findLast((entry) => entry.port === port && bare(entry.host) === bare(target.hostname)) ?? null;

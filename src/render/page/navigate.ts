@@ -73,6 +73,8 @@ function failureOf({ stage, main }: Pick<OpenPage, 'stage' | 'main'>, url: strin
   const answer = main.lastResponse;
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
+    // Handed over to another program: a mail client, an FTP client.
+    if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', stage.door);
     if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
     return notAPage(typeOf(answer.headers) || 'application/octet-stream');
   }

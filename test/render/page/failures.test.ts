@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { failedNavigation } from '../../../src/render/page/judge-document.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { type CaptureRig, openRig } from './capture-rig.js';
 
@@ -109,6 +110,20 @@ describe('the way to the target', () => {
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_UNSAFE_REDIRECT' } });
   });
 
+  it('a redirect to another program is not followed', async () => {
+    for (const target of ['mailto:someone@example.com', 'ftp://example.com/file']) {
+      const error = await rig.failure(site.url(`/redirect/302?to=${encodeURIComponent(target)}`));
+      expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_UNKNOWN_URL_SCHEME' } });
+    }
+  });
+
+  it('what passed the limit on bytes is told as such, whichever connection passed it', () => {
+    const refusals = [{ host: 'pictures.example.com', port: 443, reason: 'over_limit' as const }];
+    const door = { refusals, failures: [], proxyFailure: null };
+    const error = failedNavigation('https://www.example.com/', 'net::ERR_CONNECTION_RESET', door);
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, message: expect.stringContaining('more data') });
+  });
+
   it.each([
     ['/reset', 'ERR_EMPTY_RESPONSE'],
     ['/half', 'ERR_CONNECTION_RESET'],
@@ -154,6 +169,14 @@ describe('a page that leads elsewhere', () => {
       }
     },
   );
+
+  it.each(['/redirect/302', '/script-to'])('has a host that only Chromium can read: %s ends like any missing name', async (way) => {
+    for (const target of ['http://a b/', 'https://a b/']) {
+      const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
+      expect(error).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
+      expect(error.details).toEqual({ net_error: 'ERR_NAME_NOT_RESOLVED' });
+    }
+  });
 
   it.each(['/meta', '/script-to', '/late-to', '/form-to'])('is judged by what %s leads to', async (way) => {
     expect(await rig.failure(site.url(`${way}?to=/status/404`))).toMatchObject({ code: 'target_error', details: { status: 404 } });
