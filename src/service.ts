@@ -13,7 +13,7 @@ import { lookupJob, lookupRequest } from './capture/lookup.js';
 import { perform } from './capture/perform.js';
 import { settle } from './capture/settle.js';
 import { submit } from './capture/submit.js';
-import { type RecoverDeps, recoverLeases, removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
+import { findMissing, type RecoverDeps, recoverLeases, removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
 import type { Config } from './config.js';
 import { SCOPES } from './contract/api-key.js';
 import type { JobSnapshot, PublicPlaces } from './contract/job.js';
@@ -74,6 +74,8 @@ export class Service implements AsyncDisposable {
   private readonly signals = new FinishSignals();
   private readonly metrics = new Metrics();
   private readonly timings = new RecentTimings();
+  /** Pictures whose files were not there at the start. */
+  private readonly missing = new Set<string>();
   private readonly limits: RateLimits;
   private readonly places: PublicPlaces = { baseUrl: '' };
   private readonly jobs: Loop<ClaimedJob>;
@@ -232,7 +234,7 @@ export class Service implements AsyncDisposable {
     const submitDeps = {
       store,
       egress,
-      rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts },
+      rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts, missing: this.missing },
       webhookAllow: config.webhookAllow,
       draining: () => this.draining,
       onQueued: () => this.jobs.wake(),
@@ -327,6 +329,7 @@ export class Service implements AsyncDisposable {
     const sweepOnce = () => step(() => sweep(deps, this.cut.signal));
     sweepOnce();
     step(() => removeOrphans(deps, this.startedAt, this.cut.signal));
+    step(() => findMissing({ ...deps, artifacts }, this.missing, this.cut.signal));
     this.timers.push(setInterval(sweepOnce, SWEEP_EVERY_MS));
   }
 

@@ -53,6 +53,20 @@ export async function removeOrphans(deps: Pick<SweepDeps, 'store' | 'artifacts'>
   }
 }
 
+/** Finds pictures whose files are missing: what a database restored without them leaves. Their rows stay, should the files come back. */
+export async function findMissing(
+  deps: Pick<SweepDeps, 'store' | 'log'> & { artifacts: Pick<Artifacts, 'open'> },
+  missing: Set<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let after: string | undefined = ''; after !== undefined && !signal.aborted; ) {
+    const names: string[] = await deps.store.artifactNames({ after, limit: BATCH });
+    for (const name of names) if ((await deps.artifacts.open(name)) === null) missing.add(name);
+    after = names.at(-1);
+  }
+  if (missing.size > 0) deps.log.warn({ count: missing.size }, 'pictures that the database tells of are missing; they are rendered again');
+}
+
 async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const now = deps.now();

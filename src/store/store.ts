@@ -84,6 +84,8 @@ export interface AcceptRules {
   /** Waiting jobs (prioritized, waiting, delayed) at which nothing more is taken. */
   maxQueue: number;
   webhookMaxAttempts: number;
+  /** Artifacts whose files are missing: nobody is answered from them. */
+  missing?: ReadonlySet<string>;
 }
 
 export type Acceptance =
@@ -241,6 +243,8 @@ export interface RetentionStore {
   deleteJobs(rules: { before: number; limit: number }): Promise<number>;
   /** Which of these artifact names have a row that is not gone. */
   keptArtifacts(names: string[]): Promise<Set<string>>;
+  /** Names of artifacts that are not gone, in order, behind `after`; at most `limit`. */
+  artifactNames(page: { after: string; limit: number }): Promise<string[]>;
 }
 
 /** What a copy of the store refers to, as of its moment. */

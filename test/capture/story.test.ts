@@ -8,7 +8,7 @@ import { lookupJob, lookupRequest } from '../../src/capture/lookup.js';
 import { type PerformDeps, perform } from '../../src/capture/perform.js';
 import { settle } from '../../src/capture/settle.js';
 import { type SubmitDeps, submit } from '../../src/capture/submit.js';
-import { recoverLeases, removeOrphans, sweep } from '../../src/capture/sweep.js';
+import { findMissing, recoverLeases, removeOrphans, sweep } from '../../src/capture/sweep.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
@@ -431,5 +431,21 @@ describe('sweeping', () => {
     await removeOrphans({ store, artifacts }, Date.now() + 1_000, new AbortController().signal);
     expect((await artifacts.usage()).count).toBe(1);
     expect(await artifacts.open(orphan.name)).toBeNull();
+  });
+
+  it('answers nobody from a picture whose file is missing, and everybody from those that are there', async () => {
+    const missing = new Set<string>();
+    await using house = await aHouse({ rules: { ...RULES, missing } });
+    const { store, artifacts } = house;
+    const kept = await house.submit({ cache_ttl: 60 });
+    await house.perform(await house.claim(), draws);
+    const lost = await house.submit({ url: 'https://example.com/lost', cache_ttl: 60 });
+    await house.perform(await house.claim(), draws);
+    const told = (await store.findJob(lost.id))?.result?.outcome;
+    await artifacts.remove(told?.ok ? told.data.artifact : '');
+    await findMissing({ store, artifacts, log: silentLog() }, missing, new AbortController().signal);
+    expect((await house.submit({ url: 'https://example.com/lost', cache_ttl: 60 })).state).toBe('prioritized');
+    expect((await house.submit({ cache_ttl: 60 })).state).toBe('completed');
+    expect([(await store.findJob(kept.id))?.state, (await store.findJob(lost.id))?.state]).toEqual(['completed', 'completed']);
   });
 });

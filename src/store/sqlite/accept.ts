@@ -33,7 +33,7 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
   };
   const known = findReplay(tables, job, digests);
   if (known !== null) return known;
-  const kept = findKept(tables, job, digests);
+  const kept = findKept(tables, job, { digests, missing: rules.missing });
   const source = { kept, leaderId: kept === null ? findLeader(tables, job, digests) : null };
   const charge = chargeOf(job);
   return refuseWhenFull(tables, source, rules) ?? refuseOverQuota(tables, charge) ?? enter(tables, { job, rules, digests, source, charge });
@@ -83,10 +83,15 @@ function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: 
 }
 
 /** The ended row's fields, from the newest picture of the same digest, when it is young enough and still there. */
-function findKept({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: Digests): Partial<NewJobRow> | null {
+function findKept(
+  { jobs }: Pick<AcceptTables, 'jobs'>,
+  job: NewJob,
+  { digests, missing }: { digests: Digests; missing: AcceptRules['missing'] },
+): Partial<NewJobRow> | null {
   if (digests.cache === null || job.cacheTtl === 0) return null;
   const source = jobs.findRendered(job.accountId, digests.cache);
   if (source === null || source.goneAt !== null || source.renderedAt === null || source.data === null) return null;
+  if (source.artifactName === null || missing?.has(source.artifactName)) return null;
   if (job.enqueuedAt - source.renderedAt > job.cacheTtl * 1000) return null;
   return {
     state: 'completed',

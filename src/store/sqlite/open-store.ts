@@ -147,6 +147,7 @@ function retentionSteps({ tables, writer }: Engine): RetentionStore {
     expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
     deleteJobs: (rules) => deleteJobs(tables, writer, rules),
     keptArtifacts: (names) => read(() => new Set(names.filter((name) => artifacts.find(name)?.goneAt === null))),
+    artifactNames: ({ after, limit }) => read(() => artifacts.namesAfter(after, limit)),
   };
 }
 
