@@ -76,7 +76,7 @@ export interface Egress extends AsyncDisposable {
   refusesLiterally(url: string): boolean;
   /** Whether a caller's proxy address is one that may be used, by its spelling alone. @returns what is wrong, or null */
   proxyProblem(server: string): string | null;
-  /** Resolves once and judges every address of the answer. */
+  /** Whether a callback may go there: resolves once and judges every address of the answer. */
   judgeHost(host: string, port: number): Promise<HostVerdict>;
   openDoor(): Promise<Door>;
   /** Throws EgressRefused, or the transport's error. */

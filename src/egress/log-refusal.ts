@@ -1,13 +1,17 @@
 import type { Log } from '../log.js';
 import type { Refusal } from './egress.js';
 
+/** How an operator allows what was refused: captures and callbacks have a setting each. */
+const ADVICE = {
+  captures: 'destination refused; to allow it, add it to STILLFRAME_ALLOW_DESTINATIONS',
+  callbacks: 'destination refused; to allow it for webhooks, add it to STILLFRAME_WEBHOOK_ALLOW',
+};
+
 /** The client is told nothing; the operator which it was, and how to allow it (decisions.md, Destinations). */
-export function logRefusal(log: Log, refusal: Refusal, why: string | undefined): void {
+export function logRefusal(log: Log, refusal: Refusal, told: { why: string | undefined; to: keyof typeof ADVICE }): void {
   const { host, port, reason } = refusal;
-  if (reason === 'unresolvable') log.info({ host, port, reason, why }, 'destination refused: it could not be resolved');
-  else
-    log.warn(
-      { host, port, reason, why, allow: `${host}:${port}` },
-      'destination refused; to allow it, add it to STILLFRAME_ALLOW_DESTINATIONS',
-    );
+  const facts = { host, port, reason, why: told.why };
+  const allow = told.to === 'captures' ? `${host}:${port}` : `https://${host}:${port}`;
+  if (reason === 'unresolvable') log.info(facts, 'destination refused: it could not be resolved');
+  else log.warn({ ...facts, allow }, ADVICE[told.to]);
 }

@@ -50,16 +50,21 @@ class Gate implements Egress {
   refusesLiterally(text: string): boolean {
     if (!/^https?:/i.test(text) || !URL.canParse(text)) return true;
     const url = new URL(text);
-    const known = judgeSpelling(this.#forCaptures.allow, readHost(url.hostname), portOf(url));
-    return known !== null && !known.ok;
+    const port = portOf(url);
+    const known = judgeSpelling(this.#forCaptures.allow, readHost(url.hostname), port);
+    if (known === null || known.ok) return false;
+    logRefusal(this.#options.log, { host: url.hostname, port, reason: known.reason }, { why: known.why, to: 'captures' });
+    return true;
   }
 
   proxyProblem(server: string): string | null {
     return proxyProblem(this.#forCaptures.allow, server);
   }
 
-  judgeHost(host: string, port: number): Promise<HostVerdict> {
-    return judgeHost(this.#forServer, host, port);
+  async judgeHost(host: string, port: number): Promise<HostVerdict> {
+    const verdict = await judgeHost(this.#forServer, host, port);
+    if (!verdict.ok) logRefusal(this.#options.log, { host, port, reason: verdict.reason }, { why: verdict.why, to: 'callbacks' });
+    return verdict;
   }
 
   async openDoor(): Promise<Door> {
@@ -82,7 +87,7 @@ class Gate implements Egress {
     const url = new URL(request.url);
     const refuse = (reason: Refusal['reason'], why?: string) => {
       const refusal = { host: url.hostname, port: portOf(url), reason };
-      logRefusal(this.#options.log, refusal, why);
+      logRefusal(this.#options.log, refusal, { why, to: 'callbacks' });
       return new EgressRefused(refusal);
     };
     if (!/^https?:$/.test(url.protocol)) throw refuse('scheme');

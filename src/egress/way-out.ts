@@ -114,6 +114,6 @@ export class WayOut {
     const key = `${refusal.host}:${refusal.port}`;
     if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
     this.#told.add(key);
-    logRefusal(this.#rules.log, refusal, why);
+    logRefusal(this.#rules.log, refusal, { why, to: 'captures' });
   }
 }

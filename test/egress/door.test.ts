@@ -176,6 +176,18 @@ describe('a door refuses', () => {
     expect(door.refusals).toEqual(Array(2).fill({ host: 'private.example.net', port: 81, reason: 'blocked_address' }));
   });
 
+  test('and says so as well of what is refused at submission: a target by its spelling, a callback by its address', async () => {
+    const lines: string[] = [];
+    const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
+    await using gate = await openTestEgress(zone, { log });
+    expect(gate.egress.refusesLiterally('http://10.1.2.3:8080/')).toBe(true);
+    expect(await gate.egress.judgeHost('private.example.net', 443)).toMatchObject({ ok: false });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { allow: '10.1.2.3:8080', msg: expect.stringContaining('STILLFRAME_ALLOW_DESTINATIONS') },
+      { allow: 'https://private.example.net:443', msg: expect.stringContaining('STILLFRAME_WEBHOOK_ALLOW') },
+    ]);
+  });
+
   test('a name that the server cannot speak of, for the time being', async () => {
     await using gate = await openTestEgress({ 'servfail.example.net': 'SERVFAIL' });
     await using door = await gate.openDoor();
