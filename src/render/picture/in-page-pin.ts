@@ -8,7 +8,7 @@ export interface Pinning {
   first: boolean;
   /** The section at the end. */
   last: boolean;
-  /** `page`: fixed elements once. `none`: no fixed element but those that hold, or lie in, the marked element. */
+  /** `page`: fixed elements once. `none`: of these only those that lie in the marked element; one that holds it stays as it is. */
   keep: 'page' | 'none';
 }
 
@@ -24,7 +24,7 @@ export interface Pinned {
  * the top is seen in the first section, what is fixed to the bottom in the last.
  */
 export function pinElements({ first, last, keep }: Pinning): Pinned {
-  type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'in-flow';
+  type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
   interface State {
     roles: Map<HTMLElement, Role>;
     /** Position and inset of each element that was in the page before anything was scrolled. */
@@ -78,9 +78,9 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   }
 
   function isShown(role: Role): boolean {
-    if (role === 'top') return first && keep === 'page';
-    if (role === 'bottom') return last && keep === 'page';
-    return true;
+    if (role === 'top') return first;
+    if (role === 'bottom') return last;
+    return role !== 'away';
   }
 
   function force(element: HTMLElement, property: string, value: string): boolean {
@@ -94,7 +94,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
 
   /** Its place in the flow is the same without stickiness; what it was pushed down by at the top stays. */
   function unstick(element: HTMLElement, style: CSSStyleDeclaration): boolean {
-    if (keep === 'none' && isMarked(element)) {
+    if (holdsMarked(element)) {
       state.roles.set(element, 'kept');
       return false;
     }
@@ -134,17 +134,23 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   }
 
   function roleOf(element: HTMLElement, style: CSSStyleDeclaration): Role {
-    if (keep === 'none' && isMarked(element)) return 'kept';
+    if (holdsMarked(element)) return 'kept';
     const box = element.getBoundingClientRect();
     if (isBackdrop(element, style, box)) return 'backdrop';
+    if (keep === 'none' && !isInMarked(element)) return 'away';
     const middle = box.top + box.height / 2;
     const low = middle > viewHeight / 2 && box.height < viewHeight * 0.6 && viewHeight - box.bottom < viewHeight * 0.25;
     return low ? 'bottom' : 'top';
   }
 
-  function isMarked(element: Element): boolean {
-    const marked = world.stillframeElement;
-    return marked !== undefined && (element.contains(marked) || marked.contains(element));
+  function holdsMarked(element: Element): boolean {
+    for (let at = keep === 'none' ? (world.stillframeElement ?? null) : null; at !== null; at = above(at)) if (at === element) return true;
+    return false;
+  }
+
+  function isInMarked(element: Element): boolean {
+    for (let at: Element | null = element; at !== null; at = above(at)) if (at === world.stillframeElement) return true;
+    return false;
   }
 
   /** Covers the view behind the content: a background, which every section has. */

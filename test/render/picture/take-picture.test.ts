@@ -5,7 +5,7 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { launchChromium } from './a-stage.js';
 import { blotOf } from './blots.js';
 import { imagesOf, joinedImages, pageSizes } from './pdf-pages.js';
-import { pinnedPage } from './pinned-page.js';
+import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
 import { take } from './take.js';
 
@@ -45,6 +45,13 @@ describe('a picture of an element', () => {
     expect(await judgeRows(picture.content, { ratio: 1.5, tolerance: 0 })).toMatchObject({ width: 300, height: 3_000, wrong: 0 });
     expect((await blotOf(picture.content, [1, 2, 3])).pixels).toBe(0);
     expect(picture.diagnostics).toMatchObject({ algorithm: 'element', stoppedReason: 'element', truncated: false, deviceScaleFactor: 1.5 });
+  });
+
+  it('has what is pinned inside it once, though it takes several sections', async () => {
+    const { content } = await take(browser, pinnedPage(), { selector: 'body' });
+    for (const [name, top] of Object.entries({ fixedTop: 0, shadowFixed: 60, stickyTop: 640, stickyInSection: 680, fixedBottom: 5_580 })) {
+      expect(await blotOf(content, PINNED[name as keyof typeof PINNED]), name).toMatchObject({ top, pixels: 2_400 });
+    }
   });
 
   it('is whole when it is wider than the view', async () => {
