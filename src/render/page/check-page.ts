@@ -7,6 +7,7 @@ import { refuseIncomplete } from './content-ready.js';
 import { LATE } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
+import { refuseMalformedXml } from './malformed-xml.js';
 import type { OpenPage } from './open-page.js';
 import { visibleText } from './visible-text.js';
 
@@ -16,9 +17,9 @@ const ANSWER_MIN_MS = 1_500;
 type CheckOptions = Pick<CaptureOptions, 'failIfIncomplete' | 'failIfContentMissing' | 'failIfContentContains'>;
 
 /**
- * What a page must be to be pictured at all: no bot wall, not blank, not busy for ever; and what the request asks of it.
+ * What a page must be to be pictured at all: no bot wall, no browser error page, not blank, not busy for ever; and what the request asks of it.
  *
- * @throws CaptureError blocked_by_target, render_incomplete, render_timeout; PageMoved
+ * @throws CaptureError blocked_by_target, navigation_failed, render_incomplete, render_timeout; PageMoved
  */
 export async function checkPage(
   page: Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>,
@@ -26,7 +27,7 @@ export async function checkPage(
   options: CheckOptions,
 ): Promise<void> {
   const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
-  await Promise.all([refuseWall(page, shown, ms), refuseBlank(page, ms)]);
+  await Promise.all([refuseWall(page, shown, ms), refuseMalformedXml(page, shown, ms), refuseBlank(page, ms)]);
   if (options.failIfIncomplete) await refuseIncomplete(page, ms);
   if (!asksForText(options)) return;
   const text = await visibleText(page, ms);

@@ -50,6 +50,17 @@ describe('what is no page', () => {
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { content_type: type } });
   });
 
+  it.each([
+    ['/malformed.xml', 'application/xml'],
+    ['/malformed.xhtml', 'application/xhtml+xml'],
+    ['/malformed.svg', 'image/svg+xml'],
+    ['/hostile/entities', 'application/xml'],
+  ])('%s, which the browser shows as its own error page, is navigation_failed with what does not parse', async (path, type) => {
+    const error = await rig.failure(site.url(path));
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { content_type: type } });
+    expect(error.details?.parse_error).toMatch(/^error on line 1 /);
+  });
+
   it.each(['/no-content', '/reset-content'])('%s is navigation_failed', async (path) => {
     expect(await rig.failure(site.url(path))).toMatchObject({ code: 'navigation_failed', retriable: false });
   });
