@@ -21,11 +21,13 @@ export async function takeBands(tools: { stage: Stage; store: SectionStore }, pl
   let width = 0;
   let height = 0;
   let y = plan.from;
-  const { cssVisualViewport } = await within(stage, plan.deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
+  const { cssVisualViewport, cssLayoutViewport } = await within(stage, plan.deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
+  // The browser counts from the leftmost column, which a page written from right to left does not begin at.
+  const originX = cssLayoutViewport.pageX - plan.scrollX;
   const { left, right } = plan.columns ?? { left: 0, right: cssVisualViewport.clientWidth };
   while (y < plan.to && (count === 0 || Date.now() <= plan.lastStart)) {
     const bottom = bandEnd(y, plan);
-    const beyond = { x: left, y, width: right - left, height: bottom - y, scale: plan.zoom };
+    const beyond = { x: originX + left, y, width: right - left, height: bottom - y, scale: plan.zoom };
     const png = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });
     const size = pngSize(png);
     store.add(png, { left: 0, width: size.width, from: 0, to: size.height });

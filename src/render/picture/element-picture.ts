@@ -23,7 +23,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   await using store = await SectionStore.open();
   const hand = await openHand(stage, deadline);
   const { box, density, limited } = await findAtDensity(order, { hand, selector, encoding });
-  const { viewHeight, zoom, pageHeight, scrollY } = await hand.run(measureExtent, null);
+  const { viewHeight, zoom, pageHeight, scrollX, scrollY } = await hand.run(measureExtent, null);
   const viewWidth = options.view.width / zoom;
   const ratio = density * zoom;
   const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
@@ -32,6 +32,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
     to: box.top + cut.height / zoom,
     columns: { left: box.left, right: box.right },
     start: startOf(box, { scrollY, viewHeight }),
+    scrollX,
     viewHeight,
     zoom,
     ratio,

@@ -58,6 +58,7 @@ export async function rollOut(
   const plan = {
     from: 0,
     start: 0,
+    scrollX: extent.scrollX,
     to: extent.height,
     columns: null,
     viewHeight: extent.viewHeight,
@@ -80,6 +81,7 @@ interface Settled {
   density: number;
   zoom: number;
   viewHeight: number;
+  scrollX: number;
   /** CSS px of the whole page. */
   pageHeight: number;
   /** CSS px to capture. */
@@ -99,11 +101,11 @@ async function settleDensity(
   let limited = false;
   for (;;) {
     await setDensity(stage, { view, density, deadline });
-    const { pageHeight, viewHeight, zoom } = await hand.run(measureExtent, null);
+    const { pageHeight, viewHeight, zoom, scrollX } = await hand.run(measureExtent, null);
     const height = scroll.stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
     const fit = fitDensity({ width: view.width, height: height * zoom }, density, format);
     limited ||= fit.limited;
-    if (fit.density === density) return { density, zoom, viewHeight, pageHeight, height: fit.height / zoom, limited };
+    if (fit.density === density) return { density, zoom, viewHeight, scrollX, pageHeight, height: fit.height / zoom, limited };
     density = fit.density;
   }
 }

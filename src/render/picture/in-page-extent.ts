@@ -11,6 +11,8 @@ export interface PageExtent {
   /** The page's own zoom: below 1 on phones for pages made for desktops. */
   zoom: number;
   scrollY: number;
+  /** Negative in a page written from right to left. */
+  scrollX: number;
 }
 
 /** Where the document stands. */
@@ -21,6 +23,7 @@ export function measureExtent(): PageExtent {
     viewHeight: visualViewport?.height ?? innerHeight,
     zoom: visualViewport?.scale ?? 1,
     scrollY: root.scrollTop,
+    scrollX: root.scrollLeft,
   };
 }
 

@@ -17,5 +17,6 @@ export async function scrollStep({ to, waitMs }: { to: number | null; waitMs: nu
     viewHeight: visualViewport?.height ?? innerHeight,
     zoom: visualViewport?.scale ?? 1,
     scrollY: root.scrollTop,
+    scrollX: root.scrollLeft,
   };
 }

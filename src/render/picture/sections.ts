@@ -11,6 +11,8 @@ export interface SectionPlan {
   to: number;
   /** Where the view's top edge is for the first section, CSS px. */
   start: number;
+  /** Where its left edge is, before the first. */
+  scrollX: number;
   /** Columns of the viewport to keep, CSS px; null keeps all. */
   columns: { left: number; right: number } | null;
   /** CSS px that the view shows at once. */

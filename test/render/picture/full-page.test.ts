@@ -70,6 +70,15 @@ describe('the rows of a full page', () => {
   });
 });
 
+describe('a page wider than the view', () => {
+  it.each(['by_sections', 'native'])('is as the view shows it when written from right to left (%s)', async (algorithm) => {
+    const half = (colour: string) => `<div style="flex:1;background:${colour}"></div>`;
+    const html = `<html dir=rtl><body style="margin:0"><div style="display:flex;width:1600px;height:900px">${half('rgb(1,2,3)')}${half('red')}</div>`;
+    const { content } = await take(browser, html, { full_page: true, full_page_algorithm: algorithm });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 800, height: 900, pixels: 720_000 });
+  });
+});
+
 describe('what is pinned to the view', () => {
   const at = (name: keyof typeof PINNED, content: Uint8Array) => blotOf(content, PINNED[name]);
   const once = (top: number) => ({ top, width: 60, height: 40, pixels: 2_400 });

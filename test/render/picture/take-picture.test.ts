@@ -61,6 +61,11 @@ describe('a picture of an element', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 1_500, height: 50, pixels: 75_000 });
   });
 
+  it('is the same, wide or not, in a page written from right to left', async () => {
+    const html = '<html dir=rtl><body style="margin:0"><div id=wide style="width:1500px;height:50px;background:rgb(1,2,3)"></div>';
+    expect(await blotOf((await take(browser, html, { selector: '#wide' })).content, [1, 2, 3])).toMatchObject({ pixels: 75_000 });
+  });
+
   it('is found in a scroller, in a shadow tree, and when it is pinned itself', async () => {
     const html = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}<div id=deep style="height:40px;background:rgb(1,2,3)"></div></div>
       <x-a></x-a><div id=pinned style="position:fixed;bottom:0;width:70px;height:30px;background:rgb(7,8,9)"></div>
