@@ -20,6 +20,9 @@ export type Sighting =
 export async function markElement(selector: string): Promise<Sighting> {
   const world = globalThis as { stillframeElement?: Element };
   const root = document.scrollingElement ?? document.documentElement;
+  // A page written from right to left is scrolled to the left.
+  const isRtl = getComputedStyle(document.body ?? root).direction === 'rtl';
+  const leftEnd = isRtl ? root.clientWidth - root.scrollWidth : 0;
   let matches: Element[];
   try {
     matches = findAll(document);
@@ -34,7 +37,9 @@ export async function markElement(selector: string): Promise<Sighting> {
   free(element);
   const before = element.getBoundingClientRect();
   const inView = before.top >= 0 && before.bottom <= innerHeight && before.left >= 0 && before.right <= innerWidth;
-  if (!inView) element.scrollIntoView({ behavior: 'instant', block: before.height > innerHeight ? 'start' : 'center', inline: 'nearest' });
+  const block = before.height > innerHeight ? 'start' : 'center';
+  // What is in view may still lie outside the scroller that shows a part of it: "nearest" moves nothing else.
+  element.scrollIntoView({ behavior: 'instant', block: inView ? 'nearest' : block, inline: 'nearest' });
   await new Promise((resolve) => {
     setTimeout(resolve, 250);
     requestAnimationFrame(() => requestAnimationFrame(resolve));
@@ -42,9 +47,9 @@ export async function markElement(selector: string): Promise<Sighting> {
   const box = element.getBoundingClientRect();
   return {
     box: {
-      left: box.left + root.scrollLeft,
+      left: Math.max(leftEnd, box.left + root.scrollLeft),
       right: box.right + root.scrollLeft,
-      top: box.top + root.scrollTop,
+      top: Math.max(0, box.top + root.scrollTop),
       bottom: box.bottom + root.scrollTop,
     },
   };
@@ -60,8 +65,15 @@ export async function markElement(selector: string): Promise<Sighting> {
 
   function isVisible(candidate: Element): boolean {
     const box = candidate.getBoundingClientRect();
-    if (box.width < 1 || box.height < 1) return false;
+    if (box.width < 1 || box.height < 1 || isOffPage(candidate, box)) return false;
     return candidate.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: false });
+  }
+
+  /** Where no scrolling leads: above or before the page's beginning. */
+  function isOffPage(candidate: Element, box: DOMRect): boolean {
+    if (box.right + root.scrollLeft > leftEnd && box.bottom + root.scrollTop > 0) return false;
+    for (let at = above(candidate); at !== null && at !== root; at = above(at)) if (at.scrollTop !== 0 || at.scrollLeft !== 0) return false;
+    return true;
   }
 
   /** An element larger than a scroller it lies in is seen whole only when the scroller grows to its content. */

@@ -66,6 +66,20 @@ describe('a picture of an element', () => {
     expect(await blotOf((await take(browser, html, { selector: '#wide' })).content, [1, 2, 3])).toMatchObject({ pixels: 75_000 });
   });
 
+  it('is what the page shows of it when a part lies before the beginning of the page, and is not one that lies there whole', async () => {
+    const at = (left: number) =>
+      `<div class=a style="position:absolute;left:${left}px;top:-20px;width:100px;height:50px;background:rgb(1,2,3)"></div>`;
+    const { content, width, height } = await take(browser, `${at(-9_999)}${at(-40)}`, { selector: '.a' });
+    expect({ width, height }).toEqual({ width: 60, height: 30 });
+    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(1_800);
+  });
+
+  it('is scrolled to inside a box that shows another part, though it is in the view', async () => {
+    const slide = (id: string, colour: string) => `<div id=${id} style="flex:none;width:300px;height:100px;background:${colour}"></div>`;
+    const html = `<div style="display:flex;width:300px;overflow:hidden">${slide('one', 'red')}${slide('two', 'rgb(1,2,3)')}</div>`;
+    expect(await blotOf((await take(browser, html, { selector: '#two' })).content, [1, 2, 3])).toMatchObject({ pixels: 30_000 });
+  });
+
   it('is found in a scroller, in a shadow tree, and when it is pinned itself', async () => {
     const html = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}<div id=deep style="height:40px;background:rgb(1,2,3)"></div></div>
       <x-a></x-a><div id=pinned style="position:fixed;bottom:0;width:70px;height:30px;background:rgb(7,8,9)"></div>
