@@ -24,7 +24,7 @@ import { waitForSelector } from './page/wait-for-selector.js';
 import { follow, waitUntil } from './page/wait-until.js';
 import { PageMoved } from './page/world.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
-import { type ScrollReport, scrollThrough } from './picture/scroll-through.js';
+import { type ScrollReport, scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { type Picture, takePicture } from './picture/take-picture.js';
 import type { Stage } from './stage.js';
 
@@ -185,6 +185,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   if (options.waitForContent) await contentReady(page);
   if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
   times.enter('scroll', 60);
+  if (options.selector !== null) await reach(page, options.selector, options);
   const scroll = options.fullPage && options.selector === null ? await deadlines.outside(() => scrolled(page, options)) : null;
   times.enter('settle', 70);
   const shown = await follow(page, shooting.shown, options.waitUntil);
@@ -201,6 +202,14 @@ async function scrolled(page: OpenPage, options: CaptureOptions): Promise<Scroll
   const deadline = Math.min(Date.now() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
   const quiet = options.waitForIdle ? () => settle(page) : async () => {};
   return await scrollThrough(page.stage, options, { deadline, settle: quiet });
+}
+
+/** Within the budget: what is late is pictured as it stands. */
+async function reach(page: OpenPage, selector: string, options: CaptureOptions): Promise<void> {
+  const { stage, deadlines } = page;
+  const leftMs = deadlines.leftMs();
+  const quiet = options.waitForIdle ? () => settle(page) : async () => {};
+  await deadlines.within(scrollToElement(stage, selector, { deadline: Date.now() + leftMs, settle: quiet }), leftMs);
 }
 
 /** With what a script has made of the address since, and the fragment. */

@@ -55,6 +55,21 @@ describe('a capture', () => {
     expect(rig.progress).toEqual([...rig.progress].sort((a, b) => a - b));
   });
 
+  it.each([
+    ['below the view', ''],
+    ['in a scroller', 'height:300px;overflow:auto'],
+  ])('of an element has its lazy pictures, all the way down: %s', async (_where, style) => {
+    const image = '<img loading="lazy" src="/image/300x300/ff0000.png?wait=150" style="display:block;width:300px;height:300px">';
+    const gap = '<div style="height:4000px">Far above</div>';
+    const body = `<div style="${style}">${gap}<div id="gallery" style="width:300px">${image}${gap}${image}</div></div>`;
+    site.route('/gallery', (_request, response) => html(response, document('Gallery', body)));
+    const { content, height } = await rig.capture(site.url('/gallery'), { selector: '#gallery' });
+    for (const top of [150, height - 150]) {
+      const pixel = await sharp(content).extract({ left: 150, top, width: 1, height: 1 }).raw().toBuffer();
+      expect([...pixel].slice(0, 3), `at ${top}`).toEqual([255, 0, 0]);
+    }
+  });
+
   it('of a whole page has its lazy pictures', async () => {
     const { content, height } = await rig.capture(site.url('/shop'), {
       full_page: true,

@@ -2,6 +2,7 @@ import type { Request } from 'playwright-core';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { Stage } from '../stage.js';
+import { markElement } from './in-page-element.js';
 import { makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
 import { scrollStep } from './in-page-scroll.js';
 import { openHand, type PageHand } from './page-hand.js';
@@ -49,6 +50,34 @@ export async function scrollThrough(
   await how.settle();
   const { pageHeight } = await hand.run(measureExtent, null);
   return report(pageHeight, start, end);
+}
+
+/**
+ * Scrolls to an element and through it, so that what is lazy in it loads, then settles; whatever is in view from the start costs two frames. An element
+ * that is not there is for the picture to tell.
+ *
+ * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
+ */
+export async function scrollToElement(
+  stage: Stage,
+  selector: string,
+  how: { deadline: number /* Unix ms */; settle(): Promise<void> },
+): Promise<void> {
+  const hand = await openHand(stage, how.deadline + END_WAIT_MS);
+  const before = await hand.run(measureExtent, null);
+  await using loads = new Loads(stage);
+  const sighting = await hand.run(markElement, selector);
+  if (!('box' in sighting)) return;
+  const { top, bottom } = sighting.box;
+  const { viewHeight, scrollY } = await hand.run(measureExtent, null);
+  if (scrollY === before.scrollY && loads.pending === 0) return;
+  await loads.done(LOAD_WAIT_MS);
+  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && Date.now() < how.deadline; seen += viewHeight) {
+    loads.begin();
+    await hand.run(scrollStep, { to: seen, waitMs: REACTION_MS });
+    await loads.done(LOAD_WAIT_MS);
+  }
+  await how.settle();
 }
 
 interface Descent {
