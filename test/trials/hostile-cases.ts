@@ -42,7 +42,8 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
   ...cases(HEAVY, '/hostile/canvases /hostile/wasm-memory /hostile/storage /hostile/microtasks /hostile/frames-thrash'),
   ...cases(HEAVY, '/hostile/socket-flood /hostile/worker-busy /hostile/worker-nest /hostile/webgl /hostile/css-has /hostile/css-layers'),
   ...cases(HEAVY, '/hostile/svg-filters /hostile/svg-uses /hostile/frames-many /hostile/frames-deep'),
-  ...cases([...HEAVY, ...BLANK], '/hostile/css-filters /hostile/frames-flood /hostile/write-forever /hostile/bomb.png'),
+  ...cases([...HEAVY, ...BLANK], '/hostile/css-filters /hostile/frames-flood /hostile/write-forever'),
+  ...cases([...HEAVY, ...BLANK, ...FAILED], '/hostile/bomb.png'),
   ...cases([...FAILED, ...TIMEOUT, 'render_crashed'], '/hostile/entities'),
   ...['/tall', '/endless', '/hostile/wide', '/hostile/scroll-fight', '/many-nodes'].map((path) => ({
     path,

@@ -72,7 +72,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '502',
     retriable: 'yes for transport errors, else no',
     meaning:
-      'The page could not be opened: its name has no public address, nothing answers, TLS fails, it redirects without end or to a place that is not public, or it is a download, a type that is no page, or XML that does not parse.',
+      'The page could not be opened: its name has no public address, nothing answers, TLS fails, it redirects without end or to a place that is not public, or it is a download, a type that is no page, XML that does not parse or an image that cannot be decoded.',
     advice:
       'details.net_error holds the browser\'s own name of the failure, details.content_type an unsupported type, details.parse_error what is wrong with XML. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
   },

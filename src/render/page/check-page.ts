@@ -7,8 +7,8 @@ import { refuseIncomplete } from './content-ready.js';
 import { LATE } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
-import { refuseMalformedXml } from './malformed-xml.js';
 import type { OpenPage } from './open-page.js';
+import { refuseUnreadable } from './unreadable.js';
 import { visibleText } from './visible-text.js';
 
 /** A page that answers at all does so within this, whatever is left of the budget. */
@@ -27,7 +27,7 @@ export async function checkPage(
   options: CheckOptions,
 ): Promise<void> {
   const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
-  await Promise.all([refuseWall(page, shown, ms), refuseMalformedXml(page, shown, ms), refuseBlank(page, ms)]);
+  await Promise.all([refuseWall(page, shown, ms), refuseUnreadable(page, shown, ms), refuseBlank(page, ms)]);
   if (options.failIfIncomplete) await refuseIncomplete(page, ms);
   if (!asksForText(options)) return;
   const text = await visibleText(page, ms);

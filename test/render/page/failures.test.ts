@@ -61,6 +61,11 @@ describe('what is no page', () => {
     expect(error.details?.parse_error).toMatch(/^error on line 1 /);
   });
 
+  it('an image that cannot be decoded is navigation_failed', async () => {
+    const error = await rig.failure(site.url('/malformed.png'));
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { content_type: 'image/png' } });
+  });
+
   it.each(['/no-content', '/reset-content'])('%s is navigation_failed', async (path) => {
     expect(await rig.failure(site.url(path))).toMatchObject({ code: 'navigation_failed', retriable: false });
   });
