@@ -1,18 +1,17 @@
 /**
  * Trial "isolation": pairs of captures of one origin, interleaved. Each looks for what any other has left (cookies, local and session storage,
  * IndexedDB, Cache API, service workers, HTTP cache, auth cache, window name, broadcasts, shared workers) and leaves its own. And pairs of
- * accounts that ask for the same picture: each gets its own, and neither finds the other's job.
- *
- * HSTS is not tried: it needs a certificate that the browser trusts, and lives where the HTTP cache and the auth cache do.
+ * accounts that ask for the same picture: each gets its own, and neither finds the other's job. And captures of a host that pledges HSTS.
  *
  * Sabotage that turns it red: let /trace lead to itself with another token at its end, so that each visitor follows one in the same context
- * (traces, in all channels that outlive a page), or drop `j.account_id = ?` from findRendered and findInFlight in store/sqlite/jobs.ts (results).
+ * (traces, in all channels that outlive a page), let the page of isolation-hsts lead to itself at its end (HSTS), or drop `j.account_id = ?` from findRendered and findInFlight in store/sqlite/jobs.ts (results).
  */
 import sharp from 'sharp';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
+import { visitByHsts } from './isolation-hsts.js';
 import { CHANNELS, isolationPages, type Report } from './isolation-page.js';
 import { runCommand } from './server-process.js';
 
@@ -42,9 +41,12 @@ export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Prom
   for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
   if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
   const shared = await shareNothing(Math.ceil(pairs / 4), { server, site, atOnce, problems });
+  const hsts = await visitByHsts((visit) => inLanes(Math.max(8, Math.ceil(pairs / 4)), atOnce, visit));
+  problems.push(...hsts.problems);
+  const figures = { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, 'HSTS visits': hsts.visits };
   return {
     ok: problems.length === 0,
-    figures: { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, traces: problems.length },
+    figures: { ...figures, traces: problems.length },
     problems: problems.slice(0, 20),
   };
 }
