@@ -3,6 +3,13 @@
  * paper for its viewport: what depends on the viewport's height must be found, and held at what it is on the screen.
  */
 
+/** The paper is ours: a page's own `@page` would turn it, or put margins on it. */
+export function ownPaper(): void {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync('@page { size: auto !important; margin: 0 !important; page-orientation: upright !important }');
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
 /** Notes the heights of all elements, to find those that another viewport height changes. */
 export function noteHeights(): void {
   const world = globalThis as { stillframeHeights?: Map<HTMLElement, [number, string]> };

@@ -2,7 +2,7 @@ import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { rollOut } from './full-page-picture.js';
 import { makeScrollable, measureExtent } from './in-page-extent.js';
-import { boxPage, holdChanged, keepChanged, noteHeights, pinOnce } from './in-page-print.js';
+import { boxPage, holdChanged, keepChanged, noteHeights, ownPaper, pinOnce } from './in-page-print.js';
 import { setDensity } from './metrics.js';
 import { openHand, type PageHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -83,6 +83,7 @@ async function prepare(order: PictureOrder): Promise<{ hand: PageHand; pageHeigh
   const hand = await openHand(stage, deadline);
   await setDensity(stage, { view: options.view, density: options.view.deviceScaleFactor, deadline });
   await within(stage, deadline, () => stage.page.emulateMedia({ media: 'screen' }));
+  await hand.run(ownPaper, null);
   const { pageHeight } = await hand.run(measureExtent, null);
   return { hand, pageHeight };
 }

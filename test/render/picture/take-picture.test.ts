@@ -127,6 +127,17 @@ describe('a PDF', () => {
     });
   });
 
+  it.each(['by_sections', 'native'])('is on our paper, whatever the page says of its own (full page: %s)', async (algorithm) => {
+    const page = (rule: string) => `<style>${rule}body{margin:0;height:1200px;background:teal}</style><h1>Words</h1>`;
+    const wires = [{ format: 'pdf' }, { format: 'pdf', full_page: true, full_page_algorithm: algorithm }];
+    for (const wire of wires) {
+      const own = await take(browser, page('@page{size:A4 landscape;margin:5cm}'), wire);
+      const plain = await take(browser, page(''), wire);
+      expect(await sizes(own.content)).toEqual([[800, wire.full_page ? 1_200 : 600]]);
+      expect(own.content.length).toBe(plain.content.length);
+    }
+  });
+
   it('of a longer page, native, is as many pages as it takes', async () => {
     const picture = await take(browser, rowsPage(25_000), { format: 'pdf', full_page: true, full_page_algorithm: 'native' });
     expect(await sizes(picture.content)).toEqual([
