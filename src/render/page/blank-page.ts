@@ -8,6 +8,8 @@ import type { PageKit } from './page-kit.js';
 const PIXEL_CHECK_MS = 3_000;
 /** A small picture of the view is enough to see whether there is anything. */
 const PIXEL_CHECK_WIDTH_PX = 640;
+/** Of red, green and blue: white, and what `color-scheme: dark` has in its place. */
+const BARE_SHADES = [255, 18];
 
 /** A page that shows nothing while something of it is still on its way is given so long. */
 const PATIENCE_MS = 5_000;
@@ -31,7 +33,7 @@ export async function refuseBlank(page: Pick<OpenPage, 'stage' | 'world' | 'netw
 
 async function isBlank(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<boolean> {
   const something = await page.deadlines.within(page.world.run(showsSomething, null), ms);
-  return something !== true && something !== LATE && (await isUniform(page, Math.min(ms, PIXEL_CHECK_MS)));
+  return something !== true && something !== LATE && (await isBare(page, Math.min(ms, PIXEL_CHECK_MS)));
 }
 
 function blank(): CaptureError {
@@ -42,8 +44,8 @@ function blank(): CaptureError {
   });
 }
 
-/** Whether every pixel of the view has the same colour. */
-async function isUniform({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, ms: number): Promise<boolean> {
+/** Whether the view shows nothing but what Chromium itself paints behind a page. */
+async function isBare({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, ms: number): Promise<boolean> {
   const size = stage.page.viewportSize();
   if (size === null) return false;
   const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / size.width);
@@ -51,7 +53,8 @@ async function isUniform({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlin
   const shot = await deadlines.within(stage.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true, clip }), ms);
   if (shot === LATE) return false;
   const { channels } = await sharp(Buffer.from(shot.data, 'base64')).stats();
-  return channels.every(({ min, max }) => min === max);
+  const [shade = 0] = channels.map(({ min }) => min);
+  return BARE_SHADES.includes(shade) && channels.slice(0, 3).every(({ min, max }) => min === shade && max === shade);
 }
 
 /** Runs in the page. Text or a picture anywhere, or a coloured box; false when in doubt. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failedNavigation } from '../../../src/render/page/judge-document.js';
+import { html } from '../../fixtures/site/answer.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { type CaptureRig, openRig } from './capture-rig.js';
 
@@ -92,6 +93,23 @@ describe('what is no page', () => {
       code: 'render_incomplete',
       details: { check: 'blank', seen: 'white' },
     });
+  });
+
+  it('an empty page is blank in a dark scheme too', async () => {
+    site.route('/dark', (_request, response) => html(response, '<!doctype html><meta name="color-scheme" content="dark"><p></p>'));
+    const error = await rig.failure(site.url('/dark'), { dark_mode: true });
+    expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
+  });
+
+  it.each([
+    [
+      'canvas',
+      '<canvas id="c" width="900" height="900"></canvas><script>const d = c.getContext("2d"); d.fillStyle = "teal"; d.fillRect(0, 0, 900, 900)</script>',
+    ],
+    ['frame', `<iframe style="border:0;width:900px;height:900px" srcdoc="<body style='background:teal'>"></iframe>`],
+  ])('one colour all over, painted by a %s, is not blank', async (what, body) => {
+    site.route(`/one-${what}`, (_request, response) => html(response, `<!doctype html><body style="margin:0">${body}`));
+    expect((await rig.capture(site.url(`/one-${what}`))).width).toBe(800);
   });
 
   it('a page that goes to about:blank is navigation_failed', async () => {
