@@ -36,6 +36,7 @@ export class NetworkTracker {
   readonly #flights = new Map<Request, Flight>();
   readonly #waiting = new Set<() => void>();
   #lastActivityAt = performance.now();
+  #newest: Flight | null = null;
 
   constructor(page: Page) {
     page.on('request', (request) => this.#start(request));
@@ -46,13 +47,12 @@ export class NetworkTracker {
 
   /** Requests in flight, oldest first, streams left out, hung ones too. */
   pending(): PendingRequest[] {
-    const now = performance.now();
-    return [...this.#flights.values()].map(({ kind, url, frame, startedAt, answered }) => ({
-      kind: kind === 'document' && frame ? 'frame' : kind,
-      url,
-      answered,
-      ageMs: now - startedAt,
-    }));
+    return [...this.#flights.values()].map(told);
+  }
+
+  /** The newest request of all, ended or not. */
+  newest(): PendingRequest | null {
+    return this.#newest === null ? null : told(this.#newest);
   }
 
   /** Whether nothing that counts is in flight. */
@@ -88,7 +88,8 @@ export class NetworkTracker {
     // A redirect goes on in a request of its own.
     const before = request.redirectedFrom();
     if (before !== null) this.#flights.delete(before);
-    this.#flights.set(request, { kind, url: request.url(), startedAt: performance.now(), answered: false, frame: isSubframe(request) });
+    this.#newest = { kind, url: request.url(), startedAt: performance.now(), answered: false, frame: isSubframe(request) };
+    this.#flights.set(request, this.#newest);
     this.#touch();
   }
 
@@ -144,6 +145,10 @@ export class NetworkTracker {
     }
     return longest;
   }
+}
+
+function told({ kind, url, frame, startedAt, answered }: Flight): PendingRequest {
+  return { kind: kind === 'document' && frame ? 'frame' : kind, url, answered, ageMs: performance.now() - startedAt };
 }
 
 function patience(flight: Flight): number {

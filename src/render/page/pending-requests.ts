@@ -26,6 +26,12 @@ export function groupPending(pending: readonly PendingRequest[]): PendingGroup[]
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }
 
+/** As a clause of a message: whose requests come so close upon one another that the network never rests, though none may be in flight just now. */
+export function describeRestless(newest: PendingRequest): string {
+  const [{ kind, host } = { kind: '', host: '' }] = groupPending([newest]);
+  return `the page went on making requests, the last of them a ${NAMES[kind] ?? kind} from ${host}`;
+}
+
 /** As a clause of a message: "2 images from cdn.example.com and 1 script from example.com were still pending". */
 export function describePending(pending: readonly PendingRequest[]): string {
   const groups = groupPending(pending);

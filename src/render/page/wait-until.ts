@@ -4,7 +4,7 @@ import { LATE } from './deadline.js';
 import type { DocumentState } from './main-document.js';
 import { classify } from './navigate.js';
 import type { OpenPage } from './open-page.js';
-import { describePending, groupPending } from './pending-requests.js';
+import { describePending, describeRestless, groupPending } from './pending-requests.js';
 
 const NETWORK_IDLE_MS = 500;
 /** Documents that one page may lead through before it counts as going in circles. */
@@ -65,11 +65,14 @@ async function fontsOnly({ main, network }: Pick<OpenPage, 'main' | 'network'>, 
 
 function notReached(page: OpenPage, state: WaitUntil): CaptureError {
   const { network, main, deadlines } = page;
-  const pending = network.pending();
+  const inFlight = network.pending();
+  const newest = state === 'networkidle' && inFlight.length === 0 && main.current?.loaded === true ? network.newest() : null;
+  const pending = newest === null ? inFlight : [newest];
+  const what = newest === null ? describePending(pending) : describeRestless(newest);
   const advice = sooner(main.current, state);
   return new CaptureError({
     code: 'render_timeout',
-    message: `\`wait_until: ${state}\` was not reached within \`timeout\` (${deadlines.timeout} ms): ${describePending(pending)}. ${advice}`,
+    message: `\`wait_until: ${state}\` was not reached within \`timeout\` (${deadlines.timeout} ms): ${what}. ${advice}`,
     details: { waited_for: state, pending: groupPending(pending) },
   });
 }

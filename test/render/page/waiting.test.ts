@@ -48,6 +48,17 @@ describe('wait_until', () => {
     expect((await rig.capture(site.url('/streams'), { wait_until: 'networkidle', wait_for_idle: false })).width).toBe(800);
   });
 
+  it('networkidle names the last of the requests that never let the network rest', async () => {
+    site.route('/tick', (_request, response) => response.end('tick'));
+    const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 300)</script>');
+    const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 2_000 });
+    const { host } = new URL(site.origin);
+    // The end may come while one of them is in flight.
+    expect(error.message).toMatch(/the last of them a request by script from |1 request by script from .* was still pending/);
+    expect(error.message).toContain('`wait_until: load` would not have waited');
+    expect(error.details).toEqual({ waited_for: 'networkidle', pending: [{ kind: 'fetch', host, count: 1 }] });
+  });
+
   it('a target that says nothing at all is a render_timeout too', async () => {
     const error = await rig.failure(site.url('/hang'), { timeout: 1_000 });
     expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (1000 ms).` });
