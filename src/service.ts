@@ -65,7 +65,7 @@ interface Foundations {
 }
 
 export class Service implements AsyncDisposable {
-  /** The secret of the first key, when this start made it. */
+  /** The secret of the first key, when this start made it; known once `ready`. */
   firstKey: string | null = null;
   /** Resolves when health answers 200; rejects when no browser can be had. */
   ready: Promise<void> = Promise.resolve();
@@ -160,13 +160,13 @@ export class Service implements AsyncDisposable {
     const { egress } = this.made;
     const { log, say } = parts;
     const renderer = await Renderer.start(this.config, { egress, log, say, browserDir: parts.browserDir ?? this.config.dataDir });
+    if (this.draining) return await renderer[Symbol.asyncDispose]();
     try {
       await this.makeFirstKey();
     } catch (error) {
       await renderer[Symbol.asyncDispose]();
       throw error;
     }
-    if (this.draining) return await renderer[Symbol.asyncDispose]();
     this.renderer = renderer;
     this.healthSeen = null;
     this.jobs.start();
