@@ -180,13 +180,13 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   const { stage, deadlines } = page;
   times.enter('settle', 40);
   if (options.waitForIdle) await settle(page);
-  const banner = await deadlines.within(guard.answerBanners(deadlines.signal), deadlines.leftMs());
-  if (banner !== LATE && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
+  await clearBanners(page, guard, options);
   if (options.waitForContent) await contentReady(page);
   if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
+  if (options.waitForContent || options.delay > 0) await clearBanners(page, guard, options);
   times.enter('scroll', 60);
   if (options.selector !== null) await reach(page, options.selector, options);
-  const scroll = options.fullPage && options.selector === null ? await deadlines.outside(() => scrolled(page, options)) : null;
+  const scroll = options.fullPage && options.selector === null ? await deadlines.outside(() => scrolled(page, guard, options)) : null;
   times.enter('settle', 70);
   const shown = await follow(page, shooting.shown, options.waitUntil);
   if (shown !== shooting.shown) throw new PageMoved('the page went elsewhere while it was made ready');
@@ -198,9 +198,19 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
 }
 
-async function scrolled(page: OpenPage, options: CaptureOptions): Promise<ScrollReport> {
+/** Again after whatever gave a page the time to show another one. */
+async function clearBanners(page: OpenPage, guard: BlockGuard, options: CaptureOptions): Promise<void> {
+  const { deadlines } = page;
+  const banner = await deadlines.within(guard.answerBanners(deadlines.signal), deadlines.leftMs());
+  if (banner !== LATE && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
+}
+
+async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptions): Promise<ScrollReport> {
   const deadline = Math.min(Date.now() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
-  const quiet = options.waitForIdle ? () => settle(page) : async () => {};
+  const quiet = async () => {
+    if (options.waitForIdle) await settle(page);
+    await clearBanners(page, guard, options);
+  };
   return await scrollThrough(page.stage, options, { deadline, settle: quiet });
 }
 

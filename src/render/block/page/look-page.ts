@@ -22,6 +22,9 @@ export interface Look {
 
 /** Where the document-start script keeps its style sheet, in this world. */
 const KEPT = 'stillframeSheet';
+/** What an earlier look at this document has done, in this world. */
+const LAID = 'stillframeLaid';
+const AWAITED = 'stillframeAwaited';
 
 const ELEMENTS_MAX = 30_000;
 const NAMES_MAX = 6_000;
@@ -41,8 +44,15 @@ export function look({ bannerCss, refused }: LookFor): Look {
   if (bannerCss === null) return { ...seen, banner: 'none' };
   const banners = findBanners();
   if (banners.length > 0) return { ...seen, banner: 'seen', framed: banners.some((banner) => banner.framed) };
-  if (scriptRuns(new Set(refused))) return { ...seen, banner: 'expected' };
-  return { ...seen, banner: 'none', hidden: bannerCss === '' ? 0 : lay({ css: bannerCss, count: true }) };
+  if (!done(AWAITED) && scriptRuns(new Set(refused))) return { ...seen, banner: 'expected' };
+  return { ...seen, banner: 'none', hidden: bannerCss === '' || done(LAID) ? 0 : lay({ css: bannerCss, count: true }) };
+}
+
+/** @returns whether it was done at an earlier look; it is from now on */
+function done(what: string): boolean {
+  const before = Reflect.get(globalThis, what) === true;
+  Reflect.set(globalThis, what, true);
+  return before;
 }
 
 /** Resolves once a banner is in view, or after the patience (ms). */

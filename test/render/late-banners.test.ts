@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/log.js';
+import { Blocker } from '../../src/render/block/blocker.js';
+import { document, html } from '../fixtures/site/answer.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { builtForTests } from './block/built.js';
+import { type CaptureRig, openRig } from './page/capture-rig.js';
+
+const BAR = `<div id="bar" style="position:fixed;left:0;right:0;bottom:0;height:200px;background:#f0f">We use cookies. <button>Accept</button></div>`;
+const SHOW = `document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(BAR)})`;
+const TEXT = '<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(80);
+
+let site: Site;
+let dataDir: string;
+let blocker: Blocker;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'stillframe-late-'));
+  const egress = { fetch: async () => Promise.reject(new Error('nothing is fetched here')) };
+  blocker = await Blocker.start({ dataDir, built: await builtForTests(), lists: { enabled: false }, egress, log: silentLog() });
+  [site, rig] = await Promise.all([startSite(), openRig({ blocker })]);
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await blocker[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function magentaIn(script: string, wish: Record<string, unknown>): Promise<number> {
+  const path = `/late-${Math.random()}`;
+  site.route(path, (_request, response) => html(response, document('Late', `${TEXT}<script>${script}</script>`)));
+  const { content } = await rig.capture(site.url(path), wish);
+  const { data } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  let found = 0;
+  for (let at = 0; at < data.length; at += 3) if (data[at] === 255 && data[at + 1] === 0 && data[at + 2] === 255) found++;
+  return found;
+}
+
+describe('a banner that comes late', () => {
+  it.each([
+    ['during `delay`', `setTimeout(() => { ${SHOW} }, 1_000)`, { delay: 1_500 }],
+    [
+      'with the content that was waited for',
+      `document.body.innerHTML = 'Loading…'; setTimeout(() => { ${SHOW} }, 800); setTimeout(() => document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(TEXT)}), 1_200)`,
+      { wait_for_content: true },
+    ],
+    ['when the page is scrolled', `addEventListener('scroll', () => { ${SHOW} }, { once: true })`, { full_page: true }],
+  ])('%s is not in the picture', async (_, script, wish) => {
+    expect(await magentaIn(script, wish)).toBe(0);
+  });
+
+  it('is left when the switch is off', async () => {
+    expect(await magentaIn(`setTimeout(() => { ${SHOW} }, 200)`, { delay: 700, block_cookie_banners: false })).toBeGreaterThan(10_000);
+  });
+});
