@@ -123,6 +123,12 @@ describe('unknown banners', () => {
     ['Polish', 'Ta strona używa plików cookie.', ['Akceptuję', 'Odrzuć wszystkie'], 'Odrzuć wszystkie'],
     ['Swedish', 'Vi använder kakor på webbplatsen.', ['Godkänn', 'Endast nödvändiga kakor'], 'Endast nödvändiga kakor'],
     ['Russian', 'Мы используем файлы cookie.', ['Принять', 'Отклонить'], 'Отклонить'],
+    ['Arabic', 'نستخدم ملفات تعريف الارتباط لتحسين تجربتك', ['قبول', 'رفض'], 'رفض'],
+    ['Hebrew', 'אתר זה משתמש בעוגיות', ['אישור', 'דחייה'], 'דחייה'],
+    ['Vietnamese', 'Trang web này sử dụng cookie', ['Chấp nhận', 'Từ chối'], 'Từ chối'],
+    ['Croatian', 'Ova stranica koristi kolačiće', ['Prihvaćam', 'Odbijam'], 'Odbijam'],
+    ['Bulgarian', 'Този сайт използва бисквитки', ['Приемам', 'Отказвам'], 'Отказвам'],
+    ['Thai', 'เว็บไซต์นี้ใช้คุกกี้', ['ยอมรับ', 'ปฏิเสธ'], 'ปฏิเสธ'],
     ['Japanese', '当サイトはクッキーを使用します。', ['同意する', 'すべて拒否'], 'すべて拒否'],
   ])('in %s are refused', async (_, text, buttons, refusal) => {
     await using page = await answered(`<body>${ARTICLE}${bar(text, buttons)}</body>`);
@@ -136,6 +142,28 @@ describe('unknown banners', () => {
     expect(page.report.outcome).toBe('hidden');
     expect(page.clicks).toEqual([]);
     expect(await page.page.isVisible('.b')).toBe(false);
+  });
+
+  it.each([
+    ['a cross', `<p>By continuing to use this site you agree to our use of cookies.</p><button>×</button>`],
+    ['boxes that are made to be clicked', `<p>We use cookies.</p><div class="btn" tabindex="0">Accept</div>`],
+    [
+      'buttons that are scrolled to',
+      `<div style="height:150px;overflow:auto"><h2>Your privacy</h2>${'<p>These cookies count visits.</p>'.repeat(30)}<button>Allow all</button></div>`,
+    ],
+  ])('that have no more than %s are hidden', async (_, content) => {
+    await using page = await answered(`<body>${ARTICLE}<div class="b" style="${FIXED}">${content}</div></body>`);
+    expect(page.report.outcome).toBe('hidden');
+    expect(page.clicks).toEqual([]);
+    expect(await page.page.isVisible('.b')).toBe(false);
+  });
+
+  it('whose refusal is a box are refused by it', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div class="b" style="${FIXED}"><p>We use cookies.</p><div class="btn">Accept</div><div class="btn" onclick="${gone}">Decline</div></div></body>`,
+    );
+    expect(page.clicks).toEqual(['Decline']);
+    expect(await page.page.locator('.b').count()).toBe(0);
   });
 
   it('whose refusal does nothing are hidden after it', async () => {
@@ -223,6 +251,34 @@ describe('pages that only talk about cookies', () => {
     [
       'a log-in dialog',
       `${ARTICLE}<div role="dialog" style="position:fixed;top:100px;left:100px;background:#fff"><h2>Log in</h2><input><button id="x">No thanks</button><button>OK</button></div>`,
+    ],
+    [
+      'a log-in dialog that names its cookie policy',
+      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Sign in</h2><input type="password"><p>By continuing you agree to our cookie policy and consent to data processing.</p><button id="x">No thanks</button><button>Sign in</button></div>`,
+    ],
+    [
+      'a newsletter that may be left again',
+      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Our newsletter</h2><p>By subscribing you agree to our privacy policy. You may withdraw your consent at any time.</p><input type="email"><button>Subscribe</button><button id="x">No thanks</button></div>`,
+    ],
+    [
+      'a tour that is offered',
+      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Welcome</h2><p>Your privacy matters to us. Take the tour?</p><button>Start</button><button id="x">No thanks</button></div>`,
+    ],
+    [
+      'a bakery with an offer',
+      `<div style="position:sticky;top:0">Free shipping on all chocolate chip cookies this week! <button>OK</button> <button>×</button></div>${ARTICLE}`,
+    ],
+    [
+      'a fixed header of links, one of them about cookies',
+      `${header('<a href="/cookies">Cookies</a> <a href="/settings">Settings</a>')}${ARTICLE}`,
+    ],
+    [
+      "a patient's consent form",
+      `<h1>Consent</h1><form class="consent-form" onsubmit="return false"><p>I consent to the processing of my medical data.</p><button>I agree</button><button id="x">Decline</button></form>${ARTICLE}`,
+    ],
+    [
+      'a lesson that shows a banner',
+      `<main><h1>Consent banners</h1><div class="cookie-box">We use cookies. <button>Accept</button><button id="x">Reject all</button></div>${ARTICLE}</main>`,
     ],
     [
       'a footer with a cookie settings link',

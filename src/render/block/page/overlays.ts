@@ -1,4 +1,4 @@
-import { ABOUT_CONSENT, CONSENT_FRAME, choosesOrRefuses, refuses } from './words.js';
+import { ABOUT_CONSENT, ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses } from './words.js';
 
 /** Finding consent banners by how they look and what they say. Runs in the page, in a world of its own. */
 
@@ -17,6 +17,11 @@ const CANDIDATES_MAX = 40;
 const GRID_X = [0.04, 0.25, 0.5, 0.75, 0.96];
 const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
 const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
+/** What is made to be clicked without being a control. */
+const MADE_TO_CLICK = '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [class*="dismiss" i]';
+/** Where a visitor types: a log-in, a newsletter, a search; never a banner. */
+const TYPED_INTO =
+  'textarea, input:not([type]), input[type="text"], input[type="email"], input[type="password"], input[type="tel"], input[type="search"]';
 const NAMED =
   '[id*="cookie" i],[class*="cookie" i],[id*="consent" i],[class*="consent" i],[id*="gdpr" i],[class*="gdpr" i],[id*="privacy-b" i],[aria-label*="cookie" i]';
 const NAMED_AS_BANNER = /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
@@ -39,8 +44,13 @@ export function documentAsBanner(): Banner | null {
 
 export function isShown(element: Element): boolean {
   const box = element.getBoundingClientRect();
-  if (box.width < 2 || box.height < 2 || box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth)
-    return false;
+  if (box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth) return false;
+  return isVisible(element);
+}
+
+function isVisible(element: Element): boolean {
+  const box = element.getBoundingClientRect();
+  if (box.width < 2 || box.height < 2) return false;
   return element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
 }
 
@@ -100,10 +110,26 @@ function boxesByName(): HTMLElement[] {
   for (const element of document.querySelectorAll<HTMLElement>(NAMED)) {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
-    if (element === document.body || element.closest('article, main p, pre, code') !== null || !isShown(element)) continue;
+    if (element === document.body || isProse(element) || !isShown(element)) continue;
+    if (!isHeldWithin(element) && !ABOUT_COOKIES.test(deepText(element))) continue;
     boxes.push(element);
   }
   return boxes;
+}
+
+/** Part of what the page is about, beside its headings and paragraphs. */
+function isProse(element: HTMLElement): boolean {
+  if (isHeldWithin(element)) return false;
+  if (element.closest('article, main, [role="main"], pre, code, figure, blockquote') !== null) return true;
+  for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (at.matches('h1, h2, h3, p')) return true;
+  return false;
+}
+
+function isHeldWithin(element: HTMLElement): boolean {
+  for (let at: Element | null = element; at !== null && at !== document.body; at = parentOf(at)) {
+    if (at instanceof HTMLElement && isHeld(at)) return true;
+  }
+  return false;
 }
 
 function asBanner(element: HTMLElement): Banner | null {
@@ -120,22 +146,28 @@ function asBanner(element: HTMLElement): Banner | null {
 
 function readBanner(element: HTMLElement): Banner | null {
   const text = deepText(element);
-  if (text.length < 10 || text.length > BANNER_TEXT_MAX || !ABOUT_CONSENT.test(text)) return null;
+  if (text.length < 10 || text.length > BANNER_TEXT_MAX || !(ABOUT_COOKIES.test(text) || ABOUT_CONSENT.test(text))) return null;
   const controls = deepControls(element);
-  if (!controls.some((control) => choosesOrRefuses(labelOf(control)))) return null;
+  const labels = controls.map(labelOf);
+  const answers = labels.filter((_, index) => answersHere(controls[index]));
+  if (!asksForConsent(ownWords(text, labels), answers)) return null;
   // A bar with the site's own navigation in it is a header, whatever its links say.
   if (element.querySelector('nav, input[type="search"], [role="navigation"], [role="search"]') !== null) return null;
-  if (!asksHere(element, controls)) return null;
-  return { element, refusal: controls.find((control) => refuses(labelOf(control)) && !leadsAway(control)) ?? null, framed: false };
+  if ([...element.querySelectorAll(TYPED_INTO)].some(isVisible)) return null;
+  const refusals = controls.filter((control, index) => refuses(labels[index] ?? '') && !leadsAway(control));
+  return { element, refusal: refusals.find(isShown) ?? refusals[0] ?? null, framed: false };
 }
 
-/** The talk of consent is the box's own, not one link among many: few controls, or a sentence around them. */
-function asksHere(element: HTMLElement, controls: HTMLElement[]): boolean {
-  const linked = controls.reduce((sum, control) => sum + labelOf(control).length, 0);
-  const text = deepText(element);
-  if (text.length - linked < 12) return controls.length <= 4 && ABOUT_CONSENT.test(text);
-  const ownWords = controls.reduce((rest, control) => rest.replace(labelOf(control), ' '), text);
-  return ABOUT_CONSENT.test(ownWords);
+/** What is no control's: the talk of consent is the box's own, not one link among many. A bar of few controls may have no other words. */
+function ownWords(text: string, labels: readonly string[]): string {
+  const linked = labels.reduce((sum, label) => sum + label.length, 0);
+  if (text.length - linked < 12) return labels.length <= 4 ? text : '';
+  return labels.reduce((rest, label) => rest.replace(label, ' '), text);
+}
+
+/** A link to a page about settings is no answer. */
+function answersHere(control: HTMLElement | undefined): boolean {
+  return control !== undefined && (!leadsAway(control) || !/setting|preference|choice|polic|manage|notice/i.test(labelOf(control)));
 }
 
 /** A link to another document answers nothing. */
@@ -147,17 +179,27 @@ function leadsAway(control: HTMLElement): boolean {
 
 function labelOf(control: HTMLElement): string {
   const text = control instanceof HTMLInputElement ? control.value : deepText(control);
-  const label = text === '' ? (control.getAttribute('aria-label') ?? control.title) : text;
+  return bare(text) || bare(control.getAttribute('aria-label') ?? control.title) || (/^[×✕✖✗⨯]$/.test(text.trim()) ? 'close' : '');
+}
+
+function bare(label: string): string {
   return label
     .replace(/\s+/g, ' ')
     .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
     .trim();
 }
 
+/** A box may scroll: its controls need not be in view. */
 function deepControls(root: HTMLElement | ShadowRoot): HTMLElement[] {
-  const controls = [...root.querySelectorAll<HTMLElement>(CONTROLS)].filter(isShown);
+  const controls = [...root.querySelectorAll<HTMLElement>(`${CONTROLS}, ${MADE_TO_CLICK}`)].filter(
+    (control) => isVisible(control) && (control.matches(CONTROLS) || isLoneControl(control)),
+  );
   for (const host of hostsIn(root)) controls.push(...deepControls(host));
   return controls.slice(0, 60);
+}
+
+function isLoneControl(element: HTMLElement): boolean {
+  return element.closest(CONTROLS) === null && element.querySelector(`${CONTROLS}, ${MADE_TO_CLICK}`) === null;
 }
 
 /** Visible text with shadow roots in it, white space folded. */

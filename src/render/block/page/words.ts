@@ -1,8 +1,22 @@
 /** What consent banners say, in the languages most pages are written in. Runs in the page. */
 
-/** A banner talks of cookies, consent or privacy. */
+/** Cookies by name, or what only a consent banner says. */
+export const ABOUT_COOKIES =
+  /cookie|kakor\b|informasjonskaps|evästeit|eväste|süti|μπισκότ|çerez|куки|кукі|бисквитк|kolačić|piškotk|колачић|galetes|slapuk|sīkdat|küpsis|vafrakök|ملفات تعريف الارتباط|كوكيز|עוגיות|קוקיז|कुकी|คุกกี้|クッキー|쿠키|\bgdpr\b|\brgpd\b|\bdsgvo\b|\blgpd\b|we value your privacy|(store|access)[^.]{0,40} information on (a|your) device/i;
+
+/** Consent and privacy, which log-in forms and newsletters talk of as well. */
 export const ABOUT_CONSENT =
-  /cookie|kakor\b|informasjonskaps|evästeit|eväste|süti|μπισκότ|çerez|куки|кукі|クッキー|쿠키|\bgdpr\b|\brgpd\b|\bdsgvo\b|\blgpd\b|consent|we value your privacy|your privacy|privacy choices|einwilligung|zustimmung|datenschutz|consentement|vie privée|consentimiento|privacidad|consenso|toestemming|consentimento|privacidade|zgod[ayę]|prywatno|samtyck|samtykke|suostumus|souhlas|hozzájárul|consimț|συγκατάθεση|согласи|конфиденциальн|同意|개인정보/i;
+  /consent|your privacy|privacy (choices|preference|settings)|einwilligung|zustimmung|datenschutz|consentement|vie privée|consentimiento|privacidad|consenso|toestemming|consentimento|privacidade|zgod[ayę]|prywatno|samtyck|samtykke|suostumus|souhlas|hozzájárul|consimț|συγκατάθεση|согласи|конфиденциальн|同意|개인정보|ความยินยอม|الخصوصية|פרטיות/i;
+
+/** A site speaking of itself, or of what it does with cookies. */
+const OWN_DOINGS =
+  /\bus(e|es|ing)( [\p{L}’',-]+){0,6} (cookies|technologies)|cookies (to|that|help|allow|are)\b|cookie (policy|notice|settings|preferences|consent|control)|(use|usage) of cookies|necessary|essential|\b(web)?sites?\b|web ?page|browser|browsing|analytics|third[- ]part|personali[sz]e|verwend|benutz|nutz(en|t)\b|seite\b|utilis|utiliz|usiamo|usamos|\busa\b|página|pagina|\bsito\b|sitio|gebruik|używa|stron|använd|bruger|bruker|käyt|sivust|použív|stránk|\bweb\b|haszn|oldal|folose|χρησιμοπ|ιστ[όο]|kullan|использ|використ|използ|сайт|sajt|koristi|uporablja|stranic|naudoj|svetain|izmanto|vietn|kasuta|veeb|使用|利用|サイト|网站|網站|사용|사이트|ใช้|เว็บ|sử dụng|menggunakan|situs|نستخدم|يستخدم|موقع|משתמש|אתר|उपयोग|वेबसाइट/iu;
+
+/** Cookies to eat, or a shop's offer. */
+const FOR_SALE =
+  /chocolate|oatmeal|bake|bakery|baking|recipe|dough|delicious|flavou?r|crunch|gluten|\bsale\b|discount|coupon|\bcode\b|% off|[$€£] ?\d|\d ?[$€£]|shipping|basket|\bcart\b|checkout/i;
+
+const NO_THANKS = 'no,? thanks?( you)?';
 
 /** What refuses, or leaves only what is needed: the only kind of control that is ever clicked. */
 const REFUSALS = [
@@ -15,7 +29,8 @@ const REFUSALS = [
   '(i )?disagree',
   '(do not|don.?t) (accept|consent|agree|allow)( all)?( cookies)?',
   'i (do not|don.?t) (accept|consent|agree)',
-  'no,? thanks?( you)?',
+  // An offer is declined so as well: it makes no box a banner by itself.
+  NO_THANKS,
   'continue without (accepting|agreeing|consent)',
   '(accept|allow|use|keep)? ?(only )?(the )?(strictly )?(necessary|essential|required|functional)( cookies)?( only)?',
   'only (accept |allow |use )?(the )?(strictly )?(necessary|essential|required)( cookies)?',
@@ -71,6 +86,18 @@ const REFUSALS = [
   '(отклонить|отказаться|отказываюсь|запретить|не принимать)( все| всё| всех)?',
   'только (необходимые|обязательные)( файлы cookie| cookies)?',
   '(відхилити|відмовитися)( всі| все)?',
+  // Croatian, Bulgarian, Lithuanian, Latvian, Estonian, Catalan
+  '(odbijam|odbaci|odbijte|zavrnem|zavrnite)( sve| vse| kolačiće)*',
+  '(отказвам|отказ|отхвърлям)( всички)?',
+  '(atmesti|nesutinku|noraidīt|keeldu[n]?)( visus| visas| kõigist)?',
+  '(rebutja|rebutjar|denega)( totes?| tot| tots| les galetes)*',
+  // Arabic, Hebrew, Thai, Vietnamese, Indonesian and Malay, Hindi
+  '(رفض|أرفض|ارفض)( الكل| الجميع| جميع ملفات تعريف الارتباط)?',
+  '(דחייה|דחה|דחיית|סירוב|אני מסרב)( הכל| הכול)?',
+  '(ปฏิเสธ|ไม่ยอมรับ)(ทั้งหมด|คุกกี้)*',
+  '(từ chối|không đồng ý)( tất cả| cookie)*',
+  '(tolak|menolak)( semua| cookie)*',
+  '(सभी )?(अस्वीकार|अस्वीकृत)( करें)?',
   // Japanese, Korean, Chinese
   '(すべて|全て)?(の ?(cookie|クッキー))?(を)?(拒否|拒否する|同意しない)',
   '必要な(cookie|クッキー)?のみ.*',
@@ -81,10 +108,15 @@ const REFUSALS = [
 ];
 
 const REFUSAL = new RegExp(`^(?:${REFUSALS.join('|')})$`, 'iu');
+const DECLINES = new RegExp(`^(?:${NO_THANKS})$`, 'iu');
 
-/** What any control of a consent banner says: agreeing, refusing, choosing. Tells a banner from a box that mentions cookies. */
-const CHOICE =
-  /accept|agree|allow|consent|got it|\bok(ay)?\b|understood|i understand|manage|preferences|settings|customi[sz]e|options|choices|akzeptieren|zustimmen|erlauben|einverstanden|verstanden|einstellungen|accepter|j.accepte|autoriser|compris|paramétrer|personnaliser|gérer|aceptar|acepto|permitir|entendido|configurar|gestionar|accett|consenti|capito|impostazioni|personalizza|gestisci|accepteren|akkoord|toestaan|begrepen|instellingen|aceitar|aceito|concordo|entendi|definições|akceptuj|zgadzam|zezwól|rozumiem|ustawienia|acceptera|godkänn|tillåt|jag förstår|inställningar|accepter|tillad|forstået|godta|tillat|hyväksy|salli|asetukset|přijmout|souhlasím|rozumím|nastavení|súhlas|elfogad|rendben|beállítás|accept|înțeles|sunt de acord|setări|αποδοχή|συμφωνώ|ρυθμίσεις|kabul|onayla|ayarlar|принять|принимаю|соглас|понятно|хорошо|настро|прийняти|погоджу|同意|承認|許可|設定|동의|허용|설정|接受|同意|允许|允許|设置|設置/iu;
+/** Agreeing: what tells a banner from a box that mentions consent. */
+const AGREES =
+  /accept|agree|allow|consent|confirm my choices|akzeptieren|zustimmen|erlauben|einverstanden|accepter|j.accepte|autoriser|aceptar|acepto|permitir|accett|consenti|accepteren|akkoord|toestaan|aceitar|aceito|concordo|akceptuj|zgadzam|zezwól|acceptera|godkänn|tillåt|tillad|godta|tillat|hyväksy|salli|přijmout|souhlasím|prijať|súhlas|elfogad|sunt de acord|αποδοχή|αποδέχομαι|συμφωνώ|kabul|onayla|принять|принимаю|приемам|соглас|прийняти|погоджу|prihvać|prihvat|sprejm|strinjam|sutinku|piekr|nõustu|accepta|permet|قبول|أوافق|موافق|אישור|מאשר|מסכים|קבל|ยอมรับ|chấp nhận|đồng ý|terima|setuju|स्वीकार|सहमत|同意|承認|許可|受け入れ|동의|허용|수락|接受|允许|允許/iu;
+
+/** Other controls of a banner: as many other boxes have them, they make one only of a box that tells of the site's own cookies. */
+const ATTENDS =
+  /got it|\bok(ay)?\b|understood|i understand|manage|preferences|settings|customi[sz]e|options|choices|continue|close|dismiss|verstanden|einstellungen|schlie(ß|ss)en|compris|paramétrer|personnaliser|gérer|fermer|entendido|configurar|gestionar|cerrar|capito|impostazioni|personalizza|gestisci|chiudi|begrepen|instellingen|sluiten|entendi|definições|fechar|rozumiem|ustawienia|zamknij|jag förstår|inställningar|stäng|forstået|asetukset|rozumím|nastavení|zavřít|rendben|beállítás|înțeles|setări|ρυθμίσεις|ayarlar|kapat|понятно|хорошо|настро|закрыть|設定|閉じる|설정|닫기|设置|設置|关闭/iu;
 
 /** A frame that only a consent platform would name so. */
 export const CONSENT_FRAME =
@@ -94,10 +126,23 @@ export const CONSENT_FRAME =
 export const CONSENT_SCRIPT =
   /cookie-?(consent|notice|banner|bar|law|bot|first|script|yes|hub|info)|consent|\bcmp\b|gdpr|onetrust|otsdk|didomi|usercentrics|iubenda|osano|tarteaucitron|klaro|axeptio|termly|truste|quantcast|privacy-mgmt|complianz|borlabs|civic/i;
 
-export function refuses(text: string): boolean {
-  return text.length <= 80 && REFUSAL.test(text);
+/** Longer than this is a link's sentence, not a control's label. */
+const LABEL_MAX = 80;
+
+export function refuses(label: string): boolean {
+  return label.length <= LABEL_MAX && REFUSAL.test(label);
 }
 
-export function choosesOrRefuses(text: string): boolean {
-  return text.length <= 80 && (CHOICE.test(text) || REFUSAL.test(text));
+/**
+ * Whether a box asks for consent, by its own words and what its controls say: a log-in, an offer and a recipe talk of consent and cookies too.
+ *
+ * @param labels of its controls
+ */
+export function asksForConsent(words: string, labels: readonly string[]): boolean {
+  const short = labels.filter((label) => label.length <= LABEL_MAX);
+  const answers = short.some((label) => AGREES.test(label) || (REFUSAL.test(label) && !DECLINES.test(label)));
+  if (!ABOUT_COOKIES.test(words)) return ABOUT_CONSENT.test(words) && answers;
+  const tells = OWN_DOINGS.test(words) || ABOUT_CONSENT.test(words);
+  if (FOR_SALE.test(words)) return tells && answers;
+  return answers || (tells && short.some((label) => ATTENDS.test(label)));
 }
