@@ -70,9 +70,14 @@ interface StageLease {
   release(): Promise<void>;
 }
 
+interface Banners {
+  outcome: string;
+  scrollFreed: boolean;
+}
+
 interface BlockGuard {
   readonly blockedRequests: number;
-  answerBanners(signal: AbortSignal): Promise<{ outcome: string; scrollFreed: boolean }>;
+  answerBanners(signal: AbortSignal, last: boolean): Promise<Banners>;
   stop(): Promise<void>;
 }
 
@@ -180,13 +185,15 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   const { stage, deadlines } = page;
   times.enter('settle', 40);
   if (options.waitForIdle) await settle(page);
-  await clearBanners(page, guard, options);
+  const scrolls = options.fullPage && options.selector === null;
+  const waits = options.waitForContent || options.delay > 0;
+  await clearBanners(page, options, (signal) => guard.answerBanners(signal, !waits && !scrolls));
   if (options.waitForContent) await contentReady(page);
   if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
-  if (options.waitForContent || options.delay > 0) await clearBanners(page, guard, options);
+  if (waits) await clearBanners(page, options, (signal) => guard.answerBanners(signal, !scrolls));
   times.enter('scroll', 60);
   if (options.selector !== null) await reach(page, options.selector, options);
-  const scroll = options.fullPage && options.selector === null ? await deadlines.outside(() => scrolled(page, guard, options)) : null;
+  const scroll = scrolls ? await deadlines.outside(() => scrolled(page, guard, options)) : null;
   times.enter('settle', 70);
   const shown = await follow(page, shooting.shown, options.waitUntil);
   if (shown !== shooting.shown) throw new PageMoved('the page went elsewhere while it was made ready');
@@ -199,9 +206,9 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
 }
 
 /** Again after whatever gave a page the time to show another one. */
-async function clearBanners(page: OpenPage, guard: BlockGuard, options: CaptureOptions): Promise<void> {
+async function clearBanners(page: OpenPage, options: CaptureOptions, answer: (signal: AbortSignal) => Promise<Banners>): Promise<void> {
   const { deadlines } = page;
-  const banner = await deadlines.within(guard.answerBanners(deadlines.signal), deadlines.leftMs());
+  const banner = await deadlines.within(answer(deadlines.signal), deadlines.leftMs());
   if (banner !== LATE && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
 }
 
@@ -209,7 +216,7 @@ async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptio
   const deadline = Math.min(Date.now() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
   const quiet = async () => {
     if (options.waitForIdle) await settle(page);
-    await clearBanners(page, guard, options);
+    await clearBanners(page, options, (signal) => guard.answerBanners(signal, true));
   };
   return await scrollThrough(page.stage, options, { deadline, settle: quiet });
 }

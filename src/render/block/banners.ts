@@ -25,6 +25,8 @@ export interface BannerTools {
   css: string;
   /** As the first look had it. */
   seen: Pick<Look, 'banner' | 'framed' | 'hidden'>;
+  /** Whether the picture is taken next: what comes after is held back. */
+  last: boolean;
   /** Whether requests of consent platforms were refused: such a page may wait behind a lock for an answer that cannot come. */
   refusedPlatform: boolean;
 }
@@ -50,6 +52,7 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
   const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.ask('freeScroll', {}));
+  if (tools.last && seen.banner !== 'none') await world.ask('holdBack', {});
   return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
 }
 

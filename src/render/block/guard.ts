@@ -19,8 +19,10 @@ export interface Guard {
   /**
    * Hides what is in the page by now, and answers or hides consent banners. Bounded; a page without a banner pays one look.
    * May be called again, for what came later. Never rejects: a page that does not let us is a report of `failed`.
+   *
+   * @param last the picture is taken next: banners that come after are kept out of sight
    */
-  answerBanners(signal: AbortSignal): Promise<BannerReport>;
+  answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport>;
   /** Lets go of the page; tolerates a second call. */
   stop(): Promise<void>;
 }
@@ -82,12 +84,12 @@ class StageGuard implements Guard {
     return CATEGORIES.reduce((sum, category) => sum + this.blockedBy[category], 0);
   }
 
-  async answerBanners(signal: AbortSignal): Promise<BannerReport> {
+  async answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport> {
     const began = performance.now();
     const ms = () => Math.round(performance.now() - began);
     if (this.on.length === 0) return NO_BANNER;
     try {
-      const report = { ...(await bounded(this.answer(), signal, this.stage.lost)), ms: ms() };
+      const report = { ...(await bounded(this.answer(last), signal, this.stage.lost)), ms: ms() };
       if (report.outcome !== 'none') this.parts.log.info({ banner: report }, 'answered a consent banner');
       return report;
     } catch (error) {
@@ -100,7 +102,7 @@ class StageGuard implements Guard {
     await this.#interception?.[Symbol.asyncDispose]();
   }
 
-  private async answer(): Promise<Omit<BannerReport, 'ms'>> {
+  private async answer(last: boolean): Promise<Omit<BannerReport, 'ms'>> {
     const interception = this.#interception;
     if (interception === null) return NO_BANNER;
     const { engines, lookBundle, consentBundle } = this.parts;
@@ -109,7 +111,7 @@ class StageGuard implements Guard {
     if (!/^https?:/.test(url)) return NO_BANNER;
     const world = await openWorld(cdp, interception.mainFrameId, lookBundle);
     const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
-    const seen = await world.ask('look', { bannerCss: general, refused: interception.refusedScripts });
+    const seen = await world.ask('look', { bannerCss: general, refused: interception.refusedScripts, last });
     const css = `${this.dressLate(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
     if (css !== '') await world.ask('lay', { css, count: false });
     if (general === null) return NO_BANNER;
@@ -122,6 +124,7 @@ class StageGuard implements Guard {
       // Where there was nothing to answer, the look has laid the general rules already.
       css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
       seen,
+      last,
       refusedPlatform: interception.blocked.cookies > 0,
     });
   }

@@ -10,6 +10,7 @@ export interface PageVerbs {
   lay(given: { css: string; count: boolean }): number;
   dismiss(given: { whole: boolean; click: boolean }): Dismissal;
   freeScroll(given: Record<string, never>): boolean;
+  holdBack(given: Record<string, never>): void;
 }
 
 /** Our hand in the main frame's document, in a world where the page's scripts have replaced nothing. */

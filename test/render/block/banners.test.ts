@@ -38,12 +38,12 @@ beforeEach(() => {
   web.seen.length = 0;
 });
 
-async function answered(html: string, headers: Record<string, string> = {}) {
+async function answered(html: string, headers: Record<string, string> = {}, last = false) {
   web.page(PAGE, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
   const stage = await aStage(browser);
   const guard = await raiseGuard(parts, stage, someOptions(PAGE, { block_cookie_banners: true }));
   await stage.page.goto(PAGE);
-  const report = await guard.answerBanners(AbortSignal.timeout(20_000));
+  const report = await guard.answerBanners(AbortSignal.timeout(20_000), last);
   const clicks = await stage.page.evaluate(() => (globalThis as unknown as { clicks: string[] }).clicks).catch(() => []);
   return { page: stage.page, guard, report, clicks, [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose]() };
 }
@@ -203,6 +203,28 @@ describe('unknown banners', () => {
     );
     await using page = await answered(`<head><script src="/cookie-consent.js"></script></head><body>${ARTICLE}</body>`);
     expect(page.clicks).toEqual(['Reject']);
+  });
+});
+
+describe('banners that come after the last look', () => {
+  const BANNER = `<div class="b" style="${FIXED}"><p>We use cookies.</p><button>Accept</button></div>`;
+  it.each([
+    ['added', '', `document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(`<div>${BANNER}</div>`)})`],
+    ['brought out', `<div id="wrap" hidden>${BANNER}</div>`, `document.getElementById('wrap').hidden = false`],
+  ])('are never painted when %s', async (_, html, script) => {
+    await using page = await answered(`<body>${ARTICLE}${html}</body>`, {}, true);
+    await page.page.evaluate(`(() => { ${script}; return new Promise(requestAnimationFrame); })()`);
+    expect(await page.page.isVisible('.b')).toBe(false);
+    expect(page.clicks).toEqual([]);
+  });
+
+  it('leave all else as it comes', async () => {
+    await using page = await answered(`<body>${ARTICLE}</body>`, {}, true);
+    await page.page.evaluate((style) => {
+      document.body.insertAdjacentHTML('beforeend', `<div id="x" style="${style}">Your basket: 3 cookies <button>OK</button></div>`);
+      return new Promise(requestAnimationFrame);
+    }, FIXED);
+    expect(await page.page.isVisible('#x')).toBe(true);
   });
 });
 

@@ -127,7 +127,7 @@ describe('requests', () => {
     });
     const guard = await raiseGuard(parts, { ...stage, cdp: counted }, someOptions(PAGE));
     await stage.page.goto(PAGE);
-    expect(await guard.answerBanners(AbortSignal.timeout(5_000))).toMatchObject({ outcome: 'none' });
+    expect(await guard.answerBanners(AbortSignal.timeout(5_000), false)).toMatchObject({ outcome: 'none' });
     await guard.stop();
     expect(commands).toBe(0);
     expect(web.urls()).toContain('http://ad.doubleclick.net/a.js');
@@ -166,7 +166,7 @@ describe('hiding rules', () => {
     await using visited = await visit('http://old.test/', { block_ads: true });
     const { page } = visited.stage;
     expect(await page.isVisible('amp-ad')).toBe(false);
-    await visited.guard.answerBanners(AbortSignal.timeout(10_000));
+    await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
     expect(await page.isVisible('ins')).toBe(false);
     expect(await page.isVisible('.box')).toBe(true);
   });
@@ -174,7 +174,7 @@ describe('hiding rules', () => {
   it('are laid by their own switch only', async () => {
     web.page(PAGE, `<!doctype html><ins class="adsbygoogle" style="display:block">ad</ins><div class="crisp-client">chat</div>`);
     await using visited = await visit(PAGE, { block_chats: true });
-    await visited.guard.answerBanners(AbortSignal.timeout(10_000));
+    await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
     expect(await visited.stage.page.isVisible('ins')).toBe(true);
     expect(await visited.stage.page.isVisible('.crisp-client')).toBe(false);
   });

@@ -84,7 +84,7 @@ async function goesAway({ element }: Banner): Promise<boolean> {
 }
 
 /** Empty fixed sheets over the whole view: what darkened the page behind a banner. */
-function hideBackdrops(): void {
+export function hideBackdrops(): void {
   for (let rounds = 0; rounds < 3; rounds++) {
     const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
     if (!(top instanceof HTMLElement) || top === document.body || top === document.documentElement) return;
@@ -101,7 +101,7 @@ function openDialog(): boolean {
   return [...document.querySelectorAll('dialog[open], [aria-modal="true"]')].some(isShown);
 }
 
-function hide(element: HTMLElement): void {
+export function hide(element: HTMLElement): void {
   if (element instanceof HTMLDialogElement && element.open) element.close();
   put(element, 'display', 'none');
 }

@@ -2,10 +2,12 @@
  * What the blocker does inside a page, beside consent platforms: looking, hiding, refusing, freeing the scroll.
  * Bundled by itself and run in an isolated world, where the page's scripts have replaced nothing.
  */
+import { holdBack } from './hold-back.js';
 import { findBanners, isShown } from './overlays.js';
 import { CONSENT_SCRIPT } from './words.js';
 
 export { dismiss, freeScroll } from './dismiss.js';
+export { holdBack } from './hold-back.js';
 
 /** What a look at a page brings home. */
 export interface Look {
@@ -35,16 +37,19 @@ export interface LookFor {
   bannerCss: string | null;
   /** Requests of consent platforms that were refused: their scripts will show nothing. */
   refused: string[];
+  /** The last look before the picture: where no banner is to be answered, what comes after it is held back. */
+  last: boolean;
 }
 
 /** One look: what hiding rules may be about, and whether there is a banner to answer. */
-export function look({ bannerCss, refused }: LookFor): Look {
+export function look({ bannerCss, refused, last }: LookFor): Look {
   keepSheet();
   const seen = { ...features(), framed: false, hidden: 0 };
   if (bannerCss === null) return { ...seen, banner: 'none' };
   const banners = findBanners();
   if (banners.length > 0) return { ...seen, banner: 'seen', framed: banners.some((banner) => banner.framed) };
   if (!done(AWAITED) && scriptRuns(new Set(refused))) return { ...seen, banner: 'expected' };
+  if (last) holdBack();
   return { ...seen, banner: 'none', hidden: bannerCss === '' || done(LAID) ? 0 : lay({ css: bannerCss, count: true }) };
 }
 

@@ -1,4 +1,4 @@
-import { ABOUT_CONSENT, ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses } from './words.js';
+import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
 /** Finding consent banners by how they look and what they say. Runs in the page, in a world of its own. */
 
@@ -14,6 +14,7 @@ export interface Banner {
 /** Text beyond which a box is an article, not a banner. */
 const BANNER_TEXT_MAX = 6_000;
 const CANDIDATES_MAX = 40;
+const PARTS_MAX = 200;
 const GRID_X = [0.04, 0.25, 0.5, 0.75, 0.96];
 const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
 const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
@@ -35,6 +36,15 @@ export function findBanners(): Banner[] {
     if (banner !== null) found.push(banner);
   }
   return found;
+}
+
+/** The banners that a part of the page is, holds or belongs to. */
+export function bannersIn(part: HTMLElement): Banner[] {
+  const text = part.textContent ?? '';
+  if (text.length > BANNER_TEXT_MAX || !talksOfConsent(text)) return [];
+  const around = heldAncestor(part);
+  const boxes = around === null ? [...part.querySelectorAll<HTMLElement>('*')].slice(0, PARTS_MAX).filter(isHeld) : [around];
+  return boxes.map(asBanner).filter((banner) => banner !== null);
 }
 
 /** A whole document that is nothing but a banner: the content of a consent platform's frame. */
@@ -146,7 +156,7 @@ function asBanner(element: HTMLElement): Banner | null {
 
 function readBanner(element: HTMLElement): Banner | null {
   const text = deepText(element);
-  if (text.length < 10 || text.length > BANNER_TEXT_MAX || !(ABOUT_COOKIES.test(text) || ABOUT_CONSENT.test(text))) return null;
+  if (text.length < 10 || text.length > BANNER_TEXT_MAX || !talksOfConsent(text)) return null;
   const controls = deepControls(element);
   const labels = controls.map(labelOf);
   const answers = labels.filter((_, index) => answersHere(controls[index]));

@@ -5,7 +5,7 @@ export const ABOUT_COOKIES =
   /cookie|kakor\b|informasjonskaps|evästeit|eväste|süti|μπισκότ|çerez|куки|кукі|бисквитк|kolačić|piškotk|колачић|galetes|slapuk|sīkdat|küpsis|vafrakök|ملفات تعريف الارتباط|كوكيز|עוגיות|קוקיז|कुकी|คุกกี้|クッキー|쿠키|\bgdpr\b|\brgpd\b|\bdsgvo\b|\blgpd\b|we value your privacy|(store|access)[^.]{0,40} information on (a|your) device/i;
 
 /** Consent and privacy, which log-in forms and newsletters talk of as well. */
-export const ABOUT_CONSENT =
+const ABOUT_CONSENT =
   /consent|your privacy|privacy (choices|preference|settings)|einwilligung|zustimmung|datenschutz|consentement|vie privée|consentimiento|privacidad|consenso|toestemming|consentimento|privacidade|zgod[ayę]|prywatno|samtyck|samtykke|suostumus|souhlas|hozzájárul|consimț|συγκατάθεση|согласи|конфиденциальн|同意|개인정보|ความยินยอม|الخصوصية|פרטיות/i;
 
 /** A site speaking of itself, or of what it does with cookies. */
@@ -131,6 +131,10 @@ const LABEL_MAX = 80;
 
 export function refuses(label: string): boolean {
   return label.length <= LABEL_MAX && REFUSAL.test(label);
+}
+
+export function talksOfConsent(text: string): boolean {
+  return ABOUT_COOKIES.test(text) || ABOUT_CONSENT.test(text);
 }
 
 /**
