@@ -2,6 +2,7 @@
  * The store in one SQLite file, shared with the other processes of this machine (the commands): nothing is cached, rows are the
  * truth. Must not know HTTP, browsers, sockets or the bytes of artifacts.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../log.js';
 import type { AccountStore, Claim, DeliveryStore, FinishedCapture, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
@@ -44,10 +45,11 @@ interface Engine {
  */
 export async function openStore({ dataDir, migrationsDir, log }: StoreOptions): Promise<Store> {
   const file = join(dataDir, DATABASE_FILE);
+  const made = !existsSync(file);
   const db = connect(dataDir);
   try {
     const applied = guardOpening(file, () => migrate(db, migrationsDir));
-    if (applied > 0) log.info({ applied }, 'database migrated');
+    if (applied > 0 && !made) log.info({ applied }, 'database migrated');
     const vault = openVault(dataDir);
     guardOpening(file, () => checkVault(db, vault, dataDir));
     const engine = { tables: prepareTables(db, vault), vault, writer: new Writer(db) };

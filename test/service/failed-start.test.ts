@@ -1,0 +1,56 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.js';
+import { Service } from '../../src/service.js';
+import { startService } from '../fixtures/start-service.js';
+
+const dataDirs: string[] = [];
+
+afterAll(() => {
+  for (const dir of dataDirs) rmSync(dir, { recursive: true, force: true });
+});
+
+it('a start that fails spends no first key: the next one tells of it', async () => {
+  const dataDir = aDataDir();
+  const { server, port } = await takenPort();
+  await expect(startService({ port }, dataDir)).rejects.toThrow(/already in use/);
+  server.close();
+  await using service = await startService({}, dataDir);
+  expect(service.service.firstKey).toMatch(/^sf_live_/);
+});
+
+it('a wrong setting makes no database', async () => {
+  const dataDir = aDataDir();
+  await expect(startService({ allowDestinations: ['10.0.0.0/99'] }, dataDir)).rejects.toThrow(
+    /STILLFRAME_ALLOW_DESTINATIONS has "10.0.0.0\/99"/,
+  );
+  expect(existsSync(join(dataDir, 'stillframe.db'))).toBe(false);
+});
+
+it('a start on a taken port says nothing but that', async () => {
+  const dataDir = aDataDir();
+  const { server, port } = await takenPort();
+  const said: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => said.push(line) });
+  const config = { ...readConfig({}, {}), dataDir, port };
+  await expect(Service.start(config, { log, say: (line) => said.push(line) })).rejects.toThrow(/already in use/);
+  server.close();
+  expect(said).toEqual([]);
+});
+
+function aDataDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'stillframe-service-'));
+  dataDirs.push(dir);
+  return dir;
+}
+
+async function takenPort(): Promise<{ server: Server; port: number }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port };
+}
