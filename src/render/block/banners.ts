@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Frame, Page } from 'playwright-core';
 import type { PlatformAnswer } from './page/consent-page.js';
 import type { Look } from './page/look-page.js';
@@ -24,7 +25,7 @@ export interface BannerTools {
   /** Rules that hide banners in this page and are not laid yet; may be empty. */
   css: string;
   /** As the first look had it. */
-  seen: Pick<Look, 'banner' | 'framed' | 'hidden'>;
+  seen: Pick<Look, 'banner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
   /** Whether the picture is taken next: what comes after is held back. */
   last: boolean;
   /** Whether requests of consent platforms were refused: such a page may wait behind a lock for an answer that cannot come. */
@@ -36,6 +37,8 @@ const EXPECTED_PATIENCE_MS = 600;
 /** A known platform's banner is in view already; its answer may take several clicks. */
 const PLATFORM_PATIENCE_MS = { popup: 900, answer: 4_000 };
 const FRAMES_MAX = 6;
+/** A frame that does not let itself be read by then is none of ours. */
+const FRAME_READ_MS = 500;
 
 /**
  * Refuses by the platform's own way if it is known, else by a button that says so, hides what is left, by the rules for
@@ -43,28 +46,52 @@ const FRAMES_MAX = 6;
  */
 export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
   const { world, css, seen } = tools;
+  const frames = seen.hasFrameOnTop ? await readFrames(tools) : [];
   const inView =
-    seen.banner === 'seen' || (seen.banner === 'expected' && (await world.ask('awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
-  const answer = inView ? await askPlatforms(tools) : NOTHING;
+    seen.banner === 'seen' ||
+    frames.length > 0 ||
+    (seen.banner === 'expected' && (await world.ask('awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
+  const answer = inView ? await askPlatforms(tools, seen.framed || frames.length > 0) : NOTHING;
   // What is hidden first can no longer be refused.
   const rest = inView ? await world.ask('dismiss', { whole: false, click: answer.outcome !== 'rejected' }) : { refused: 0, hidden: 0 };
   const laid = css === '' ? 0 : await world.ask('lay', { css, count: true });
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
   const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.ask('freeScroll', {}));
-  if (tools.last && seen.banner !== 'none') await world.ask('holdBack', {});
+  if (tools.last && (seen.banner !== 'none' || seen.hasFrameOnTop)) await world.ask('holdBack', {});
   return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
 }
 
 const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
 
-/** In the page and in those frames where a banner may live; the first that was answered counts. */
-async function askPlatforms({ page, consentBundle, lookBundle, seen }: BannerTools): Promise<PlatformAnswer> {
+/** @returns addresses of the frames that are banners by what they hold; the page is told of them */
+async function readFrames({ page, world, lookBundle }: BannerTools): Promise<string[]> {
+  const read = framesOf(page).map(async (frame) => {
+    const answer = frame.evaluate(call(lookBundle, 'isBanner', {})).catch(() => false);
+    const isBanner = await Promise.race([answer, sleep(FRAME_READ_MS, false, { ref: false })]);
+    return isBanner === true ? [frame.url()] : [];
+  });
+  const urls = (await Promise.all(read)).flat();
+  if (urls.length > 0) await world.ask('tellFrames', { urls });
+  return urls;
+}
+
+function framesOf(page: Page, wanted = (_: Frame) => true): Frame[] {
   const main = page.mainFrame();
-  const inFrames = page
+  return page
     .frames()
-    .filter((frame) => frame !== main && /^https?:|^about:srcdoc/.test(frame.url()) && (seen.framed || CONSENT_FRAME.test(frame.url())))
+    .filter((frame) => frame !== main && /^https?:|^about:srcdoc/.test(frame.url()) && wanted(frame))
     .slice(0, FRAMES_MAX);
+}
+
+/**
+ * In the page and in those frames where a banner may live; the first that was answered counts.
+ *
+ * @param framed whether any frame may be it
+ */
+async function askPlatforms({ page, consentBundle, lookBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
+  const main = page.mainFrame();
+  const inFrames = framesOf(page, (frame) => framed || CONSENT_FRAME.test(frame.url()));
   const answers = await Promise.all([main, ...inFrames].map((frame) => askPlatform(frame, consentBundle)));
   const answered = answers.find(({ outcome }) => outcome === 'rejected') ?? answers.find(({ outcome }) => outcome === 'hidden');
   if (answered !== undefined) return answered;

@@ -10,6 +10,7 @@ export interface PageVerbs {
   lay(given: { css: string; count: boolean }): number;
   dismiss(given: { whole: boolean; click: boolean }): Dismissal;
   freeScroll(given: Record<string, never>): boolean;
+  tellFrames(given: { urls: string[] }): void;
   holdBack(given: Record<string, never>): void;
 }
 

@@ -105,6 +105,36 @@ describe('known platforms', () => {
   });
 });
 
+describe('frames that do not say what they are', () => {
+  const WALL = 'position:fixed;left:300px;top:200px;width:600px;height:300px';
+  it('are refused when they are banners', async () => {
+    web.page(
+      'http://message.test/box',
+      `<!doctype html><body><p>We use cookies.</p><button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
+    );
+    await using page = await answered(`<body>${ARTICLE}<iframe id="f" src="http://message.test/box" style="${WALL}"></iframe>
+      <script>addEventListener('message', (e) => { window.refused = e.data; document.getElementById('f').remove(); })</script></body>`);
+    expect(page.report.outcome).toBe('rejected');
+    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'refused'))).toBe('refused');
+  });
+
+  it('are hidden when there is no refusing', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div id="w" style="${WALL}"><iframe srcdoc="<p>We use cookies.</p><button>Accept</button>"></iframe></div></body>`,
+    );
+    expect(page.report.outcome).toBe('hidden');
+    expect(await page.page.isVisible('#w')).toBe(false);
+  });
+
+  it('are left alone when they are something else', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<iframe id="f" srcdoc="<p>3 cookies in your basket</p><button>Options</button>" style="${WALL}"></iframe></body>`,
+    );
+    expect(page.report.outcome).toBe('none');
+    expect(await page.page.isVisible('#f')).toBe(true);
+  });
+});
+
 describe('unknown banners', () => {
   it.each([
     ['English', 'We use cookies to make this site better.', ['Accept all', 'Reject all'], 'Reject all'],

@@ -3,11 +3,17 @@
  * Bundled by itself and run in an isolated world, where the page's scripts have replaced nothing.
  */
 import { holdBack } from './hold-back.js';
-import { findBanners, isShown } from './overlays.js';
+import { documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
 import { CONSENT_SCRIPT } from './words.js';
 
 export { dismiss, freeScroll } from './dismiss.js';
 export { holdBack } from './hold-back.js';
+export { tellFrames } from './overlays.js';
+
+/** In a frame: whether its document is nothing but a banner. */
+export function isBanner(): boolean {
+  return documentAsBanner() !== null;
+}
 
 /** What a look at a page brings home. */
 export interface Look {
@@ -18,6 +24,8 @@ export interface Look {
   banner: 'none' | 'seen' | 'expected';
   /** A banner in view lies in a frame. */
   framed: boolean;
+  /** There is no banner to be read from here, and a frame on top of the page that may be one. */
+  hasFrameOnTop: boolean;
   /** Boxes that the rules for banners have hidden; they are laid at once where no banner is to be answered first. */
   hidden: number;
 }
@@ -44,12 +52,13 @@ export interface LookFor {
 /** One look: what hiding rules may be about, and whether there is a banner to answer. */
 export function look({ bannerCss, refused, last }: LookFor): Look {
   keepSheet();
-  const seen = { ...features(), framed: false, hidden: 0 };
+  const seen = { ...features(), framed: false, hasFrameOnTop: false, hidden: 0 };
   if (bannerCss === null) return { ...seen, banner: 'none' };
   const banners = findBanners();
   if (banners.length > 0) return { ...seen, banner: 'seen', framed: banners.some((banner) => banner.framed) };
+  seen.hasFrameOnTop = hasFrameOnTop();
   if (!done(AWAITED) && scriptRuns(new Set(refused))) return { ...seen, banner: 'expected' };
-  if (last) holdBack();
+  if (last && !seen.hasFrameOnTop) holdBack();
   return { ...seen, banner: 'none', hidden: bannerCss === '' || done(LAID) ? 0 : lay({ css: bannerCss, count: true }) };
 }
 

@@ -145,13 +145,38 @@ function isHeldWithin(element: HTMLElement): boolean {
 function asBanner(element: HTMLElement): Banner | null {
   if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, 200).some(isShown)) return null;
   const frame = element.matches('iframe') ? element : element.querySelector('iframe');
-  if (
-    frame !== null &&
-    CONSENT_FRAME.test(['src', 'id', 'name', 'title', 'class'].map((name) => frame.getAttribute(name) ?? '').join(' '))
-  ) {
+  if (frame !== null && (isNamedForConsent(frame) || readFrames().includes(addressOf(frame)))) {
     return { element, refusal: null, framed: true };
   }
   return readBanner(element);
+}
+
+function isNamedForConsent(frame: Element): boolean {
+  return CONSENT_FRAME.test(['src', 'id', 'name', 'title', 'class'].map((name) => frame.getAttribute(name) ?? '').join(' '));
+}
+
+/** Addresses of frames whose documents were read, and are banners; kept in this world. */
+const READ = 'stillframeFrames';
+
+function readFrames(): string[] {
+  const kept: unknown = Reflect.get(globalThis, READ);
+  return Array.isArray(kept) ? kept : [];
+}
+
+/** @param urls of frames that are banners by what they hold, whatever they are named */
+export function tellFrames({ urls }: { urls: string[] }): void {
+  Reflect.set(globalThis, READ, urls);
+}
+
+/** As the browser tells of the frame's document. */
+function addressOf(frame: Element): string {
+  return frame.hasAttribute('srcdoc') ? 'about:srcdoc' : frame instanceof HTMLIFrameElement ? frame.src : '';
+}
+
+/** Whether a frame on top of the page may be a banner: who hosts it cannot read it. */
+export function hasFrameOnTop(): boolean {
+  if (document.querySelector('iframe') === null) return false;
+  return boxesOnTop().some((box) => (box.matches('iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isShown));
 }
 
 function readBanner(element: HTMLElement): Banner | null {
