@@ -216,6 +216,15 @@ describe('unknown banners', () => {
     expect(await page.page.evaluate(() => Reflect.get(globalThis, 'said'))).toBe('no');
   });
 
+  it('inside a closed shadow root are hidden by their host, when its name says what it is', async () => {
+    await using page = await answered(`<body>${ARTICLE}<div id="cookie-consent"></div><script>
+      document.getElementById('cookie-consent').attachShadow({ mode: 'closed' }).innerHTML =
+        '<div style="${FIXED}"><p>We use cookies.</p><button>Accept</button></div>';
+    </script></body>`);
+    expect(page.report.outcome).toBe('hidden');
+    expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('cookie-consent') as HTMLElement).display)).toBe('none');
+  });
+
   it('in the flow of the page are answered when named for what they are', async () => {
     await using page = await answered(
       `<body><div class="b cookie-notice"><p>We use cookies.</p><button onclick="${gone}">Reject</button><button>Accept</button></div>${ARTICLE}</body>`,
@@ -323,6 +332,10 @@ describe('pages that only talk about cookies', () => {
     [
       'a fixed header of links, one of them about cookies',
       `${header('<a href="/cookies">Cookies</a> <a href="/settings">Settings</a>')}${ARTICLE}`,
+    ],
+    [
+      'a picture box named for cookies',
+      `<div class="cookie-box" style="height:200px;background:#c96">&nbsp;</div><div class="cookie-info" style="height:200px;background:#963"></div>${ARTICLE}`,
     ],
     [
       "a patient's consent form",

@@ -73,7 +73,7 @@ function boxesOnTop(): HTMLElement[] {
       const top = deepestAt(innerWidth * x, innerHeight * y);
       if (top === null || seen.has(top)) continue;
       seen.add(top);
-      const box = heldAncestor(top);
+      const box = top instanceof HTMLElement && isSealed(top) ? top : heldAncestor(top);
       if (box !== null) boxes.add(box);
     }
   }
@@ -88,6 +88,13 @@ function deepestAt(x: number, y: number): Element | null {
     element = inner;
   }
   return element;
+}
+
+/** What it shows lies in a closed shadow root, outside its own box: its name is all that there is to read. */
+function isSealed(element: Element): boolean {
+  if (element.shadowRoot !== null || element.childNodes.length > 0 || element.getBoundingClientRect().height >= 2) return false;
+  const name = `${element.localName} ${element.id} ${element.getAttribute('class') ?? ''}`;
+  return /cookie|consent|gdpr/i.test(name) && NAMED_AS_BANNER.test(name);
 }
 
 /** The outermost ancestor that is held above the page and is not the page itself. */
@@ -143,6 +150,7 @@ function isHeldWithin(element: HTMLElement): boolean {
 }
 
 function asBanner(element: HTMLElement): Banner | null {
+  if (isSealed(element)) return { element, refusal: null, framed: false };
   if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, 200).some(isShown)) return null;
   const frame = element.matches('iframe') ? element : element.querySelector('iframe');
   if (frame !== null && (isNamedForConsent(frame) || readFrames().includes(addressOf(frame)))) {
