@@ -144,6 +144,12 @@ describe('the reference page', () => {
       page.on('pageerror', (error) => complaints.push(error.message));
       await page.goto(`${served.url}/docs#navigation_failed`);
       await page.waitForSelector('#operations-captures-submitScreenshot');
+      // The section that the address names comes into view once the endpoints are drawn.
+      await expect
+        .poll(() => page.evaluate("document.getElementById('navigation_failed').getBoundingClientRect().top / innerHeight"), {
+          timeout: 30_000,
+        })
+        .toBeCloseTo(0, 0);
       await page.click('#operations-captures-submitScreenshot .opblock-summary-control');
       await page.waitForSelector('#operations-captures-submitScreenshot .responses-wrapper');
       expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(8);

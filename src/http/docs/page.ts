@@ -85,8 +85,10 @@ export const START_JS = `window.SwaggerUIBundle({
   persistAuthorization: false,
   defaultModelsExpandDepth: 0,
 });
-// The sections below moved when the endpoints were drawn.
-addEventListener('load', () => setTimeout(() => document.getElementById(location.hash.slice(1))?.scrollIntoView(), 500));
+// The sections below move while the endpoints are drawn: the one that the address names is kept in view until the reader does something.
+const keeping = new ResizeObserver(() => document.getElementById(location.hash.slice(1))?.scrollIntoView());
+keeping.observe(document.getElementById('swagger-ui'));
+for (const deed of ['pointerdown', 'wheel', 'keydown', 'touchstart']) addEventListener(deed, () => keeping.disconnect(), { once: true });
 `;
 
 function errorSection(code: ErrorCode) {
