@@ -5,7 +5,7 @@
  *
  * Sabotage that turns it red: leave the index `jobs_ended` out of drizzle/0000_tables.sql.
  */
-import { rmSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { sweep } from '../../src/capture/sweep.js';
@@ -132,6 +132,10 @@ function fill(dataDir: string, { accountId, keyId }: Caller, rows: { jobs: numbe
   })();
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
+  // Or the first commit that is timed would wait for a gigabyte of ours to reach the disk.
+  const file = openSync(join(dataDir, 'stillframe.db'), 'r+');
+  fsyncSync(file);
+  closeSync(file);
 }
 
 /** New jobs, one after the other, from submission to look-up. */
