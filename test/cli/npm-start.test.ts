@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, it } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+it('npm start hands on the signal that ends it', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  const env = {
+    ...process.env,
+    STILLFRAME_DATA_DIR: dataDir,
+    STILLFRAME_PORT: '0',
+    STILLFRAME_LISTS: 'false',
+    STILLFRAME_LOG_FORMAT: 'json',
+  };
+  const npm = spawn('npm', ['start', '--silent'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  try {
+    const said: string[] = [];
+    const url = await new Promise<string>((found, fail) => {
+      npm.once('exit', () => fail(new Error(said.join('\n'))));
+      for (const stream of [npm.stdout, npm.stderr]) {
+        createInterface({ input: stream }).on('line', (line) => {
+          said.push(line);
+          if (line.includes('"msg":"ready"')) found((JSON.parse(line) as { url: string }).url);
+        });
+      }
+    });
+    expect((await fetch(`${url}/v1/health`)).status).toBe(200);
+    npm.kill('SIGTERM');
+    await once(npm, 'close');
+    // Its pipes are closed: nobody who held them is left.
+    await expect(fetch(`${url}/v1/health`)).rejects.toThrow();
+    expect(said.some((line) => line.includes('draining'))).toBe(true);
+  } finally {
+    npm.kill('SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
