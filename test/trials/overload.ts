@@ -1,5 +1,5 @@
 /**
- * Trial "overload": first as many captures as the server can do, then submissions at ten times that rate, whether they are answered
+ * Trial "overload": first, and again at the end, as many captures as the server can do, between them submissions at ten times that rate, whether they are answered
  * or not. It must go on doing at least 95 % of what it can, refuse the excess within 50 ms with a Retry-After that tells the truth
  * (somebody gets in before it is over), answer sync submissions 202 in time, and keep its memory bounded.
  *
@@ -14,7 +14,7 @@ import { aTrialDir, type ServerProcess, startServerProcess } from './server-proc
 export interface OverloadOptions {
   /** Of overload; 300 when absent. */
   seconds?: number;
-  /** Of measuring what it can; a tenth of the above when absent. */
+  /** Of measuring what it can, before and after; a tenth of the above when absent. */
   calm?: number;
   /** STILLFRAME_MAX_QUEUE. */
   queue?: number;
@@ -59,16 +59,20 @@ export async function run({
   const at = { url, key: firstKey ?? '' };
   try {
     await capacityOf(at, site, Math.min(3, calm));
-    const capacity = await capacityOf(at, site, calm);
+    const before = await capacityOf(at, site, calm);
     const { heard, goodput, memory, maxLagMs, generatorShare } = await overload({
       at,
       site,
       server,
-      ratePerSecond: capacity * TIMES_CAPACITY,
+      ratePerSecond: before * TIMES_CAPACITY,
       seconds,
     });
+    await untilIdle(at);
+    // What the machine can do varies over minutes: it is what it could do before and after.
+    const capacity = (before + (await capacityOf(at, site, calm))) / 2;
     const refused = heard.filter(({ status }) => status === 503 || status === 429);
     const figures = {
+      capacity_before: round(before),
       capacity_per_second: round(capacity),
       goodput_per_second: round(goodput),
       goodput_share: round(goodput / capacity),
@@ -143,6 +147,15 @@ async function capacityOf(at: Server, site: Site, seconds: number): Promise<numb
   };
   await Promise.all(Array.from({ length: WIDTH }, lane));
   return (done * 1_000) / (performance.now() - from);
+}
+
+/** What is queued at the storm's end is done as well. */
+async function untilIdle(at: Server): Promise<void> {
+  for (;;) {
+    const { body } = await callApi(`${at.url}/v1/health`, at.key);
+    if (body.data.queue.total_pending === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
 }
 
 interface Storm {
