@@ -3,7 +3,7 @@
  * Bundled by itself and run in an isolated world, where the page's scripts have replaced nothing.
  */
 import { holdBack } from './hold-back.js';
-import { documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
+import { boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
 import { CONSENT_SCRIPT } from './words.js';
 
 export { dismiss, freeScroll } from './dismiss.js';
@@ -54,9 +54,10 @@ export function look({ bannerCss, refused, last }: LookFor): Look {
   keepSheet();
   const seen = { ...features(), framed: false, hasFrameOnTop: false, hidden: 0 };
   if (bannerCss === null) return { ...seen, banner: 'none' };
-  const banners = findBanners();
+  const onTop = boxesOnTop();
+  const banners = findBanners(onTop);
   if (banners.length > 0) return { ...seen, banner: 'seen', framed: banners.some((banner) => banner.framed) };
-  seen.hasFrameOnTop = hasFrameOnTop();
+  seen.hasFrameOnTop = hasFrameOnTop(onTop);
   if (!done(AWAITED) && scriptRuns(new Set(refused))) return { ...seen, banner: 'expected' };
   if (last && !seen.hasFrameOnTop) holdBack();
   return { ...seen, banner: 'none', hidden: bannerCss === '' || done(LAID) ? 0 : lay({ css: bannerCss, count: true }) };

@@ -23,14 +23,20 @@ const MADE_TO_CLICK = '[onclick], [tabindex="0"], [class*="btn" i], [class*="but
 /** Where a visitor types: a log-in, a newsletter, a search; never a banner. */
 const TYPED_INTO =
   'textarea, input:not([type]), input[type="text"], input[type="email"], input[type="password"], input[type="tel"], input[type="search"]';
+/** A link to a page about settings is no answer. */
+const ABOUT_SETTINGS = /setting|preference|choice|polic|manage|notice/i;
 const NAMED =
   '[id*="cookie" i],[class*="cookie" i],[id*="consent" i],[class*="consent" i],[id*="gdpr" i],[class*="gdpr" i],[id*="privacy-b" i],[aria-label*="cookie" i]';
 const NAMED_AS_BANNER = /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
 
-/** The banners in view, each once, outermost box first. */
-export function findBanners(): Banner[] {
+/**
+ * The banners in view, each once, outermost box first.
+ *
+ * @param onTop what boxesOnTop has just found
+ */
+export function findBanners(onTop = boxesOnTop()): Banner[] {
   const found: Banner[] = [];
-  for (const element of [...boxesOnTop(), ...boxesByName()]) {
+  for (const element of [...onTop, ...boxesByName()]) {
     if (found.some((banner) => banner.element.contains(element) || element.contains(banner.element))) continue;
     const banner = asBanner(element);
     if (banner !== null) found.push(banner);
@@ -65,7 +71,7 @@ function isVisible(element: Element): boolean {
 }
 
 /** What lies on top at points all over the view, and is held there: fixed, sticky, or a dialog. */
-function boxesOnTop(): HTMLElement[] {
+export function boxesOnTop(): HTMLElement[] {
   const boxes = new Set<HTMLElement>();
   const seen = new Set<Element>();
   for (const y of GRID_Y) {
@@ -127,8 +133,8 @@ function boxesByName(): HTMLElement[] {
   for (const element of document.querySelectorAll<HTMLElement>(NAMED)) {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
-    if (element === document.body || isProse(element) || !isShown(element)) continue;
-    if (!isHeldWithin(element) && !ABOUT_COOKIES.test(deepText(element))) continue;
+    if (element === document.body || !isShown(element)) continue;
+    if (!isHeldWithin(element) && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
     boxes.push(element);
   }
   return boxes;
@@ -136,7 +142,6 @@ function boxesByName(): HTMLElement[] {
 
 /** Part of what the page is about, beside its headings and paragraphs. */
 function isProse(element: HTMLElement): boolean {
-  if (isHeldWithin(element)) return false;
   if (element.closest('article, main, [role="main"], pre, code, figure, blockquote') !== null) return true;
   for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (at.matches('h1, h2, h3, p')) return true;
   return false;
@@ -151,7 +156,7 @@ function isHeldWithin(element: HTMLElement): boolean {
 
 function asBanner(element: HTMLElement): Banner | null {
   if (isSealed(element)) return { element, refusal: null, framed: false };
-  if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, 200).some(isShown)) return null;
+  if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, PARTS_MAX).some(isShown)) return null;
   const frame = element.matches('iframe') ? element : element.querySelector('iframe');
   if (frame !== null && (isNamedForConsent(frame) || readFrames().includes(addressOf(frame)))) {
     return { element, refusal: null, framed: true };
@@ -182,22 +187,21 @@ function addressOf(frame: Element): string {
 }
 
 /** Whether a frame on top of the page may be a banner: who hosts it cannot read it. */
-export function hasFrameOnTop(): boolean {
-  if (document.querySelector('iframe') === null) return false;
-  return boxesOnTop().some((box) => (box.matches('iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isShown));
+export function hasFrameOnTop(onTop: readonly HTMLElement[]): boolean {
+  return onTop.some((box) => (box.matches('iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isShown));
 }
 
 function readBanner(element: HTMLElement): Banner | null {
   const text = deepText(element);
   if (text.length < 10 || text.length > BANNER_TEXT_MAX || !talksOfConsent(text)) return null;
-  const controls = deepControls(element);
-  const labels = controls.map(labelOf);
-  const answers = labels.filter((_, index) => answersHere(controls[index]));
+  const controls = deepControls(element).map((control) => ({ control, label: labelOf(control), away: leadsAway(control) }));
+  const labels = controls.map(({ label }) => label);
+  const answers = controls.filter(({ label, away }) => !away || !ABOUT_SETTINGS.test(label)).map(({ label }) => label);
   if (!asksForConsent(ownWords(text, labels), answers)) return null;
   // A bar with the site's own navigation in it is a header, whatever its links say.
   if (element.querySelector('nav, input[type="search"], [role="navigation"], [role="search"]') !== null) return null;
   if ([...element.querySelectorAll(TYPED_INTO)].some(isVisible)) return null;
-  const refusals = controls.filter((control, index) => refuses(labels[index] ?? '') && !leadsAway(control));
+  const refusals = controls.filter(({ label, away }) => !away && refuses(label)).map(({ control }) => control);
   return { element, refusal: refusals.find(isShown) ?? refusals[0] ?? null, framed: false };
 }
 
@@ -206,11 +210,6 @@ function ownWords(text: string, labels: readonly string[]): string {
   const linked = labels.reduce((sum, label) => sum + label.length, 0);
   if (text.length - linked < 12) return labels.length <= 4 ? text : '';
   return labels.reduce((rest, label) => rest.replace(label, ' '), text);
-}
-
-/** A link to a page about settings is no answer. */
-function answersHere(control: HTMLElement | undefined): boolean {
-  return control !== undefined && (!leadsAway(control) || !/setting|preference|choice|polic|manage|notice/i.test(labelOf(control)));
 }
 
 /** A link to another document answers nothing. */
