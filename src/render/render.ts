@@ -70,14 +70,9 @@ interface StageLease {
   release(): Promise<void>;
 }
 
-interface Banners {
-  outcome: string;
-  scrollFreed: boolean;
-}
-
 interface BlockGuard {
   readonly blockedRequests: number;
-  answerBanners(signal: AbortSignal, last: boolean): Promise<Banners>;
+  answerBanners(signal: AbortSignal, last: boolean): Promise<{ outcome: string; scrollFreed: boolean }>;
   stop(): Promise<void>;
 }
 
@@ -187,10 +182,10 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   if (options.waitForIdle) await settle(page);
   const scrolls = options.fullPage && options.selector === null;
   const waits = options.waitForContent || options.delay > 0;
-  await clearBanners(page, options, (signal) => guard.answerBanners(signal, !waits && !scrolls));
+  await clearBanners(page, options, { guard, last: !waits && !scrolls });
   if (options.waitForContent) await contentReady(page);
   if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
-  if (waits) await clearBanners(page, options, (signal) => guard.answerBanners(signal, !scrolls));
+  if (waits) await clearBanners(page, options, { guard, last: !scrolls });
   times.enter('scroll', 60);
   if (options.selector !== null) await reach(page, options.selector, options);
   const scroll = scrolls ? await deadlines.outside(() => scrolled(page, guard, options)) : null;
@@ -206,9 +201,9 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
 }
 
 /** Again after whatever gave a page the time to show another one. */
-async function clearBanners(page: OpenPage, options: CaptureOptions, answer: (signal: AbortSignal) => Promise<Banners>): Promise<void> {
+async function clearBanners(page: OpenPage, options: CaptureOptions, { guard, last }: { guard: BlockGuard; last: boolean }): Promise<void> {
   const { deadlines } = page;
-  const banner = await deadlines.within(answer(deadlines.signal), deadlines.leftMs());
+  const banner = await deadlines.within(guard.answerBanners(deadlines.signal, last), deadlines.leftMs());
   if (banner !== LATE && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
 }
 
@@ -216,7 +211,7 @@ async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptio
   const deadline = Math.min(Date.now() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
   const quiet = async () => {
     if (options.waitForIdle) await settle(page);
-    await clearBanners(page, options, (signal) => guard.answerBanners(signal, true));
+    await clearBanners(page, options, { guard, last: true });
   };
   return await scrollThrough(page.stage, options, { deadline, settle: quiet });
 }

@@ -137,19 +137,19 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     if (holdsMarked(element)) return 'kept';
     const box = element.getBoundingClientRect();
     if (isBackdrop(element, style, box)) return 'backdrop';
-    if (keep === 'none' && !isInMarked(element)) return 'away';
+    if (keep === 'none' && !isWithin(element, world.stillframeElement)) return 'away';
     const middle = box.top + box.height / 2;
     const low = middle > viewHeight / 2 && box.height < viewHeight * 0.6 && viewHeight - box.bottom < viewHeight * 0.25;
     return low ? 'bottom' : 'top';
   }
 
   function holdsMarked(element: Element): boolean {
-    for (let at = keep === 'none' ? (world.stillframeElement ?? null) : null; at !== null; at = above(at)) if (at === element) return true;
-    return false;
+    return keep === 'none' && isWithin(world.stillframeElement, element);
   }
 
-  function isInMarked(element: Element): boolean {
-    for (let at: Element | null = element; at !== null; at = above(at)) if (at === world.stillframeElement) return true;
+  /** Itself included, and through shadow roots. */
+  function isWithin(inner: Element | undefined, outer: Element | undefined): boolean {
+    for (let at = inner ?? null; at !== null; at = above(at)) if (at === outer) return true;
     return false;
   }
 

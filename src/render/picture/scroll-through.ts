@@ -30,17 +30,19 @@ const REACTION_MS = 30;
 /** Scrolls in a row that neither move nor find anything new. */
 const STUCK_STEPS = 3;
 
+export interface Descending {
+  /** Unix ms. */
+  deadline: number;
+  settle(): Promise<void>;
+}
+
 /**
  * Scrolls through the whole page so that lazy content loads, then returns to the top and settles. Expands inner scrollers, undoes scroll
  * locks, and measures again at each step: it stops at the end, at the greatest height, at the deadline, or when nothing moves any more.
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollThrough(
-  stage: Stage,
-  options: CaptureOptions,
-  how: { deadline: number /* Unix ms */; settle(): Promise<void> },
-): Promise<ScrollReport> {
+export async function scrollThrough(stage: Stage, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
   const hand = await openHand(stage, how.deadline + END_WAIT_MS);
   await hand.run(makeScrollable, null);
   const start = await hand.run(measureExtent, null);
@@ -58,11 +60,7 @@ export async function scrollThrough(
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollToElement(
-  stage: Stage,
-  selector: string,
-  how: { deadline: number /* Unix ms */; settle(): Promise<void> },
-): Promise<void> {
+export async function scrollToElement(stage: Stage, selector: string, how: Descending): Promise<void> {
   const hand = await openHand(stage, how.deadline + END_WAIT_MS);
   const before = await hand.run(measureExtent, null);
   await using loads = new Loads(stage);
