@@ -6,7 +6,8 @@ import { type Browser, chromium } from 'playwright-core';
 import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
 import { chromiumFlags } from './chromium-flags.js';
 import type { Executable } from './executable.js';
-import { killProcess } from './process-table.js';
+import { inOwnGroup } from './own-group.js';
+import { killGroup } from './process-table.js';
 import { createProfile, removeProfile } from './profile-dir.js';
 import { TargetPolicy } from './target-policy.js';
 import { reachableBy, type Unprivileged } from './unprivileged.js';
@@ -71,7 +72,7 @@ export class ChromiumProcess implements AsyncDisposable {
   }
 
   private async end(): Promise<void> {
-    killProcess(-this.pid);
+    killGroup(this.pid);
     await Promise.race([this.exited, new Promise((resolve) => setTimeout(resolve, EXIT_TIMEOUT_MS).unref())]);
     this.child.stderr?.destroy();
     await removeProfile(this.profile);
@@ -98,9 +99,9 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   const host = { platform: process.platform, arch: process.arch };
   const { version, sandbox, user, executable } = options;
   const userAgent = version === null ? null : ownUserAgent(version, host);
-  const child = spawn(executable.path, chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() }), {
-    // A group of its own, ended as one.
-    detached: true,
+  const { command, args, detached } = inOwnGroup(executable.path, chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() }));
+  const child = spawn(command, args, {
+    detached,
     cwd: '/',
     env: environment(executable, profile),
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
@@ -118,7 +119,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   failed.catch(() => {});
   const { pid } = child;
   if (pid === undefined) return failed;
-  const stop = (): void => killProcess(-pid);
+  const stop = (): void => killGroup(pid);
   options.signal?.addEventListener('abort', stop, { once: true });
   if (options.signal?.aborted) stop();
   const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, (agent, known) => identityOf(agent, known, host));
@@ -127,7 +128,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     connected.catch(() => {});
     return made(await Promise.race([connected, failed]), pid, child, profile, exited);
   } catch (error) {
-    killProcess(-pid);
+    killGroup(pid);
     await exited;
     throw new Error(`${(error as Error).message} ${said()}`.trim(), { cause: error });
   } finally {

@@ -14,7 +14,6 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const ASK_EVERY_MS = 5_000;
 /** So often the kernel is asked whether the browser was stopped; twice in a row is stopped. */
 const LOOK_EVERY_MS = 500;
-const WEIGH_EVERY_MS = 1_000;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** A page that stands open takes another size at once, unless its browser draws no more. */
@@ -55,7 +54,6 @@ export class PooledBrowser implements AsyncDisposable {
   private readonly watch: NodeJS.Timeout;
   private looksStopped = 0;
   private lastAskedAt: number;
-  private lastWeighedAt = 0;
   private readonly heaviest: number;
   private readonly courtesy = new Courtesy();
   /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
@@ -199,13 +197,12 @@ export class PooledBrowser implements AsyncDisposable {
     this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
     if (this.looksStopped >= 2) this.lose('the browser process was stopped');
     const now = this.options.now();
-    if (this.active > 0 && now - this.lastWeighedAt >= WEIGH_EVERY_MS) this.weigh(now);
+    if (this.active > 0) this.weigh();
     if (!this.gone && now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
   }
 
   /** One page's memory bomb must not take the machine: its renderer dies, and its capture with it; the others stay. One that is busy for ever yields. */
-  private weigh(now: number): void {
-    this.lastWeighedAt = now;
+  private weigh(): void {
     const processes = processGroup(this.chromium.pid);
     this.courtesy.look(processes);
     const heavy = processes.filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);

@@ -57,6 +57,12 @@ export function renderersConfined(group: number): boolean | null {
   return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
 }
 
+/** SIGKILL to a process and the group that it leads, or is just about to lead. */
+export function killGroup(pid: number): void {
+  killProcess(-pid);
+  killProcess(pid);
+}
+
 /** SIGKILL to a process, or to a group when negative; one that is gone already is as good. */
 export function killProcess(target: number): void {
   try {

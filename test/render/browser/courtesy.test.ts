@@ -29,14 +29,14 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
   const look = (ticks: number) => {
     courtesy.look([
       { ...greedy, cpuTicks: ticks },
-      { ...modest, cpuTicks: 150 },
+      { ...modest, cpuTicks: 35 },
       { ...other, cpuTicks: 900 },
     ]);
     return [greedy, modest, other].map(({ pid }) => getPriority(pid) - getPriority());
   };
-  expect(look(190)).toEqual([0, 0, 0]);
-  expect(look(210)).toEqual([10, 0, 0]);
-  expect(look(510)).toEqual([19, 0, 0]);
+  expect(look(39)).toEqual([0, 0, 0]);
+  expect(look(41)).toEqual([10, 0, 0]);
+  expect(look(101)).toEqual([19, 0, 0]);
 });
 
 it('a process that has ended meanwhile is no fault', async () => {
