@@ -6,10 +6,13 @@
  * Sabotage that turns it red: leave out refuseBlank and refuseWhite in render.ts (blank pages are pictured), or the `unreachableUrl` line of
  * judge-document.ts (error pages are).
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import sharp from 'sharp';
 import { quantile } from '../bench/figure.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
+import { buildProgram } from './build-program.js';
 import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
 
 export interface HostileOptions {
@@ -44,9 +47,11 @@ const P95_RATIO = 1.25;
 const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
 interface Ended {
-  one: HostileCase;
+  name: string;
   end: string;
   ms: number;
+  /** To be looked at when all has ended: whoever judges pictures takes no time from those who make them. */
+  picture: string | null;
 }
 
 export async function run(options: HostileOptions): Promise<HostileResult> {
@@ -54,6 +59,7 @@ export async function run(options: HostileOptions): Promise<HostileResult> {
   const { cases = 'all', path: part = '' } = options;
   const chosen = (cases === 'few' ? FEW_CASES : HOSTILE_CASES).filter(({ path }) => path.includes(part));
   await using site = await startSite({ host: '127.0.0.2' });
+  await using elsewhere = await startElsewhere();
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce + 1), STILLFRAME_SYNC_WAIT_MS: '120000' });
   const problems: string[] = [];
   const healthy = ordinary(server, site, problems);
@@ -63,7 +69,7 @@ export async function run(options: HostileOptions): Promise<HostileResult> {
   const ended: Ended[] = [];
   const lane = async () => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      ended.push(await endOf(one, { server, site, timeout, collateral: cases !== 'few', problems }));
+      ended.push(await endOf(one, { server, origin: elsewhere.origin, timeout, collateral: cases !== 'few', problems }));
   };
   let over = false;
   const lanes = Promise.all(Array.from({ length: atOnce }, lane)).finally(() => {
@@ -72,6 +78,10 @@ export async function run(options: HostileOptions): Promise<HostileResult> {
   const beside: number[] = [];
   while (!over) beside.push(await healthy());
   await lanes;
+  for (const { name, picture } of ended) {
+    const shown = picture === null ? null : await look(picture);
+    if (shown !== null) problems.push(`${name}: ${shown}`);
+  }
   if (!isAlive(server)) problems.push('the server is not the same process any more');
   const ratio = quantile(beside, 0.95) / quantile(solo, 0.95);
   if (judge === 1 && ratio > P95_RATIO) problems.push(`an ordinary capture's p95 beside them is ${ratio.toFixed(2)} × that alone`);
@@ -81,7 +91,7 @@ export async function run(options: HostileOptions): Promise<HostileResult> {
     figures: {
       pages: ended.length,
       ends: tally(ended),
-      slowest: `${slowest.one.path}, ${Math.round(slowest.ms)} ms of ${timeout + GRACE_MS}`,
+      slowest: `${slowest.name}, ${Math.round(slowest.ms)} ms of ${timeout + GRACE_MS}`,
       ordinary: beside.length,
       'ordinary alone, p50 and p95': `${Math.round(quantile(solo, 0.5))} and ${Math.round(quantile(solo, 0.95))} ms`,
       'ordinary beside them, p50 and p95': `${Math.round(quantile(beside, 0.5))} and ${Math.round(quantile(beside, 0.95))} ms`,
@@ -89,6 +99,21 @@ export async function run(options: HostileOptions): Promise<HostileResult> {
       'server memory at the end': `${Math.round(server.memoryBytes() / 1e6)} MB`,
     },
     problems,
+  };
+}
+
+/** See hostile-site.ts. */
+async function startElsewhere(): Promise<AsyncDisposable & { origin: string }> {
+  const program = await buildProgram('hostile-site');
+  const child = spawn(process.execPath, [program.file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    origin: String(said).trim(),
+    async [Symbol.asyncDispose]() {
+      child.stdin.end();
+      await once(child, 'exit');
+      await program[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -103,15 +128,15 @@ function ordinary(server: BenchServer, site: Site, problems: string[]): () => Pr
 
 interface On {
   server: BenchServer;
-  site: Site;
+  origin: string;
   timeout: number;
   collateral: boolean;
   problems: string[];
 }
 
-async function endOf(one: HostileCase, { server, site, timeout, collateral, problems }: On): Promise<Ended> {
+async function endOf(one: HostileCase, { server, origin, timeout, collateral, problems }: On): Promise<Ended> {
   const name = `${one.path}${one.wish === undefined ? '' : ` ${JSON.stringify(one.wish)}`}`;
-  const body = { ...VIEW, ...one.wish, url: site.url(one.path), timeout };
+  const body = { ...VIEW, ...one.wish, url: `${origin}${one.path}`, timeout };
   const answer = await server.post(body).catch((error: Error) => ({ status: 0, ms: 0, data: { code: `no answer: ${error.message}` } }));
   const { status, ms, data } = answer as { status: number; ms: number; data: Record<string, unknown> };
   const end = status === 200 ? 'ok' : String(data.code ?? status);
@@ -119,12 +144,8 @@ async function endOf(one: HostileCase, { server, site, timeout, collateral, prob
   if (!isExpected) problems.push(`${name} ended ${end}: ${String(data.message ?? data.final_url)}`);
   const limit = timeout + (one.wish?.full_page === true ? SCROLL_GRACE_MS : 0) + GRACE_MS;
   if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end}`);
-  if (end === 'ok' && body.format === 'png') {
-    const shown = await look(String(data.cdn_url));
-    if (shown !== null) problems.push(`${name}: ${shown}`);
-    if (!/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
-  }
-  return { one, end, ms };
+  if (end === 'ok' && !/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
+  return { name, end, ms, picture: end === 'ok' && body.format === 'png' ? String(data.cdn_url) : null };
 }
 
 /** What is wrong with a picture, or null. */
