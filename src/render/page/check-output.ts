@@ -31,6 +31,8 @@ function tooLittle(check: string, { required, seen }: { required: number; seen: 
 const UNIFORM_MAX_BYTES_PER_PX = 0.02;
 const UNIFORM_MAX_BYTES = 8_000;
 const WHITE_MIN = 250;
+/** Of more pixels than a large view has, only a summary is made: what is decoded lies in memory. */
+const DECODED_MAX_PX = 16_000_000;
 
 /**
  * The last guard against the picture of an empty page (decisions.md, Capture semantics): whatever the document says of itself, a picture that is white all
@@ -41,11 +43,22 @@ const WHITE_MIN = 250;
 export async function refuseWhite(picture: { content: Uint8Array; width: number; height: number }): Promise<void> {
   const { content, width, height } = picture;
   if (content.byteLength > Math.max(UNIFORM_MAX_BYTES, width * height * UNIFORM_MAX_BYTES_PER_PX)) return;
-  const { channels } = await sharp(content, { limitInputPixels: false }).stats();
-  if (!channels.slice(0, 3).every(({ min }) => min >= WHITE_MIN)) return;
+  if (!(await (width * height > DECODED_MAX_PX ? isSummedUpAsWhite : isWhite)(content))) return;
   throw new CaptureError({
     code: 'render_incomplete',
     message: 'The picture is white all over: the page shows nothing.',
     details: { check: 'blank', seen: 'white' },
   });
+}
+
+/** Most have something on their first rows, which ends the search. */
+async function isWhite(content: Uint8Array): Promise<boolean> {
+  const samples = await sharp(content, { limitInputPixels: false }).removeAlpha().raw().toBuffer();
+  for (const sample of samples) if (sample < WHITE_MIN) return false;
+  return true;
+}
+
+async function isSummedUpAsWhite(content: Uint8Array): Promise<boolean> {
+  const { channels } = await sharp(content, { limitInputPixels: false }).stats();
+  return channels.slice(0, 3).every(({ min }) => min >= WHITE_MIN);
 }

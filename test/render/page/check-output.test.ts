@@ -1,0 +1,42 @@
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { refuseWhite } from '../../../src/render/page/check-output.js';
+
+type Format = 'png' | 'jpeg' | 'webp';
+
+/** White but for a dark square of 8 × 8 px at the lower right corner, or all over. */
+async function aPicture({ width, height, format, mark }: { width: number; height: number; format: Format; mark: boolean }) {
+  const white = sharp({ create: { width, height, channels: 3, background: '#fff' }, limitInputPixels: false });
+  const square = { input: { create: { width: 8, height: 8, channels: 3 as const, background: '#333' } }, left: width - 8, top: height - 8 };
+  const content = await white
+    .composite(mark ? [square] : [])
+    .toFormat(format, { quality: 90 })
+    .toBuffer();
+  return { content, width, height };
+}
+
+const SIZES = [
+  { width: 1280, height: 720 },
+  // Too large to be decoded as a whole.
+  { width: 2560, height: 6_400 },
+];
+const EACH = SIZES.flatMap((size) => (['png', 'jpeg', 'webp'] as const).map((format) => ({ ...size, format })));
+
+it.each(EACH)('a white $format of $width × $height px is no picture', async (size) => {
+  await expect(refuseWhite(await aPicture({ ...size, mark: false }))).rejects.toMatchObject({
+    code: 'render_incomplete',
+    details: { check: 'blank' },
+  });
+});
+
+it.each(EACH)('one mark in its last corner makes it one ($format, $width × $height px)', async (size) => {
+  await expect(refuseWhite(await aPicture({ ...size, mark: true }))).resolves.toBeUndefined();
+});
+
+it('a white picture with an alpha channel is none either', async () => {
+  const [width, height] = [600, 400];
+  const content = await sharp({ create: { width, height, channels: 4, background: { r: 255, g: 255, b: 255, alpha: 1 } } })
+    .png()
+    .toBuffer();
+  await expect(refuseWhite({ content, width, height })).rejects.toMatchObject({ code: 'render_incomplete' });
+});
