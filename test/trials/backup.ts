@@ -13,23 +13,18 @@ import { openAt } from '../store/factories.js';
 import { Crowd } from './crowd.js';
 import { damageOf, judgeArtifacts } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface BackupOptions {
   /** Backups. */
   rounds?: number;
 }
 
-export interface BackupResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
-}
-
 const CLIENTS = 3;
 /** Every so many backups the pictures are copied as well. */
 const PICTURES_EVERY = 10;
 
-export async function run({ rounds = 100 }: BackupOptions = {}): Promise<BackupResult> {
+export async function run({ rounds = 100 }: BackupOptions = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   site.route('/page', (_, response) => {

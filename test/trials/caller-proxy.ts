@@ -14,7 +14,7 @@ import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { type PlainSite, startPlainSite } from '../egress/plain-site.js';
 import { type CallerProxyOptions, type ProxyMood, startCallerProxy } from '../fixtures/caller-proxy.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface CallerProxyTrialOptions {
   /** Rounds of all kinds and moods. */

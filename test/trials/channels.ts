@@ -15,7 +15,7 @@ import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { type PlainSite, startPlainSite } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/browser/any-browser.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface ChannelsOptions {
   /** So many of the modes and formats, the first ones. */

@@ -12,18 +12,13 @@ import { REAL_PAGES } from '../fixtures/real-pages/real-pages.js';
 import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { HOSTILE_CASES } from './hostile-cases.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface ContactSheetOptions {
   /** Where `sheet.png` and each picture go; made when absent. */
   dir?: string;
   /** A part of the names, to look at a few. */
   only?: string;
-}
-
-export interface ContactSheetResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 interface Card {
@@ -42,7 +37,7 @@ const TALL_RATIO = 1.5;
 const VIEW = { viewport: { width: 1024, height: 720, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0, timeout: 5_000 };
 const WHOLE = { full_page: true };
 
-export async function run({ dir = 'contact-sheet', only = '' }: ContactSheetOptions): Promise<ContactSheetResult> {
+export async function run({ dir = 'contact-sheet', only = '' }: ContactSheetOptions): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_SYNC_WAIT_MS: '60000' });
   for (const page of REAL_PAGES) site.route(`/real/${slug(page.name)}`, (_request, response) => html(response, page.html));

@@ -10,17 +10,12 @@ import { Crowd, unexplainedFailures } from './crowd.js';
 import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface DrainOptions {
   /** Signals. */
   rounds?: number;
   seed?: number;
-}
-
-export interface DrainResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
 }
 
 const EXIT_MS = 35_000;
@@ -33,7 +28,7 @@ const PAGE_MS = 300;
 const CLIENTS = 5;
 const STUCK_AFTER_MS = 60_000;
 
-export async function run({ rounds = 50, seed = 3 }: DrainOptions = {}): Promise<DrainResult> {
+export async function run({ rounds = 50, seed = 3 }: DrainOptions = {}): Promise<TrialResult<number>> {
   await using site = await startSite({ host: '127.0.0.2' });
   site.route('/page', (_, response) => {
     setTimeout(

@@ -8,7 +8,7 @@ import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
 import { ALLOWED, openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/browser/any-browser.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface FailClosedOptions {
   kills?: number;

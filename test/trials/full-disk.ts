@@ -13,18 +13,13 @@ import { type Site, startSite } from '../fixtures/site/site.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { runCommand, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface FullDiskOptions {
   /** Times that the disk fills up. */
   rounds?: number;
   /** Submissions while it is full, each time. */
   submissions?: number;
-}
-
-export interface FullDiskResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 const SIZE_MB = 64;
@@ -35,7 +30,7 @@ const RECOVERY_MS = 5_000;
 const STUCK_AFTER_MS = 60_000;
 const PIECE = Buffer.alloc(4_096, 'x');
 
-export async function run({ rounds = 10, submissions = 40 }: FullDiskOptions = {}): Promise<FullDiskResult> {
+export async function run({ rounds = 10, submissions = 40 }: FullDiskOptions = {}): Promise<TrialResult> {
   const disk = mountDisk();
   if (disk === null) return { ok: true, figures: { skipped: 'this user may not mount a file system' }, problems: [] };
   using _disk = disk;

@@ -9,6 +9,7 @@ import stringify from 'safe-stable-stringify';
 import { Pool } from 'undici';
 import { aCompletedJob, aDelivery, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
 import { aHostileBody, aHostileRequest, type HostileRequest } from './hostile-requests.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface FuzzOptions {
   /** How many bodies go to POST /v1/screenshot; as many requests again go to all routes. 100,000 when absent. */
@@ -17,13 +18,6 @@ export interface FuzzOptions {
   seed?: number;
   /** Where to send them; a server of our own with nothing behind it when absent. */
   server?: { url: string; key: string };
-}
-
-export interface FuzzResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  /** The first few broken promises. */
-  problems: string[];
 }
 
 const STALL_LIMIT_MS = 50;
@@ -35,7 +29,7 @@ const TICK_MS = 5;
 const SUBMISSION_STATUSES = new Set([200, 202, 400, 401, 403, 408, 409, 429, 431, 451, 502, 504]);
 const OTHER_STATUSES = new Set([200, 202, 206, 304, 400, 401, 403, 404, 405, 408, 409, 410, 416, 428, 429, 431]);
 
-export async function run(options: FuzzOptions): Promise<FuzzResult> {
+export async function run(options: FuzzOptions): Promise<TrialResult> {
   const { bodies = 100_000, seed = 20_240_607 } = options;
   await using served = await (options.server === undefined ? serveFake() : null);
   const { url, key } = options.server ?? { url: served?.url ?? '', key: KEYS.full };

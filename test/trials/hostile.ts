@@ -14,6 +14,7 @@ import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { buildProgram } from './build-program.js';
 import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface HostileOptions {
   /** `few` or `all`. */
@@ -26,12 +27,6 @@ export interface HostileOptions {
   alone?: number;
   /** 1: the ordinary capture's p95 is judged as well. */
   judge?: number;
-}
-
-export interface HostileResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 /**
@@ -54,7 +49,7 @@ interface Ended {
   picture: string | null;
 }
 
-export async function run(options: HostileOptions): Promise<HostileResult> {
+export async function run(options: HostileOptions): Promise<TrialResult> {
   const { timeout = 6_000, atOnce = 4, alone = 60, judge = 1 } = options;
   const { cases = 'all', path: part = '' } = options;
   const chosen = (cases === 'few' ? FEW_CASES : HOSTILE_CASES).filter(({ path }) => path.includes(part));

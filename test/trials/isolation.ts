@@ -14,6 +14,7 @@ import { callApi, postCapture } from './call-api.js';
 import { visitByHsts } from './isolation-hsts.js';
 import { CHANNELS, isolationPages, type Report } from './isolation-page.js';
 import { runCommand } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface IsolationOptions {
   /** Of captures, and of accounts. */
@@ -21,16 +22,10 @@ export interface IsolationOptions {
   atOnce?: number;
 }
 
-export interface IsolationResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
-}
-
 const VIEW = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png' };
 const ACCOUNT = 'isolation-second';
 
-export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Promise<IsolationResult> {
+export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Promise<TrialResult> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce), STILLFRAME_BROWSERS: '2' });

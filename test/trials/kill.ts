@@ -16,18 +16,13 @@ import { Crowd, unexplainedFailures } from './crowd.js';
 import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface KillOptions {
   /** Kills. */
   rounds?: number;
   /** For a repetition. */
   seed?: number;
-}
-
-export interface KillResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 /** Inside the server (kill-points.ts). */
@@ -49,7 +44,7 @@ const STUCK_AFTER_MS = 60_000;
 const SECRET = 'a webhook secret of this trial';
 const PROBLEMS_MAX = 30;
 
-export async function run({ rounds = 200, seed = 20_261_121 }: KillOptions = {}): Promise<KillResult> {
+export async function run({ rounds = 200, seed = 20_261_121 }: KillOptions = {}): Promise<TrialResult> {
   await using trial = await KillTrial.begin(seed);
   for (let round = 0; round < rounds; round++) await trial.round(round);
   return await trial.conclude(rounds);
@@ -136,7 +131,7 @@ class KillTrial implements AsyncDisposable {
   }
 
   /** The last start: everything must come to its end. */
-  async conclude(rounds: number): Promise<KillResult> {
+  async conclude(rounds: number): Promise<TrialResult> {
     const server = this.#start({});
     this.#welcome(server, await server.ready);
     const startedAt = performance.now();

@@ -15,6 +15,7 @@ import { aCapture, aDataDir, aKey, NOON, openAt } from '../store/factories.js';
 import { compareJob, compareSums, compareUsage, judgeMoves, type Sides, watchMoves } from './model-comparison.js';
 import { Dice, type ModelCaller, SECRET } from './model-dice.js';
 import { ModelState } from './model-state.js';
+import type { TrialResult } from './trial-result.js';
 
 const MAX_QUEUE = 25;
 const LEASE_MS = 2_000;
@@ -22,11 +23,9 @@ const PER_RECEIVER = 2;
 /** Between comparisons of everything with everything. */
 const ROUND = 250;
 
-type TrialOutcome = { ok: boolean; figures: Record<string, number | string> };
-
 const ASKED_TO_FAIL = process.env.STILLFRAME_TRIAL_SABOTAGE === '1';
 
-export async function run(args: { operations?: number; seed?: number; sabotage?: boolean }): Promise<TrialOutcome> {
+export async function run(args: { operations?: number; seed?: number; sabotage?: boolean }): Promise<TrialResult<number>> {
   const { operations = 100_000, seed = 1, sabotage = ASKED_TO_FAIL } = args;
   const trial = await ModelTrial.begin(seed, sabotage);
   try {
@@ -39,7 +38,8 @@ export async function run(args: { operations?: number; seed?: number; sabotage?:
   }
   return {
     ok: trial.problem === null,
-    figures: { seed, ...trial.figures(), ...(trial.problem === null ? {} : { problem: trial.problem }) },
+    figures: { seed, ...trial.figures() },
+    problems: trial.problem === null ? [] : [trial.problem],
   };
 }
 

@@ -6,6 +6,7 @@
 import { Client } from 'undici';
 import { newId } from '../../src/contract/ids.js';
 import { aCompletedJob, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface OracleOptions {
   /** Pairs; 10,000 when absent. */
@@ -14,17 +15,11 @@ export interface OracleOptions {
   server?: { url: string; key: string; theirs: string };
 }
 
-export interface OracleResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
-}
-
 const APART_LIMIT_MS = 1;
 /** Differ from answer to answer by their nature. */
 const OWN_HEADERS = new Set(['x-request-id', 'date', 'ratelimit']);
 
-export async function run(options: OracleOptions): Promise<OracleResult> {
+export async function run(options: OracleOptions): Promise<TrialResult<number>> {
   const { lookups = 10_000 } = options;
   await using own = await (options.server === undefined ? serveOwn() : null);
   const { url, key, theirs } = options.server ?? { url: own?.url ?? '', key: KEYS.full, theirs: own?.theirs ?? '' };

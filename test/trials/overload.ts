@@ -10,6 +10,7 @@ import { Pool } from 'undici';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface OverloadOptions {
   /** Of overload; 300 when absent. */
@@ -20,12 +21,6 @@ export interface OverloadOptions {
   queue?: number;
   /** STILLFRAME_SYNC_WAIT_MS. */
   wait?: number;
-}
-
-export interface OverloadResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
 }
 
 const TIMES_CAPACITY = 10;
@@ -50,7 +45,7 @@ export async function run({
   calm = seconds / 10,
   queue = 1_000,
   wait = 25_000,
-}: OverloadOptions = {}): Promise<OverloadResult> {
+}: OverloadOptions = {}): Promise<TrialResult<number>> {
   await using site = await startSite({ host: '127.0.0.2' });
   using dir = aTrialDir();
   const env = { STILLFRAME_MAX_QUEUE: String(queue), STILLFRAME_SYNC_WAIT_MS: String(wait) };

@@ -8,6 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../render/picture/a-stage.js';
 import { take } from '../render/picture/take.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface MemoryOptions {
   /** CSS px; 30,000 when absent. */
@@ -17,16 +18,10 @@ export interface MemoryOptions {
   algorithms?: string;
 }
 
-export interface MemoryResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
-}
-
 const MORE_LIMIT_MB = 700;
 const SAMPLE_MS = 50;
 
-export async function run(options: MemoryOptions): Promise<MemoryResult> {
+export async function run(options: MemoryOptions): Promise<TrialResult> {
   const { height = 30_000, formats = 'png,jpeg,webp,pdf', algorithms = 'by_sections' } = options;
   const figures: Record<string, number | string> = {};
   const problems: string[] = [];

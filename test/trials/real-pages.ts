@@ -15,17 +15,12 @@ import { REAL_PAGES } from '../fixtures/real-pages/real-pages.js';
 import { builtThread } from '../render/inspect/thread.js';
 import { aStage, launchChromium, options } from '../render/picture/a-stage.js';
 import { take } from '../render/picture/take.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface RealPagesOptions {
   /** Comma lists; all of the trial's when absent. */
   densities?: string | number;
   widths?: string | number;
-}
-
-export interface RealPagesResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 /** Of the px of a picture, those that may differ: glyphs' edges where two sections meet at broken densities. */
@@ -37,7 +32,7 @@ const PRECISION_MIN = 0.85;
 /** Words in a row that are compared: by single ones, any text resembles any other. */
 const SHINGLE_WORDS = 3;
 
-export async function run(given: RealPagesOptions): Promise<RealPagesResult> {
+export async function run(given: RealPagesOptions): Promise<TrialResult> {
   const problems: string[] = [];
   const figures: Record<string, number | string> = {};
   const thread = await builtThread();

@@ -9,7 +9,7 @@ import { inLanes } from '../egress/in-lanes.js';
 import { openCaptures } from '../egress/open-captures.js';
 import { ALLOWED, openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface RebindingOptions {
   captures?: number;

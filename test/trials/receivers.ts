@@ -17,19 +17,13 @@ import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 import { type Behaviour, hasValidSignature, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aFinishedJob } from '../webhook/job-factory.js';
 import { MemoryDeliveries } from '../webhook/memory-deliveries.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface ReceiversOptions {
   /** One attempt at a receiver that never ends its answer; the promise of decisions.md is for 10,000, which all others have. */
   timeoutMs: number;
   /** How much longer than that an attempt may take by the clock. */
   graceMs: number;
-}
-
-export interface TrialResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  /** One line for each promise that was broken. */
-  problems: string[];
 }
 
 interface Case {

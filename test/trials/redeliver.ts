@@ -12,7 +12,7 @@ import { Service } from '../../src/service.js';
 import { hasValidSignature, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCaller, aDataDir } from '../store/factories.js';
 import { finishJob, openStoreAt, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface RedeliverOptions {
   rounds?: number;

@@ -10,7 +10,7 @@ import { openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
 import { answerRedirect, REDIRECT_KINDS, type RedirectKind, redirectPath } from '../egress/redirect-site.js';
 import { ANY_BROWSER } from '../render/browser/any-browser.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface RedirectsOptions {
   /** Up to so many. */

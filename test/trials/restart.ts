@@ -11,16 +11,11 @@ import Database from 'better-sqlite3';
 import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface RestartOptions {
   /** Kills while captures run. */
   rounds?: number;
-}
-
-export interface RestartResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
 }
 
 const HEALTHY_MS = 3_000;
@@ -34,7 +29,7 @@ interface Seen {
   claimedMs: number;
 }
 
-export async function run({ rounds = 20 }: RestartOptions = {}): Promise<RestartResult> {
+export async function run({ rounds = 20 }: RestartOptions = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   using dir = aTrialDir();

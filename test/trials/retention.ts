@@ -12,16 +12,11 @@ import { sweep } from '../../src/capture/sweep.js';
 import { silentLog } from '../../src/log.js';
 import type { Store } from '../../src/store/store.js';
 import { aCaller, aCapture, aDataDir, aNewJob, type Caller, openAt, RULES } from '../store/factories.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface RetentionOptions {
   /** Old jobs; 1,000,000 when absent. */
   jobs?: number;
-}
-
-export interface RetentionResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
 }
 
 const STATEMENT_MS = 50;
@@ -32,7 +27,7 @@ const OLD_MS = 31 * 24 * HOUR_MS;
 const YOUNG_MS = 24 * HOUR_MS;
 const YOUNG_JOBS = 1_000;
 
-export async function run({ jobs = 1_000_000 }: RetentionOptions = {}): Promise<RetentionResult> {
+export async function run({ jobs = 1_000_000 }: RetentionOptions = {}): Promise<TrialResult<number>> {
   const dataDir = aDataDir();
   await using _directory = { [Symbol.asyncDispose]: async () => rmSync(dataDir, { recursive: true, force: true }) };
   const caller = await begin(dataDir);

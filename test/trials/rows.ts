@@ -8,6 +8,7 @@ import { launchChromium } from '../render/picture/a-stage.js';
 import { joinedImages, pageSizes } from '../render/picture/pdf-pages.js';
 import { judgeRows, rowsPage } from '../render/picture/rows.js';
 import { type Taken, take } from '../render/picture/take.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface RowsOptions {
   /** Comma lists; all of the trial's when absent. */
@@ -15,12 +16,6 @@ export interface RowsOptions {
   densities?: string | number;
   formats?: string;
   algorithms?: string;
-}
-
-export interface RowsResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
 }
 
 interface Case {
@@ -33,7 +28,7 @@ interface Case {
 const WIDTH = 400;
 const LOSSY_TOLERANCE = 60;
 
-export async function run(options: RowsOptions): Promise<RowsResult> {
+export async function run(options: RowsOptions): Promise<TrialResult<number>> {
   const problems: string[] = [];
   const figures = { pictures: 0, whole: 0, lowerDensity: 0, truncated: 0, slowestMs: 0 };
   const browser = await launchChromium();

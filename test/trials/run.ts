@@ -2,15 +2,9 @@
  * `npm run trial -- <id> [--name value …]`: runs one trial in full and prints its figures; `npm run trial -- list` names them.
  * A trial is a program under test/trials/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
  */
+import type { TrialResult } from './trial-result.js';
 
 export type TrialArgs = Record<string, number | string | undefined>;
-
-export interface TrialResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  /** One line for each promise that was broken. */
-  problems?: string[];
-}
 
 interface Trial {
   title: string;
@@ -74,7 +68,7 @@ async function main([id = 'list', ...rest]: string[]): Promise<number> {
   const result = await trial.run(readArgs(rest) as never);
   process.stdout.write(`${id}: ${result.ok ? 'held' : 'BROKE'} after ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
   for (const [name, figure] of Object.entries(result.figures)) process.stdout.write(`  ${name}: ${figure}\n`);
-  for (const problem of result.problems ?? []) process.stdout.write(`  BROKEN: ${problem}\n`);
+  for (const problem of result.problems) process.stdout.write(`  BROKEN: ${problem}\n`);
   return result.ok ? 0 : 1;
 }
 

@@ -13,7 +13,7 @@ import { openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/browser/any-browser.js';
 import { browserPids } from '../render/browser/fixture.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface SandboxOptions {
   /** In each browser. */

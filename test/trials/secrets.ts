@@ -13,16 +13,11 @@ import { type Site, startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { callApi, postCapture } from './call-api.js';
 import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface SecretsOptions {
   /** Times that every fate is gone through. */
   rounds?: number;
-}
-
-export interface SecretsResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
 }
 
 const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
@@ -37,7 +32,7 @@ interface Ground {
   plants: Plants;
 }
 
-export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<SecretsResult> {
+export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<TrialResult<number>> {
   const plants = new Plants();
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver({ script: (_, nth) => (nth % 3 === 0 ? { status: 500 } : { status: 204 }) });

@@ -7,6 +7,7 @@
 import { connect, type Socket } from 'node:net';
 import { Client } from 'undici';
 import { aCompletedJob, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface SlowClientsOptions {
   /** 500 when absent. */
@@ -17,19 +18,13 @@ export interface SlowClientsOptions {
   headersTimeoutMs?: number;
 }
 
-export interface SlowClientsResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
-}
-
 const READ_EVERY_MS = 10;
 const DRIP_EVERY_MS = 500;
 const CUT_GRACE_MS = 3_000;
 /** Below this a ratio says more about the clock than about the server. */
 const NOTICEABLE_MS = 2;
 
-export async function run(options: SlowClientsOptions): Promise<SlowClientsResult> {
+export async function run(options: SlowClientsOptions): Promise<TrialResult<number>> {
   const { sockets = 500, seconds = 60, headersTimeoutMs = 10_000 } = options;
   const edge = fakeEdge();
   const job = aCompletedJob();

@@ -11,6 +11,7 @@ import { profilesRoot } from '../../src/render/browser/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, isService, proportionalBytes, renderersOf, wholeBrowser } from './browser-processes.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface SoakOptions {
   captures?: number;
@@ -20,12 +21,6 @@ export interface SoakOptions {
   rest?: number;
   /** 0: memory is told and not judged. */
   judge?: number;
-}
-
-export interface SoakResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 interface State {
@@ -66,7 +61,7 @@ const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[
   { path: '/article', statuses: [200], wish: { block_ads: true, block_trackers: true } },
 ];
 
-export async function run(options: SoakOptions): Promise<SoakResult> {
+export async function run(options: SoakOptions): Promise<TrialResult> {
   const { captures = 5_000, first = 500, rest = 10_000, judge = 1 } = options;
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });

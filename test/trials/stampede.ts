@@ -14,6 +14,7 @@ import { openAt } from '../store/factories.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
 import { baseBody, CHANGES, differing, rephrased } from './equal-bodies.js';
 import { seeded } from './seeded.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface StampedeOptions {
   /** Idempotency keys. */
@@ -25,12 +26,6 @@ export interface StampedeOptions {
   seed?: number;
 }
 
-export interface StampedeResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
-}
-
 const PROBLEMS_MAX = 20;
 /** Nobody listens there: these jobs wait in a paused queue. */
 const HOOKS = 'http://127.0.0.1:9';
@@ -40,7 +35,7 @@ const SOUND_TOO = { ...SOUND, format: 'jpeg' };
 /** In a paused queue a sync submission is waited for so long, in vain. */
 const SYNC_WAIT_MS = 1_000;
 
-export async function run({ keys = 100, times = 100, pairs = 500, seed = 7 }: StampedeOptions = {}): Promise<StampedeResult> {
+export async function run({ keys = 100, times = 100, pairs = 500, seed = 7 }: StampedeOptions = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using service = await startService({ webhookAllow: [HOOKS], maxQueue: 4 * pairs + 10, syncWaitMs: SYNC_WAIT_MS });

@@ -10,17 +10,12 @@ import { type Blot, blotOf } from '../render/picture/blots.js';
 import { PINNED, pinnedPage } from '../render/picture/pinned-page.js';
 import { SHELL_FOOTER, SHELL_HEIGHT, SHELL_NAV, SHELLS } from '../render/picture/shell-pages.js';
 import { take } from '../render/picture/take.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface StickyOptions {
   /** Comma lists; all of the trial's when absent. */
   densities?: string | number;
   viewHeights?: string | number;
-}
-
-export interface StickyResult {
-  ok: boolean;
-  figures: Record<string, number>;
-  problems: string[];
 }
 
 interface Setting {
@@ -29,7 +24,7 @@ interface Setting {
   viewHeight: number;
 }
 
-export async function run(options: StickyOptions): Promise<StickyResult> {
+export async function run(options: StickyOptions): Promise<TrialResult<number>> {
   const problems: string[] = [];
   const figures = { pictures: 0, elements: 0 };
   const browser = await launchChromium();

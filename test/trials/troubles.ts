@@ -17,16 +17,11 @@ import { buildProgram } from './build-program.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
 import { auditBooks, damageOf, openCopy } from './ledger.js';
 import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface TroublesOptions {
   /** How long the database stays locked; 12 when absent: longer than a submission waits. */
   lockSeconds?: number;
-}
-
-export interface TroublesResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 const HEALTH_TELLS_MS = 2_000;
@@ -41,7 +36,7 @@ const JUMPS_H = [2, -2, 26, 0];
 const EVENT_MS = 12_000;
 const SECRET = 'a webhook secret of this trial';
 
-export async function run({ lockSeconds = 12 }: TroublesOptions = {}): Promise<TroublesResult> {
+export async function run({ lockSeconds = 12 }: TroublesOptions = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   // Each event is refused once, so that it waits for its second attempt while the clock jumps.
   await using receiver = await startReceiver({ script: (_, nth) => (nth % 2 === 1 ? { status: 500 } : { status: 204 }) });

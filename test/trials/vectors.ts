@@ -13,7 +13,7 @@ import { type CallerProxyFixture, startCallerProxy } from '../fixtures/caller-pr
 import { NOTED_NAMES, PUBLIC, VECTORS, type Vector } from '../fixtures/destinations.js';
 import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
 import { type Answer, startService, type TestService } from '../fixtures/start-service.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface VectorsOptions {
   /** Every so-manieth of the rows that need a capture to be judged. */

@@ -9,6 +9,7 @@ import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, renderersOf } from './browser-processes.js';
 import { callApi } from './call-api.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface WatchdogOptions {
   /** Of each of the four kinds. */
@@ -19,12 +20,6 @@ export interface WatchdogOptions {
   timeout?: number;
   /** 0: times are told and not judged. */
   judge?: number;
-}
-
-export interface WatchdogResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
 }
 
 interface Kind {
@@ -61,7 +56,7 @@ interface On {
   name: string;
 }
 
-export async function run(options: WatchdogOptions): Promise<WatchdogResult> {
+export async function run(options: WatchdogOptions): Promise<TrialResult> {
   const { rounds = 50, judge = 1, timeout = 6_000 } = options;
   const kinds = KINDS.filter(({ victim, signal }) => (options.kinds ?? `${victim}-${signal}`).includes(`${victim}-${signal}`));
   await using site = await startSite({ host: '127.0.0.2' });
@@ -78,7 +73,7 @@ export async function run(options: WatchdogOptions): Promise<WatchdogResult> {
       );
     }
   }
-  const figures: WatchdogResult['figures'] = { rounds: done.length };
+  const figures: TrialResult['figures'] = { rounds: done.length };
   for (const kind of kinds) Object.assign(figures, figuresOf(done.filter((round) => round.kind === kind)));
   return { ok: problems.length === 0 && done.length > 0, figures, problems };
 }

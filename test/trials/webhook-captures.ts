@@ -8,6 +8,7 @@ import { quantile } from '../bench/figure.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface WebhookCapturesOptions {
   /** Jobs whose callback hangs. */
@@ -18,17 +19,11 @@ export interface WebhookCapturesOptions {
   judge?: number;
 }
 
-export interface WebhookCapturesResult {
-  ok: boolean;
-  figures: Record<string, number | string>;
-  problems: string[];
-}
-
 const P95_RATIO = 1.05;
 const WARM_UP = 10;
 const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 } };
 
-export async function run(options: WebhookCapturesOptions): Promise<WebhookCapturesResult> {
+export async function run(options: WebhookCapturesOptions): Promise<TrialResult> {
   const { hanging = 200, captures = 400, judge = 1 } = options;
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver({ script: ['hang'] });

@@ -15,7 +15,7 @@ import { Loop } from '../../src/work/loop.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCaller, aDataDir } from '../store/factories.js';
 import { finishJob, openStoreAt } from '../webhook/finish-jobs.js';
-import type { TrialResult } from './receivers.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface IsolationOptions {
   /** Deliveries that hang, in all. */

@@ -15,8 +15,8 @@ import { type Behaviour, hasValidSignature, type ReceivedRequest, startReceiver 
 import { aCaller, aDataDir } from '../store/factories.js';
 import { openStoreAt, queueJob, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';
 import { buildProgram } from './build-program.js';
-import type { TrialResult } from './receivers.js';
 import { seeded } from './seeded.js';
+import type { TrialResult } from './trial-result.js';
 
 export interface KillsOptions {
   /** Kills. */
