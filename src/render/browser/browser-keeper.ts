@@ -28,11 +28,15 @@ export interface KeeperOptions {
   shape: Shape;
   recycleAfter: number | undefined;
   pageMaxBytes: number | undefined;
+  followAfterMs: number | undefined;
   log: Log;
   now(): number;
   /** A browser has come, and may open pages. */
   onReady(browser: PooledBrowser): void;
 }
+
+/** The first captures after a start have the machine to themselves: further browsers come so much later, or when they are wanted. */
+const FOLLOW_AFTER_MS = 2_000;
 
 interface Slot {
   browser: PooledBrowser | null;
@@ -45,6 +49,7 @@ export class BrowserKeeper implements AsyncDisposable {
   private readonly starting = new Set<PooledBrowser>();
   private readonly retired = new Set<PooledBrowser>();
   private readonly ended = new AbortController();
+  private readonly wanted = new AbortController();
   /** Work that nobody waits for: the end does. */
   private readonly chores = new Set<Promise<void>>();
   private waiters: (() => void)[] = [];
@@ -56,7 +61,7 @@ export class BrowserKeeper implements AsyncDisposable {
     this.slots = Array.from({ length: options.browsers }, () => ({ browser: null, failures: 0 }));
   }
 
-  /** Settles with the first browser; the others follow by themselves. @throws Error when none can be started in any mode */
+  /** Settles with the first browser; the others follow by themselves, or sooner: see hurry. @throws Error when none can be started in any mode */
   async start(): Promise<void> {
     const { sandbox, log } = this.options;
     const { started, mode, concession } = await launchConfined(sandbox, (tried) => this.launch(tried));
@@ -64,7 +69,12 @@ export class BrowserKeeper implements AsyncDisposable {
     this.confined = mode.sandbox && (renderersConfined(started.chromium.pid) ?? true);
     if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system refuses it');
     this.install(this.slots[0], started);
-    for (const slot of this.slots.slice(1)) this.chore(this.restart(slot));
+    for (const slot of this.slots.slice(1)) this.chore(this.follow(slot));
+  }
+
+  /** To be told when one browser is not enough: those that have not been started yet are started now. */
+  hurry(): void {
+    this.wanted.abort();
   }
 
   /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */
@@ -148,6 +158,11 @@ export class BrowserKeeper implements AsyncDisposable {
     const { waiters } = this;
     this.waiters = [];
     for (const wake of waiters) wake();
+  }
+
+  private async follow(slot: Slot): Promise<void> {
+    await delay(this.options.followAfterMs ?? FOLLOW_AFTER_MS, AbortSignal.any([this.ended.signal, this.wanted.signal]));
+    await this.restart(slot);
   }
 
   private async restart(slot: Slot): Promise<void> {

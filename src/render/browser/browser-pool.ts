@@ -35,6 +35,8 @@ export interface PoolOptions {
   recycleAfter?: number;
   /** Memory of one page's renderer after which it is ended; a quarter of the machine's, from 1.5 to 3 GiB, when absent. */
   pageMaxBytes?: number;
+  /** ms after the first browser's start at which the others start, unless they are wanted sooner; 2,000 when absent. */
+  followAfterMs?: number;
   now?(): number;
 }
 
@@ -63,13 +65,14 @@ export class BrowserPool implements AsyncDisposable {
       shape: this.defaultShape,
       recycleAfter: options.recycleAfter,
       pageMaxBytes: options.pageMaxBytes,
+      followAfterMs: options.followAfterMs,
       now: () => this.now(),
       onReady: (browser) => this.fill(browser),
     });
   }
 
   /**
-   * Settles when the first browser has drawn; its pages ahead and the other browsers follow.
+   * Settles when the first browser has drawn; the other browsers follow, at once when they are wanted.
    * @throws Error when no browser can be started in any mode
    */
   static async start(options: PoolOptions): Promise<BrowserPool> {
@@ -166,6 +169,7 @@ export class BrowserPool implements AsyncDisposable {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
       const best = this.keeper.live().sort((a, b) => this.rank(b, shape) - this.rank(a, shape) || a.served - b.served)[0];
       if (best !== undefined) {
+        if (best.active > 0) this.keeper.hurry();
         best.active += 1;
         return best;
       }

@@ -122,16 +122,13 @@ export class PooledBrowser implements AsyncDisposable {
     }
   }
 
-  /** Draws one pixel and throws it away: the first picture of a process sets up its painting, and no client should wait for that. */
+  /**
+   * Opens a first stage ahead and draws one pixel of it: the first picture of a process sets up its painting, and no client should wait
+   * for that.
+   */
   async prime(shape: Shape): Promise<void> {
     this.primedWith = shape;
-    const stage = await this.open(shape);
-    const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
-    try {
-      await within(OPEN_TIMEOUT_MS, stage.cdp.send('Page.captureScreenshot', { format: 'png', clip }));
-    } finally {
-      await this.close(stage);
-    }
+    this.warm.push({ key: shape.key, stage: Promise.resolve(await this.openAndDraw(shape)) });
   }
 
   /** Opens a stage ahead of need. */
@@ -193,6 +190,18 @@ export class PooledBrowser implements AsyncDisposable {
     }
   }
 
+  private async openAndDraw(shape: Shape): Promise<OpenStage> {
+    const stage = await this.open(shape);
+    const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
+    try {
+      await within(OPEN_TIMEOUT_MS, stage.cdp.send('Page.captureScreenshot', { format: 'png', clip }));
+      return stage;
+    } catch (error) {
+      await this.close(stage);
+      throw error;
+    }
+  }
+
   private look(): void {
     this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
     if (this.looksStopped >= 2) this.lose('the browser process was stopped');
@@ -225,7 +234,7 @@ export class PooledBrowser implements AsyncDisposable {
   /** One page's drawing can hold up that of all: the process that draws is shared, and answers for itself only by drawing. */
   private async drawIfHeldUp(now: number): Promise<void> {
     const isHeldUp = [...this.leasedAt.values()].some((since) => now - since >= LONG_LEASE_MS);
-    if (isHeldUp && this.primedWith !== undefined) await this.prime(this.primedWith);
+    if (isHeldUp && this.primedWith !== undefined) await this.close(await this.openAndDraw(this.primedWith));
   }
 
   /** Only the captures on this browser are lost with it (decisions.md, Jobs). */

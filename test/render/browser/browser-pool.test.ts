@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
-import { aPool, aSite, NEVER, type Site, someOptions, type TestPool, until } from './fixture.js';
+import { aPool, aSite, browserPids, NEVER, type Site, someOptions, type TestPool, until } from './fixture.js';
 
 let site: Site;
 beforeAll(async () => {
@@ -163,4 +163,29 @@ it('a stopped pool leaves no process, profile or door behind, and may be stopped
   expect(existsSync(root)).toBe(false);
   expect(test.pool.readyBrowsers()).toBe(0);
   await test[Symbol.asyncDispose]();
+});
+
+it('a pool that has started has its first page open, and gives it to the first capture', async () => {
+  await using test = await aPool();
+  expect(test.doors.open).toBe(1);
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  expect(test.doors.open).toBe(1);
+  await lease.stage.page.goto(site.url);
+  expect(await lease.stage.page.title()).toBe('fixture');
+  await lease.release();
+});
+
+it('further browsers start when one has its hands full', async () => {
+  await using test = await aPool({ browsers: 2, followAfterMs: 600_000 });
+  const first = await test.pool.acquire(someOptions(), NEVER);
+  expect(browserPids(test.runDir)).toHaveLength(1);
+  const second = await test.pool.acquire(someOptions(), NEVER);
+  await until(() => test.pool.readyBrowsers() === 2);
+  await Promise.all([first.release(), second.release()]);
+});
+
+it('further browsers start by themselves after a while', async () => {
+  await using test = await aPool({ browsers: 2, followAfterMs: 100 });
+  await until(() => test.pool.readyBrowsers() === 2);
+  expect(browserPids(test.runDir)).toHaveLength(2);
 });
