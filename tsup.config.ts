@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig } from 'tsup';
@@ -13,6 +13,14 @@ const COPIES: [from: string, to: string][] = [
   [require.resolve('swagger-ui-dist/LICENSE'), 'docs/swagger-ui.LICENSE'],
 ];
 
+/**
+ * The program's first lines, for a shell and for Node alike: run as a command it sets what keeps glibc from holding on to the memory of
+ * pictures, unless the operator has set it, and becomes Node. `env -S` would do it in one line, which BusyBox does not know.
+ */
+const HEAD = `#!/bin/sh
+':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-1048576}"; exec node "$0" "$@"
+`;
+
 export default defineConfig({
   entry: {
     main: 'src/main.ts',
@@ -25,6 +33,7 @@ export default defineConfig({
   clean: true,
   sourcemap: false,
   async onSuccess() {
+    writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], { stdio: ['ignore', 'ignore', 'inherit'] });
     for (const [from, to] of COPIES) {
       mkdirSync(dirname(join('dist', to)), { recursive: true });

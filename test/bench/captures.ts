@@ -51,6 +51,11 @@ export async function benchCaptures(): Promise<Figure[]> {
       { what: `${name}, four at once, lean ÷ bare`, value: ratio(four.lean.perSecond, four.bare.perSecond), goal: '≥ 0.95' },
       { what: `${name}, four at once, every default ÷ bare`, value: ratio(four.full.perSecond, four.bare.perSecond), goal: '≥ 0.85' },
       { what: `${name}, four at once, p95 lean ÷ bare`, value: ratio(four.lean.p95, four.bare.p95), goal: '≤ 1.30' },
+      {
+        what: `${name}, four at once, event loop's p99 delay`,
+        value: `${(await loopDelayMs(server, () => flood(4, FLOOD_MS, loops.full))).toFixed(1)} ms`,
+        goal: '< 20',
+      },
     );
   }
   figures.push(...(await againstCaptureWebsite(server, { executable: bare.executable, url: site.url('/bench/article') })));
@@ -110,6 +115,21 @@ async function inTurns(loops: Loops): Promise<Record<keyof Loops, number>> {
     }
   }
   return { bare: quantile(times.bare, 0.5), lean: quantile(times.lean, 0.5), full: quantile(times.full, 0.5) };
+}
+
+/** prom-client looks so often; what it tells is from look to look. */
+const LOOK_MS = 10;
+
+/** By how much the 99th percentile of the server's timers came late while that went on. */
+async function loopDelayMs(server: BenchServer, during: () => Promise<unknown>): Promise<number> {
+  const p99 = async () => {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    return Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(text)?.[1]) * 1_000;
+  };
+  // Each reading begins anew.
+  await p99();
+  await during();
+  return (await p99()) - LOOK_MS;
 }
 
 async function fourAtOnce(loops: Loops): Promise<Record<keyof Loops, { perSecond: number; p95: number }>> {

@@ -32,6 +32,7 @@ export async function startServer(
       ...process.env,
       // As `npm start` does.
       MALLOC_ARENA_MAX: '2',
+      MALLOC_MMAP_THRESHOLD_: '1048576',
       STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
       STILLFRAME_SUBMIT_RATE: '0',
       STILLFRAME_READ_RATE: '0',

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+
+let dir: string;
+let command: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  // As npm installs it.
+  command = join(dir, 'stillframe');
+  symlinkSync(join(ROOT, 'dist/main.js'), command);
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const run = (file: string, args: string[], env: NodeJS.ProcessEnv = {}) =>
+  execFileSync(file, args, { encoding: 'utf8', env: { PATH: process.env.PATH, ...env } }).trim();
+
+it('the program runs as a command and by Node', () => {
+  expect(run(command, ['--version'])).toBe(version);
+  expect(run(process.execPath, [command, '--version'])).toBe(version);
+});
+
+it('as a command it becomes Node, with its arguments, and tells glibc to give memory back unless the operator has', () => {
+  writeFileSync(join(dir, 'node'), '#!/bin/sh\necho "$MALLOC_ARENA_MAX $MALLOC_MMAP_THRESHOLD_" "$@"\n');
+  chmodSync(join(dir, 'node'), 0o755);
+  const PATH = `${dir}:${process.env.PATH}`;
+  expect(run(command, ['keys', 'create', '--label', 'two words'], { PATH })).toBe(`2 1048576 ${command} keys create --label two words`);
+  expect(run(command, ['serve'], { PATH, MALLOC_ARENA_MAX: '7' })).toBe(`7 1048576 ${command} serve`);
+});
