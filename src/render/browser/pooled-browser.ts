@@ -7,7 +7,7 @@ import { abortable } from './abortable.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
 import { Courtesy } from './courtesy.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
-import { killProcess, processGroup, readProcess } from './process-table.js';
+import { GroupWatch, killProcess, readProcess } from './process-table.js';
 
 /** A browser that has not answered for so long is hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -55,6 +55,7 @@ export class PooledBrowser implements AsyncDisposable {
   private looksStopped = 0;
   private lastAskedAt: number;
   private readonly heaviest: number;
+  private readonly group: GroupWatch;
   private readonly courtesy = new Courtesy();
   /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
   private readonly end = new AbortController();
@@ -67,6 +68,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.lastAnswerAt = options.now();
     this.lastAskedAt = this.lastAnswerAt;
     this.heaviest = options.pageMaxBytes ?? pageMaxBytes();
+    this.group = new GroupWatch(chromium.pid);
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose('the browser process ended'));
@@ -206,13 +208,13 @@ export class PooledBrowser implements AsyncDisposable {
     this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
     if (this.looksStopped >= 2) this.lose('the browser process was stopped');
     const now = this.options.now();
-    if (this.active > 0) this.weigh();
+    if (this.active > 0) this.weigh(now);
     if (!this.gone && now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
   }
 
   /** One page's memory bomb must not take the machine: its renderer dies, and its capture with it; the others stay. One that is busy for ever yields. */
-  private weigh(): void {
-    const processes = processGroup(this.chromium.pid);
+  private weigh(now: number): void {
+    const processes = this.group.processes(now);
     this.courtesy.look(processes);
     const heavy = processes.filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);
     for (const { pid, rssBytes } of heavy) {

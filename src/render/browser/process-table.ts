@@ -38,6 +38,30 @@ export function processGroup(group: number): ProcessEntry[] {
     .filter((entry) => entry.group === group);
 }
 
+/** A process group that is looked at again and again, on a machine where most processes belong to others. */
+export class GroupWatch {
+  private others = new Set<number>();
+  private forgottenAt = 0;
+
+  constructor(private readonly group: number) {}
+
+  /** @param now ms; those of others are not read again for some seconds, in which no number of theirs comes up for a process of the group */
+  processes(now: number): ProcessEntry[] {
+    if (now - this.forgottenAt >= FORGET_OTHERS_MS) {
+      this.forgottenAt = now;
+      this.others.clear();
+    }
+    const entries = allPids()
+      .filter((pid) => !this.others.has(pid))
+      .map(readProcess)
+      .filter((entry) => entry !== null);
+    for (const { pid, group } of entries) if (group !== this.group) this.others.add(pid);
+    return entries.filter(({ group }) => group === this.group);
+  }
+}
+
+const FORGET_OTHERS_MS = 5_000;
+
 /** Processes whose command line or environment names the text. */
 export function processesNaming(text: string): ProcessEntry[] {
   return allPids()
