@@ -54,7 +54,14 @@ export async function refuseWhite(picture: { content: Uint8Array; width: number;
 /** Most have something on their first rows, which ends the search. */
 async function isWhite(content: Uint8Array): Promise<boolean> {
   const samples = await sharp(content, { limitInputPixels: false }).removeAlpha().raw().toBuffer();
-  for (const sample of samples) if (sample < WHITE_MIN) return false;
+  // Four at a time: this holds up the whole server, and white is 255 almost everywhere.
+  const whole = samples.byteOffset % 4 === 0 ? samples.length >> 2 : 0;
+  const quads = new Uint32Array(samples.buffer, whole === 0 ? 0 : samples.byteOffset, whole);
+  for (let quad = 0; quad < whole; quad++) {
+    if (quads[quad] === 0xffff_ffff) continue;
+    for (let at = quad * 4; at < quad * 4 + 4; at++) if ((samples[at] ?? 255) < WHITE_MIN) return false;
+  }
+  for (let at = whole * 4; at < samples.length; at++) if ((samples[at] ?? 255) < WHITE_MIN) return false;
   return true;
 }
 
