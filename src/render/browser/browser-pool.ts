@@ -67,7 +67,7 @@ export class BrowserPool implements AsyncDisposable {
       pageMaxBytes: options.pageMaxBytes,
       followAfterMs: options.followAfterMs,
       now: () => this.now(),
-      onReady: (browser) => this.fill(browser),
+      onReady: (browser) => this.welcome(browser),
     });
   }
 
@@ -182,6 +182,13 @@ export class BrowserPool implements AsyncDisposable {
     const room = browser.active < this.options.pagesPerBrowser ? 10_000 : 0;
     const waiting = browser.warmFor(shape.key) > 0 ? 1_000 : 0;
     return room + waiting - browser.active;
+  }
+
+  /** It comes with the page that it has drawn on, which is of no use where another shape is asked for. */
+  private welcome(browser: PooledBrowser): void {
+    const wanted = this.favourite.current;
+    if (wanted !== null) this.keeper.chore(browser.drop(wanted.key));
+    this.fill(browser);
   }
 
   /** Opens pages ahead, of the shape most asked for lately. */

@@ -72,7 +72,7 @@ export class ChromiumProcess implements AsyncDisposable {
   }
 
   private async end(): Promise<void> {
-    killGroup(this.pid);
+    killGroup(this.child);
     await Promise.race([this.exited, new Promise((resolve) => setTimeout(resolve, EXIT_TIMEOUT_MS).unref())]);
     this.child.stderr?.destroy();
     await removeProfile(this.profile);
@@ -119,7 +119,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   failed.catch(() => {});
   const { pid } = child;
   if (pid === undefined) return failed;
-  const stop = (): void => killGroup(pid);
+  const stop = (): void => killGroup(child);
   options.signal?.addEventListener('abort', stop, { once: true });
   if (options.signal?.aborted) stop();
   const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, (agent, known) => identityOf(agent, known, host));
@@ -128,7 +128,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     connected.catch(() => {});
     return made(await Promise.race([connected, failed]), pid, child, profile, exited);
   } catch (error) {
-    killGroup(pid);
+    killGroup(child);
     await exited;
     throw new Error(`${(error as Error).message} ${said()}`.trim(), { cause: error });
   } finally {
@@ -142,6 +142,8 @@ function environment(executable: Executable, profile: string): NodeJS.ProcessEnv
     PATH: SYSTEM_PATH,
     TZ: new Intl.DateTimeFormat().resolvedOptions().timeZone,
     LANG: 'en_US.UTF-8',
+    // Perl, which may come first, is not to complain of a language that the system does not have.
+    PERL_BADLANG: '0',
     HOME: profile,
     XDG_CONFIG_HOME: profile,
     XDG_CACHE_HOME: profile,

@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 /** How to start a command at the head of a process group of its own. */
 export interface GroupedCommand {
@@ -18,7 +18,7 @@ const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $
  * the browser gets a group without a session, where the system has a program that does it.
  */
 export function inOwnGroup(command: string, args: string[]): GroupedCommand {
-  if (!sessionsShareTheProcessor() || !isRunnable(PERL)) return { command, args, detached: true };
+  if (!sessionsShareTheProcessor() || !isRunnableByAll(PERL)) return { command, args, detached: true };
   return { command: PERL, args: ['-e', INTO_OWN_GROUP, '--', command, ...args], detached: false };
 }
 
@@ -30,11 +30,8 @@ function sessionsShareTheProcessor(): boolean {
   }
 }
 
-function isRunnable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+/** By the user that the browser runs as, too. */
+function isRunnableByAll(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && (found.mode & 0o005) === 0o005;
 }

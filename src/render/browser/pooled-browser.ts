@@ -112,7 +112,7 @@ export class PooledBrowser implements AsyncDisposable {
     const index = this.warm.findIndex((entry) => entry.key === shape.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
     const ready = await (found?.stage ?? this.open(shape));
-    const stage = ready.lost.aborted ? await this.open(shape) : ready;
+    const stage = ready.lost.aborted ? await this.insteadOf(ready, shape) : ready;
     try {
       await within(RESHAPE_TIMEOUT_MS, reshape(stage, shape.soft));
       this.leasedAt.set(stage, this.options.now());
@@ -130,7 +130,10 @@ export class PooledBrowser implements AsyncDisposable {
    */
   async prime(shape: Shape): Promise<void> {
     this.primedWith = shape;
-    this.warm.push({ key: shape.key, stage: Promise.resolve(await this.openAndDraw(shape)) });
+    const stage = await this.openAndDraw(shape);
+    // Lost as it drew: what stood ready has been given up already, and nobody would close this one.
+    if (this.gone) return this.close(stage);
+    this.warm.push({ key: shape.key, stage: Promise.resolve(stage) });
   }
 
   /** Opens a stage ahead of need. */
@@ -190,6 +193,12 @@ export class PooledBrowser implements AsyncDisposable {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Its page died as it stood ready; its context and its door are still open. */
+  private async insteadOf(lost: OpenStage, shape: Shape): Promise<OpenStage> {
+    const [stage] = await Promise.all([this.open(shape), this.close(lost)]);
+    return stage;
   }
 
   private async openAndDraw(shape: Shape): Promise<OpenStage> {

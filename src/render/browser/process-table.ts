@@ -1,4 +1,5 @@
 /** What the kernel says of processes, read from /proc. On systems without it everything is unknown: null or empty. */
+import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface ProcessEntry {
@@ -47,7 +48,7 @@ export class GroupWatch {
 
   /** @param now ms; those of others are not read again for some seconds, in which no number of theirs comes up for a process of the group */
   processes(now: number): ProcessEntry[] {
-    if (now - this.forgottenAt >= FORGET_OTHERS_MS) {
+    if (Math.abs(now - this.forgottenAt) >= FORGET_OTHERS_MS) {
       this.forgottenAt = now;
       this.others.clear();
     }
@@ -81,10 +82,13 @@ export function renderersConfined(group: number): boolean | null {
   return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
 }
 
-/** SIGKILL to a process and the group that it leads, or is just about to lead. */
-export function killGroup(pid: number): void {
-  killProcess(-pid);
-  killProcess(pid);
+/**
+ * SIGKILL to a child and the group that it leads, or is just about to lead: to itself first, so that it starts nothing more, and by its
+ * handle, so that nobody is hit who has its number when it is gone.
+ */
+export function killGroup(leader: ChildProcess): void {
+  leader.kill('SIGKILL');
+  if (leader.pid !== undefined) killProcess(-leader.pid);
 }
 
 /** SIGKILL to a process, or to a group when negative; one that is gone already is as good. */

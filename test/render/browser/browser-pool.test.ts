@@ -1,6 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
+import type { StageLease } from '../../../src/render/browser/browser-pool.js';
+import { GroupWatch, isRenderer, killProcess, readProcess } from '../../../src/render/browser/process-table.js';
 import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
 import { aPool, aSite, browserPids, NEVER, type Site, someOptions, type TestPool, until } from './fixture.js';
 
@@ -188,4 +190,38 @@ it('further browsers start by themselves after a while', async () => {
   await using test = await aPool({ browsers: 2, followAfterMs: 100 });
   await until(() => test.pool.readyBrowsers() === 2);
   expect(browserPids(test.runDir)).toHaveLength(2);
+});
+
+it('a browser that follows another has the pages that are asked for, and keeps none that are not', async () => {
+  await using test = await aPool({ pagesPerBrowser: 2, recycleAfter: 3 });
+  const sharp = someOptions({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 } });
+  const root = profilesRoot(test.runDir);
+  const [first] = readdirSync(root);
+  while (readdirSync(root).includes(first ?? '')) await (await test.pool.acquire(sharp, NEVER)).release();
+  await until(() => test.doors.open === 2);
+  const leases = await Promise.all([test.pool.acquire(sharp, NEVER), test.pool.acquire(sharp, NEVER)]);
+  await until(() => test.doors.open === 2);
+  await Promise.all(leases.map((lease) => lease.release()));
+});
+
+it('a page that dies as it stands ready is replaced, and its door is closed', async () => {
+  await using test = await aPool();
+  const [browser = 0] = browserPids(test.runDir);
+  const renderers = new GroupWatch(browser).processes(0).filter(({ pid }) => isRenderer(pid));
+  for (const { pid } of renderers) killProcess(pid);
+  await until(() => renderers.every(({ pid }) => readProcess(pid) === null));
+  const open = async (): Promise<StageLease> => {
+    const lease = await test.pool.acquire(someOptions(), NEVER);
+    const isThere = await lease.stage.page.goto(site.url).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return lease;
+    // Its death is not known yet.
+    await lease.release();
+    return open();
+  };
+  const lease = await open();
+  await until(() => test.doors.open === 1);
+  await lease.release();
 });

@@ -23,7 +23,7 @@ it('a command leads a group of its own, and ends with all that it started', asyn
   const [pid, below] = [child.pid ?? 0, Number(String(said))];
   expect(readProcess(pid)?.group).toBe(pid);
   expect(readProcess(below)?.group).toBe(pid);
-  killGroup(pid);
+  killGroup(child);
   expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
   await expect.poll(() => readProcess(below)?.state ?? 'gone', { timeout: 10_000 }).toMatch(/gone|Z/);
 });
@@ -32,13 +32,13 @@ it.runIf(isShared)('it has no share of the processor of its own', async () => {
   const child = start('/bin/sh', ['-c', 'echo ready; sleep 300']);
   await once(child.stdout, 'data');
   expect(shareOf(child.pid ?? 0)).toBe(shareOf('self'));
-  killGroup(child.pid ?? 0);
+  killGroup(child);
   await once(child, 'exit');
 });
 
 it('one that is ended before it leads a group ends too', async () => {
   const child = start('/bin/sleep', ['300']);
-  killGroup(child.pid ?? 0);
+  killGroup(child);
   expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
 });
 

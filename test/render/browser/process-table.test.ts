@@ -7,7 +7,7 @@ const children: ChildProcess[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) {
     const gone = once(child, 'exit');
-    killGroup(child.pid ?? 0);
+    killGroup(child);
     await gone;
   }
 });
@@ -27,7 +27,12 @@ async function aGroup() {
   return { leader: child.pid ?? 0, another };
 }
 
-const pids = (watch: GroupWatch, now: number) => watch.processes(now).map(({ pid }) => pid);
+/** /proc lists them as text: 10000 before 9999. */
+const pids = (watch: GroupWatch, now: number) =>
+  watch
+    .processes(now)
+    .map(({ pid }) => pid)
+    .sort((a, b) => a - b);
 
 it('a watch sees its group and nobody else, also those who come later', async () => {
   const [mine, theirs] = await Promise.all([aGroup(), aGroup()]);
