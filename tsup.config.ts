@@ -17,7 +17,7 @@ const COPIES: [from: string, to: string][] = [
  * The program's first lines, for a shell and for Node alike: run as a command it sets what keeps glibc from holding on to the memory of
  * pictures, unless the operator has set it, and becomes Node. `env -S` would do it in one line, which BusyBox does not know.
  */
-const HEAD = `#!/bin/sh
+const HEAD = `#!/usr/bin/env sh
 ':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-1048576}"; exec node "$0" "$@"
 `;
 

@@ -101,12 +101,16 @@ export async function run(options: HostileOptions): Promise<TrialResult> {
 async function startElsewhere(): Promise<AsyncDisposable & { origin: string }> {
   const program = await buildProgram('hostile-site');
   const child = spawn(process.execPath, [program.file], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  const exited = once(child, 'exit');
+  const ready = once(child.stdout, 'data') as Promise<[Buffer]>;
+  const failed = exited.then(([code]) => Promise.reject(new Error(`the hostile site ended (${code})`)));
+  failed.catch(() => {});
+  const [said] = await Promise.race([ready, failed]);
   return {
     origin: String(said).trim(),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
-      await once(child, 'exit');
+      await exited;
       await program[Symbol.asyncDispose]();
     },
   };
