@@ -5,6 +5,7 @@
  * Sabotage that turns it red: leave out `this.looksStopped` in pooled-browser.ts (stopped browsers stay for ten seconds), or replace() in
  * browser-keeper.ts (lost ones are not replaced).
  */
+import { readProcess } from '../../src/render/browser/process-table.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, renderersOf } from './browser-processes.js';
@@ -61,7 +62,7 @@ export async function run(options: WatchdogOptions): Promise<TrialResult> {
   const kinds = KINDS.filter(({ victim, signal }) => (options.kinds ?? `${victim}-${signal}`).includes(`${victim}-${signal}`));
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
-  await until('all browsers', async () => (await readyBrowsers(server)) === BROWSERS);
+  await steady(server);
   const done: Round[] = [];
   const problems: string[] = [];
   for (let nth = 0; nth < rounds; nth++) {
@@ -98,13 +99,16 @@ async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Ro
   process.kill(victim, kind.signal);
   let replacedMs: number | null = null;
   if (kind.victim === 'browser') {
-    await until('the loss', async () => (await readyBrowsers(server)) < BROWSERS);
-    await until('another browser', async () => (await readyBrowsers(server)) === BROWSERS);
-    if (browsersOf(server.pid).includes(victim)) throw new Error('the server counts on a browser that it has lost');
+    await until('the loss', () => readProcess(victim) === null);
+    const lost = performance.now();
+    // Sooner, health may still tell of the one that is gone.
+    await until('another browser', async () => (await isWhole(server)) && performance.now() - lost > HEALTH_AGE_MS);
     replacedMs = performance.now() - hit;
   }
   const outcomes = await Promise.all(jobs);
-  await until('all browsers', async () => (await readyBrowsers(server)) === BROWSERS);
+  // A stopped renderer may take its browser along, some seconds after its job has ended.
+  await until('the end of the victim', () => readProcess(victim) === null);
+  await steady(server);
   return { kind, replacedMs, jobs: outcomes };
 }
 
@@ -150,6 +154,22 @@ async function ended(server: BenchServer, id: string, began: number): Promise<Ro
 
 async function readyBrowsers(server: BenchServer): Promise<number> {
   return (await callApi(`${server.url}/v1/health`, server.key)).body.data.ready_workers;
+}
+
+/** Health may be as old as that. */
+const HEALTH_AGE_MS = 200;
+
+/** All browsers are ready, and were so a moment ago. */
+async function steady(server: BenchServer): Promise<void> {
+  let since: number | null = null;
+  await until('all browsers', async () => {
+    since = (await isWhole(server)) ? (since ?? performance.now()) : null;
+    return since !== null && performance.now() - since > 2 * HEALTH_AGE_MS;
+  });
+}
+
+async function isWhole(server: BenchServer): Promise<boolean> {
+  return (await readyBrowsers(server)) === BROWSERS && browsersOf(server.pid).length === BROWSERS;
 }
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
