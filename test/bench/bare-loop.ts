@@ -43,7 +43,7 @@ async function capture(browser: Browser, url: string): Promise<Buffer> {
     await page.goto(url, { waitUntil: 'load' });
     const shoot = () => cdp.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
     // Chromium now and then has no surface for one of several pages at that moment; a careful script asks again.
-    const { data } = await shoot().catch(shoot);
+    const { data } = await shoot().catch(shoot).catch(shoot);
     return Buffer.from(data, 'base64');
   } finally {
     await context.close();
