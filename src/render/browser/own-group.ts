@@ -17,9 +17,9 @@ const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $
  * among the processes of one browser only, and a page that is busy for ever takes as much as all other browsers' pages together. So there
  * the browser gets a group without a session, where the system has a program that does it.
  */
-export function inOwnGroup(command: string, args: string[]): GroupedCommand {
-  if (!sessionsShareTheProcessor() || !isRunnableByAll(PERL)) return { command, args, detached: true };
-  return { command: PERL, args: ['-e', INTO_OWN_GROUP, '--', command, ...args], detached: false };
+export function inOwnGroup(command: string, args: string[], perl = PERL): GroupedCommand {
+  if (!sessionsShareTheProcessor() || !isRunnableByAll(perl)) return { command, args, detached: true };
+  return { command: perl, args: ['-e', INTO_OWN_GROUP, '--', command, ...args], detached: false };
 }
 
 function sessionsShareTheProcessor(): boolean {

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inOwnGroup } from '../../../src/render/browser/own-group.js';
 import { killGroup, readProcess } from '../../../src/render/browser/process-table.js';
@@ -50,4 +52,14 @@ it('a command that cannot be run says so', async () => {
   });
   const [what] = (await Promise.race([once(child, 'error'), once(child, 'close')])) as [unknown];
   expect(`${what} ${said}`).toMatch(/\/nonexistent\/chromium/);
+});
+
+it('a perl that only root may run, or none at all, is not used: the browser runs as another user', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  const closed = join(dir, 'perl');
+  writeFileSync(closed, '#!/bin/sh\n', { mode: 0o750 });
+  const plain = { command: '/bin/chromium', args: ['--headless'], detached: true };
+  expect(inOwnGroup('/bin/chromium', ['--headless'], closed)).toEqual(plain);
+  expect(inOwnGroup('/bin/chromium', ['--headless'], join(dir, 'none'))).toEqual(plain);
+  rmSync(dir, { recursive: true, force: true });
 });
