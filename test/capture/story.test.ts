@@ -230,7 +230,7 @@ describe('the story of a capture', () => {
     const { id } = await house.submit({ timeout: 20_000 });
     const crash = fails(new CaptureError({ code: 'render_crashed', message: 'The page crashed.' }));
     const claimed = await house.claim();
-    await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_000 }, crash);
+    await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
     expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
   });
 
