@@ -33,11 +33,10 @@ export function readProcess(pid: number): ProcessEntry | null {
 }
 
 export function processGroup(group: number): ProcessEntry[] {
-  return allPids()
-    .map(readProcess)
-    .filter((entry) => entry !== null)
-    .filter((entry) => entry.group === group);
+  return readProcesses(allPids()).filter((entry) => entry.group === group);
 }
+
+const FORGET_OTHERS_MS = 5_000;
 
 /** A process group that is looked at again and again, on a machine where most processes belong to others. */
 export class GroupWatch {
@@ -52,23 +51,16 @@ export class GroupWatch {
       this.forgottenAt = now;
       this.others.clear();
     }
-    const entries = allPids()
-      .filter((pid) => !this.others.has(pid))
-      .map(readProcess)
-      .filter((entry) => entry !== null);
+    const entries = readProcesses(allPids().filter((pid) => !this.others.has(pid)));
     for (const { pid, group } of entries) if (group !== this.group) this.others.add(pid);
     return entries.filter(({ group }) => group === this.group);
   }
 }
 
-const FORGET_OTHERS_MS = 5_000;
-
 /** Processes whose command line or environment names the text. */
 export function processesNaming(text: string): ProcessEntry[] {
-  return allPids()
-    .filter((pid) => pid !== process.pid && [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => read(file)?.includes(text)))
-    .map(readProcess)
-    .filter((entry) => entry !== null);
+  const names = (pid: number) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => read(file)?.includes(text));
+  return readProcesses(allPids().filter((pid) => pid !== process.pid && names(pid)));
 }
 
 export function isRenderer(pid: number): boolean {
@@ -98,6 +90,11 @@ export function killProcess(target: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+/** Those that are there. */
+function readProcesses(pids: readonly number[]): ProcessEntry[] {
+  return pids.map(readProcess).filter((entry) => entry !== null);
 }
 
 function allPids(): number[] {
