@@ -22,6 +22,7 @@ import { openEgress } from './egress/open-egress.js';
 import { createApp } from './http/app.js';
 import type { Edge } from './http/edge.js';
 import { type HttpServer, startHttp } from './http/serve.js';
+import { IdleHeap } from './idle-heap.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics.js';
 import { MIGRATIONS_DIR, packageVersion } from './package-files.js';
@@ -74,6 +75,7 @@ export class Service implements AsyncDisposable {
   private readonly signals = new FinishSignals();
   private readonly metrics = new Metrics();
   private readonly timings = new RecentTimings();
+  private readonly heap = new IdleHeap({ running: () => this.jobs.running, onError: (error) => this.onLoopError(error) });
   /** Pictures whose files were not there at the start. */
   private readonly missing = new Set<string>();
   private readonly limits: RateLimits;
@@ -291,6 +293,7 @@ export class Service implements AsyncDisposable {
     this.metrics.countJob(job.state);
     this.metrics.countStages(timings);
     this.signals.announce(job.id);
+    this.heap.captureEnded();
     if (job.hasWebhook) this.deliveries.wake();
     this.jobs.wake();
   }
@@ -346,6 +349,7 @@ export class Service implements AsyncDisposable {
     this.draining = true;
     this.healthSeen = null;
     for (const timer of this.timers) clearInterval(timer);
+    this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
     // Whoever still waits, waits for a job that stays queued.
     this.signals.close();

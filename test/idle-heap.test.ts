@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { IdleHeap } from '../src/idle-heap.js';
+
+const MB = 1_000_000;
+const onError = (error: unknown) => {
+  throw error;
+};
+
+describe('IdleHeap', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A heap that falls to 60 MB when it is collected. */
+  function heapOf(bytes: number, running = 0) {
+    const seen = { bytes, running, collected: 0 };
+    const collect = async () => {
+      seen.collected++;
+      seen.bytes = 60 * MB;
+    };
+    const heap = new IdleHeap({ running: () => seen.running, onError, heapBytes: () => seen.bytes, collect });
+    return { heap, seen };
+  }
+
+  it('collects once, 3 s after the last of several captures', async () => {
+    const { heap, seen } = heapOf(120 * MB);
+    heap.captureEnded();
+    await vi.advanceTimersByTimeAsync(2_900);
+    heap.captureEnded();
+    await vi.advanceTimersByTimeAsync(2_900);
+    expect(seen.collected).toBe(0);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(seen.collected).toBe(1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(seen.collected).toBe(1);
+  });
+
+  it('leaves a heap alone that has hardly grown since, and collects it again when it has', async () => {
+    const { heap, seen } = heapOf(120 * MB);
+    const rest = async () => {
+      heap.captureEnded();
+      await vi.advanceTimersByTimeAsync(3_000);
+    };
+    await rest();
+    seen.bytes = 83 * MB;
+    await rest();
+    expect(seen.collected).toBe(1);
+    seen.bytes = 84 * MB;
+    await rest();
+    expect(seen.collected).toBe(2);
+  });
+
+  it('waits for the end of a capture that is still under way', async () => {
+    const { heap, seen } = heapOf(120 * MB, 1);
+    heap.captureEnded();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(seen.collected).toBe(0);
+    seen.running = 0;
+    heap.captureEnded();
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(seen.collected).toBe(1);
+  });
+
+  it('frees what nobody holds', { timeout: 30_000 }, async () => {
+    vi.useRealTimers();
+    const seen = new WeakRef({ of: 'nobody' });
+    const heap = new IdleHeap({ running: () => 0, onError, heapBytes: () => Number.MAX_SAFE_INTEGER });
+    heap.captureEnded();
+    // Not the object itself: an assertion would keep what it was shown.
+    await vi.waitFor(() => expect(seen.deref() === undefined).toBe(true), { timeout: 20_000 });
+  });
+
+  it('tells when it cannot collect', async () => {
+    const told: unknown[] = [];
+    const failure = new Error('no inspector');
+    const collect = () => Promise.reject(failure);
+    const heap = new IdleHeap({ running: () => 0, heapBytes: () => 120 * MB, collect, onError: (error) => told.push(error) });
+    heap.captureEnded();
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(told).toEqual([failure]);
+  });
+
+  it('does nothing once disposed of', async () => {
+    const { heap, seen } = heapOf(120 * MB);
+    heap.captureEnded();
+    heap[Symbol.dispose]();
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(seen.collected).toBe(0);
+  });
+});
