@@ -1,11 +1,22 @@
 import type { Stage } from '../stage.js';
 
+/** More than any page means; whoever opens more is after the browser, or after us. */
+const DISMISSED_AT_ONCE = 50;
+const THEN_AFTER_MS = 100;
+
 /**
  * Dismisses dialogs as they open (decisions.md, Capture semantics). What else a page may try beyond being a page comes to nothing by itself:
  * popups, downloads and permissions are refused by the context, printing and file choosers need a window, and `debugger` statements a
- * debugger, which nothing here enables.
+ * debugger, which nothing here enables. A page that opens dialogs without end waits for each: answered at once, it took two fifths of the
+ * server's one thread from all other captures.
  */
 export function dismissDialogs(stage: Pick<Stage, 'page'>): void {
-  // The page may be gone before the answer arrives: there is nothing left to dismiss then.
-  stage.page.on('dialog', (dialog) => void dialog.dismiss().catch(() => undefined));
+  let opened = 0;
+  stage.page.on('dialog', (dialog) => {
+    // The page may be gone before the answer arrives: there is nothing left to dismiss then.
+    const dismiss = () => void dialog.dismiss().catch(() => undefined);
+    opened += 1;
+    if (opened <= DISMISSED_AT_ONCE) dismiss();
+    else setTimeout(dismiss, THEN_AFTER_MS).unref();
+  });
 }

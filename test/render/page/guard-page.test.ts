@@ -1,0 +1,37 @@
+import { EventEmitter } from 'node:events';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { dismissDialogs } from '../../../src/render/page/guard-page.js';
+import type { Stage } from '../../../src/render/stage.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('dismisses fifty dialogs at once, and those after them at ten a second', async () => {
+  const page = new EventEmitter();
+  dismissDialogs({ page: page as unknown as Stage['page'] });
+  let dismissed = 0;
+  // As the page that waits for each does.
+  const open = (left: number): void => {
+    const dismiss = async () => {
+      dismissed += 1;
+      if (left > 1) open(left - 1);
+    };
+    page.emit('dialog', { dismiss });
+  };
+  open(70);
+  expect(dismissed).toBe(50);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(dismissed).toBe(60);
+});
+
+it('outlives a page that is gone before its dialog is dismissed', async () => {
+  const page = new EventEmitter();
+  dismissDialogs({ page: page as unknown as Stage['page'] });
+  for (let nth = 0; nth < 60; nth++) page.emit('dialog', { dismiss: () => Promise.reject(new Error('Target closed')) });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
