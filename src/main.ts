@@ -20,7 +20,9 @@ async function main(argv: string[]): Promise<void> {
     .version(packageVersion())
     .showHelpAfterError('(add --help for what is allowed)')
     .exitOverride();
-  addServeCommand(program);
+  const first = argv[2];
+  // A word that is no command must not be taken for an argument of the default one.
+  addServeCommand(program, first === undefined || first.startsWith('-'));
   addCaptureCommand(program);
   addDemoCommand(program);
   addKeysCommand(program);

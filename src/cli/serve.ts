@@ -11,10 +11,13 @@ import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
  */
 const HEAP_GROWING_PERCENT = 50;
 
-/** `stillframe [serve]`: the service itself. */
-export function addServeCommand(program: Command): void {
+/**
+ * `stillframe [serve]`: the service itself.
+ * @param isDefault whether it is what runs where no command is named
+ */
+export function addServeCommand(program: Command, isDefault: boolean): void {
   const serve = program
-    .command('serve', { isDefault: true })
+    .command('serve', { isDefault })
     .description('run the service (the default command)')
     .addHelpText('after', '\nExample:\n  stillframe serve --port 3000 --data-dir /var/lib/stillframe');
   addSettings(serve, ALL_SETTINGS).action(async (_options: unknown, command: Command) => {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -31,4 +31,11 @@ it('as a command it becomes Node, with its arguments, and tells glibc to give me
   const PATH = `${dir}:${process.env.PATH}`;
   expect(run(command, ['keys', 'create', '--label', 'two words'], { PATH })).toBe(`2 1048576 ${command} keys create --label two words`);
   expect(run(command, ['serve'], { PATH, MALLOC_ARENA_MAX: '7' })).toBe(`7 1048576 ${command} serve`);
+});
+
+it('a word that is no command is told as such, with what was meant, and exits 2', () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, 'key', 'create'], { encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toContain("unknown command 'key'");
+  expect(stderr).toContain('Did you mean keys?');
 });
