@@ -1,3 +1,5 @@
+import { getHeapStatistics } from 'node:v8';
+
 /** So long after the last capture nobody is likely to be kept waiting. */
 const IDLE_MS = 3_000;
 /** A heap that has grown by less is left alone. */
@@ -18,29 +20,34 @@ export interface IdleHeapOptions {
  */
 export class IdleHeap implements Disposable {
   private timer: NodeJS.Timeout | null = null;
-  private lastBytes = 0;
+  private disposed = false;
+  /** After the last collection, or less when V8 has gone below that by itself since. */
+  private leastBytes = 0;
   private readonly heapBytes: () => number;
   private readonly collect: () => Promise<void>;
 
   constructor(private readonly options: IdleHeapOptions) {
-    this.heapBytes = options.heapBytes ?? (() => process.memoryUsage().heapTotal);
+    this.heapBytes = options.heapBytes ?? (() => getHeapStatistics().total_heap_size);
     this.collect = options.collect ?? collectAll;
   }
 
   /** To be told of each capture's end. Collects 3 s after the last one, for about a tenth of a second. */
   captureEnded(): void {
+    if (this.disposed) return;
+    this.leastBytes = Math.min(this.leastBytes, this.heapBytes());
     if (this.timer === null) this.timer = setTimeout(() => void this.atRest().catch(this.options.onError), IDLE_MS).unref();
     else this.timer.refresh();
   }
 
   [Symbol.dispose](): void {
+    this.disposed = true;
     if (this.timer !== null) clearTimeout(this.timer);
   }
 
   private async atRest(): Promise<void> {
-    if (this.options.running() > 0 || this.heapBytes() - this.lastBytes < WORTHWHILE_BYTES) return;
+    if (this.options.running() > 0 || this.heapBytes() - this.leastBytes < WORTHWHILE_BYTES) return;
     await this.collect();
-    this.lastBytes = this.heapBytes();
+    this.leastBytes = this.heapBytes();
   }
 }
 
@@ -52,7 +59,9 @@ async function collectAll(): Promise<void> {
   session.connect();
   try {
     // To disconnect inside its callback would hang the process.
-    await new Promise<void>((done) => session.post('HeapProfiler.collectGarbage', () => done()));
+    await new Promise<void>((done, fail) => {
+      session.post('HeapProfiler.collectGarbage', (error) => (error === null ? done() : fail(error)));
+    });
   } finally {
     session.disconnect();
   }

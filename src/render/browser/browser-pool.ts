@@ -177,11 +177,12 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  /** Room first, then a page that waits, then the fewest neighbours. */
+  /** Room first, then a page that waits, then the fewest neighbours. What holds up all pages outweighs one that waits, and three neighbours. */
   private rank(browser: PooledBrowser, shape: Shape): number {
     const room = browser.active < this.options.pagesPerBrowser ? 10_000 : 0;
     const waiting = browser.warmFor(shape.key) > 0 ? 1_000 : 0;
-    return room + waiting - browser.active;
+    const strain = browser.strained ? 1_003 : 0;
+    return room + waiting - strain - browser.active;
   }
 
   /** It comes with the page that it has drawn on, which is of no use where another shape is asked for. */

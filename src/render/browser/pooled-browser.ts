@@ -8,6 +8,7 @@ import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
 import { Courtesy } from './courtesy.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
 import { GroupWatch, killProcess, readProcess } from './process-table.js';
+import { SharedLoad } from './shared-load.js';
 
 /** A browser that has not answered for so long is hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -18,6 +19,8 @@ const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** A page that stands open takes another size at once, unless its browser draws no more. */
 const RESHAPE_TIMEOUT_MS = 5_000;
+/** Of a processor core. Two captures at a time, one after the other, take half of one. */
+const STRAINED_SHARE = 0.6;
 /** A capture that takes so long may be waiting for a browser that draws no more. */
 const LONG_LEASE_MS = 5_000;
 
@@ -57,6 +60,7 @@ export class PooledBrowser implements AsyncDisposable {
   private readonly heaviest: number;
   private readonly group: GroupWatch;
   private readonly courtesy = new Courtesy();
+  private readonly load = new SharedLoad();
   /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
   private readonly end = new AbortController();
 
@@ -96,6 +100,11 @@ export class PooledBrowser implements AsyncDisposable {
 
   get version(): string {
     return this.chromium.browser.version();
+  }
+
+  /** What all its pages share was busy between the last two looks: one more page there would wait for the others. */
+  get strained(): boolean {
+    return this.active > 0 && this.load.share > STRAINED_SHARE;
   }
 
   /** Stages opened ahead for this rigid shape, those still opening included. */
@@ -218,6 +227,7 @@ export class PooledBrowser implements AsyncDisposable {
     if (this.looksStopped >= 2) this.lose('the browser process was stopped');
     const now = this.options.now();
     if (this.active > 0) this.weigh(now);
+    else this.load.forget();
     if (!this.gone && now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
   }
 
@@ -225,6 +235,7 @@ export class PooledBrowser implements AsyncDisposable {
   private weigh(now: number): void {
     const processes = this.group.processes(now);
     this.courtesy.look(processes);
+    this.load.look(processes, now);
     const heavy = processes.filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);
     for (const { pid, rssBytes } of heavy) {
       this.options.log.warn({ pid, rssBytes }, 'a page took too much memory and was ended');

@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { expect, it } from 'vitest';
+import type { ProcessEntry } from '../../../src/render/browser/process-table.js';
+import { SharedLoad } from '../../../src/render/browser/shared-load.js';
+
+/** No process has such a number: they count as what is shared. */
+const DRAWING = 2 ** 22 + 1;
+const STEERING = 2 ** 22 + 2;
+const aProcess = (pid: number, cpuTicks: number): ProcessEntry => ({ pid, cpuTicks, state: 'S', group: 1, startTime: 1, rssBytes: 0 });
+
+it('tells how much of a core the shared processes took between two looks', () => {
+  const load = new SharedLoad();
+  load.look([aProcess(DRAWING, 500), aProcess(STEERING, 300)], 10_000);
+  expect(load.share).toBe(0);
+  load.look([aProcess(DRAWING, 530), aProcess(STEERING, 310)], 10_500);
+  expect(load.share).toBeCloseTo(0.8);
+  load.look([aProcess(DRAWING, 530), aProcess(STEERING, 310)], 11_000);
+  expect(load.share).toBe(0);
+});
+
+it('counts a process from its second look on, and forgets all when nothing was going on', () => {
+  const load = new SharedLoad();
+  load.look([aProcess(STEERING, 300)], 10_000);
+  load.look([aProcess(STEERING, 300), aProcess(DRAWING, 700)], 10_500);
+  expect(load.share).toBe(0);
+  load.look([aProcess(STEERING, 300), aProcess(DRAWING, 745)], 11_000);
+  expect(load.share).toBeCloseTo(0.9);
+  load.forget();
+  expect(load.share).toBe(0);
+  load.look([aProcess(STEERING, 900), aProcess(DRAWING, 900)], 60_000);
+  expect(load.share).toBe(0);
+});
+
+it('leaves renderers out', async () => {
+  const load = new SharedLoad();
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', '--', '--type=renderer']);
+  try {
+    await new Promise((resolve) => child.once('spawn', resolve));
+    const pid = child.pid ?? 0;
+    load.look([aProcess(pid, 100)], 1_000);
+    load.look([aProcess(pid, 200)], 2_000);
+    expect(load.share).toBe(0);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
