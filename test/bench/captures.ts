@@ -12,7 +12,7 @@ const FLOOD_MS = 12_000;
 const ROUNDS = 2;
 /** capture-website is slow: fewer of its captures tell enough. */
 const RIVAL_PAIRS = 12;
-const RIVAL_WIDTHS = [1, 2, 4];
+const RIVAL_WIDTHS = [1, 2, 4, 6];
 
 const LEAN = { wait_for_idle: false, block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
 /** decisions.md: quiet for so long after the last activity; only pages with scripts wait for it. */
