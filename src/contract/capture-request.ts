@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DEVICE_NAMES, DEVICE_PRESETS, type DeviceName } from './device-presets.js';
-import { forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
+import { canonicalTimezone, forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
 import * as limits from './limits.js';
 import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';
 import { normalizeTargetUrl } from './target-url.js';
@@ -274,7 +274,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     minCaptureBytes: wire.min_capture_bytes ?? null,
     colorScheme: wire.color_scheme ?? (wire.dark_mode ? 'dark' : null),
     locale: wire.locale ?? region?.locale ?? null,
-    timezone: wire.timezone ?? region?.timezone ?? null,
+    timezone: wire.timezone === undefined ? (region?.timezone ?? null) : canonicalTimezone(wire.timezone),
     userAgent: wire.user_agent ?? null,
     region: wire.region ?? null,
     proxy:

@@ -25,6 +25,11 @@ export function isTimezone(text: string): boolean {
   }
 }
 
+/** As the browser knows it, which minds the case of a name: `europe/berlin` is `Europe/Berlin`. @param text isTimezone() */
+export function canonicalTimezone(text: string): string {
+  return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
+}
+
 /** Hop-by-hop headers (RFC 9110, 7.6.1), `Host` and `Content-Length` are the connection's own. */
 const REFUSED_HEADERS = new Set([
   'connection',

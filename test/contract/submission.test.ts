@@ -112,6 +112,8 @@ describe('a capture request', () => {
   it('knows locales and time zones', () => {
     expect(() => parse({ ...URL_ONLY, locale: 'pt-BR', timezone: 'America/Sao_Paulo' })).not.toThrow();
     expect(issuesOf({ ...URL_ONLY, locale: 'english' })[0]?.path).toBe('locale');
+    expect(parse({ ...URL_ONLY, timezone: 'europe/berlin' }).options.timezone).toBe('Europe/Berlin');
+    expect(parse({ ...URL_ONLY, timezone: 'us/eastern' }).options.timezone).toBe('America/New_York');
     expect(issuesOf({ ...URL_ONLY, timezone: '+01:00' })[0]?.path).toBe('timezone');
     expect(issuesOf({ ...URL_ONLY, timezone: 'Mars/Base' })[0]?.path).toBe('timezone');
   });
