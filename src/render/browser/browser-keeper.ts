@@ -33,6 +33,8 @@ export interface KeeperOptions {
   now(): number;
   /** A browser has come, and may open pages. */
   onReady(browser: PooledBrowser): void;
+  /** See PooledBrowserOptions. */
+  onHeavy(browser: PooledBrowser): void;
 }
 
 /** The first captures after a start have the machine to themselves: further browsers come so much later, or when they are wanted. */
@@ -191,6 +193,8 @@ export class BrowserKeeper implements AsyncDisposable {
       now,
       pageMaxBytes: this.options.pageMaxBytes,
       onGone: (gone, why) => this.replace(gone, why),
+      onHeavy: (browser) => this.options.onHeavy(browser),
+      onRested: (browser) => this.recycle(browser),
     });
     this.starting.add(browser);
     try {

@@ -10,14 +10,18 @@ import { type Shape, shapeOf } from '../emulate/shape-of.js';
 import type { Stage } from '../stage.js';
 import { abortable } from './abortable.js';
 import { BrowserKeeper } from './browser-keeper.js';
+import { type Choice, chooseBrowser } from './choose-browser.js';
 import { versionOf } from './chromium-process.js';
 import type { Executable } from './executable.js';
 import { FavouriteShape } from './favourite-shape.js';
 import type { OpenStage } from './open-stage.js';
+import { PageHistory } from './page-history.js';
 import type { PooledBrowser } from './pooled-browser.js';
 import { profilesRoot, sweepProfiles } from './profile-dir.js';
 
 const READY_WITHIN_MS = 30_000;
+/** Where captures were quick so lately, more of them will come. */
+const ABOUT_MS = 10_000;
 const HOST = { platform: process.platform, arch: process.arch };
 
 export interface PoolOptions {
@@ -48,6 +52,10 @@ export interface StageLease {
 
 export class BrowserPool implements AsyncDisposable {
   private readonly favourite = new FavouriteShape();
+  private readonly history = new PageHistory(() => this.now());
+  /** When the last capture ended that was not heavy, and the last one came that was known to be quick. */
+  private quickAt = Number.NEGATIVE_INFINITY;
+  private knownQuickAt = Number.NEGATIVE_INFINITY;
   private readonly keeper: BrowserKeeper;
   private readonly defaultShape: Shape;
 
@@ -68,6 +76,7 @@ export class BrowserPool implements AsyncDisposable {
       followAfterMs: options.followAfterMs,
       now: () => this.now(),
       onReady: (browser) => this.welcome(browser),
+      onHeavy: (browser) => this.makeYield(browser),
     });
   }
 
@@ -109,8 +118,8 @@ export class BrowserPool implements AsyncDisposable {
     const shape = shapeOf(options, this.version, HOST);
     this.favourite.note(shape);
     for (;;) {
-      const browser = await this.reserve(shape, signal);
-      const lease = await this.lease(browser, shape, signal);
+      const browser = await this.reserve(shape, options.url, signal);
+      const lease = await this.lease(browser, { shape, url: options.url }, signal);
       if (lease === null) continue;
       lease.stage.door.begin({ proxy: options.proxy });
       return lease;
@@ -123,8 +132,12 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** @returns null when the browser died meanwhile and another may do */
-  private async lease(browser: PooledBrowser, shape: Shape, signal: AbortSignal): Promise<StageLease | null> {
-    const taking = browser.take(shape);
+  private async lease(
+    browser: PooledBrowser,
+    { shape, url }: { shape: Shape; url: string },
+    signal: AbortSignal,
+  ): Promise<StageLease | null> {
+    const taking = browser.take(shape, (heavy) => this.learn(url, heavy));
     try {
       const stage = await abortable(taking, signal);
       browser.served += 1;
@@ -164,25 +177,47 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** Waits for a live browser when there is none. Counted at once, so that two captures that come together part. */
-  private async reserve(shape: Shape, signal: AbortSignal): Promise<PooledBrowser> {
+  private async reserve(shape: Shape, url: string, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
-      const best = this.keeper.live().sort((a, b) => this.rank(b, shape) - this.rank(a, shape) || a.served - b.served)[0];
-      if (best !== undefined) {
-        if (best.active > 0) this.keeper.hurry();
-        best.active += 1;
-        return best;
+      const choice = this.choose(shape, url);
+      if (choice !== null) {
+        const { browser, toYield } = choice;
+        if (browser.active > 0) this.keeper.hurry();
+        browser.active += 1;
+        if (toYield) this.makeYield(browser);
+        return browser;
       }
       await this.keeper.newcomer(signal);
     }
   }
 
-  /** Room first, then a page that waits, then the fewest neighbours. What holds up all pages outweighs one that waits, and three neighbours. */
-  private rank(browser: PooledBrowser, shape: Shape): number {
-    const room = browser.active < this.options.pagesPerBrowser ? 10_000 : 0;
-    const waiting = browser.warmFor(shape.key) > 0 ? 1_000 : 0;
-    const strain = browser.strained ? 1_003 : 0;
-    return room + waiting - strain - browser.active;
+  private choose(shape: Shape, url: string): Choice<PooledBrowser> | null {
+    const page = this.history.expect(url);
+    if (page === 'quick') this.knownQuickAt = this.now();
+    return chooseBrowser(this.keeper.live(), {
+      page,
+      shapeKey: shape.key,
+      pagesPerBrowser: this.options.pagesPerBrowser,
+      quickAbout: this.isLately(this.quickAt),
+      knownQuickAbout: this.isLately(this.knownQuickAt),
+    });
+  }
+
+  private learn(url: string, heavy: boolean): void {
+    this.history.note(url, heavy);
+    if (!heavy) this.quickAt = this.now();
+  }
+
+  private isLately(at: number): boolean {
+    return this.now() - at < ABOUT_MS;
+  }
+
+  /** Only for the sake of others, and only while another browser stays that does not. */
+  private makeYield(browser: PooledBrowser): void {
+    if (!this.isLately(this.quickAt) || this.keeper.live().every((other) => other === browser || other.yielding)) return;
+    this.options.log.debug({ pid: browser.chromium.pid, captures: browser.active }, 'a browser with heavy pages yields to the others');
+    browser.yieldToOthers();
   }
 
   /** It comes with the page that it has drawn on, which is of no use where another shape is asked for. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { isRenderer, type ProcessEntry } from './process-table.js';
+import type { GroupProcess } from './process-table.js';
 
 /**
  * From so many clock ticks (hundredths of a second, as /proc counts them on every system that Chromium runs on) of its own on, a process is so
@@ -12,18 +12,24 @@ const STEPS = [
   { ticks: 40, niceness: 10 },
 ];
 
+/** Of what all of a browser's pages share, where it yields as a whole. */
+const GENERAL_NICENESS = 10;
+
 /** Makes renderers that go on and on yield to those that have just begun. Where nobody else wants the processor, it costs them nothing. */
 export class Courtesy {
   /** Niceness by pid. */
   private yielding = new Map<number, number>();
+  /** Everything yields, and not only renderers that go on and on. */
+  general = false;
 
   /** To be told of a browser's processes about twice a second. */
-  look(processes: readonly ProcessEntry[]): void {
+  look(processes: readonly GroupProcess[]): void {
     const before = this.yielding;
     this.yielding = new Map();
-    for (const { pid, cpuTicks } of processes) {
-      const niceness = STEPS.find(({ ticks }) => cpuTicks >= ticks)?.niceness;
-      if (niceness === undefined || !isRenderer(pid)) continue;
+    for (const { pid, cpuTicks, renderer } of processes) {
+      const step = renderer ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
+      const niceness = Math.max(step?.niceness ?? 0, this.general ? GENERAL_NICENESS : 0);
+      if (niceness === 0) continue;
       if (before.get(pid) !== niceness) for (const thread of threadsOf(pid)) lowerPriority(thread, niceness);
       this.yielding.set(pid, niceness);
     }

@@ -4,11 +4,11 @@ import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import type { Shape } from '../emulate/shape-of.js';
 import { abortable } from './abortable.js';
+import { BrowserLoad, type Verdict } from './browser-load.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
-import { Courtesy } from './courtesy.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
-import { GroupWatch, killProcess, readProcess } from './process-table.js';
-import { SharedLoad } from './shared-load.js';
+import { readProcess } from './process-table.js';
+import { bounded, Late, within } from './within.js';
 
 /** A browser that has not answered for so long is hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -19,10 +19,10 @@ const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** A page that stands open takes another size at once, unless its browser draws no more. */
 const RESHAPE_TIMEOUT_MS = 5_000;
-/** Of a processor core. Two captures at a time, one after the other, take half of one. */
-const STRAINED_SHARE = 0.6;
 /** A capture that takes so long may be waiting for a browser that draws no more. */
 const LONG_LEASE_MS = 5_000;
+/** A browser that yields, and where no page was heavy for so long, makes room for one that does not. */
+const YIELDING_REST_MS = 60_000;
 
 export interface PooledBrowserOptions {
   launch: LaunchOptions;
@@ -33,6 +33,10 @@ export interface PooledBrowserOptions {
   pageMaxBytes?: number | undefined;
   /** Called once, when the browser is of no more use. */
   onGone(browser: PooledBrowser, why: string): void;
+  /** Called twice a second while one of its pages takes much of the processor and the browser does not yield. */
+  onHeavy(browser: PooledBrowser): void;
+  /** Called when it yields and no page of it was heavy for a minute, and again after each further one. */
+  onRested(browser: PooledBrowser): void;
 }
 
 interface WarmStage {
@@ -57,10 +61,8 @@ export class PooledBrowser implements AsyncDisposable {
   private readonly watch: NodeJS.Timeout;
   private looksStopped = 0;
   private lastAskedAt: number;
-  private readonly heaviest: number;
-  private readonly group: GroupWatch;
-  private readonly courtesy = new Courtesy();
-  private readonly load = new SharedLoad();
+  private lastHeavyAt: number;
+  private readonly load: BrowserLoad;
   /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
   private readonly end = new AbortController();
 
@@ -71,8 +73,9 @@ export class PooledBrowser implements AsyncDisposable {
   ) {
     this.lastAnswerAt = options.now();
     this.lastAskedAt = this.lastAnswerAt;
-    this.heaviest = options.pageMaxBytes ?? pageMaxBytes();
-    this.group = new GroupWatch(chromium.pid);
+    this.lastHeavyAt = this.lastAnswerAt;
+    const { log, now } = options;
+    this.load = new BrowserLoad({ pid: chromium.pid, pageMaxBytes: options.pageMaxBytes ?? pageMaxBytes(), log, now });
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose('the browser process ended'));
@@ -102,9 +105,19 @@ export class PooledBrowser implements AsyncDisposable {
     return this.chromium.browser.version();
   }
 
-  /** What all its pages share was busy between the last two looks: one more page there would wait for the others. */
+  /** What all its pages share is busy: one more page there would wait for the others. */
   get strained(): boolean {
-    return this.active > 0 && this.load.share > STRAINED_SHARE;
+    return this.load.strained;
+  }
+
+  /** All that it does comes after what other browsers do. */
+  get yielding(): boolean {
+    return this.load.yielding;
+  }
+
+  yieldToOthers(): void {
+    this.lastHeavyAt = this.options.now();
+    this.load.yieldToOthers();
   }
 
   /** Stages opened ahead for this rigid shape, those still opening included. */
@@ -116,8 +129,12 @@ export class PooledBrowser implements AsyncDisposable {
     return this.warm.length;
   }
 
-  /** A stage of the shape, from those opened ahead when there is one. @throws Error when it cannot be opened within 15 s */
-  async take(shape: Shape): Promise<OpenStage> {
+  /**
+   * A stage of the shape, from those opened ahead when there is one.
+   * @param verdict told when it is known whether its page took much of the processor
+   * @throws Error when it cannot be opened within 15 s
+   */
+  async take(shape: Shape, verdict: Verdict): Promise<OpenStage> {
     const index = this.warm.findIndex((entry) => entry.key === shape.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
     const ready = await (found?.stage ?? this.open(shape));
@@ -125,6 +142,7 @@ export class PooledBrowser implements AsyncDisposable {
     try {
       await within(RESHAPE_TIMEOUT_MS, reshape(stage, shape.soft));
       this.leasedAt.set(stage, this.options.now());
+      this.load.begin(stage, verdict);
       return stage;
     } catch (error) {
       if (error instanceof Late) this.lose('a page could not be reshaped');
@@ -169,7 +187,7 @@ export class PooledBrowser implements AsyncDisposable {
   /** Closes a stage within 2 s; a browser that does not manage that is killed. */
   async close(stage: OpenStage): Promise<void> {
     this.stages.delete(stage);
-    this.leasedAt.delete(stage);
+    if (this.leasedAt.delete(stage)) this.load.end(stage, stage.lost.aborted);
     if (this.gone) return void (await stage.door[Symbol.asyncDispose]());
     const closed = await bounded(stage.close(), CLOSE_TIMEOUT_MS);
     if (closed) return;
@@ -225,22 +243,18 @@ export class PooledBrowser implements AsyncDisposable {
   private look(): void {
     this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
     if (this.looksStopped >= 2) this.lose('the browser process was stopped');
+    if (this.gone) return;
     const now = this.options.now();
-    if (this.active > 0) this.weigh(now);
-    else this.load.forget();
-    if (!this.gone && now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
+    this.load.look();
+    this.tellOfLoad(now);
+    if (now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
   }
 
-  /** One page's memory bomb must not take the machine: its renderer dies, and its capture with it; the others stay. One that is busy for ever yields. */
-  private weigh(now: number): void {
-    const processes = this.group.processes(now);
-    this.courtesy.look(processes);
-    this.load.look(processes, now);
-    const heavy = processes.filter(({ pid, rssBytes }) => pid !== this.chromium.pid && rssBytes > this.heaviest);
-    for (const { pid, rssBytes } of heavy) {
-      this.options.log.warn({ pid, rssBytes }, 'a page took too much memory and was ended');
-      killProcess(pid);
-    }
+  private tellOfLoad(now: number): void {
+    const rested = this.yielding && now - this.lastHeavyAt >= YIELDING_REST_MS;
+    if (this.load.heavy || rested) this.lastHeavyAt = now;
+    if (this.load.heavy && !this.yielding) this.options.onHeavy(this);
+    if (rested) this.options.onRested(this);
   }
 
   private async ask(now: number): Promise<void> {
@@ -277,27 +291,4 @@ export class PooledBrowser implements AsyncDisposable {
 function pageMaxBytes(): number {
   const GiB = 1024 ** 3;
   return Math.min(3 * GiB, Math.max(1.5 * GiB, totalmem() / 4));
-}
-
-class Late extends Error {}
-
-/** @returns whether it settled well in time */
-function bounded(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  return within(timeoutMs, work).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Late(`the browser did not answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -14,6 +14,12 @@ export interface ProcessEntry {
   cpuTicks: number;
 }
 
+/** One of a browser's own. */
+export interface GroupProcess extends ProcessEntry {
+  /** It runs pages, and not what all of them share. */
+  renderer: boolean;
+}
+
 const PAGE_BYTES = 4_096;
 
 /** @returns null when there is no such process (any more) */
@@ -41,19 +47,27 @@ const FORGET_OTHERS_MS = 5_000;
 /** A process group that is looked at again and again, on a machine where most processes belong to others. */
 export class GroupWatch {
   private others = new Set<number>();
+  private renderers = new Set<number>();
   private forgottenAt = 0;
 
   constructor(private readonly group: number) {}
 
   /** @param now ms; those of others are not read again for some seconds, in which no number of theirs comes up for a process of the group */
-  processes(now: number): ProcessEntry[] {
+  processes(now: number): GroupProcess[] {
     if (Math.abs(now - this.forgottenAt) >= FORGET_OTHERS_MS) {
       this.forgottenAt = now;
       this.others.clear();
+      this.renderers.clear();
     }
     const entries = readProcesses(allPids().filter((pid) => !this.others.has(pid)));
     for (const { pid, group } of entries) if (group !== this.group) this.others.add(pid);
-    return entries.filter(({ group }) => group === this.group);
+    return entries.filter(({ group }) => group === this.group).map((entry) => ({ ...entry, renderer: this.runsPages(entry.pid) }));
+  }
+
+  /** What has become a renderer stays one; others may be about to become one. */
+  private runsPages(pid: number): boolean {
+    if (!this.renderers.has(pid) && isRenderer(pid)) this.renderers.add(pid);
+    return this.renderers.has(pid);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isRenderer, type ProcessEntry } from './process-table.js';
+import type { GroupProcess } from './process-table.js';
 
 const TICK_MS = 10;
 
@@ -7,23 +7,27 @@ const TICK_MS = 10;
  * other page there, however few they are.
  */
 export class SharedLoad {
-  /** Of one processor core, between the last two looks; 0 before that. */
+  /** Processor time between the last two looks, and how much of one core that was; 0 before that. */
+  spentMs = 0;
   share = 0;
   private seen = new Map<number, number>();
   private seenAt: number | null = null;
 
   /** @param now ms */
-  look(processes: readonly ProcessEntry[], now: number): void {
+  look(processes: readonly GroupProcess[], now: number): void {
     const before = this.seen;
-    this.seen = new Map(processes.filter(({ pid }) => !isRenderer(pid)).map(({ pid, cpuTicks }) => [pid, cpuTicks]));
+    this.seen = new Map(processes.filter(({ renderer }) => !renderer).map(({ pid, cpuTicks }) => [pid, cpuTicks]));
     let ticks = 0;
     for (const [pid, cpuTicks] of this.seen) ticks += cpuTicks - (before.get(pid) ?? cpuTicks);
-    this.share = this.seenAt === null || now <= this.seenAt ? 0 : (ticks * TICK_MS) / (now - this.seenAt);
+    const elapsedMs = this.seenAt === null ? 0 : now - this.seenAt;
+    this.spentMs = elapsedMs > 0 ? ticks * TICK_MS : 0;
+    this.share = elapsedMs > 0 ? this.spentMs / elapsedMs : 0;
     this.seenAt = now;
   }
 
   /** Nothing is on the browser: what was seen says nothing of what comes. */
   forget(): void {
+    this.spentMs = 0;
     this.share = 0;
     this.seenAt = null;
   }

@@ -3,27 +3,27 @@ import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
 import { Courtesy } from '../../../src/render/browser/courtesy.js';
-import { type ProcessEntry, readProcess } from '../../../src/render/browser/process-table.js';
+import { type GroupProcess, readProcess } from '../../../src/render/browser/process-table.js';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-/** A process that waits, under the name of a renderer or of nothing. */
-async function aProcess(flag: string): Promise<ProcessEntry> {
-  const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1000)', '--', flag], {
+/** A process that waits. */
+async function aProcess(renderer: boolean): Promise<GroupProcess> {
+  const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1000)'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   children.push(child);
   if (child.stdout !== null) await once(child.stdout, 'data');
   const entry = readProcess(child.pid ?? 0);
   if (entry === null) throw new Error('the process has ended');
-  return entry;
+  return { ...entry, renderer };
 }
 
 it('a renderer that goes on and on yields more and more, and only it', async () => {
-  const [greedy, modest, other] = await Promise.all(['--type=renderer', '--type=renderer', '--type=gpu-process'].map(aProcess));
+  const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
   if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
   const courtesy = new Courtesy();
   const look = (ticks: number) => {
@@ -40,6 +40,20 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
 });
 
 it('a process that has ended meanwhile is no fault', async () => {
-  const gone = { ...(await aProcess('--type=renderer')), pid: 2 ** 22 - 1 };
+  const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };
   expect(() => new Courtesy().look([{ ...gone, cpuTicks: 500 }])).not.toThrow();
+});
+
+it('where everything yields, so do those that are no renderers, and those that come later', async () => {
+  const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
+  if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
+  const courtesy = new Courtesy();
+  courtesy.general = true;
+  courtesy.look([
+    { ...greedy, cpuTicks: 150 },
+    { ...other, cpuTicks: 1 },
+  ]);
+  expect([greedy, modest, other].map(({ pid }) => getPriority(pid) - getPriority())).toEqual([19, 0, 10]);
+  courtesy.look([modest]);
+  expect(getPriority(modest.pid) - getPriority()).toBe(10);
 });
