@@ -15,7 +15,7 @@ import { versionOf } from './chromium-process.js';
 import type { Executable } from './executable.js';
 import { FavouriteShape } from './favourite-shape.js';
 import type { OpenStage } from './open-stage.js';
-import { PageHistory } from './page-history.js';
+import { type Expectation, PageHistory, type PageName, pageName } from './page-history.js';
 import type { PooledBrowser } from './pooled-browser.js';
 import { profilesRoot, sweepProfiles } from './profile-dir.js';
 
@@ -50,10 +50,17 @@ export interface StageLease {
   release(): Promise<void>;
 }
 
+/** One capture's page, as its history knows it. */
+interface Visit {
+  /** null: nothing is learned of it. */
+  page: PageName | null;
+  expected: Expectation;
+}
+
 export class BrowserPool implements AsyncDisposable {
   private readonly favourite = new FavouriteShape();
   private readonly history = new PageHistory(() => this.now());
-  /** When the last capture ended that was not heavy, and the last one came that was known to be quick. */
+  /** When the last capture ended that was quick and no surprise, and the last one came that was known to be quick. */
   private quickAt = Number.NEGATIVE_INFINITY;
   private knownQuickAt = Number.NEGATIVE_INFINITY;
   private readonly keeper: BrowserKeeper;
@@ -118,8 +125,9 @@ export class BrowserPool implements AsyncDisposable {
     const shape = shapeOf(options, this.version, HOST);
     this.favourite.note(shape);
     for (;;) {
-      const browser = await this.reserve(shape, options.url, signal);
-      const lease = await this.lease(browser, { shape, url: options.url }, signal);
+      const visit = this.visitOf(options);
+      const browser = await this.reserve(shape, visit.expected, signal);
+      const lease = await this.lease(browser, { shape, visit }, signal);
       if (lease === null) continue;
       lease.stage.door.begin({ proxy: options.proxy });
       return lease;
@@ -134,10 +142,10 @@ export class BrowserPool implements AsyncDisposable {
   /** @returns null when the browser died meanwhile and another may do */
   private async lease(
     browser: PooledBrowser,
-    { shape, url }: { shape: Shape; url: string },
+    { shape, visit }: { shape: Shape; visit: Visit },
     signal: AbortSignal,
   ): Promise<StageLease | null> {
-    const taking = browser.take(shape, (heavy) => this.learn(url, heavy));
+    const taking = browser.take(shape, (heavy) => this.learn(visit, heavy));
     try {
       const stage = await abortable(taking, signal);
       browser.served += 1;
@@ -177,10 +185,10 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** Waits for a live browser when there is none. Counted at once, so that two captures that come together part. */
-  private async reserve(shape: Shape, url: string, signal: AbortSignal): Promise<PooledBrowser> {
+  private async reserve(shape: Shape, page: Expectation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
-      const choice = this.choose(shape, url);
+      const choice = this.choose(shape, page);
       if (choice !== null) {
         const { browser, toYield } = choice;
         if (browser.active > 0) this.keeper.hurry();
@@ -192,8 +200,7 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  private choose(shape: Shape, url: string): Choice<PooledBrowser> | null {
-    const page = this.history.expect(url);
+  private choose(shape: Shape, page: Expectation): Choice<PooledBrowser> | null {
     if (page === 'quick') this.knownQuickAt = this.now();
     return chooseBrowser(this.keeper.live(), {
       page,
@@ -204,13 +211,19 @@ export class BrowserPool implements AsyncDisposable {
     });
   }
 
-  private learn(url: string, heavy: boolean): void {
-    this.history.note(url, heavy);
-    if (!heavy) this.quickAt = this.now();
+  /** What a caller's script or proxy makes of a page says nothing of it to others. */
+  private visitOf({ url, fullPage, customJs, proxy }: CaptureOptions): Visit {
+    const page = customJs === null && proxy === null ? pageName(url, fullPage) : null;
+    return { page, expected: page === null ? 'unknown' : this.history.expect(page) };
+  }
+
+  private learn({ page, expected }: Visit, heavy: boolean): void {
+    if (page !== null) this.history.note(page, heavy);
+    if (!heavy && expected !== 'heavy') this.quickAt = this.now();
   }
 
   private isLately(at: number): boolean {
-    return this.now() - at < ABOUT_MS;
+    return Math.abs(this.now() - at) < ABOUT_MS;
   }
 
   /** Only for the sake of others, and only while another browser stays that does not. */

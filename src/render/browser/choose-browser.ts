@@ -31,35 +31,44 @@ export interface Choice<T> {
 }
 
 /**
- * Where a capture goes. Heavy pages come together in browsers that yield. As long as others are about, one browser that does not yield
- * is kept for them: not for those of whom nothing is known, while there are some that are known to be quick.
+ * Where a capture goes. Heavy pages come together in browsers that yield. As long as quick ones are about, one browser that does not yield
+ * is kept free of them; and of those of which nothing is known, while there are some that are known to be quick.
  * @param live in an order that stays
  * @returns null when there is no browser
  */
 export function chooseBrowser<T extends Candidate>(live: readonly T[], call: Call): Choice<T> | null {
   const yielding = live.filter((browser) => browser.yielding);
   const free = live.filter((browser) => !browser.yielding);
-  const kept = free.slice(0, 1);
-  const others = free.slice(1);
+  const allButKept = free.slice(1);
   const roomy = (browser: T) => hasRoom(browser, call);
   const best = (among: readonly T[], toYield = false): Choice<T> | null => {
     const [browser] = [...among].sort((a, b) => compare(a, b, call));
     return browser === undefined ? null : { browser, toYield };
   };
-  if (call.page === 'heavy' && yielding.some(roomy)) return best(yielding);
-  if (call.page === 'heavy' && call.quickAbout) return best(others, true) ?? best(yielding) ?? best(live);
-  if (call.page === 'unknown' && call.knownQuickAbout && yielding.length > 0) return best([...others, ...yielding]);
-  if (call.page === 'quick' && yielding.length > 0)
-    return best(kept.filter(roomy)) ?? best(others.filter(roomy)) ?? best(yielding.filter(isIdle)) ?? best(free) ?? best(yielding);
-  return best(live);
+  switch (call.page) {
+    case 'heavy':
+      if (!call.quickAbout) return best(live);
+      return best(yielding.filter(roomy)) ?? best(allButKept, true) ?? best(yielding) ?? best(live);
+    case 'unknown':
+      if (!call.knownQuickAbout || yielding.length === 0) return best(live);
+      return best([...allButKept, ...yielding].filter(roomy)) ?? best(live);
+    case 'quick': {
+      const calm = free.filter((browser) => roomy(browser) && !browser.strained);
+      return best(calm) ?? best(yielding.filter(isIdle)) ?? best(free.filter(roomy)) ?? best(free) ?? best(yielding);
+    }
+  }
 }
 
-/** Room first, then one that nothing holds up, then one that does not yield, then a page that stands ready, then the fewest neighbours. */
+/**
+ * Room first, then one that nothing holds up, then, for others than heavy pages, one that does not yield, then a page that stands ready, then
+ * the fewest neighbours.
+ */
 function compare(a: Candidate, b: Candidate, call: Call): number {
+  const mindsYielding = call.page !== 'heavy';
   return (
     Number(hasRoom(b, call)) - Number(hasRoom(a, call)) ||
     Number(a.strained) - Number(b.strained) ||
-    Number(a.yielding) - Number(b.yielding) ||
+    (mindsYielding ? Number(a.yielding) - Number(b.yielding) : 0) ||
     Number(b.warmFor(call.shapeKey) > 0) - Number(a.warmFor(call.shapeKey) > 0) ||
     a.active - b.active ||
     a.served - b.served

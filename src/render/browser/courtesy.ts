@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { lowerPriority } from './lower-priority.js';
 import type { GroupProcess } from './process-table.js';
+import type { Unprivileged } from './unprivileged.js';
 
 /**
  * From so many clock ticks (hundredths of a second, as /proc counts them on every system that Chromium runs on) of its own on, a process is so
@@ -17,10 +18,20 @@ const GENERAL_NICENESS = 10;
 
 /** Makes renderers that go on and on yield to those that have just begun. Where nobody else wants the processor, it costs them nothing. */
 export class Courtesy {
-  /** Niceness by pid. */
-  private yielding = new Map<number, number>();
   /** Everything yields, and not only renderers that go on and on. */
   general = false;
+  /** Niceness by pid. */
+  private yielding = new Map<number, number>();
+  private isRefused = false;
+
+  /**
+   * @param user that the processes belong to; null: ours
+   * @param onRefused called once, when the system does not let us lower a priority
+   */
+  constructor(
+    private readonly user: Unprivileged | null,
+    private readonly onRefused: () => void,
+  ) {}
 
   /** To be told of a browser's processes about twice a second. */
   look(processes: readonly GroupProcess[]): void {
@@ -30,9 +41,15 @@ export class Courtesy {
       const step = renderer ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
       const niceness = Math.max(step?.niceness ?? 0, this.general ? GENERAL_NICENESS : 0);
       if (niceness === 0) continue;
-      if (before.get(pid) !== niceness) for (const thread of threadsOf(pid)) lowerPriority(thread, niceness);
+      if (before.get(pid) !== niceness) void this.lower(pid, niceness);
       this.yielding.set(pid, niceness);
     }
+  }
+
+  private async lower(pid: number, niceness: number): Promise<void> {
+    if (this.isRefused || (await lowerPriority(threadsOf(pid), niceness, this.user)) || this.isRefused) return;
+    this.isRefused = true;
+    this.onRefused();
   }
 }
 
@@ -42,13 +59,5 @@ function threadsOf(pid: number): number[] {
     return readdirSync(`/proc/${pid}/task`).map(Number);
   } catch {
     return [];
-  }
-}
-
-function lowerPriority(thread: number, niceness: number): void {
-  try {
-    setPriority(thread, niceness);
-  } catch {
-    // It has ended meanwhile, or the system forbids it: the page keeps its share.
   }
 }

@@ -1,4 +1,3 @@
-import { totalmem } from 'node:os';
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
@@ -7,7 +6,7 @@ import { abortable } from './abortable.js';
 import { BrowserLoad, type Verdict } from './browser-load.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
 import { type OpenStage, openStage, reshape } from './open-stage.js';
-import { readProcess } from './process-table.js';
+import { GroupWatch, readProcess } from './process-table.js';
 import { bounded, Late, within } from './within.js';
 
 /** A browser that has not answered for so long is hung. */
@@ -74,8 +73,8 @@ export class PooledBrowser implements AsyncDisposable {
     this.lastAnswerAt = options.now();
     this.lastAskedAt = this.lastAnswerAt;
     this.lastHeavyAt = this.lastAnswerAt;
-    const { log, now } = options;
-    this.load = new BrowserLoad({ pid: chromium.pid, pageMaxBytes: options.pageMaxBytes ?? pageMaxBytes(), log, now });
+    const { pid } = chromium;
+    this.load = new BrowserLoad({ ...options, pid, group: new GroupWatch(pid), user: options.launch.user });
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose('the browser process ended'));
@@ -187,12 +186,19 @@ export class PooledBrowser implements AsyncDisposable {
   /** Closes a stage within 2 s; a browser that does not manage that is killed. */
   async close(stage: OpenStage): Promise<void> {
     this.stages.delete(stage);
-    if (this.leasedAt.delete(stage)) this.load.end(stage, stage.lost.aborted);
+    if (this.leasedAt.delete(stage)) this.judge(stage);
     if (this.gone) return void (await stage.door[Symbol.asyncDispose]());
     const closed = await bounded(stage.close(), CLOSE_TIMEOUT_MS);
     if (closed) return;
+    this.load.convict(stage);
     this.lose('a page could not be closed');
     await stage.door[Symbol.asyncDispose]();
+  }
+
+  private judge(stage: OpenStage): void {
+    if (this.gone) this.load.acquit(stage);
+    else if (stage.lost.aborted) this.load.convict(stage);
+    else this.load.end(stage);
   }
 
   /** Bytes of memory of the browser process alone: renderers come and go, it stays. 0 where the system does not tell. */
@@ -251,7 +257,7 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   private tellOfLoad(now: number): void {
-    const rested = this.yielding && now - this.lastHeavyAt >= YIELDING_REST_MS;
+    const rested = this.yielding && Math.abs(now - this.lastHeavyAt) >= YIELDING_REST_MS;
     if (this.load.heavy || rested) this.lastHeavyAt = now;
     if (this.load.heavy && !this.yielding) this.options.onHeavy(this);
     if (rested) this.options.onRested(this);
@@ -285,10 +291,4 @@ export class PooledBrowser implements AsyncDisposable {
     void this.chromium.kill();
     this.options.onGone(this, why);
   }
-}
-
-/** A quarter of the machine, but no less than a big honest page needs and no more than any does. */
-function pageMaxBytes(): number {
-  const GiB = 1024 ** 3;
-  return Math.min(3 * GiB, Math.max(1.5 * GiB, totalmem() / 4));
 }

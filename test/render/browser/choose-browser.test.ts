@@ -33,15 +33,17 @@ describe('a page that is known to be quick', () => {
   const call = { page: 'quick' } as const;
   const idle = aBrowser('idle', { yielding: true });
 
-  it('has the first browser that does not yield, and the others when that is full', () => {
-    expect(chosen([idle, aBrowser('kept', { active: 1, strained: true, warm: 0 }), aBrowser('other')], call)).toBe('kept');
-    expect(chosen([idle, aBrowser('kept', { active: 2 }), aBrowser('other', { active: 1 })], call)).toBe('other');
+  it('has the best browser of those that do not yield', () => {
+    expect(chosen([idle, aBrowser('busy', { active: 1 }), aBrowser('best')], call)).toBe('best');
+    expect(chosen([idle, aBrowser('full', { active: 2 }), aBrowser('busy', { active: 1, warm: 0 })], call)).toBe('busy');
   });
 
-  it('goes to one that yields only when that is idle and the others are full, or there is no other', () => {
+  it('goes to one that yields only when that is idle and the others are full or held up, or there is no other', () => {
     const used = aBrowser('used', { yielding: true, active: 1 });
-    expect(chosen([idle, aBrowser('kept', { active: 2 })], call)).toBe('idle');
-    expect(chosen([used, aBrowser('kept', { active: 3 })], call)).toBe('kept');
+    expect(chosen([idle, aBrowser('full', { active: 2 })], call)).toBe('idle');
+    expect(chosen([idle, aBrowser('strained', { active: 1, strained: true })], call)).toBe('idle');
+    expect(chosen([used, aBrowser('strained', { active: 1, strained: true })], call)).toBe('strained');
+    expect(chosen([used, aBrowser('full', { active: 3 })], call)).toBe('full');
     expect(chosen([used], call)).toBe('used');
   });
 });
@@ -49,11 +51,13 @@ describe('a page that is known to be quick', () => {
 describe('a page of which nothing is known', () => {
   const kept = aBrowser('kept');
   const yielding = aBrowser('yielding', { yielding: true, active: 1 });
+  const full = aBrowser('full', { yielding: true, active: 2 });
 
-  it('leaves a browser to those that are known to be quick, while heavy ones are about', () => {
+  it('leaves a browser to those that are known to be quick, while heavy ones are about and there is room elsewhere', () => {
     expect(chosen([kept, aBrowser('other', { active: 1 }), yielding])).toBe('other');
     expect(chosen([kept, aBrowser('other', { active: 2 }), yielding])).toBe('yielding');
     expect(chosen([kept, yielding])).toBe('yielding');
+    expect(chosen([kept, full])).toBe('kept');
   });
 
   it('shares all of them where none is known to be quick', () => {
@@ -75,9 +79,15 @@ describe('a heavy page', () => {
     expect(chosen(others, call)).toBe('idle, yielding');
   });
 
-  it('leaves one browser to the quick ones while they are about, and not longer', () => {
+  it('leaves one browser to the quick ones while they are about', () => {
     expect(chosen([full, aBrowser('last')], call)).toBe('full');
-    expect(chosen([full, aBrowser('last')], { ...call, quickAbout: false })).toBe('last');
     expect(chosen([aBrowser('only')], call)).toBe('only');
+  });
+
+  it('has all of them where no quick ones are about', () => {
+    const alone = { ...call, quickAbout: false };
+    expect(chosen([full, aBrowser('last')], alone)).toBe('last');
+    expect(chosen([aBrowser('busy', { active: 1 }), aBrowser('idle', { yielding: true })], alone)).toBe('idle');
+    expect(chosen([aBrowser('idle'), aBrowser('busy', { yielding: true, active: 1 })], alone)).toBe('idle');
   });
 });

@@ -6,6 +6,9 @@ import { Courtesy } from '../../../src/render/browser/courtesy.js';
 import { type GroupProcess, readProcess } from '../../../src/render/browser/process-table.js';
 
 const children: ChildProcess[] = [];
+const refused = () => {
+  throw new Error('the system does not let us lower priorities');
+};
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
@@ -25,7 +28,7 @@ async function aProcess(renderer: boolean): Promise<GroupProcess> {
 it('a renderer that goes on and on yields more and more, and only it', async () => {
   const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
   if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
-  const courtesy = new Courtesy();
+  const courtesy = new Courtesy(null, refused);
   const look = (ticks: number) => {
     courtesy.look([
       { ...greedy, cpuTicks: ticks },
@@ -41,13 +44,13 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
 
 it('a process that has ended meanwhile is no fault', async () => {
   const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };
-  expect(() => new Courtesy().look([{ ...gone, cpuTicks: 500 }])).not.toThrow();
+  expect(() => new Courtesy(null, refused).look([{ ...gone, cpuTicks: 500 }])).not.toThrow();
 });
 
 it('where everything yields, so do those that are no renderers, and those that come later', async () => {
   const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
   if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
-  const courtesy = new Courtesy();
+  const courtesy = new Courtesy(null, refused);
   courtesy.general = true;
   courtesy.look([
     { ...greedy, cpuTicks: 150 },

@@ -13,11 +13,11 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-async function aHouse(now = Date.now): Promise<{ test: TestPool; capture(path: string): Promise<StageLease> }> {
+async function aHouse(browsers: number, now = Date.now): Promise<{ test: TestPool; capture(path: string): Promise<StageLease> }> {
   const site = await aSite({ '/busy': BUSY });
-  const test = await aPool({ browsers: 2, pagesPerBrowser: 2, followAfterMs: 0, now });
+  const test = await aPool({ browsers, pagesPerBrowser: 2, followAfterMs: 0, now });
   open.push(site, test);
-  await until(() => test.pool.readyBrowsers() === 2);
+  await until(() => test.pool.readyBrowsers() === browsers);
   const capture = async (path: string) => {
     const url = `${path.startsWith('/elsewhere') ? site.elsewhere : site.url}${path}`;
     const lease = await test.pool.acquire(someOptions({ url }), NEVER);
@@ -34,7 +34,7 @@ const browserOf = (lease: StageLease) => lease.stage.context.browser();
 it('a browser with a heavy page yields to others, and the next pages of that site go there, all others elsewhere', {
   timeout: 120_000,
 }, async () => {
-  const { test, capture } = await aHouse();
+  const { test, capture } = await aHouse(3);
   const busy = await capture('/busy');
   await until(async () => {
     await (await capture('/elsewhere')).release();
@@ -42,7 +42,7 @@ it('a browser with a heavy page yields to others, and the next pages of that sit
   });
   expect(yielding(test)).toHaveLength(1);
   await busy.release();
-  // What it took is known when its renderer is gone. A page that was quick before is no measure.
+  // What it took is known when its renderer is gone. Until then the pages of the site go where nothing yields: there is another one.
   let nth = 0;
   await until(async () => {
     const next = await capture(`/next/${nth++}`);
@@ -54,7 +54,7 @@ it('a browser with a heavy page yields to others, and the next pages of that sit
 });
 
 it('nothing yields where nobody else is about', { timeout: 120_000 }, async () => {
-  const { test, capture } = await aHouse();
+  const { test, capture } = await aHouse(2);
   for (let nth = 0; nth < 2; nth++) {
     const busy = await capture('/busy');
     await busy.stage.page.waitForFunction(() => performance.now() > 4_000, undefined, { timeout: 60_000 });
@@ -65,7 +65,7 @@ it('nothing yields where nobody else is about', { timeout: 120_000 }, async () =
 
 it('a browser that yields makes room for one that does not, when its pages are not heavy any more', { timeout: 120_000 }, async () => {
   let later = 0;
-  const { test, capture } = await aHouse(() => Date.now() + later);
+  const { test, capture } = await aHouse(2, () => Date.now() + later);
   const busy = await capture('/busy');
   await until(async () => {
     await (await capture('/elsewhere')).release();
