@@ -56,10 +56,14 @@ function claimOf({ id, workerId, attempt }: ClaimedJob): Claim {
   return { id, workerId, attempt };
 }
 
-/** A second attempt shares the first one's budget; one that a restart put back has the whole again. */
-function remainingTimeout(job: ClaimedJob): number {
-  const rest = job.firstClaimedAt + job.options.timeout - job.claimedAt;
-  return job.attempt === 1 || rest < TIMEOUT_MS.min ? job.options.timeout : rest;
+/** A second attempt has what the first one left, whenever its turn comes; one that a restart put back has the whole again. */
+function remainingTimeout({ options, dueAt, firstClaimedAt }: ClaimedJob): number {
+  return dueAt === null ? options.timeout : Math.max(TIMEOUT_MS.min, leftAt(dueAt, { options, firstClaimedAt }));
+}
+
+/** The delay is waited again: it is no part of what can be left. */
+function leftAt(at: number, { options, firstClaimedAt }: Pick<ClaimedJob, 'options' | 'firstClaimedAt'>): number {
+  return firstClaimedAt + options.timeout - at;
 }
 
 function overBudget(options: CaptureOptions): CaptureError {
@@ -186,5 +190,5 @@ async function insist<T>(deps: Pick<PerformDeps, 'leaseMs' | 'now'>, stop: Abort
 function deservesRetry(job: ClaimedJob, error: unknown, dueAt: number): boolean {
   if (!(error instanceof CaptureError) || !error.retriable || job.attempt >= job.attemptBudget) return false;
   const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';
-  return again && job.firstClaimedAt + job.options.timeout + job.options.delay - dueAt >= TIMEOUT_MS.min;
+  return again && leftAt(dueAt, job) >= TIMEOUT_MS.min;
 }

@@ -114,8 +114,10 @@ export interface ClaimedJob {
   enqueuedAt: number;
   claimedAt: number;
   workerId: string;
-  /** Absolute: what is left of the capture budget is shared by all attempts; null on the first. */
+  /** When its first attempt began, whose capture budget a second one shares. */
   firstClaimedAt: number;
+  /** When a second attempt was due; null on the first, and on one that a restart put back. */
+  dueAt: number | null;
 }
 
 /** What names one claim: a step that finds another holder changes nothing and says so. */

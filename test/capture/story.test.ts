@@ -221,8 +221,31 @@ describe('the story of a capture', () => {
     };
     await house.perform(await house.claim(), crash);
     const again = await house.claim();
-    await house.perform({ ...again, claimedAt: again.firstClaimedAt + 15_000 }, crash);
+    // Its turn may come late: what it had is what was left when it was due.
+    await house.perform({ ...again, dueAt: again.firstClaimedAt + 15_000, claimedAt: again.firstClaimedAt + 19_900 }, crash);
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 5_000]);
+  });
+
+  it('gives an attempt that a restart put back the whole budget', async () => {
+    await using house = await aHouse();
+    await house.submit({ timeout: 20_000 });
+    const orders: RenderOrder[] = [];
+    const crash = async (order: RenderOrder): Promise<Rendering> => {
+      orders.push(order);
+      throw new CaptureError({ code: 'render_crashed', message: 'The page crashed.' });
+    };
+    const claimed = await house.claim();
+    await house.perform({ ...claimed, attempt: 2, firstClaimedAt: claimed.claimedAt - 15_000 }, crash);
+    expect(orders.map((order) => order.options.timeout)).toEqual([20_000]);
+  });
+
+  it('does not wait for a delay twice when its time is up: there is no second attempt', async () => {
+    await using house = await aHouse();
+    const { id } = await house.submit({ timeout: 20_000, delay: 10_000 });
+    const crash = fails(new CaptureError({ code: 'render_crashed', message: 'The page crashed.' }));
+    const claimed = await house.claim();
+    await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
+    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
   });
 
   it('does not try a crash again when nothing is left of the budget', async () => {

@@ -71,6 +71,7 @@ describe('a claim', () => {
       claimedAt: NOON + 7,
       workerId: 'host-1-3',
       firstClaimedAt: NOON + 7,
+      dueAt: null,
     });
     expect(await it.store.findJob(job.id)).toMatchObject({ state: 'active', attemptsMade: 1, result: null });
   });
@@ -127,7 +128,7 @@ describe('a claim', () => {
     expect(await it.store.nextDueAt()).toBe(NOON + 500);
     expect((await it.store.queueStatus()).delayed).toBe(1);
     const second = await claimNext(it.store, { now: NOON + 600 });
-    expect(second).toMatchObject({ id: job.id, attempt: 2, firstClaimedAt: NOON });
+    expect(second).toMatchObject({ id: job.id, attempt: 2, firstClaimedAt: NOON, dueAt: NOON + 500 });
     expect(await it.store.nextDueAt()).toBeNull();
     // No third attempt.
     expect(await it.store.retryLater(claimOf(second), NOON + 900)).toBe(false);

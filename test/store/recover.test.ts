@@ -21,7 +21,7 @@ test('at boot active jobs go back to their lane with the attempt counted', async
   expect(await restarted.recover({ now: NOON + 1, all: false })).toEqual({ requeued: 0, ended: [] });
   expect(await restarted.recover({ now: NOON + 1, all: true })).toEqual({ requeued: 1, ended: [] });
   expect(await restarted.findJob(job.id)).toMatchObject({ state: 'prioritized', attemptsMade: 1, progress: 0 });
-  expect(await claimNext(restarted)).toMatchObject({ attempt: 2, firstClaimedAt: NOON });
+  expect(await claimNext(restarted)).toMatchObject({ attempt: 2, firstClaimedAt: NOON, dueAt: null });
 });
 
 test('a job that takes the process down on every attempt fails render_crashed, costs nothing and is announced', async () => {

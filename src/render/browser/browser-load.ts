@@ -18,8 +18,8 @@ const ORDINARY_SHARED_MS = 300;
 const TICK_MS = 10;
 /** Of a processor core. Two captures at a time, one after the other, take half of one. */
 const STRAINED_SHARE = 0.6;
-/** A page's renderer is gone so many looks later: a page is closed within 2 s. */
-const LOOKS_UNTIL_GONE = 5;
+/** A page's renderer is gone so many looks later: a page is closed within 5 s. */
+const LOOKS_UNTIL_GONE = 12;
 
 /** Told once for each capture, if it becomes known: whether its page took much of the processor. */
 export type Verdict = (heavy: boolean) => void;

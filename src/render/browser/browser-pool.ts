@@ -46,7 +46,7 @@ export interface PoolOptions {
 
 export interface StageLease {
   readonly stage: Stage;
-  /** Closes page, context and door, within 2 s: kills the browser when it does not answer. Tolerates repetition. */
+  /** Closes page, context and door, within 2 s, 5 s where the browser yields: kills it when it does not answer. Tolerates repetition. */
   release(): Promise<void>;
 }
 

@@ -16,6 +16,8 @@ const ASK_EVERY_MS = 5_000;
 const LOOK_EVERY_MS = 500;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
+/** Where others go first. */
+const YIELDING_CLOSE_TIMEOUT_MS = 5_000;
 /** A page that stands open takes another size at once, unless its browser draws no more. */
 const RESHAPE_TIMEOUT_MS = 5_000;
 /** A capture that takes so long may be waiting for a browser that draws no more. */
@@ -183,12 +185,12 @@ export class PooledBrowser implements AsyncDisposable {
     await Promise.allSettled(rest.map(async (entry) => this.close(await entry.stage)));
   }
 
-  /** Closes a stage within 2 s; a browser that does not manage that is killed. */
+  /** Closes a stage within 2 s, within 5 s where the browser yields; one that does not manage that is killed. */
   async close(stage: OpenStage): Promise<void> {
     this.stages.delete(stage);
     if (this.leasedAt.delete(stage)) this.judge(stage);
     if (this.gone) return void (await stage.door[Symbol.asyncDispose]());
-    const closed = await bounded(stage.close(), CLOSE_TIMEOUT_MS);
+    const closed = await bounded(stage.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
     if (closed) return;
     this.load.convict(stage);
     this.lose('a page could not be closed');

@@ -43,9 +43,9 @@ function failUnreadable(tables: ClaimTables, job: JobRow, claim: { workerId: str
 }
 
 function toClaimedJob(job: JobRow, options: ClaimedJob['options'], claim: { workerId: string; now: number }): ClaimedJob {
-  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt } = job;
+  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, dueAt } = job;
   return {
-    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt },
+    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt },
     attempt: job.attemptsMade + 1,
     claimedAt: claim.now,
     workerId: claim.workerId,

@@ -126,7 +126,7 @@ describe('a capture', () => {
     load.end(stuck);
     load.convict(stuck);
     load.convict(stuck);
-    for (let nth = 0; nth < 6; nth++) pass();
+    for (let nth = 0; nth < 13; nth++) pass();
     expect(verdicts).toEqual(['crashed heavy', 'stuck heavy']);
   });
 });
