@@ -7,8 +7,8 @@ import type { Unprivileged } from './unprivileged.js';
 
 /** Processor time from which on a page is heavy. An article takes a third of it. */
 const HEAVY_MS = 1_500;
-/** No page gets that far in less: a renderer seldom keeps more than two cores busy. */
-const HEAVY_WITHIN_MS = 500;
+/** What was that close at the last look may have got there since. */
+const NEARLY_HEAVY_MS = 1_000;
 /** What took longer may only have been kept from running: it is not called quick. */
 const QUICK_WITHIN_MS = 3_000;
 /** Processor time after which a renderer has more to do than to stand ready. */
@@ -67,6 +67,8 @@ export class BrowserLoad {
   /** Captures that have begun or ended since the last look. */
   private comings = 0;
   private heavyNow = false;
+  /** Renderers, at the last look. */
+  private nearlyHeavy: number[] = [];
   private readonly pageMaxBytes: number;
 
   constructor(private readonly options: BrowserLoadOptions) {
@@ -109,8 +111,7 @@ export class BrowserLoad {
     if (weighing === null) return;
     const endedAt = this.options.now();
     const lasted = endedAt - weighing.since;
-    const processes = lasted < HEAVY_WITHIN_MS ? [] : this.options.group.processes(endedAt);
-    const renderers = new Set(processes.filter((one) => isHeavy(one) && this.mayBeOf(one.pid, weighing)).map(({ pid }) => pid));
+    const renderers = new Set(this.nearlyHeavy.filter((pid) => this.mayBeOf(pid, weighing)));
     if (renderers.size > 0) this.suspects.push({ capture, weighing, endedAt, renderers, looks: 0 });
     else if (lasted < QUICK_WITHIN_MS) weighing.verdict(false);
   }
@@ -145,6 +146,7 @@ export class BrowserLoad {
     this.heavyNow = false;
     this.lookedAt = null;
     this.comings = 0;
+    this.nearlyHeavy = [];
     this.awake.clear();
     this.shared.forget();
   }
@@ -160,7 +162,9 @@ export class BrowserLoad {
     if (this.strained) this.charge();
     this.lookedAt = now;
     this.comings = 0;
-    this.heavyNow = processes.some(isHeavy) || [...this.weighings.values()].some(({ sharedMs }) => sharedMs >= HEAVY_MS);
+    this.nearlyHeavy = processes.filter((one) => hasUsed(one, NEARLY_HEAVY_MS)).map(({ pid }) => pid);
+    this.heavyNow =
+      processes.some((one) => hasUsed(one, HEAVY_MS)) || [...this.weighings.values()].some(({ sharedMs }) => sharedMs >= HEAVY_MS);
   }
 
   private noteAwake(processes: readonly GroupProcess[], now: number): void {
@@ -217,8 +221,8 @@ export class BrowserLoad {
   }
 }
 
-function isHeavy({ renderer, cpuTicks }: GroupProcess): boolean {
-  return renderer && cpuTicks * TICK_MS >= HEAVY_MS;
+function hasUsed({ renderer, cpuTicks }: GroupProcess, ms: number): boolean {
+  return renderer && cpuTicks * TICK_MS >= ms;
 }
 
 /** A quarter of the machine, but no less than a big honest page needs and no more than any does. */

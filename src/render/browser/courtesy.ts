@@ -14,7 +14,7 @@ const STEPS = [
 ];
 
 /** Of what all of a browser's pages share, where it yields as a whole. */
-const GENERAL_NICENESS = 10;
+const GENERAL_NICENESS = 15;
 
 /** Makes renderers that go on and on yield to those that have just begun. Where nobody else wants the processor, it costs them nothing. */
 export class Courtesy {

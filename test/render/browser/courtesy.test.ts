@@ -56,7 +56,7 @@ it('where everything yields, so do those that are no renderers, and those that c
     { ...greedy, cpuTicks: 150 },
     { ...other, cpuTicks: 1 },
   ]);
-  expect([greedy, modest, other].map(({ pid }) => getPriority(pid) - getPriority())).toEqual([19, 0, 10]);
+  expect([greedy, modest, other].map(({ pid }) => getPriority(pid) - getPriority())).toEqual([19, 0, 15]);
   courtesy.look([modest]);
-  expect(getPriority(modest.pid) - getPriority()).toBe(10);
+  expect(getPriority(modest.pid) - getPriority()).toBe(15);
 });
