@@ -105,23 +105,22 @@ export class BrowserLoad {
     this.weighings.set(capture, { since: this.options.now(), verdict, sharedMs: 0 });
   }
 
-  /** It ends, and its page is about to be closed. */
-  end(capture: object): void {
+  /** It ends, and its page is about to be closed. @param crashed its page is gone already */
+  end(capture: object, crashed = false): void {
     const weighing = this.take(capture);
     if (weighing === null) return;
     const endedAt = this.options.now();
     const lasted = endedAt - weighing.since;
     const renderers = new Set(this.nearlyHeavy.filter((pid) => this.mayBeOf(pid, weighing)));
     if (renderers.size > 0) this.suspects.push({ capture, weighing, endedAt, renderers, looks: 0 });
-    else if (lasted < QUICK_WITHIN_MS) weighing.verdict(false);
+    else if (lasted < QUICK_WITHIN_MS && !crashed) weighing.verdict(false);
   }
 
-  /** Its page has crashed, or cannot be closed. */
+  /** It has ended, and its page cannot be closed: nobody will see its renderer go. */
   convict(capture: object): void {
     const suspect = this.suspects.find((one) => one.capture === capture);
     this.suspects = this.suspects.filter((one) => one !== suspect);
-    const weighing = suspect?.weighing ?? this.take(capture);
-    weighing?.verdict(true);
+    suspect?.weighing.verdict(true);
   }
 
   /** It was lost with the whole browser: nothing is known of it. */

@@ -188,7 +188,7 @@ export class PooledBrowser implements AsyncDisposable {
   /** Closes a stage within 2 s, within 5 s where the browser yields; one that does not manage that is killed. */
   async close(stage: OpenStage): Promise<void> {
     this.stages.delete(stage);
-    if (this.leasedAt.delete(stage)) this.judge(stage);
+    if (this.leasedAt.delete(stage)) this.weigh(stage);
     if (this.gone) return void (await stage.door[Symbol.asyncDispose]());
     const closed = await bounded(stage.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
     if (closed) return;
@@ -197,10 +197,9 @@ export class PooledBrowser implements AsyncDisposable {
     await stage.door[Symbol.asyncDispose]();
   }
 
-  private judge(stage: OpenStage): void {
+  private weigh(stage: OpenStage): void {
     if (this.gone) this.load.acquit(stage);
-    else if (stage.lost.aborted) this.load.convict(stage);
-    else this.load.end(stage);
+    else this.load.end(stage, stage.lost.aborted);
   }
 
   /** Bytes of memory of the browser process alone: renderers come and go, it stays. 0 where the system does not tell. */

@@ -116,10 +116,24 @@ describe('a capture', () => {
     expect(verdicts).toEqual([]);
   });
 
-  it('whose page crashed or cannot be closed is heavy; one that was lost with its browser is not', () => {
+  it('whose page crashed is heavy when it had taken much, and never quick', () => {
+    const { load, verdicts, begin, open, close, pass } = aBrowser();
+    open(renderer(1));
+    load.end(begin('crashed at once'), true);
+    const crashed = begin('crashed');
+    for (let nth = 0; nth < 4; nth++) pass({ [renderer(1)]: 450 });
+    close(renderer(1));
+    load.end(crashed, true);
+    pass();
+    expect(verdicts).toEqual(['crashed heavy']);
+  });
+
+  it('whose page cannot be closed is heavy when it had taken much', () => {
     const { load, verdicts, begin, open, pass } = aBrowser();
-    load.convict(begin('crashed'));
-    load.acquit(begin('lost'));
+    const stopped = begin('stopped');
+    pass();
+    load.end(stopped, true);
+    load.convict(stopped);
     open(renderer(1));
     const stuck = begin('stuck');
     for (let nth = 0; nth < 4; nth++) pass({ [renderer(1)]: 450 });
@@ -127,7 +141,18 @@ describe('a capture', () => {
     load.convict(stuck);
     load.convict(stuck);
     for (let nth = 0; nth < 13; nth++) pass();
-    expect(verdicts).toEqual(['crashed heavy', 'stuck heavy']);
+    expect(verdicts).toEqual(['stuck heavy']);
+  });
+
+  it('that was lost with its browser is neither', () => {
+    const { load, verdicts, begin, open, close, pass } = aBrowser();
+    open(renderer(1));
+    const lost = begin('lost');
+    for (let nth = 0; nth < 4; nth++) pass({ [renderer(1)]: 450 });
+    load.acquit(lost);
+    close(renderer(1));
+    pass();
+    expect(verdicts).toEqual([]);
   });
 });
 
