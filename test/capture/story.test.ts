@@ -118,6 +118,16 @@ const fails = (error: Error) => async (): Promise<Rendering> => {
   throw error;
 };
 
+/** Renders that crash, and what was asked of them. */
+function crashes() {
+  const orders: RenderOrder[] = [];
+  const crash = async (order: RenderOrder): Promise<Rendering> => {
+    orders.push(order);
+    throw new CaptureError({ code: 'render_crashed', message: 'The page crashed.' });
+  };
+  return { orders, crash };
+}
+
 describe('the story of a capture', () => {
   it('keeps a picture although the store takes nothing for a moment', async () => {
     await using house = await aHouse();
@@ -183,7 +193,7 @@ describe('the story of a capture', () => {
   it('tries a crash once more, and no further', async () => {
     await using house = await aHouse();
     const { id } = await house.submit({});
-    const crash = fails(new CaptureError({ code: 'render_crashed', message: 'The page crashed.' }));
+    const { crash } = crashes();
     await house.perform(await house.claim(), crash);
     expect((await house.store.findJob(id))?.state).toBe('delayed');
     await house.perform(await house.claim(), crash);
@@ -214,11 +224,7 @@ describe('the story of a capture', () => {
   it('gives the second attempt what is left of the budget', async () => {
     await using house = await aHouse();
     await house.submit({ timeout: 20_000 });
-    const orders: RenderOrder[] = [];
-    const crash = async (order: RenderOrder): Promise<Rendering> => {
-      orders.push(order);
-      throw new CaptureError({ code: 'render_crashed', message: 'The page crashed.' });
-    };
+    const { orders, crash } = crashes();
     await house.perform(await house.claim(), crash);
     const again = await house.claim();
     // Its turn may come late: what it had is what was left when it was due.
@@ -229,33 +235,24 @@ describe('the story of a capture', () => {
   it('gives an attempt that a restart put back the whole budget', async () => {
     await using house = await aHouse();
     await house.submit({ timeout: 20_000 });
-    const orders: RenderOrder[] = [];
-    const crash = async (order: RenderOrder): Promise<Rendering> => {
-      orders.push(order);
-      throw new CaptureError({ code: 'render_crashed', message: 'The page crashed.' });
-    };
+    const { orders, crash } = crashes();
     const claimed = await house.claim();
     await house.perform({ ...claimed, attempt: 2, firstClaimedAt: claimed.claimedAt - 15_000 }, crash);
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000]);
   });
 
-  it('does not wait for a delay twice when its time is up: there is no second attempt', async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({ timeout: 20_000, delay: 10_000 });
-    const crash = fails(new CaptureError({ code: 'render_crashed', message: 'The page crashed.' }));
-    const claimed = await house.claim();
-    await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
-    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
-  });
-
-  it('does not try a crash again when nothing is left of the budget', async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({ timeout: 20_000 });
-    const crash = fails(new CaptureError({ code: 'render_crashed', message: 'The page crashed.' }));
-    const claimed = await house.claim();
-    await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
-    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
-  });
+  // A delay would be waited again: it leaves nothing for a second attempt.
+  it.each([{ timeout: 20_000 }, { timeout: 20_000, delay: 10_000 }])(
+    'does not try a crash again when nothing is left of %o',
+    async (wish) => {
+      await using house = await aHouse();
+      const { id } = await house.submit(wish);
+      const { crash } = crashes();
+      const claimed = await house.claim();
+      await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
+      expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
+    },
+  );
 
   it('puts a job back untouched when the server cannot wait for it', async () => {
     await using house = await aHouse();

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import type { Log } from '../../log.js';
 import { Courtesy } from './courtesy.js';
-import { type GroupProcess, type GroupWatch, killProcess } from './process-table.js';
+import { type GroupProcess, type GroupWatch, killProcess, TICK_MS } from './process-table.js';
 import { SharedLoad } from './shared-load.js';
 import type { Unprivileged } from './unprivileged.js';
 
@@ -15,7 +15,6 @@ const QUICK_WITHIN_MS = 3_000;
 const AWAKE_MS = 100;
 /** What the shared processes do for an ordinary capture, generously: it is nobody else's. */
 const ORDINARY_SHARED_MS = 300;
-const TICK_MS = 10;
 /** Of a processor core. Two captures at a time, one after the other, take half of one. */
 const STRAINED_SHARE = 0.6;
 /** A page's renderer is gone so many looks later: a page is closed within 5 s. */

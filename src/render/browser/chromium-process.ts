@@ -10,7 +10,7 @@ import { inOwnGroup } from './own-group.js';
 import { killGroup } from './process-table.js';
 import { createProfile, removeProfile } from './profile-dir.js';
 import { TargetPolicy } from './target-policy.js';
-import { reachableBy, type Unprivileged } from './unprivileged.js';
+import { reachableBy, SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
 
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;
@@ -18,7 +18,6 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** Half of Docker's default would do for one page; several share it. */
 const SHM_ENOUGH_BYTES = 512 * 1024 * 1024;
 const STDERR_KEPT_CHARS = 4_096;
-const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface LaunchOptions {
   executable: Executable;

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { getPriority, setPriority } from 'node:os';
-import type { Unprivileged } from './unprivileged.js';
+import { SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
 
 /** Of util-linux, and of BusyBox: where neither is, priorities stay. */
 const RENICE = 'renice';
-const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
  * Makes threads so nice (0 to 19). Those of another user may be refused even to root, where it has lost that right, as in a container: their

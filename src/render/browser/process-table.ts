@@ -21,6 +21,8 @@ export interface GroupProcess extends ProcessEntry {
 }
 
 const PAGE_BYTES = 4_096;
+/** How long a clock tick of /proc is, on every system that Chromium runs on. */
+export const TICK_MS = 10;
 
 /** @returns null when there is no such process (any more) */
 export function readProcess(pid: number): ProcessEntry | null {

@@ -1,6 +1,4 @@
-import type { GroupProcess } from './process-table.js';
-
-const TICK_MS = 10;
+import { type GroupProcess, TICK_MS } from './process-table.js';
 
 /**
  * How busy one browser's shared processes are: those that draw, fetch and steer for all its pages. A page that keeps them busy holds up every
