@@ -84,6 +84,9 @@ const AFTER_SCROLL_MS = 8_000;
 /** A picture of the view may take this long past the budget. */
 const PICTURE_GRACE_MS = 4_000;
 const INSPECT_MS = 5_000;
+/** And the inspection this long, though it always has a moment. */
+const INSPECT_GRACE_MS = 4_500;
+const INSPECT_MIN_MS = 500;
 
 /**
  * Makes one picture; every capture has a stage of its own, which is released whatever happens.
@@ -134,7 +137,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   const { picture, shown } = await pictureOf(deps, options, { page, guard, times });
   if (options.format !== 'pdf' && options.selector === null) await refuseWhite(picture);
   checkOutput(picture, options);
-  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: INSPECT_MS })) : null;
+  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: inspectMs(deadlines) })) : null;
   const { prepare: _prepare, picture: _picture, ...timings } = times.taken();
   return {
     content: picture.content,
@@ -194,7 +197,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   if (shown !== shooting.shown) throw new PageMoved('the page went elsewhere while it was made ready');
   await checkPage(page, shown, options);
   times.enter('picture', 80);
-  const deadline = scroll === null ? Math.min(deadlines.endsAt, Date.now() + deadlines.leftMs() + PICTURE_GRACE_MS) : deadlines.endsAt;
+  const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;
   const taking = () => takePicture(stage, options, { deadline, scroll, encodes: deps.encodes });
   // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
@@ -222,6 +225,10 @@ async function reach(page: OpenPage, selector: string, options: CaptureOptions):
   const leftMs = deadlines.leftMs();
   const quiet = options.waitForIdle ? () => settle(page) : async () => {};
   await deadlines.within(scrollToElement(stage, selector, { deadline: Date.now() + leftMs, settle: quiet }), leftMs);
+}
+
+function inspectMs({ budgetEndsAt }: Deadlines): number {
+  return Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, budgetEndsAt + INSPECT_GRACE_MS - Date.now()));
 }
 
 /** With what a script has made of the address since, and the fragment. */

@@ -109,6 +109,21 @@ describe('a capture', () => {
     expect(Buffer.compare(content, there)).toBe(0);
   });
 
+  it('ends in time where its checks had been slow before the browser drew no more', async () => {
+    const page = '<canvas></canvas><script>setInterval(() => fetch("/static"), 50)</script>';
+    site.route('/never-drawn', (_request, response) => html(response, document('Never drawn', page)));
+    const { pool } = watchedPool(({ cdp }) => {
+      const send = cdp.send.bind(cdp);
+      const hung = new Promise<never>(() => {});
+      cdp.send = ((method, params) => (method === 'Page.captureScreenshot' ? hung : send(method, params))) as typeof cdp.send;
+    });
+    await using watched = await openRig({ pool });
+    const began = Date.now();
+    expect(await watched.failure(site.url('/never-drawn'), { timeout: 1_000 })).toMatchObject({ code: 'render_timeout' });
+    // trials.md, hostile: timeout and 5 s.
+    expect(Date.now() - began).toBeLessThan(6_000);
+  });
+
   it('that moved to a refused page while it waited is no success', async () => {
     site.route('/moves-badly', (_request, response) =>
       html(response, document('Moves', '<h1>On the way</h1><script>setTimeout(() => { location = "http://10.0.0.1/" }, 600)</script>')),

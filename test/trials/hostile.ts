@@ -142,7 +142,7 @@ async function endOf(one: HostileCase, { server, origin, timeout, collateral, pr
   const isExpected = one.ends.includes(end) || (collateral && COLLATERAL.includes(end) && status !== 0);
   if (!isExpected) problems.push(`${name} ended ${end}: ${String(data.message ?? data.final_url)}`);
   const limit = timeout + (one.wish?.full_page === true ? SCROLL_GRACE_MS : 0) + GRACE_MS;
-  if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end}`);
+  if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end} ${JSON.stringify(data)}`);
   if (end === 'ok' && !/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
   return { name, end, ms, picture: end === 'ok' && body.format === 'png' ? String(data.cdn_url) : null };
 }

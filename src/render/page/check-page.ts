@@ -13,7 +13,10 @@ import { visibleText } from './visible-text.js';
 
 /** A page that answers at all does so within this, whatever is left of the budget. */
 const ANSWER_MIN_MS = 1_500;
+/** All checks together may take this long past the budget. */
+const GRACE_MS = 3_000;
 
+type Checked = Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>;
 type CheckOptions = Pick<CaptureOptions, 'failIfIncomplete' | 'failIfContentMissing' | 'failIfContentContains'>;
 
 /**
@@ -21,11 +24,13 @@ type CheckOptions = Pick<CaptureOptions, 'failIfIncomplete' | 'failIfContentMiss
  *
  * @throws CaptureError blocked_by_target, navigation_failed, render_incomplete, render_timeout; PageMoved
  */
-export async function checkPage(
-  page: Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>,
-  shown: DocumentState,
-  options: CheckOptions,
-): Promise<void> {
+export async function checkPage(page: Checked, shown: DocumentState, options: CheckOptions): Promise<void> {
+  const { deadlines } = page;
+  const checked = await deadlines.within(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - Date.now());
+  if (checked === LATE) throw tooBusy(deadlines.timeout);
+}
+
+async function checkAll(page: Checked, shown: DocumentState, options: CheckOptions): Promise<void> {
   const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
   await Promise.all([refuseWall(page, shown, ms), refuseUnreadable(page, shown, ms), refuseBlank(page, ms)]);
   if (options.failIfIncomplete) await refuseIncomplete(page, ms);

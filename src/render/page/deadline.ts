@@ -39,9 +39,14 @@ export class Deadlines implements Disposable {
     this.signal = AbortSignal.any([this.#force.signal, ...outer]);
   }
 
+  /** When the budget is over, Unix ms, if its clock runs from now on: in the past once it is. */
+  get budgetEndsAt(): number {
+    return this.#budgetEndsAt + (this.#stoppedAt === null ? 0 : Date.now() - this.#stoppedAt);
+  }
+
   /** ms left of the budget, never below 0. */
   leftMs(): number {
-    return Math.max(0, this.#budgetEndsAt - (this.#stoppedAt ?? Date.now()));
+    return Math.max(0, this.budgetEndsAt - Date.now());
   }
 
   /** Runs a step that does not count: the budget's clock stands still meanwhile. Not for use inside itself. */

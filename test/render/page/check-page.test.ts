@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { checkPage } from '../../../src/render/page/check-page.js';
+import { Deadlines } from '../../../src/render/page/deadline.js';
+
+const ANSWERS: Record<string, unknown> = {
+  lookForWall: { title: '', text: 'Words', markers: [], fields: 0, links: 0 },
+  showsSomething: true,
+  lookForShell: { seen: null, unfinished: null },
+  readText: 'Words',
+};
+const OPTIONS = { failIfIncomplete: true, failIfContentMissing: ['Words'], failIfContentContains: [] };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The checks of a page that answers each question after so many ms, begun when the budget of a second is over. */
+function checked(answerMs: number): Promise<{ end: unknown; ms: number }> {
+  const deadlines = new Deadlines({ timeout: 1_000, delay: 0 }, []);
+  vi.advanceTimersByTime(1_000);
+  const world = { run: (work: { name: string }) => new Promise((resolve) => setTimeout(() => resolve(ANSWERS[work.name]), answerMs)) };
+  const page = { deadlines, world, stage: {}, network: {} } as unknown as Parameters<typeof checkPage>[0];
+  const shown = { mimeType: 'text/html', response: null } as Parameters<typeof checkPage>[1];
+  const from = Date.now();
+  const ended = (end: unknown) => ({ end, ms: Date.now() - from });
+  return checkPage(page, shown, OPTIONS).then(() => ended('fine'), ended);
+}
+
+it('a page that answers in time is checked, though the budget is over', async () => {
+  const checks = checked(900);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await checks).toEqual({ end: 'fine', ms: 2_700 });
+});
+
+it('all checks together take at most three seconds of what comes after the budget', async () => {
+  const checks = checked(1_400);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await checks).toMatchObject({ end: { code: 'render_timeout', details: { waited_for: 'page' } }, ms: 3_000 });
+});
