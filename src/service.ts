@@ -1,53 +1,47 @@
 /**
  * The composition root: makes every part, ties them together, starts and stops them in order. The only file that knows all rooms.
  */
-import { hostname } from 'node:os';
 import { authenticate } from './account/authenticate.js';
 import { issueKey } from './account/issue-key.js';
 import { RateLimits } from './account/rate-limits.js';
 import type { Artifacts } from './artifacts/artifacts.js';
 import { artifactsDirOf, openArtifactDirectory } from './artifacts/directory.js';
 import { FinishSignals } from './capture/finish-signals.js';
-import { checkHealth, type Health } from './capture/health.js';
 import { lookupJob, lookupRequest } from './capture/lookup.js';
-import { perform } from './capture/perform.js';
 import { settle } from './capture/settle.js';
 import { submit } from './capture/submit.js';
-import { findMissing, type RecoverDeps, recoverLeases, removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
+import { type RecoverDeps, recoverLeases } from './capture/sweep.js';
 import type { Config } from './config.js';
 import { SCOPES } from './contract/api-key.js';
 import type { JobSnapshot, PublicPlaces } from './contract/job.js';
+import { deliveryLoop } from './delivery-loop.js';
 import type { Egress } from './egress/egress.js';
 import { openEgress } from './egress/open-egress.js';
+import { HouseKeeping } from './house-keeping.js';
 import { createApp } from './http/app.js';
 import type { Edge } from './http/edge.js';
 import { type HttpServer, startHttp } from './http/serve.js';
 import { IdleHeap } from './idle-heap.js';
+import { jobLoop } from './job-loop.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics.js';
 import { MIGRATIONS_DIR, packageVersion } from './package-files.js';
+import { RecentHealth } from './recent-health.js';
 import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
 import { lockDataDir } from './store/sqlite/lock-data-dir.js';
 import { openStore } from './store/sqlite/open-store.js';
 import type { ClaimedJob, DueDelivery, EndedJob, Store } from './store/store.js';
-import { claimDelivery, DELIVERIES_AT_ONCE } from './webhook/claim-delivery.js';
-import { deliver } from './webhook/deliver.js';
 import { findDelivery } from './webhook/find-delivery.js';
 import { redeliver } from './webhook/redeliver.js';
-import { Loop } from './work/loop.js';
+import type { Loop } from './work/loop.js';
 
-const JOB_LEASE_MS = 30_000;
-const RETRY_DELAY_MS = 500;
 /** How soon a change made by another process (queue resume) is acted on. */
 const POLL_MS = 500;
-/** How late a picture may be gone, or a lost lease noticed; a sweep that finds nothing costs next to nothing. */
-const SWEEP_EVERY_MS = 5_000;
 /** Running captures may finish for so long after SIGTERM. */
 const DRAIN_MS = 30_000;
 /** Answers that are due after the captures have ended. */
 const LAST_ANSWERS_MS = 1_000;
-const HEALTH_FRESH_MS = 200;
 const HOUR_MS = 3_600_000;
 
 export interface ServiceParts {
@@ -84,13 +78,12 @@ export class Service implements AsyncDisposable {
   private readonly deliveries: Loop<DueDelivery>;
   /** Aborted when running captures can be waited for no longer. */
   private readonly cut = new AbortController();
-  private readonly timers: NodeJS.Timeout[] = [];
   private renderer: Renderer | null = null;
   private http: HttpServer | null = null;
   private draining = false;
   private stopping: Promise<void> | null = null;
-  private sweeping: Promise<void> = Promise.resolve();
-  private healthSeen: { at: number; health: Promise<Health> } | null = null;
+  private readonly health: RecentHealth;
+  private house: HouseKeeping | null = null;
 
   private constructor(
     private readonly config: Config,
@@ -102,6 +95,7 @@ export class Service implements AsyncDisposable {
       submissions: { perMinute: submitRate, burst: submitBurst },
       reads: { perMinute: readRate, burst: readBurst },
     });
+    this.health = this.makeHealth();
     this.jobs = this.makeJobLoop();
     this.deliveries = this.makeDeliveryLoop();
   }
@@ -155,7 +149,7 @@ export class Service implements AsyncDisposable {
     this.deliveries.start();
     this.ready = this.openForCaptures(parts);
     this.ready.catch(() => undefined);
-    this.keepHouse();
+    this.house = this.keepHouse();
   }
 
   private async openForCaptures(parts: ServiceParts): Promise<void> {
@@ -170,7 +164,7 @@ export class Service implements AsyncDisposable {
       throw error;
     }
     this.renderer = renderer;
-    this.healthSeen = null;
+    this.health.forget();
     this.jobs.start();
   }
 
@@ -184,48 +178,37 @@ export class Service implements AsyncDisposable {
 
   private makeJobLoop(): Loop<ClaimedJob> {
     const { store, artifacts } = this.made;
-    const worker = `${hostname()}-${process.pid}`;
-    const deps = {
-      store,
-      artifacts,
-      render: (...[order, signal]: Parameters<Renderer['render']>) => this.openRenderer().render(order, signal),
-      onEnded: (job: EndedJob, timings: Record<string, number>) => this.tellEnded(job, timings),
-      leaseMs: JOB_LEASE_MS,
-      retryDelayMs: RETRY_DELAY_MS,
-      log: this.log,
-      now: Date.now,
-    };
-    return new Loop<ClaimedJob>({
+    return jobLoop({
       concurrency: this.config.concurrency,
-      claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: Date.now(), leaseMs: JOB_LEASE_MS }),
-      run: (job) => perform(deps, job, this.cut.signal),
-      nextDueAt: () => store.nextDueAt(),
       pollMs: POLL_MS,
+      deps: {
+        store,
+        artifacts,
+        render: (order, signal) => this.openRenderer().render(order, signal),
+        onEnded: (job, timings) => this.tellEnded(job, timings),
+        log: this.log,
+      },
+      cut: this.cut.signal,
       onError: this.onLoopError,
     });
   }
 
   private makeDeliveryLoop(): Loop<DueDelivery> {
-    const { config, log } = this;
+    const { config, log, places } = this;
     const { store, egress } = this.made;
-    const deps = {
-      store,
-      egress,
-      places: this.places,
-      allowedOrigins: config.webhookAllow,
-      backoffMs: config.webhookBackoffMs,
-      timeoutMs: config.webhookTimeoutMs,
-      version: packageVersion(),
-      now: Date.now,
-      random: Math.random,
-      log,
-    };
-    return new Loop<DueDelivery>({
-      concurrency: DELIVERIES_AT_ONCE,
-      claim: () => claimDelivery(deps),
-      run: (due) => deliver(deps, due, this.cut.signal),
-      nextDueAt: () => store.nextDeliveryDueAt(),
+    return deliveryLoop({
       pollMs: POLL_MS,
+      deps: {
+        store,
+        egress,
+        places,
+        allowedOrigins: config.webhookAllow,
+        backoffMs: config.webhookBackoffMs,
+        timeoutMs: config.webhookTimeoutMs,
+        version: packageVersion(),
+        log,
+      },
+      cut: this.cut.signal,
       onError: this.onLoopError,
     });
   }
@@ -255,8 +238,8 @@ export class Service implements AsyncDisposable {
       redeliver: (jobId, expected) => redeliver({ store, now: Date.now, onDue: () => this.deliveries.wake() }, jobId, expected),
       artifacts,
       artifactGone: async (name) => (await store.findArtifact(name)) !== null,
-      health: () => this.health(),
-      metrics: async () => this.metrics.text(await this.health()),
+      health: () => this.health.ask(),
+      metrics: async () => this.metrics.text(await this.health.ask()),
       timingsOf: (jobId) => this.timings.of(jobId),
       observe: (answer) => this.metrics.countAnswer(answer),
       places,
@@ -271,21 +254,16 @@ export class Service implements AsyncDisposable {
     };
   }
 
-  /** Asked for often while saturated: an answer serves all who ask within a moment. */
-  private health(): Promise<Health> {
-    const now = Date.now();
-    if (this.healthSeen === null || now - this.healthSeen.at > HEALTH_FRESH_MS) {
-      const deps = {
-        store: this.made.store,
-        readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
-        hasRoom: () => this.made.artifacts.hasRoom(),
-        webhooksActive: () => !this.draining,
-        draining: () => this.draining,
-        now: Date.now,
-      };
-      this.healthSeen = { at: now, health: checkHealth(deps) };
-    }
-    return this.healthSeen.health;
+  private makeHealth(): RecentHealth {
+    const { store, artifacts } = this.made;
+    return new RecentHealth({
+      store,
+      readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
+      hasRoom: () => artifacts.hasRoom(),
+      webhooksActive: () => !this.draining,
+      draining: () => this.draining,
+      now: Date.now,
+    });
   }
 
   private tellEnded(job: EndedJob, timings: Record<string, number>): void {
@@ -315,25 +293,23 @@ export class Service implements AsyncDisposable {
     };
   }
 
-  private keepHouse(): void {
+  private keepHouse(): HouseKeeping {
     const { config } = this;
     const { store, artifacts } = this.made;
-    const deps: SweepDeps = {
-      ...this.recoverDeps(),
-      store,
-      artifacts,
-      artifactTtlMs: config.artifactTtlH * HOUR_MS,
-      jobTtlMs: config.jobTtlH * HOUR_MS,
-      maxStorageBytes: config.maxStorageMb * 1_000_000,
-    };
-    const step = (work: () => Promise<void>) => {
-      this.sweeping = this.sweeping.then(work).catch(this.onLoopError);
-    };
-    const sweepOnce = () => step(() => sweep(deps, this.cut.signal));
-    sweepOnce();
-    step(() => removeOrphans(deps, this.startedAt, this.cut.signal));
-    step(() => findMissing({ ...deps, artifacts }, this.missing, this.cut.signal));
-    this.timers.push(setInterval(sweepOnce, SWEEP_EVERY_MS));
+    return new HouseKeeping({
+      deps: {
+        ...this.recoverDeps(),
+        store,
+        artifacts,
+        artifactTtlMs: config.artifactTtlH * HOUR_MS,
+        jobTtlMs: config.jobTtlH * HOUR_MS,
+        maxStorageBytes: config.maxStorageMb * 1_000_000,
+      },
+      startedAt: this.startedAt,
+      missing: this.missing,
+      signal: this.cut.signal,
+      onError: this.onLoopError,
+    });
   }
 
   private openRenderer(): Renderer {
@@ -347,14 +323,14 @@ export class Service implements AsyncDisposable {
 
   private async drain(): Promise<void> {
     this.draining = true;
-    this.healthSeen = null;
-    for (const timer of this.timers) clearInterval(timer);
+    this.health.forget();
+    this.house?.pause();
     this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
     // Whoever still waits, waits for a job that stays queued.
     this.signals.close();
     this.cut.abort(new Error('the server is shutting down'));
-    await Promise.all([this.jobs[Symbol.asyncDispose](), this.deliveries[Symbol.asyncDispose](), this.sweeping]);
+    await Promise.all([this.jobs[Symbol.asyncDispose](), this.deliveries[Symbol.asyncDispose](), this.house?.[Symbol.asyncDispose]()]);
     await this.http?.stop(LAST_ANSWERS_MS);
     await this.ready.catch(() => undefined);
     await this.renderer?.[Symbol.asyncDispose]();

@@ -1,0 +1,28 @@
+import type { DeliveryStore, DueDelivery } from './store/store.js';
+import { claimDelivery, DELIVERIES_AT_ONCE } from './webhook/claim-delivery.js';
+import { type DeliverDeps, deliver } from './webhook/deliver.js';
+import { Loop } from './work/loop.js';
+
+export interface DeliveryLoopOptions {
+  /** ms: how soon a delivery made due by another process is noticed. */
+  pollMs: number;
+  deps: Omit<DeliverDeps, 'store' | 'now' | 'random'> & {
+    store: DeliverDeps['store'] & Pick<DeliveryStore, 'claimNextDelivery' | 'nextDeliveryDueAt'>;
+  };
+  /** Aborted when attempts under way can be waited for no longer. */
+  cut: AbortSignal;
+  onError(error: unknown): void;
+}
+
+/** Claims deliveries that are due and makes one attempt each. */
+export function deliveryLoop({ pollMs, deps, cut, onError }: DeliveryLoopOptions): Loop<DueDelivery> {
+  const deliverDeps = { ...deps, now: Date.now, random: Math.random };
+  return new Loop<DueDelivery>({
+    concurrency: DELIVERIES_AT_ONCE,
+    claim: () => claimDelivery(deliverDeps),
+    run: (due) => deliver(deliverDeps, due, cut),
+    nextDueAt: () => deps.store.nextDeliveryDueAt(),
+    pollMs,
+    onError,
+  });
+}

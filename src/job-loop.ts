@@ -1,0 +1,35 @@
+import { hostname } from 'node:os';
+import { type PerformDeps, perform } from './capture/perform.js';
+import type { ClaimedJob, JobStore } from './store/store.js';
+import { Loop } from './work/loop.js';
+
+const LEASE_MS = 30_000;
+const RETRY_DELAY_MS = 500;
+
+export interface JobLoopOptions {
+  /** Captures at once. */
+  concurrency: number;
+  /** ms: how soon a change made by another process (queue resume) is acted on. */
+  pollMs: number;
+  deps: Omit<PerformDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now'> & {
+    store: PerformDeps['store'] & Pick<JobStore, 'claimNextJob' | 'nextDueAt'>;
+  };
+  /** Aborted when running captures can be waited for no longer. */
+  cut: AbortSignal;
+  onError(error: unknown): void;
+}
+
+/** Claims jobs and performs them, each slot under a name of its own. */
+export function jobLoop({ concurrency, pollMs, deps, cut, onError }: JobLoopOptions): Loop<ClaimedJob> {
+  const { store } = deps;
+  const worker = `${hostname()}-${process.pid}`;
+  const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, now: Date.now };
+  return new Loop<ClaimedJob>({
+    concurrency,
+    claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: Date.now(), leaseMs: LEASE_MS }),
+    run: (job) => perform(performDeps, job, cut),
+    nextDueAt: () => store.nextDueAt(),
+    pollMs,
+    onError,
+  });
+}

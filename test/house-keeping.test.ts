@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { HouseKeeping, type HouseKeepingOptions } from '../src/house-keeping.js';
+import { silentLog } from '../src/log.js';
+
+it('a step that fails is told and holds up no other, and the end waits for the last', async () => {
+  const steps: string[] = [];
+  let letFind = (): void => {};
+  const found = new Promise<void>((resolve) => {
+    letFind = resolve;
+  });
+  const deps = {
+    store: {
+      recover: () => Promise.reject(new Error('the disk is full')),
+      artifactNames: async () => {
+        steps.push('find missing');
+        await found;
+        steps.push('found');
+        return [];
+      },
+    },
+    artifacts: {
+      async *list() {
+        steps.push('orphans');
+        yield* [];
+      },
+    },
+    log: silentLog(),
+    now: Date.now,
+  } as unknown as HouseKeepingOptions['deps'];
+  const told: unknown[] = [];
+  const signal = new AbortController().signal;
+  const house = new HouseKeeping({ deps, startedAt: 0, missing: new Set(), signal, onError: (error) => told.push(error) });
+  const ended = house[Symbol.asyncDispose]().then(() => steps.push('ended'));
+  setImmediate(letFind);
+  await ended;
+  expect(steps).toEqual(['orphans', 'find missing', 'found', 'ended']);
+  expect(told).toMatchObject([{ message: 'the disk is full' }]);
+});

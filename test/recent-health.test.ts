@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { HealthDeps } from '../src/capture/health.js';
+import { RecentHealth } from '../src/recent-health.js';
+
+function aRecentHealth() {
+  const seen = { looks: 0, now: 1_000 };
+  const deps = {
+    store: {
+      ping: () => {
+        seen.looks += 1;
+        return Promise.reject(new Error('no store'));
+      },
+    } as unknown as HealthDeps['store'],
+    readyBrowsers: () => seen.looks,
+    hasRoom: async () => true,
+    webhooksActive: () => true,
+    draining: () => false,
+    now: () => seen.now,
+  };
+  return { health: new RecentHealth(deps), seen };
+}
+
+it('one look at the health serves all who ask within 200 ms', async () => {
+  const { health, seen } = aRecentHealth();
+  const first = health.ask();
+  seen.now += 200;
+  expect(await health.ask()).toBe(await first);
+  expect(seen.looks).toBe(1);
+  seen.now += 1;
+  expect((await health.ask()).data.ready_workers).toBe(1);
+  expect(seen.looks).toBe(2);
+});
+
+it('what was seen before a change is forgotten, and so it is when the clock goes back', async () => {
+  const { health, seen } = aRecentHealth();
+  await health.ask();
+  health.forget();
+  await health.ask();
+  expect(seen.looks).toBe(2);
+  seen.now -= 60_000;
+  await health.ask();
+  expect(seen.looks).toBe(3);
+});
