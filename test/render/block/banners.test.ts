@@ -267,7 +267,7 @@ describe('banners that come after the last look', () => {
   });
 });
 
-describe('scroll locks', () => {
+describe('scroll locks and backdrops', () => {
   it('are undone with the banner, its backdrop gone and the page sharp again', async () => {
     await using page = await answered(`<body class="modal-open" style="overflow:hidden;position:fixed;width:100%">
       <div id="app" inert style="filter:blur(4px)">${ARTICLE}</div><div id="shade" style="position:fixed;inset:0;background:#000a"></div>
@@ -277,6 +277,48 @@ describe('scroll locks', () => {
     await page.page.evaluate(() => scrollTo(0, 500));
     expect(await page.page.evaluate(() => scrollY)).toBe(500);
     expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('app') as HTMLElement).filter)).toBe('none');
+  });
+
+  const FULL = 'position:absolute;inset:0;';
+  const HERO = 'position:relative;height:100vh';
+  const WELCOME = '<div style="position:absolute;left:40px;bottom:140px"><h1>Welcome</h1></div>';
+  it.each([
+    [
+      'a hero picture',
+      `<section style="${HERO}"><div id="sheet" style="${FULL}background:url(/s.png) center/cover"></div>${WELCOME}</section>`,
+    ],
+    ['a hero picture without words', `<div id="sheet" style="${FULL}background:url(/s.png)"></div>`],
+    [
+      'a picture that a pseudo-element shows',
+      `<style>#sheet::before{content:"";${FULL}background:url(/s.png)}</style><div id="sheet" style="${FULL}"></div>`,
+    ],
+    ['a hero of one colour', `<div id="sheet" style="${FULL}background:#036"></div>`],
+    ['a hero of two colours', `<div id="sheet" style="${FULL}background:linear-gradient(#06c,#c06)"></div>`],
+    [
+      'the shade between a hero and its words',
+      `<section style="${HERO};background:url(/s.png)"><div id="sheet" style="${FULL}background:#0008"></div>${WELCOME}</section>`,
+    ],
+    [
+      'an app in a shadow tree',
+      `<x-app id="sheet" style="${FULL}"></x-app><script>sheet.attachShadow({ mode: 'open' }).innerHTML = '<h1>Welcome</h1>'</script>`,
+    ],
+  ])('leave %s', async (_name, html) => {
+    await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'hidden' });
+    expect(await page.page.isVisible('.b')).toBe(false);
+    expect(await page.page.isVisible('#sheet')).toBe(true);
+  });
+
+  const header = '<header style="position:absolute;z-index:999;top:0"><a href="/">Home</a></header>';
+  it.each([
+    ['a header above it', `${header}${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#000a"></div>`],
+    ['an opaque colour and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#000;opacity:.5"></div>`],
+    ['a pattern and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#aaa url(/s.png);opacity:.3"></div>`],
+    ['a gradient', `${ARTICLE}<div id="sheet" style="${FULL}background:linear-gradient(#0004,#000a)"></div>`],
+    ['a blur', `${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#fff;backdrop-filter:blur(4px)"></div>`],
+  ])('take the backdrop with %s away', async (_name, html) => {
+    await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
+    expect(await page.page.isVisible('#sheet')).toBe(false);
   });
 
   it('without a banner stay as the page wants them', async () => {

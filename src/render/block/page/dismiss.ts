@@ -1,3 +1,4 @@
+import { backdropOnTop } from './backdrop.js';
 import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.js';
 
 /** Refusing or hiding what no consent platform's rule knew. Runs in the page, in a world of its own. */
@@ -83,17 +84,12 @@ async function goesAway({ element }: Banner): Promise<boolean> {
   return true;
 }
 
-/** Empty fixed sheets over the whole view: what darkened the page behind a banner. */
+/** What darkened the page behind a banner: a few sheets may lie on each other. */
 export function hideBackdrops(): void {
   for (let rounds = 0; rounds < 3; rounds++) {
-    const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
-    if (!(top instanceof HTMLElement) || top === document.body || top === document.documentElement) return;
-    const { position } = getComputedStyle(top);
-    const box = top.getBoundingClientRect();
-    const covers = box.width >= innerWidth * 0.95 && box.height >= innerHeight * 0.95;
-    if (!covers || (position !== 'fixed' && position !== 'absolute') || top.innerText.trim() !== '') return;
-    if (top.querySelector('img, video, canvas, iframe, svg, picture') !== null || top.matches('img, video, canvas, iframe, svg')) return;
-    hide(top);
+    const backdrop = backdropOnTop();
+    if (backdrop === null) return;
+    hide(backdrop);
   }
 }
 

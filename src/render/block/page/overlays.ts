@@ -104,7 +104,7 @@ function isSealed(element: Element): boolean {
 }
 
 /** The outermost ancestor that is held above the page and is not the page itself. */
-function heldAncestor(start: Element): HTMLElement | null {
+export function heldAncestor(start: Element): HTMLElement | null {
   let held: HTMLElement | null = null;
   for (let at: Element | null = start; at !== null && at !== document.body && at !== document.documentElement; at = parentOf(at)) {
     if (at instanceof HTMLElement && isHeld(at) && !isAppShell(at)) held = at;
