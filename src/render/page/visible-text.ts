@@ -16,14 +16,19 @@ export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' |
   return text === LATE ? null : text;
 }
 
-/** Folds white space and case, and drops what is invisible inside words, so that texts can be compared (decisions.md, Capture semantics). */
+/**
+ * Folds white space and case, and drops what is invisible inside words, so that texts can be compared (decisions.md, Capture semantics).
+ * In capitals last, as CSS writes them: ß is SS there, both sigmas are one, and a dot on an i is none.
+ */
 export function foldText(text: string): string {
   return text
     .normalize('NFC')
-    .replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, '')
+    .replace(/[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, '')
     .replace(/\s+/g, ' ')
     .trim()
-    .toLowerCase();
+    .toLowerCase()
+    .toUpperCase()
+    .replace(/\u0307/g, '');
 }
 
 /** Runs in the page. */
