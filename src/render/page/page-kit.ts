@@ -109,25 +109,49 @@ function visibleText(this: PageKit, maxChars: number): string {
     parts.push(text.slice(0, maxChars));
     chars += text.length;
   };
-  const innerText = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'innerText')?.get;
-  const read = (root: Document | ShadowRoot, top: Element | null) => {
-    if (top !== null) add(top instanceof HTMLElement ? innerText?.call(top) : top.textContent);
-    for (const element of root.querySelectorAll('*')) {
+  // What lies in a frame is of that frame's realm, where `instanceof` is of no use, and named elements shadow properties of a document.
+  const getter = (prototype: object, name: string) => Object.getOwnPropertyDescriptor(prototype, name)?.get;
+  const innerText = getter(HTMLElement.prototype, 'innerText');
+  const shadowRoot = getter(Element.prototype, 'shadowRoot');
+  const inDocument = getter(Document.prototype, 'body');
+  const say = (node: Node) => {
+    if (node.nodeType === Node.TEXT_NODE) sayAlone(node);
+    if (node.nodeType !== Node.ELEMENT_NODE) return;
+    const isHtml = (node as Element).namespaceURI === 'http://www.w3.org/1999/xhtml';
+    // The inner text of what is not rendered is all its text, style sheets too.
+    if (isHtml && Element.prototype.checkVisibility.call(node)) add(innerText?.call(node));
+    else if (!isHtml || getComputedStyle(node as Element).display === 'contents') for (const child of node.childNodes) say(child);
+  };
+  const sayAlone = (text: Node) => {
+    const holder = text.parentElement ?? (text.getRootNode() as ShadowRoot).host;
+    if (text.nodeValue?.trim() === '' || getComputedStyle(holder).visibility !== 'visible') return;
+    const range = new Range();
+    range.selectNodeContents(text);
+    if (range.getClientRects().length > 0) add(text.nodeValue);
+  };
+  const read = (root: Document | ShadowRoot, tops: Iterable<Node>) => {
+    for (const top of tops) say(top);
+    const prototype = root.nodeType === Node.DOCUMENT_NODE ? Document.prototype : DocumentFragment.prototype;
+    for (const element of prototype.querySelectorAll.call(root, '*')) {
       if (chars > maxChars) return;
-      if (element.shadowRoot !== null) for (const child of element.shadowRoot.children) read(element.shadowRoot, child);
-      else if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) field(element);
-      else if (element instanceof HTMLIFrameElement || element instanceof HTMLFrameElement) within(element);
+      const shadow: ShadowRoot | null = shadowRoot?.call(element);
+      if (shadow !== null) read(shadow, shadow.childNodes);
+      else if (/^(input|textarea)$/.test(element.localName)) field(element as HTMLInputElement);
+      else if (/^i?frame$/.test(element.localName)) within(element as HTMLIFrameElement);
     }
   };
-  const field = (element: HTMLInputElement | HTMLTextAreaElement) => {
+  const field = (element: HTMLInputElement) => {
     if (/^(hidden|password|checkbox|radio|file|image|range|color)$/.test(element.type) || !this.isVisible(element)) return;
     add(element.value === '' ? element.placeholder : element.value);
   };
-  const within = (element: HTMLIFrameElement | HTMLFrameElement) => {
-    const inner = element.contentDocument;
-    if (inner !== null && this.isVisible(element)) read(inner, inner.body);
+  const within = (element: HTMLIFrameElement) => {
+    const inner = element.contentDocument ?? null;
+    if (inner === null || !this.isVisible(element)) return;
+    const body: Element | null = inDocument?.call(inner);
+    read(inner, body === null ? [] : [body]);
   };
-  read(document, this.body() ?? this.documentProperty('documentElement'));
+  const top = this.body() ?? this.documentProperty('documentElement');
+  read(document, top === null ? [] : [top]);
   return parts.join('\n').slice(0, maxChars);
 }
 

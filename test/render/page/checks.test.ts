@@ -63,6 +63,35 @@ describe('text markers', () => {
     expect((await rig.capture(site.url('/text'), wish)).width).toBe(800);
   });
 
+  it('are not matched on what is hidden in frames and shadow trees, style sheets included', async () => {
+    const inner = '<style>.k{display:none}</style><p>Inside words</p><div class=k>Hidden in frame</div><input value="typed inside">';
+    const tree =
+      '<style>.error-message{color:red}</style><div hidden>Out of stock</div><p>In stock</p>bare words<span style="display:contents"><i>boxless words</i></span>';
+    const script = `document.querySelector('x-shadow').attachShadow({mode:'open'}).innerHTML = '${tree}'`;
+    site.route('/hidden-within', (_request, response) =>
+      html(response, document('Page', `<h1>Page</h1><iframe srcdoc='${inner}'></iframe><x-shadow></x-shadow><script>${script}</script>`)),
+    );
+    const wish = {
+      fail_if_content_missing: ['inside words', 'typed inside', 'in stock', 'bare words', 'boxless words'],
+      fail_if_content_contains: ['hidden in frame', 'out of stock', 'error-message', 'display'],
+    };
+    expect((await rig.capture(site.url('/hidden-within'), wish)).width).toBe(800);
+  });
+
+  it('are found behind many shadow trees, one inside the other', async () => {
+    const script = `let at = document.querySelector('x-a');
+      for (let i = 0; i < 9; i++) {
+        at.attachShadow({mode:'open'}).innerHTML = '<style>:host{display:block}</style><div><x-b></x-b></div><slot></slot>';
+        at = at.shadowRoot.querySelector('x-b');
+      }
+      at.attachShadow({mode:'open'}).innerHTML = '<p>${'Deep content. '.repeat(40)}</p>';
+      document.querySelector('x-last').attachShadow({mode:'open'}).innerHTML = '<p>Closing words</p>'`;
+    site.route('/deep-shadow', (_request, response) =>
+      html(response, document('Page', `<h1>Page</h1><x-a></x-a><x-last></x-last><script>${script}</script>`)),
+    );
+    expect((await rig.capture(site.url('/deep-shadow'), { fail_if_content_missing: ['deep content', 'closing words'] })).width).toBe(800);
+  });
+
   it('that are missing are all named', async () => {
     const error = await rig.failure(site.url('/static'), { fail_if_content_missing: ['quiet page', 'nowhere', 'neither here'] });
     expect(error).toMatchObject({
