@@ -7,23 +7,28 @@ import { PageMoved } from './world.js';
 const LOOK_EVERY_MS = 200;
 /** Kept of the budget for the checks that follow. */
 const RESERVE_MS = 1_000;
-/** A page that shows little, says nothing of loading and does not change for this long is simply small. */
+/** A page that shows little, says nothing of loading and does not change for this long is simply small, once its network rests. */
 const SMALL_FOR_GOOD_MS = 3_000;
+/** What a page may take to show what its last request has brought. */
+const FILLS_WITHIN_MS = 1_000;
 
 /**
  * `wait_for_content`: keeps waiting, inside the budget, while the page looks like a shell or its text still grows. Fails nothing: what still
  * looks so at the end is `fail_if_incomplete`'s to judge.
  */
 export async function contentReady(page: OpenPage): Promise<void> {
-  const { deadlines, main } = page;
+  const { deadlines, main, network } = page;
   let before: Completeness | null = null;
   let changedAt = Date.now();
+  let busyAt = 0;
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
     const look = await lookOnce(page, deadlines.leftMs() - RESERVE_MS);
     if (look !== null && before !== null && look.seen === null && look.text === before.text) return;
     if (look === null || look.text !== before?.text || main.current !== shown) changedAt = Date.now();
-    if (look?.seen === 'next to no visible text' && Date.now() - changedAt > SMALL_FOR_GOOD_MS) return;
+    if (!network.isIdle()) busyAt = Date.now();
+    const isSmall = look?.seen === 'next to no visible text' && Date.now() - busyAt > FILLS_WITHIN_MS;
+    if (isSmall && Date.now() - changedAt > SMALL_FOR_GOOD_MS) return;
     before = look;
     await deadlines.sleep(Math.min(LOOK_EVERY_MS, deadlines.leftMs()));
   }

@@ -166,6 +166,14 @@ describe('wait_for_content', () => {
     expect((await rig.capture(site.url('/shell/then-content'), { ...missing, wait_for_content: true })).width).toBe(800);
   });
 
+  it('waits for the request that a page still without content has in flight', async () => {
+    const code = `fetch('/image/9x9/ff0000.png?wait=9000').then(() => setTimeout(() => { it.textContent = 'The awaited content, all of it' }, 300))`;
+    const url = serve('/slow-answer', `<header>Acme</header><main id="it"></main><script>${code}</script>`);
+    const wish = { wait_for_content: true, timeout: 20_000, fail_if_content_missing: ['the awaited content'] };
+    const { timings } = await rig.capture(url, wish);
+    expect(timings.settle).toBeLessThan(12_000);
+  });
+
   it('does not wait for ever for a page that is simply small', async () => {
     const { timings } = await rig.capture(serve('/small', '<b>Hi</b><script>1</script>'), { wait_for_content: true, timeout: 20_000 });
     expect(timings.settle).toBeLessThan(6_000);
