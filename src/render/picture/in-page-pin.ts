@@ -166,16 +166,28 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
 
   /** A fixed element inside a transformed one scrolls along with it; inside a pinned one, that one is dealt with. */
   function isCarried(element: HTMLElement): boolean {
-    for (let parent = above(element); parent !== null; parent = above(parent)) {
+    for (let at: Element = element, parent = above(at); parent !== null; at = parent, parent = above(at)) {
+      // The view alone holds the top layer.
+      if (at.matches(':modal, :popover-open, :fullscreen')) return false;
       const style = getComputedStyle(parent);
-      if (style.position === 'fixed') return true;
-      if (style.transform !== 'none' || style.perspective !== 'none' || style.filter !== 'none' || style.backdropFilter !== 'none')
-        return true;
-      if (style.translate !== 'none' || style.rotate !== 'none' || style.scale !== 'none') return true;
-      if (/paint|layout|strict|content/.test(style.contain) || /transform|filter|perspective|translate|rotate|scale/.test(style.willChange))
-        return true;
+      if (style.position === 'fixed' || holdsFixed(parent, style)) return true;
     }
     return false;
+  }
+
+  /** As Chromium does it: an inline box is not transformed, the root's filter is the view's, a box that is none has neither. */
+  function holdsFixed(element: Element, style: CSSStyleDeclaration): boolean {
+    const { display, willChange } = style;
+    if (display === 'contents') return false;
+    const filters = style.filter !== 'none' || style.backdropFilter !== 'none' || willChange.includes('filter');
+    if (filters && element !== document.documentElement) return true;
+    if (display === 'inline') return false;
+    if (style.transformStyle === 'preserve-3d' || style.contentVisibility === 'auto') return true;
+    if (/paint|layout|strict|content/.test(style.contain) || /transform|perspective|translate|rotate|scale|contain/.test(willChange))
+      return true;
+    return [style.transform, style.perspective, style.translate, style.rotate, style.scale, style.offsetPath].some(
+      (value) => value !== 'none',
+    );
   }
 
   function above(element: Element): Element | null {

@@ -1,0 +1,45 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from './a-stage.js';
+import { blotOf } from './blots.js';
+import { take } from './take.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+const ROWS =
+  '<div style="height:100px;background:rgb(240,240,240)"></div><div style="height:100px;background:rgb(225,225,225)"></div>'.repeat(10);
+const PINNED = [200, 0, 0] as const;
+const pinned = (rules: string) => `style="position:fixed;width:80px;height:40px;background:rgb(${PINNED});${rules}"`;
+const fullPage = async (html: string) => {
+  const { content } = await take(browser, `<!doctype html><style>body{margin:0}</style>${html}`, { full_page: true });
+  return await blotOf(content, PINNED);
+};
+const onceAt = (top: number) => ({ top, height: 40, pixels: 3_200 });
+
+describe('a fixed element that the view holds', () => {
+  it.each([
+    { name: 'under a root with a filter', html: `<html style="filter:contrast(1)"><b ${pinned('top:0')}></b>${ROWS}` },
+    { name: 'under a root whose filter will change', html: `<html style="will-change:filter"><b ${pinned('top:0')}></b>${ROWS}` },
+    { name: 'in a transformed inline box', html: `<x-app style="transform:translateZ(0)"><b ${pinned('top:0')}></b>${ROWS}</x-app>` },
+    { name: 'in a transformed element without a box', html: `<p style="display:contents;scale:1.1"><b ${pinned('top:0')}></b>${ROWS}</p>` },
+  ])('is there once $name', async ({ html }) => {
+    expect(await fullPage(html)).toMatchObject(onceAt(0));
+  });
+
+  it('is there once in the top layer, whatever is around it', async () => {
+    const dialog = `<dialog ${pinned('top:90px;margin:0;border:0;padding:0;outline:0')}></dialog><script>document.querySelector('dialog').showModal()</script>`;
+    expect(await fullPage(`<div style="transform:translateZ(0)">${ROWS}${dialog}</div>`)).toMatchObject(onceAt(90));
+  });
+
+  it.each(['filter:contrast(1)', 'transform-style:preserve-3d', 'content-visibility:auto'])(
+    'stays in the box that holds it by %s',
+    async (rules) => {
+      const box = `<div style="height:300px;${rules}"><b ${pinned('top:20px')}></b></div>`;
+      expect(await fullPage(`${ROWS}${box}${ROWS}`)).toMatchObject(onceAt(2_020));
+    },
+  );
+});
