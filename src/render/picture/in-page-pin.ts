@@ -98,14 +98,27 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
       state.roles.set(element, 'kept');
       return false;
     }
+    state.roles.set(element, 'in-flow');
+    if (!sticksToPage(element)) return false;
     const layered = style.zIndex === 'auto';
     const before = element.getBoundingClientRect().top;
-    state.roles.set(element, 'in-flow');
     force(element, 'position', 'relative');
     force(element, 'inset', 'auto');
     if (layered) force(element, 'z-index', '0');
     const pushed = before - element.getBoundingClientRect().top;
     if (first && pushed > 0.5 && before < viewHeight) force(element, 'top', `${pushed}px`);
+    return true;
+  }
+
+  /** In a box that scrolls by itself it keeps its place there, however the page is scrolled. */
+  function sticksToPage(element: HTMLElement): boolean {
+    const root = document.documentElement;
+    for (let box = above(element); box !== null && box !== root; box = above(box)) {
+      const { overflowX, overflowY, display } = getComputedStyle(box);
+      if (!/auto|scroll|hidden/.test(overflowX + overflowY) || /^(inline|contents|table-(row|header|footer).*)$/.test(display)) continue;
+      // The body's is the view's, unless the root has one.
+      return box === document.body && getComputedStyle(root).overflow === 'visible';
+    }
     return true;
   }
 

@@ -43,3 +43,21 @@ describe('a fixed element that the view holds', () => {
     },
   );
 });
+
+describe('a sticky element', () => {
+  const sticky = (rules: string) => `style="position:sticky;width:80px;height:40px;background:rgb(${PINNED});${rules}"`;
+  const scrolled = (rules: string, content: string, by: string) =>
+    `${ROWS.slice(0, ROWS.length / 2)}<div id="box" style="${rules}">${content}</div>${ROWS}<script>box.scrollTo(${by})</script>`;
+
+  it('stays where it sticks in a box that scrolls by itself, sideways and down', async () => {
+    const column = `<div style="width:3000px"><div ${sticky('left:0')}></div></div>`;
+    expect(await fullPage(scrolled('overflow-x:auto;width:400px', column, '700,0'))).toMatchObject({ left: 0, ...onceAt(1_000) });
+    const log = `<div ${sticky('top:0')}></div><div style="height:2000px"></div>`;
+    expect(await fullPage(scrolled('overflow:auto;height:200px', log, '0,9999'))).toMatchObject(onceAt(1_000));
+  });
+
+  it('is in the flow when the page is its scroller, though its body cuts what is wide', async () => {
+    const html = `<style>body{overflow-x:hidden}</style><div style="height:100px"></div><div ${sticky('top:0')}></div>${ROWS}`;
+    expect(await fullPage(html)).toMatchObject(onceAt(100));
+  });
+});
