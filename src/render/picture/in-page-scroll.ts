@@ -1,12 +1,20 @@
 import type { PageExtent } from './in-page-extent.js';
 
-/**
- * Runs inside the page. Scrolls, lets two frames and the wait pass, and measures; moves everything that listens to scrolling, at once.
- *
- * @param given.to CSS px; null stays where it is
- */
-export async function scrollStep({ to, waitMs }: { to: number | null; waitMs: number }): Promise<PageExtent> {
+export interface ScrollStep {
+  /** CSS px; null stays where it is. */
+  to: number | null;
+  /** CSS px that are in view for a moment on the way there. */
+  by?: number;
+  waitMs: number;
+}
+
+/** Runs inside the page. Scrolls, lets two frames and the wait pass, and measures; moves everything that listens to scrolling, at once. */
+export async function scrollStep({ to, by, waitMs }: ScrollStep): Promise<PageExtent> {
   const root = document.scrollingElement ?? document.documentElement;
+  if (by !== undefined) {
+    root.scrollTo({ top: by, behavior: 'instant' });
+    await seen();
+  }
   if (to !== null) root.scrollTo({ top: to, behavior: 'instant' });
   await new Promise<void>((resolve) => {
     setTimeout(resolve, 250 + waitMs);
@@ -19,4 +27,12 @@ export async function scrollStep({ to, waitMs }: { to: number | null; waitMs: nu
     scrollY: root.scrollTop,
     scrollX: root.scrollLeft,
   };
+
+  /** The frame has told its observers when its task is over. */
+  function seen(): Promise<void> {
+    return new Promise((resolve) => {
+      setTimeout(resolve, 250);
+      requestAnimationFrame(() => setTimeout(resolve, 0));
+    });
+  }
 }

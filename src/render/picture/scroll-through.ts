@@ -72,7 +72,7 @@ export async function scrollToElement(stage: Stage, selector: string, how: Desce
   await loads.done(LOAD_WAIT_MS);
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && Date.now() < how.deadline; seen += viewHeight) {
     loads.begin();
-    await hand.run(scrollStep, { to: seen, waitMs: REACTION_MS });
+    await hand.run(scrollStep, { by: seen - viewHeight / 2, to: seen, waitMs: REACTION_MS });
     await loads.done(LOAD_WAIT_MS);
   }
   await how.settle();
@@ -103,7 +103,9 @@ async function scrollDown(
     if (atEnd && steps === 0) return descent('end');
     loads.begin();
     const waitMs = options.fullPageScrollDelay ?? REACTION_MS;
-    const now = await hand.run(scrollStep, { to: scrollY + step, waitMs });
+    // What is shown only well inside the view, or as a whole, is so in none of two views that abut.
+    const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
+    const now = await hand.run(scrollStep, { ...between, to: scrollY + step, waitMs });
     if (options.fullPageScrollDelay === null) await loads.done(LOAD_WAIT_MS);
     steps++;
     stuck = now.scrollY <= scrollY && now.pageHeight <= pageHeight ? stuck + 1 : 0;

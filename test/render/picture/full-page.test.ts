@@ -150,6 +150,19 @@ describe('scrolling through', () => {
     expect((await blotOf(content, [1, 2, 3])).pixels).toBe(6_000 * 800);
   });
 
+  it.each([
+    { height: 60, seenAt: { rootMargin: '-100px' } },
+    { height: 250, seenAt: { threshold: 1 } },
+  ])('shows what waits to be seen well inside the view: $height px, $seenAt', async ({ height, seenAt }) => {
+    const cards = `<style>body{margin:0}div{height:${height}px}.seen{background:rgb(1,2,3)}</style>${'<div></div>'.repeat(3_000 / height)}<script>
+      const observer = new IntersectionObserver((entries) => { for (const e of entries) if (e.isIntersecting) e.target.className = 'seen' }, ${JSON.stringify(seenAt)});
+      for (const div of document.querySelectorAll('div')) observer.observe(div);</script>`;
+    const { content } = await take(browser, cards, { full_page: true });
+    // Nobody sees the first and the last 100 px well inside a view.
+    const [top, bottom] = 'rootMargin' in seenAt ? [60, 2_940] : [0, 3_000];
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top, pixels: (bottom - top) * 800 });
+  });
+
   it('takes the steps that it is told to', async () => {
     const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
     expect(scroll?.steps).toBe(3);
