@@ -46,15 +46,19 @@ function blank(): CaptureError {
 
 /** Whether the view shows nothing but what Chromium itself paints behind a page. */
 async function isBare({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, ms: number): Promise<boolean> {
-  const size = stage.page.viewportSize();
-  if (size === null) return false;
-  const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / size.width);
-  const clip = { x: 0, y: 0, width: size.width, height: size.height, scale };
-  const shot = await deadlines.within(stage.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true, clip }), ms);
+  const shot = await deadlines.within(pictureOfView(stage), ms);
   if (shot === LATE) return false;
   const { channels } = await sharp(Buffer.from(shot.data, 'base64')).stats();
   const [shade = 0] = channels.map(({ min }) => min);
   return BARE_SHADES.includes(shade) && channels.slice(0, 3).every(({ min, max }) => min === shade && max === shade);
+}
+
+/** Of what the view shows where it stands: a clip is counted from the document's corner, and a page may have been scrolled. */
+async function pictureOfView({ cdp }: OpenPage['stage']): Promise<{ data: string }> {
+  const { cssVisualViewport: view } = await cdp.send('Page.getLayoutMetrics');
+  const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / view.clientWidth);
+  const clip = { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight, scale };
+  return await cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true, clip });
 }
 
 /** Runs in the page. Text or a picture anywhere, or a coloured box; false when in doubt. */

@@ -112,6 +112,14 @@ describe('what is no page', () => {
     expect((await rig.capture(site.url(`/one-${what}`))).width).toBe(800);
   });
 
+  it.each(['ltr', 'rtl'])('an element below the first view of a page without text is not blank (%s)', async (direction) => {
+    const painted = 'margin:1500px 0;height:100px;background:linear-gradient(teal,red)';
+    site.route('/far-down', (_request, response) =>
+      html(response, `<!doctype html><html dir=${direction}><body style="width:1500px"><div id=far style="${painted}"></div>`),
+    );
+    expect((await rig.capture(site.url('/far-down'), { selector: '#far' })).height).toBe(100);
+  });
+
   it('a page that goes to about:blank is navigation_failed', async () => {
     expect(await rig.failure(site.url('/to-blank'))).toMatchObject({ code: 'navigation_failed' });
   });
