@@ -29,7 +29,8 @@ export async function markElement(selector: string): Promise<Sighting> {
   } catch (error) {
     return { problem: 'invalid_selector', message: String((error as Error).message) };
   }
-  const element = matches.find(isVisible);
+  // Where all are clipped away, as slides of a carousel that are yet to come, the first can still be scrolled to.
+  const element = matches.find(isShown) ?? matches.find(isVisible);
   if (element === undefined) return { problem: matches.length === 0 ? 'not_found' : 'not_visible', matches: matches.length };
   world.stillframeElement = element;
   document.documentElement.style.setProperty('scroll-behavior', 'auto', 'important');
@@ -56,7 +57,7 @@ export async function markElement(selector: string): Promise<Sighting> {
 
   function findAll(scope: Document | ShadowRoot): Element[] {
     const found = [...scope.querySelectorAll(selector)];
-    if (found.some(isVisible)) return found;
+    if (found.some(isShown)) return found;
     for (const host of scope.querySelectorAll('*')) {
       if (host.shadowRoot !== null) found.push(...findAll(host.shadowRoot));
     }
@@ -74,6 +75,70 @@ export async function markElement(selector: string): Promise<Sighting> {
     if (box.right + root.scrollLeft > leftEnd && box.bottom + root.scrollTop > 0) return false;
     for (let at = above(candidate); at !== null && at !== root; at = above(at)) if (at.scrollTop !== 0 || at.scrollLeft !== 0) return false;
     return true;
+  }
+
+  /** Whether it is visible, and whatever clips it leaves something of it where a visitor can scroll to. */
+  function isShown(candidate: Element): boolean {
+    if (!isVisible(candidate)) return false;
+    const { left, right, top, bottom, width, height } = candidate.getBoundingClientRect();
+    // A rule is thin in one direction only; what is a dot in both is there for screen readers.
+    if (width < 2 && height < 2) return false;
+    let seen = cutOut({ left, right, top, bottom }, candidate);
+    let hangs = getComputedStyle(candidate).position;
+    for (let at = above(candidate); at !== null && at !== document.body && at !== document.documentElement; at = above(at)) {
+      seen = cutOut(seen, at);
+      const style = getComputedStyle(at);
+      if (!holds(style, hangs)) continue;
+      hangs = style.position;
+      seen = showIn(seen, at, style);
+    }
+    return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
+  }
+
+  /** What an element's own `clip` and the insets of its `clip-path` leave of a part of it. */
+  function cutOut(seen: ElementBox, at: Element): ElementBox {
+    const { clipPath, clip, position } = getComputedStyle(at);
+    if (/absolute|fixed/.test(position) && /^rect\((\d+px)(, \1){3}\)$/.test(clip)) return { ...seen, right: seen.left, bottom: seen.top };
+    const insets = /^inset\(([^()]*?)( round [^()]*)?\)/.exec(clipPath)?.[1]?.split(' ');
+    if (insets === undefined) return seen;
+    const box = at.getBoundingClientRect();
+    const px = (value: string, whole: number) => (Number.parseFloat(value) || 0) * (value.endsWith('%') ? whole / 100 : 1);
+    const [top = '0', right = top, bottom = top, left = right] = insets;
+    return {
+      left: Math.max(seen.left, box.left + px(left, box.width)),
+      right: Math.min(seen.right, box.right - px(right, box.width)),
+      top: Math.max(seen.top, box.top + px(top, box.height)),
+      bottom: Math.min(seen.bottom, box.bottom - px(bottom, box.height)),
+    };
+  }
+
+  /** Whether what is positioned so hangs in a box of this style, and not in one further out, which alone clips it. */
+  function holds(style: CSSStyleDeclaration, hangs: string): boolean {
+    if (hangs !== 'absolute' && hangs !== 'fixed') return true;
+    if (hangs === 'absolute' && style.position !== 'static') return true;
+    const { transform, translate, rotate, scale, perspective, filter, backdropFilter, willChange, contain } = style;
+    if ([transform, translate, rotate, scale, perspective, filter, backdropFilter].some((value) => value !== 'none')) return true;
+    return /transform|perspective|filter/.test(willChange) || /paint|layout|strict|content/.test(contain);
+  }
+
+  /** What a box leaves of a part of it: of a scroller that a visitor can move, what it shows when it has been moved there. */
+  function showIn(seen: ElementBox, at: Element, { display, overflowX, overflowY }: CSSStyleDeclaration): ElementBox {
+    if (!(at instanceof HTMLElement) || /^(inline|contents|table-(row|.*group))$/.test(display)) return seen;
+    const box = at.getBoundingClientRect();
+    const [wide, high] = [box.width / (at.offsetWidth || 1), box.height / (at.offsetHeight || 1)];
+    const left = box.left + at.clientLeft * wide;
+    const top = box.top + at.clientTop * high;
+    const across = cutLine([seen.left, seen.right], [left, left + at.clientWidth * wide], overflowX);
+    const down = cutLine([seen.top, seen.bottom], [top, top + at.clientHeight * high], overflowY);
+    return { left: across[0], right: across[1], top: down[0], bottom: down[1] };
+  }
+
+  function cutLine([from, to]: [number, number], [start, end]: [number, number], overflow: string): [number, number] {
+    if (overflow === 'visible') return [from, to];
+    if (overflow === 'hidden' || overflow === 'clip') return [Math.max(from, start), Math.min(to, end)];
+    const length = Math.min(to - from, end - start);
+    const begin = Math.max(start, Math.min(from, end - length));
+    return [begin, begin + length];
   }
 
   /** An element larger than a scroller it lies in is seen whole only when the scroller grows to its content. */

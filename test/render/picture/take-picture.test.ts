@@ -80,6 +80,48 @@ describe('a picture of an element', () => {
     expect(await blotOf((await take(browser, html, { selector: '#two' })).content, [1, 2, 3])).toMatchObject({ pixels: 30_000 });
   });
 
+  it.each([
+    ['a closed panel', (box: string) => `<div style="height:0;overflow:hidden">${box}</div>`],
+    [
+      'a slide of a carousel that is past',
+      (box: string) =>
+        `<div style="width:300px;margin:0 auto;border:5px solid;overflow:hidden"><div style="width:300px;transform:translateX(-300px)">${box}</div></div>`,
+    ],
+    [
+      'what is beyond a scroller that its parent cuts away',
+      (box: string) =>
+        `<div style="height:50px;overflow:clip"><div style="height:100px"></div><div style="height:60px;overflow:auto">${box}</div></div>`,
+    ],
+    ['clipped to nothing', (box: string) => `<div style="position:absolute;left:300px;clip:rect(1px,1px,1px,1px)">${box}</div>`],
+    ['clipped away along its path', (box: string) => `<div style="clip-path:inset(0 0 100%)">${box}</div>`],
+    ['a dot for screen readers', () => '<div class=a style="width:1px;height:1px;overflow:hidden"></div>'],
+  ])('is not one that is clipped away, while another is seen: %s', async (_what, hide) => {
+    const box = (colour: string) => `<div class=a style="width:200px;height:100px;background:${colour}"></div>`;
+    const html = `<p>text</p>${hide(box('red'))}${box('rgb(1,2,3)')}`;
+    expect(await blotOf((await take(browser, html, { selector: '.a' })).content, [1, 2, 3])).toMatchObject({ pixels: 20_000 });
+  });
+
+  it.each([
+    ['a thin rule', 'height:1px', (rule: string) => rule],
+    [
+      'lower in a scroller',
+      'height:40px',
+      (box: string) => `<div style="height:90px;overflow:auto"><p style="height:900px"></p>${box}</div>`,
+    ],
+    [
+      'hung out of the box that clips',
+      'height:40px;position:absolute;top:200px',
+      (box: string) => `<div style="height:0;overflow:hidden">${box}</div>`,
+    ],
+    ['in an inline element', 'height:40px', (box: string) => `<span style="overflow:hidden">${box}</span>`],
+    ['partly clipped', 'height:40px', (box: string) => `<div style="height:10px;overflow:hidden">${box}</div>`],
+  ])('is the first one that can be seen, though it is %s', async (_what, style, around) => {
+    const html = `<p>text</p>${around(`<div class=a style="width:200px;background:rgb(1,2,3);${style}"></div>`)}<div class=a style="height:9px">other</div>`;
+    const { width, content } = await take(browser, html, { selector: '.a' });
+    expect(width).toBe(200);
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ left: 0, top: 0, width: 200 });
+  });
+
   it('is found in a scroller, in a shadow tree, and when it is pinned itself', async () => {
     const html = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}<div id=deep style="height:40px;background:rgb(1,2,3)"></div></div>
       <x-a></x-a><div id=pinned style="position:fixed;bottom:0;width:70px;height:30px;background:rgb(7,8,9)"></div>
