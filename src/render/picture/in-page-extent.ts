@@ -45,16 +45,16 @@ export function makeScrollable(): void {
   const world = globalThis as { stillframeExpanded?: HTMLElement[] };
   world.stillframeExpanded ??= [];
   for (const scroller of world.stillframeExpanded) expand(scroller);
-  for (let rounds = 0; rounds < 3 && !documentScrolls(); rounds++) {
-    const scroller = mainScroller();
+  for (let rounds = 0; rounds < 3; rounds++) {
+    const scroller = mainScroller(hiddenByDocument());
     if (scroller === null) return;
     expand(scroller);
     world.stillframeExpanded.push(scroller);
   }
 
-  function documentScrolls(): boolean {
-    const root = document.scrollingElement ?? html;
-    return root.scrollHeight > innerHeight + 8;
+  /** CSS px of the document that the view does not show. */
+  function hiddenByDocument(): number {
+    return (document.scrollingElement ?? html).scrollHeight - innerHeight;
   }
 
   /** A locked body is either not scrollable, or fixed and shifted up by what had been scrolled. */
@@ -72,7 +72,9 @@ export function makeScrollable(): void {
     }
   }
 
-  function mainScroller(): HTMLElement | null {
+  /** The scroller that holds the page's content: none where the document holds more, or shows that it scrolls by itself. */
+  function mainScroller(hiddenElsewhere: number): HTMLElement | null {
+    if (hiddenElsewhere >= innerHeight / 2) return null;
     let best: HTMLElement | null = null;
     let most = 0;
     let seen = 0;
@@ -81,7 +83,8 @@ export function makeScrollable(): void {
         if (seen++ > 30_000) return;
         if (element.shadowRoot !== null) visit(element.shadowRoot);
         const hidden = element.scrollHeight - element.clientHeight;
-        if (hidden < 16 || element.clientHeight < innerHeight * 0.4 || element.clientWidth < innerWidth * 0.4) continue;
+        if (hidden < 16 || hidden <= hiddenElsewhere || element.clientHeight < innerHeight * 0.4 || element.clientWidth < innerWidth * 0.4)
+          continue;
         if (element === html || element instanceof HTMLTextAreaElement) continue;
         const style = getComputedStyle(element);
         if (style.visibility === 'hidden' || style.display === 'inline') continue;

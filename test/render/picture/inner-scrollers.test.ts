@@ -1,0 +1,41 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from './a-stage.js';
+import { blotOf } from './blots.js';
+import { SHELL_ROWS } from './shell-pages.js';
+import { take } from './take.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+const MARK = [1, 2, 3] as const;
+const END = `<div style="height:40px;background:rgb(${MARK})"></div>`;
+
+describe('a scroller in a document that is a little higher than the view', () => {
+  it.each([
+    { what: 'by a margin and a border', css: '#s{height:100vh;overflow:auto;border:1px solid}', after: '', height: 3_240 + 18 },
+    {
+      what: 'by a footer',
+      css: 'body{margin:0}#s{height:100vh;overflow:auto}',
+      after: '<footer style="height:40px"></footer>',
+      height: 3_280,
+    },
+  ])('is expanded: $what', async ({ css, after, height }) => {
+    const html = `<!doctype html><style>${css}</style><div id=s>${SHELL_ROWS}${END}</div>${after}`;
+    const picture = await take(browser, html, { full_page: true });
+    expect(picture.height).toBe(height);
+    expect(await blotOf(picture.content, MARK)).toMatchObject({ height: 40 });
+  });
+
+  it.each([
+    { what: 'the document scrolls by itself', box: 320, hides: 900, below: 600, height: 920 },
+    { what: 'it hides no more than the document', box: 400, hides: 90, below: 300, height: 700 },
+  ])('stays as it is when $what', async ({ box, hides, below, height }) => {
+    const inner = `<div style="height:${box}px;overflow:auto"><div style="height:${box + hides}px;background:red"></div></div>`;
+    const html = `<!doctype html><style>body{margin:0}</style>${inner}<div style="height:${below}px"></div>`;
+    expect(await take(browser, html, { full_page: true })).toMatchObject({ height });
+  });
+});
