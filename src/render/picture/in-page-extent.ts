@@ -31,7 +31,7 @@ export function measureExtent(): PageExtent {
  * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell until the document
  * itself scrolls through all of its content (decisions.md, Inner scrollers).
  */
-export function makeScrollable(): void {
+export async function makeScrollable(): Promise<void> {
   const html = document.documentElement;
   const body = document.body ?? html;
   const force = (element: HTMLElement, property: string, value: string) => {
@@ -50,6 +50,7 @@ export function makeScrollable(): void {
     if (scroller === null) return;
     expand(scroller);
     world.stillframeExpanded.push(scroller);
+    await tell(scroller);
   }
 
   /** CSS px of the document that the view does not show. */
@@ -117,6 +118,24 @@ export function makeScrollable(): void {
       if (needed > height + 1) force(parent, 'height', `${inner(parent, needed)}px`);
     }
     force(html, 'overflow-y', 'visible');
+  }
+
+  /** A list that draws only those of its rows that its scroller shows looks again when that is scrolled, or the window changes. */
+  async function tell(scroller: HTMLElement): Promise<void> {
+    const DRAWN_MAX_PX = 100_000;
+    if (scroller.scrollHeight > DRAWN_MAX_PX) return;
+    scroller.dispatchEvent(new Event('scroll'));
+    document.dispatchEvent(new Event('scroll', { bubbles: true }));
+    dispatchEvent(new Event('resize'));
+    await pause(0);
+  }
+
+  /** Two frames, where frames come, and `ms`. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      setTimeout(resolve, 250 + ms);
+      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, ms)));
+    });
   }
 
   function loosen(element: HTMLElement): void {

@@ -39,3 +39,18 @@ describe('a scroller in a document that is a little higher than the view', () =>
     expect(await take(browser, html, { full_page: true })).toMatchObject({ height });
   });
 });
+
+describe('what listens to an inner scroller', () => {
+  const scroller = '<!doctype html><style>html,body{margin:0;height:100%}#s{height:100vh;overflow:auto}</style><div id=s></div>';
+
+  it.each(['s', 'window'])('draws all of its rows once it is expanded, though it draws no more than it shows (%s)', async (heard) => {
+    const event = heard === 's' ? 'scroll' : 'resize';
+    const html = `${scroller}<script>s.innerHTML = '<div style="position:relative;height:4000px"></div>';
+      const draw = () => { s.firstChild.innerHTML = ''; for (let i = Math.floor(s.scrollTop / 40); i < Math.min(100, (s.scrollTop + s.clientHeight) / 40); i++)
+        s.firstChild.insertAdjacentHTML('beforeend', '<div style="position:absolute;width:100px;height:40px;background:rgb(${MARK});top:' + i * 40 + 'px">') };
+      ${heard}.addEventListener('${event}', draw); draw()</script>`;
+    const { content, height } = await take(browser, html, { full_page: true });
+    expect(height).toBe(4_000);
+    expect(await blotOf(content, MARK)).toMatchObject({ height: 4_000, pixels: 400_000 });
+  });
+});
