@@ -13,11 +13,28 @@ export interface VisibleSource {
 export function readSource(mostChars: number): VisibleSource {
   const DROPPED =
     /^(script|style|noscript|template|link|meta|iframe|frame|object|embed|canvas|svg|math|audio|video|input|select|textarea)$/;
-  const KEPT = ['href', 'src', 'alt', 'title', 'colspan', 'rowspan', 'align', 'start', 'lang', 'dir', 'class', 'id', 'role', 'datetime'];
+  const KEPT = [
+    'href',
+    'src',
+    'alt',
+    'title',
+    'colspan',
+    'rowspan',
+    'align',
+    'start',
+    'lang',
+    'dir',
+    'class',
+    'id',
+    'role',
+    'datetime',
+    'data-lang',
+    'data-language',
+  ];
   const VOID = /^(img|br|hr|wbr|col)$/;
   const parts: string[] = [];
   let chars = 0;
-  write(document.body ?? document.documentElement, 0);
+  write(document.body ?? document.documentElement, 0, false);
   const escapedTitle = asText(document.title);
   const lang = asText(document.documentElement.lang);
   return {
@@ -32,15 +49,15 @@ export function readSource(mostChars: number): VisibleSource {
     chars += text.length;
   }
 
-  function write(node: Node, depth: number): void {
+  function write(node: Node, depth: number, inCode: boolean): void {
     if (chars > mostChars || depth > 400) return;
     if (node.nodeType === Node.TEXT_NODE) put(asText(node.nodeValue ?? ''));
     if (!(node instanceof Element)) return;
-    const tag = node.localName;
-    if (DROPPED.test(tag) || !isShown(node)) return;
+    if (DROPPED.test(node.localName) || !isShown(node)) return;
+    const tag = inCode && isLine(node) ? 'div' : node.localName;
     put(`<${tag}${attributes(node)}>`);
     if (VOID.test(tag)) return;
-    for (const child of childrenOf(node)) write(child, depth + 1);
+    for (const child of childrenOf(node)) write(child, depth + 1, inCode || tag === 'pre');
     put(`</${tag}>`);
   }
 
@@ -56,6 +73,11 @@ export function readSource(mostChars: number): VisibleSource {
   /** What fades in later counts as shown; what has no box and no child with one does not. */
   function isShown(element: Element): boolean {
     return getComputedStyle(element).display === 'contents' || element.checkVisibility({ visibilityProperty: true });
+  }
+
+  /** Some highlighters make each line of code a block by style alone. */
+  function isLine(element: Element): boolean {
+    return /^(span|code|a)$/.test(element.localName) && /^(block|flex|grid|list-item|table-row)$/.test(getComputedStyle(element).display);
   }
 
   function attributes(element: Element): string {

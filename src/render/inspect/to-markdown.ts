@@ -1,8 +1,9 @@
-import { gfm } from '@joplin/turndown-plugin-gfm';
+import { strikethrough, tables } from '@joplin/turndown-plugin-gfm';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
+import { fenced, plainCode } from './plain-code.js';
 
 export interface MarkdownSource {
   html: string;
@@ -19,13 +20,13 @@ const MAIN_MIN_PART = 0.5;
 
 /** The main content of a document as Markdown, under its title. */
 export function toMarkdown({ html, url, title }: MarkdownSource): string {
-  const { document } = parseHTML(html);
+  const document = parse(html);
   const heading = firstHeading(document) ?? title.trim();
   keepMain(document);
   const body = document.body ?? document.documentElement;
   const wholeText = textLength(body);
   // Readability takes the document apart, so it gets one of its own.
-  const article = new Readability<Node>(keepMain(parseHTML(html).document), { serializer: (node) => node, charThreshold: 200 }).parse();
+  const article = new Readability<Node>(keepMain(parse(html)), { serializer: (node) => node, charThreshold: 200 }).parse();
   const content = article?.content ?? null;
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
   const chosen = isArticle ? content : body;
@@ -35,6 +36,12 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
     .turndown(chosen as TurndownService.Node)
     .trim();
   return heading === '' ? markdown : underHeading(markdown, heading);
+}
+
+function parse(html: string): Document {
+  const { document } = parseHTML(html);
+  plainCode(document);
+  return document;
 }
 
 /** Takes away what stands around a document's one main part, when that is most of it. */
@@ -55,11 +62,24 @@ function firstHeading(document: Document): string | null {
 function underHeading(markdown: string, heading: string): string {
   const fold = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   const lines = markdown.split('\n');
-  const headings = lines.flatMap((line, index) => (/^#{1,6} /.test(line) ? [index] : [])).slice(0, 3);
+  const headings = headingLines(lines).slice(0, 3);
   const own = headings.find((index) => fold(lines[index] ?? '') === fold(heading));
   if (own === undefined) return `# ${heading}\n\n${markdown}`.trim();
   lines[own] = (lines[own] ?? '').replace(/^#+/, '#');
   return lines.join('\n');
+}
+
+/** The lines that are headings: one that begins with # may be of a block of code. */
+function headingLines(lines: string[]): number[] {
+  const found: number[] = [];
+  let fence: string | null = null;
+  for (const [index, line] of lines.entries()) {
+    const opened = /^[\s>\d.-]*(`{3,})[^`]*$/.exec(line)?.[1] ?? null;
+    if (fence !== null) fence = line.replace(/^[\s>]+/, '') === fence ? null : fence;
+    else if (opened !== null) fence = opened;
+    else if (/^#{1,6} /.test(line)) found.push(index);
+  }
+  return found;
 }
 
 /** The table rules ask each table, copies too, for its `rows`, which this DOM does not know: there all elements are of one class. */
@@ -93,7 +113,11 @@ function textLength(node: Node): number {
 
 function turndown(url: string): TurndownService {
   const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-', hr: '---' });
-  service.use(gfm);
+  service.use([strikethrough, tables]);
+  service.addRule('code', {
+    filter: (node) => node.nodeName === 'PRE' && node.firstElementChild === null,
+    replacement: (_text, node) => fenced(node as HTMLElement),
+  });
   service.addRule('links', {
     filter: (node) => node.nodeName === 'A' && node.getAttribute('href') !== null,
     replacement: (text, node) => link(text, (node as HTMLElement).getAttribute('href') ?? '', url),

@@ -1,5 +1,6 @@
 declare module '@joplin/turndown-plugin-gfm' {
   import type TurndownService from 'turndown';
 
-  export const gfm: TurndownService.Plugin;
+  export const strikethrough: TurndownService.Plugin;
+  export const tables: TurndownService.Plugin;
 }

@@ -87,6 +87,67 @@ describe('inspect', () => {
     expect(markdown).toMatch(/^# Prices\n\n- +Tea 2\n- +Cake 3$/);
   });
 
+  describe('gives code as code', () => {
+    const words = `<p>${'Install it with the tool that came with the system. '.repeat(6)}</p>`;
+    const codeOf = async (html: string) => (await inspected(`<main><h1>Install</h1>${words}${html}${words}</main>`)).markdown;
+
+    it('without a code element, with the language of what stands around it', async () => {
+      const sphinx = `<div class="highlight-bash notranslate"><div class="highlight"><pre><span></span>pip<span class="w"> </span>install my_pkg
+export A_B=1   <span class="c1"># *note*</span>
+</pre></div></div>`;
+      expect(await codeOf(sphinx)).toContain('\n\n```bash\npip install my_pkg\nexport A_B=1   # *note*\n```\n\n');
+    });
+
+    it.each([
+      ['<pre><code class="language-js">let a_b = 1;\n</code></pre>', 'js'],
+      ['<pre class="sourceCode python"><code class="sourceCode python">let a_b = 1;</code></pre>', 'python'],
+      ['<pre class="brush: c#; gutter: false">let a_b = 1;</pre>', 'c#'],
+      ['<figure data-lang="rust"><pre>let a_b = 1;</pre><figcaption>main.rs</figcaption></figure>', 'rust'],
+      ['<div class="highlight highlight-source-shell"><pre>let a_b = 1;</pre></div>', 'shell'],
+      ['<div class="highlight-default notranslate"><pre>let a_b = 1;</pre></div>', ''],
+    ])('of the language that %s states', async (html, language) => {
+      expect(await codeOf(html)).toContain(`\n\n\`\`\`${language}\nlet a_b = 1;\n\`\`\`\n\n`);
+    });
+
+    it.each([
+      ['breaks', '<pre>if (a) {<br><br>  b();<br>}</pre>'],
+      ['a block a line', '<pre><div>if (a) {</div><div>\n</div><div>  b();</div><div>}</div></pre>'],
+      [
+        'a block by style a line',
+        '<pre><code style="display:grid"><span>if (a) {</span><span>\n</span><span>  b();</span>\n<span>}</span></code></pre>',
+      ],
+      [
+        'numbers of lines',
+        '<pre><span class="lineno">1 </span>if (a) {\n<span class="lineno">2 </span>\n<span class="lineno">3 </span>  b();\n<span class="lineno">4 </span>}</pre>',
+      ],
+      [
+        'a column of numbers',
+        '<div class="highlight"><table class="highlighttable"><tr> <td class="linenos"><div class="linenodiv"><pre>1\n2\n3\n4</pre></div></td> <td class="code"><div><pre>if (a) {\n\n  b();\n}\n</pre></div></td> </tr></table></div>',
+      ],
+      [
+        'a table in it',
+        '<pre><code><table class="rouge-table"><tbody><tr><td class="rouge-gutter gl"><pre class="lineno">1\n2\n3\n4\n</pre></td><td class="rouge-code"><pre>if (a) {\n\n  b();\n}\n</pre></td></tr></tbody></table></code></pre>',
+      ],
+      [
+        'a row a line',
+        '<table class="highlight"><tr><td class="blob-num"></td> <td class="blob-code">if (a) {</td></tr> <tr><td class="blob-num"></td><td class="blob-code">\n</td></tr><tr><td class="blob-num"></td><td class="blob-code">  b();</td></tr><tr><td class="blob-num"></td><td class="blob-code">}</td></tr></table>',
+      ],
+    ])('in its lines, made of %s', async (_made, html) => {
+      expect(await codeOf(`<style>td,pre{white-space:pre}</style>${html}`)).toContain('\n\n```\nif (a) {\n\n  b();\n}\n```\n\n');
+    });
+
+    it('in a fence longer than any in it, and never takes a comment for the heading', async () => {
+      const markdown = await codeOf('<pre># Install\n```js\n````\n</pre>');
+      expect(markdown).toContain('\n`````\n# Install\n```js\n````\n`````\n');
+      expect(markdown).toMatch(/^# Install\n/);
+    });
+
+    it('when it is all that the page has', async () => {
+      const json = JSON.stringify({ snake_case: 1, list: ['a*b'] }, null, 2);
+      expect((await inspected(`<body><pre>${json}</pre></body>`)).markdown).toBe(`\`\`\`\n${json}\n\`\`\``);
+    });
+  });
+
   it('gives the accessibility tree as an outline of roles and names', async () => {
     const { accessibleTree } = await inspected(article);
     expect(accessibleTree).toContain('- heading "How to brew tea" [level=1]');
