@@ -4,6 +4,7 @@ import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { fenced, plainCode } from './plain-code.js';
+import { plainLinks } from './plain-links.js';
 
 export interface MarkdownSource {
   html: string;
@@ -31,6 +32,7 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
   const chosen = isArticle ? content : body;
   shorten(chosen);
+  plainLinks(chosen as Element);
   teachRows(document);
   const markdown = turndown(url)
     .turndown(chosen as TurndownService.Node)

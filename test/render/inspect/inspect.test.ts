@@ -87,6 +87,11 @@ describe('inspect', () => {
     expect(markdown).toMatch(/^# Prices\n\n- +Tea 2\n- +Cake 3$/);
   });
 
+  it('gives the heading of a card the link that was around the card', async () => {
+    const { markdown } = await inspected('<main><h1>Shop</h1><a href="/tea"><h3>Green <b>tea</b></h3><p>From the hills.</p></a></main>');
+    expect(markdown).toBe('# Shop\n\n### [Green **tea**](https://fixture.test/tea)\n\nFrom the hills.');
+  });
+
   describe('gives code as code', () => {
     const words = `<p>${'Install it with the tool that came with the system. '.repeat(6)}</p>`;
     const codeOf = async (html: string) => (await inspected(`<main><h1>Install</h1>${words}${html}${words}</main>`)).markdown;
