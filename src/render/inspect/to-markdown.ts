@@ -5,6 +5,7 @@ import TurndownService from 'turndown';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { fenced, plainCode } from './plain-code.js';
 import { plainLinks } from './plain-links.js';
+import { plainTables } from './plain-tables.js';
 
 export interface MarkdownSource {
   html: string;
@@ -33,6 +34,7 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   const chosen = isArticle ? content : body;
   shorten(chosen);
   plainLinks(chosen as Element);
+  plainTables(chosen as Element);
   teachRows(document);
   const markdown = turndown(url)
     .turndown(chosen as TurndownService.Node)

@@ -92,6 +92,18 @@ describe('inspect', () => {
     expect(markdown).toBe('# Shop\n\n### [Green **tea**](https://fixture.test/tea)\n\nFrom the hills.');
   });
 
+  it('keeps a table a table, whatever is in its cells, and what only lays things out none', async () => {
+    const data =
+      '<table><tr><th>Tea</th><th>How</th></tr><tr><td><h4>Green</h4>mild</td><td>Do <ul> <li>boil<ol><li>long</li></ol></li> <li>wait</li> </ul></td></tr><tr><td>Black<hr></td><td><pre>a_b\n\nc</pre></td></tr></table>';
+    const { markdown } = await inspected(`<main><h1>Tea</h1>${data}</main>`);
+    expect(markdown.replace(/ +/g, ' ')).toBe(
+      '# Tea\n\n| Tea | How |\n| --- | --- |\n| **Green** <br>mild | Do <br>boil <br>long <br>wait |\n| Black | `a_b` <br>`c` |',
+    );
+    const layout = '<table><tr><td><ul><li>Home</li></ul></td><td><h2>Black</h2><p>Strong.</p></td></tr></table>';
+    const { markdown: laidOut } = await inspected(`<h1>Tea</h1>${layout}`);
+    expect(laidOut).toMatch(/^# Tea\n\n- +Home\n\n## Black\n\nStrong\.$/);
+  });
+
   describe('gives code as code', () => {
     const words = `<p>${'Install it with the tool that came with the system. '.repeat(6)}</p>`;
     const codeOf = async (html: string) => (await inspected(`<main><h1>Install</h1>${words}${html}${words}</main>`)).markdown;
