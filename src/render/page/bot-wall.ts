@@ -7,11 +7,17 @@ import type { World } from './world.js';
 const BARE_MAX_CHARS = 1_200;
 const TEXT_READ_CHARS = 4_000;
 
+/** What a sign looks for in the document; null for what it does not ask. */
+interface Mark {
+  marker: string | null;
+  widget: string | null;
+}
+
 interface WallLook {
   title: string;
   text: string;
-  /** Per sign: whether its marker is there. */
-  markers: boolean[];
+  /** Per sign: whether its marker is there, and its widget. */
+  marked: boolean[];
   /** Fields that a visitor fills in: a captcha beside them guards a form, not the page. */
   fields: number;
   links: number;
@@ -24,14 +30,16 @@ interface WallLook {
  * @throws PageMoved
  */
 export async function recogniseWall(world: World, shown: DocumentState): Promise<string | null> {
-  const look = await world.run(lookForWall, { markers: WALL_SIGNS.map(({ marker }) => marker ?? null), maxChars: TEXT_READ_CHARS });
-  const sign = WALL_SIGNS.find((candidate, index) => holds(candidate, shown, { ...look, marked: look.markers[index] === true }));
+  const look = await world.run(lookForWall, {
+    marks: WALL_SIGNS.map(({ marker = null, widget = null }) => ({ marker, widget })),
+    maxChars: TEXT_READ_CHARS,
+  });
+  const sign = WALL_SIGNS.find((candidate, index) => look.marked[index] === true && holds(candidate, shown, look));
   return sign?.vendor ?? null;
 }
 
-function holds(sign: WallSign, shown: DocumentState, look: WallLook & { marked: boolean }): boolean {
+function holds(sign: WallSign, shown: DocumentState, look: WallLook): boolean {
   const { response } = shown;
-  if (sign.marker !== undefined && !look.marked) return false;
   if (sign.title !== undefined && !sign.title.test(look.title)) return false;
   if (sign.text !== undefined && !sign.text.test(look.text)) return false;
   if (sign.status !== undefined && !sign.status.includes(response?.status ?? 0)) return false;
@@ -40,7 +48,8 @@ function holds(sign: WallSign, shown: DocumentState, look: WallLook & { marked: 
 }
 
 /** Runs in the page. */
-function lookForWall(kit: PageKit, { markers, maxChars }: { markers: (string | null)[]; maxChars: number }): WallLook {
+function lookForWall(kit: PageKit, { marks, maxChars }: { marks: Mark[]; maxChars: number }): WallLook {
+  const isRendered = (element: Element) => Element.prototype.checkVisibility.call(element);
   const typed =
     'input:not([type]),input[type=text],input[type=email],input[type=password],input[type=search],input[type=tel],textarea,select';
   const fields = kit
@@ -49,7 +58,9 @@ function lookForWall(kit: PageKit, { markers, maxChars }: { markers: (string | n
   return {
     title: kit.documentProperty('title').trim(),
     text: kit.visibleText(maxChars).trim(),
-    markers: markers.map((marker) => marker !== null && kit.all(marker).length > 0),
+    marked: marks.map(
+      ({ marker, widget }) => (marker === null || kit.all(marker).length > 0) && (widget === null || kit.all(widget).some(isRendered)),
+    ),
     fields: fields.length,
     links: kit.all('a[href]').filter((link) => kit.isVisible(link)).length,
   };

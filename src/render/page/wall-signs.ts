@@ -8,6 +8,8 @@ export interface WallSign {
   title?: RegExp;
   /** A selector that matches at least one element. */
   marker?: string;
+  /** A selector of a captcha's box: matches at least one that is rendered, though perhaps still empty. */
+  widget?: string;
   /** In the visible text. */
   text?: RegExp;
   status?: readonly number[];
@@ -55,7 +57,8 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'akamai', title: /^access denied$/i, text: /reference\s*#?\s*[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+/i },
   { vendor: 'akamai', text: /errors\.edgesuite\.net/i, bare: true },
   { vendor: 'akamai', status: [403, 429], header: { name: 'server', pattern: /akamai(ghost|netstorage)/i } },
-  { vendor: 'imperva', marker: 'iframe[src*="_Incapsula_Resource"],script[src*="_Incapsula_Resource"]', bare: true },
+  { vendor: 'imperva', marker: 'iframe[src*="_Incapsula_Resource"]', bare: true },
+  { vendor: 'imperva', marker: 'meta[name="robots" i]~script[src*="_Incapsula_Resource"]', text: NO_WORDS(), bare: true },
   { vendor: 'imperva', text: /incapsula incident id/i, bare: true },
   { vendor: 'imperva', title: /^pardon our interruption/i },
   { vendor: 'imperva', status: [403, 429, 503], header: { name: 'x-iinfo', pattern: /./ } },
@@ -67,13 +70,11 @@ export const WALL_SIGNS: readonly WallSign[] = [
     text: /confirm you are human|javascript is disabled|let's confirm/i,
     bare: true,
   },
-  {
-    vendor: 'aws_waf',
-    marker: 'script[src*=".token.awswaf.com/"],script[src*=".captcha.awswaf.com/"],script[src*=".captcha-sdk.awswaf.com/"]',
-    bare: true,
-  },
+  { vendor: 'aws_waf', marker: 'script[src*=".captcha.awswaf.com/"],script[src*=".captcha-sdk.awswaf.com/"]', bare: true },
+  { vendor: 'aws_waf', marker: 'script[src*=".token.awswaf.com/"]', text: NO_WORDS(), bare: true },
   { vendor: 'kasada', status: [403, 405, 429], header: { name: 'x-kpsdk-ct', pattern: /./ } },
-  { vendor: 'kasada', marker: 'script[src*="/ips.js"][src*="KP_UIDz"],script[src*="/149e9513-01fa-4fb0-aad4-566afd725d1b/"]', bare: true },
+  { vendor: 'kasada', marker: 'script[src*="/ips.js"][src*="KP_UIDz"]', bare: true },
+  { vendor: 'kasada', marker: 'script[src*="/149e9513-01fa-4fb0-aad4-566afd725d1b/"]', text: NO_WORDS(), bare: true },
   { vendor: 'sucuri', title: /sucuri (website firewall|cloudproxy)/i },
   { vendor: 'sucuri', status: [403, 503], header: { name: 'x-sucuri-block', pattern: /./ } },
   { vendor: 'f5', text: /the requested url was rejected\. please consult with your administrator/i, bare: true },
@@ -86,14 +87,26 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'anubis', marker: 'script#anubis_challenge,#anubis_challenge', bare: true },
   { vendor: 'geetest', marker: '.geetest_captcha,.geetest_holder,.geetest_panel', bare: true },
   { vendor: 'arkose', marker: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', bare: true },
+  // Their scripts stand in ordinary pages as well, where they keep score out of sight.
   {
     vendor: 'turnstile',
-    marker: '.cf-turnstile,iframe[src*="challenges.cloudflare.com"],script[src*="challenges.cloudflare.com/turnstile"]',
+    widget:
+      '.cf-turnstile:not([data-size="invisible"]),div:has(>input[name="cf-turnstile-response"]),iframe[src*="challenges.cloudflare.com"]',
     text: HUMAN(),
     bare: true,
   },
-  { vendor: 'hcaptcha', marker: '.h-captcha,iframe[src*="hcaptcha.com"],script[src*="hcaptcha.com"]', text: HUMAN(), bare: true },
-  { vendor: 'recaptcha', marker: '.g-recaptcha,iframe[src*="/recaptcha/"],script[src*="/recaptcha/"]', text: HUMAN(), bare: true },
+  {
+    vendor: 'hcaptcha',
+    widget: '.h-captcha:not(button,[data-size="invisible"]),iframe[src*="hcaptcha.com"]:not([src*="invisible"],[src*="frame=challenge"])',
+    text: HUMAN(),
+    bare: true,
+  },
+  {
+    vendor: 'recaptcha',
+    widget: '.g-recaptcha:not(button,[data-size="invisible"]),iframe[src*="/recaptcha/"]:not([src*="size=invisible"],[src*="/bframe"])',
+    text: HUMAN(),
+    bare: true,
+  },
   {
     vendor: 'unknown',
     title:
@@ -107,6 +120,59 @@ export const WALL_SIGNS: readonly WallSign[] = [
   },
 ];
 
+/** The scripts of these stand in ordinary pages too; their challenges say nothing at all. */
+function NO_WORDS(): RegExp {
+  return /^$/;
+}
+
+/** What asks a visitor to prove to be one, as whole phrases: a page may well speak of robots and of verified builders. */
 function HUMAN(): RegExp {
-  return /human|robot|\bbot\b|captcha|security check|unusual (traffic|activity)|verif|checking your browser|access (to this (page|site) )?(is |has been )?(denied|blocked|restricted)/i;
+  const phrases = [
+    `(verify(ing)?|confirm(ing)?|prove|check(ing)?|make sure|ensure|show)( that| if)? you(['’]re| are) (a |an |really |actually )*(human|real person|not a (ro)?bot\\b)`,
+    '(not|are you) a (ro)?bot\\b',
+    'are you (a )?(human|real person)',
+    '(human|bot|captcha) (verification|check|challenge)',
+    'checking your browser',
+    'security (check|verification)',
+    '(complete|solve|enter|pass|type|fill (in|out)) (the |this |a |our )?(following )?((re|h)?captcha|challenge)',
+    'unusual (traffic|activity)',
+    'access (to this (page|site) )?(is |has been )?(denied|blocked|restricted)',
+    // German, Dutch, Swedish, Danish, Norwegian
+    'kein(en)? (roboter|bot\\b)',
+    '(ein )?mensch (sind|bist)',
+    'captcha (lösen|eingeben|ausfüllen)',
+    'geen robot',
+    'een mens bent',
+    '(inte|ikke) (är |er )?en robot',
+    // French, Spanish, Portuguese, Italian
+    'pas un robot',
+    'êtes (bien )?(un )?(être )?humain',
+    '(résou|résolvez|complét|rempli)[a-z]* (le|ce) captcha',
+    'no (eres|es|soy|sea) un robot',
+    '(eres|es) (un )?(ser )?humano',
+    '(resuelv|resolv|complet)[a-z]* (el|este|o) captcha',
+    'não (é|sou) um robô',
+    'é (um )?(ser )?humano',
+    'non (sei|sono|è) un robot',
+    '(sei|è) (un )?(essere )?umano',
+    '(risolv|complet)[a-z]* il captcha',
+    // Polish, Russian, Turkish
+    'nie (jesteś|jestem) robotem',
+    'jesteś człowiekiem',
+    'не робот',
+    'вы (—|-)? ?человек',
+    '(решите|введите|пройдите) капч',
+    'robot olmad',
+    'insan olduğ',
+    // Japanese, Korean, Chinese
+    'ロボットでは(ない|あり)',
+    '人間である',
+    '로봇이 아',
+    '사람인지',
+    '不是机器人',
+    '不是機器人',
+    '人机验证',
+    '人機驗證',
+  ];
+  return new RegExp(`(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}])(${phrases.join('|')})`, 'iu');
 }
