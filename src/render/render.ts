@@ -12,6 +12,7 @@ import { contentReady } from './page/content-ready.js';
 import { runCustomJs } from './page/custom-js.js';
 import { Deadlines, LATE } from './page/deadline.js';
 import { edit } from './page/edit.js';
+import { endMotion } from './page/end-motion.js';
 import { dismissDialogs } from './page/guard-page.js';
 import type { DocumentState } from './page/main-document.js';
 import { navigate } from './page/navigate.js';
@@ -81,6 +82,7 @@ const MOVES_FOLLOWED = 3;
 const SCROLL_MAX_MS = 20_000;
 /** Kept for what comes after the scrolling. */
 const AFTER_SCROLL_MS = 8_000;
+const MOTION_MAX_MS = 1_000;
 /** A picture of the view may take this long past the budget. */
 const PICTURE_GRACE_MS = 4_000;
 const INSPECT_MS = 5_000;
@@ -198,6 +200,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   await checkPage(page, shown, options);
   times.enter('picture', 80);
   const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;
+  if (options.reduceMotion) await endMotion(page, Math.min(MOTION_MAX_MS, deadline - Date.now()));
   const taking = () => takePicture(stage, options, { deadline, scroll, encodes: deps.encodes });
   // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);

@@ -1,0 +1,61 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { document, html } from '../../fixtures/site/answer.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
+import { type CaptureRig, openRig } from './capture-rig.js';
+
+let site: Site;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  [site, rig] = await Promise.all([startSite(), openRig()]);
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+const STYLE = '<style>body{margin:0;font:20px sans-serif}#box{height:600px;background:rgb(0,128,0)}</style>';
+
+/** What the view has at its middle, as hex. */
+async function middleOf(body: string, wish: Record<string, unknown> = {}): Promise<string> {
+  site.route('/moving', (_request, response) => html(response, document('Moving', body, STYLE)));
+  const { content } = await rig.capture(site.url('/moving'), wish);
+  const middle = sharp(content).extract({ left: 400, top: 300, width: 1, height: 1 });
+  return (await middle.removeAlpha().raw().toBuffer()).toString('hex');
+}
+
+const GREEN = '008000';
+const FULL_PAGE = { full_page: true, full_page_algorithm: 'native' };
+const FADES_IN = '<style>@keyframes k{to{opacity:1;transform:none}}</style><h1 style="position:absolute">Words</h1>';
+const LATE = `${FADES_IN}<div id="box" style="opacity:0;transform:translateY(40px);animation:k 3s 8s forwards"></div>`;
+const WHOLE = '<style>@keyframes f{from{opacity:0}}#box{animation:f 20s}</style><div id="box">Words</div>';
+const OBSERVED =
+  '<style>#box{opacity:0;transition:opacity 20s}#box.on{opacity:1}</style><h1 style="position:absolute">Words</h1><div id="box"></div><script>new IntersectionObserver(([seen]) => { if (seen.isIntersecting) box.classList.add("on") }).observe(box)</script>';
+const COVERED =
+  '<div id="box">Words</div><div id="cover" style="position:fixed;inset:0;background:#224;transition:opacity 20s"></div><script>addEventListener("load", () => setTimeout(() => { cover.style.opacity = 0 }, 50))</script>';
+/** What comes next begins when the page hears that the first has ended. */
+const CHAINED =
+  '<style>@keyframes k{from{opacity:0}}h1{position:absolute;animation:k 20s}#box{opacity:0;transition:opacity 20s}</style><h1>Words</h1><div id="box"></div><script>document.querySelector("h1").onanimationend = () => { box.style.opacity = 1 }</script>';
+
+it.each([
+  ['a block that fades in after a while', LATE, {}],
+  ['the same in a native picture of the whole page', LATE, FULL_PAGE],
+  ['a page that fades in as a whole', WHOLE, {}],
+  ['what an observer fades in', OBSERVED, { delay: 100 }],
+  ['a page under a cover that fades out', COVERED, { delay: 200 }],
+  ['what fades in once something else has', CHAINED, {}],
+])('%s is pictured as it ends', async (_what, body, wish) => {
+  expect(await middleOf(body, wish)).toBe(GREEN);
+});
+
+it('motion without an end is left as it is', async () => {
+  const body =
+    '<style>@keyframes k{from{opacity:0}}#box{animation:k 1e6s linear infinite alternate}</style><h1>Words</h1><div id="box"></div>';
+  expect(await middleOf(body)).toBe('ffffff');
+});
+
+it('all motion is left as it is without `reduce_motion`', async () => {
+  expect(await middleOf(LATE, { reduce_motion: false })).toBe('ffffff');
+});
