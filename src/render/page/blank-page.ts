@@ -11,12 +11,14 @@ const PIXEL_CHECK_WIDTH_PX = 640;
 /** Of red, green and blue: white, and what `color-scheme: dark` has in its place. */
 const BARE_SHADES = [255, 18];
 
-/** A page that shows nothing while something of it is still on its way is given so long. */
+/** A page that shows nothing while something of it may still come is given so long. */
 const PATIENCE_MS = 5_000;
+/** Between two looks at a page whose network has come to rest. */
+const LOOK_EVERY_MS = 250;
 
 /**
- * A blank page is never a success (decisions.md, Capture semantics), nor is it final while its network is busy. Asks the document first;
- * pixels decide only where it looks empty, or where only the picture can tell (canvas, frames, video).
+ * A blank page is never a success (decisions.md, Capture semantics), nor is it final while its network is busy, or while a script may wait
+ * on a timer. Asks the document first; pixels decide only where it looks empty, or where only the picture can tell (canvas, frames, video).
  *
  * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
  */
@@ -27,8 +29,19 @@ export async function refuseBlank(page: Pick<OpenPage, 'stage' | 'world' | 'netw
   for (let final = false; await isBlank(page, ms); ) {
     if (final || over.aborted) throw blank();
     await deadlines.within(network.quiet(QUIET_MS, over), patienceMs);
-    final = network.isIdle();
+    final = network.isIdle() && !(await mayChange(page, ms));
+    if (!final) await deadlines.sleep(LOOK_EVERY_MS);
   }
+}
+
+async function mayChange({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<boolean> {
+  return (await deadlines.within(world.run(runsScript, null), ms)) !== false;
+}
+
+/** Runs in the page. A frame may hold a script of its own. */
+function runsScript(kit: PageKit): boolean {
+  const programs = 'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i]';
+  return kit.all(`${programs},iframe,frame,object,embed,[onload],[onerror],[onpageshow]`).length > 0;
 }
 
 async function isBlank(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<boolean> {
@@ -69,20 +82,37 @@ function showsSomething(kit: PageKit): boolean {
   if (root.namespaceURI !== 'http://www.w3.org/1999/xhtml') {
     return kit.documentProperty('contentType') !== 'image/svg+xml' && (root.textContent ?? '').trim() !== '';
   }
+  let moving: Element[] | undefined;
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let looked = 0; looked < LOOKED_AT && texts.nextNode(); looked++) {
     const parent = texts.currentNode.parentElement;
-    if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && kit.isVisible(parent)) return true;
+    if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && isShown(parent)) return true;
   }
   let looked = 0;
   for (const element of root.getElementsByTagName('*')) {
     if (++looked > LOOKED_AT) return true;
-    if (!kit.isVisible(element)) continue;
+    if (!isShown(element)) continue;
     if (element instanceof HTMLImageElement && element.naturalWidth > 1) return true;
     if (/^(input|button|select|textarea|progress|meter|hr)$/i.test(element.tagName)) return true;
     if (isPainted(element)) return true;
   }
   return isColoured(root) || isColoured(kit.body());
+
+  /** What has just begun to fade in is transparent only now: the picture is taken of its end. */
+  function isShown(element: Element): boolean {
+    if (!kit.isVisible(element)) return false;
+    if (Element.prototype.checkVisibility.call(element, { opacityProperty: true })) return true;
+    moving ??= movingElements();
+    return moving.some((target) => target.contains(element));
+  }
+
+  function movingElements(): Element[] {
+    const running = Document.prototype.getAnimations
+      .call(document)
+      .filter(({ playState, effect }) => playState === 'running' && effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY)
+      .map(({ effect }) => effect);
+    return running.flatMap((effect) => (effect instanceof KeyframeEffect && effect.target !== null ? [effect.target] : []));
+  }
 
   function isPainted(element: Element): boolean {
     const box = element.getBoundingClientRect();

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { document, html, words } from '../../fixtures/site/answer.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
+import { type CaptureRig, openRig } from './capture-rig.js';
+
+let site: Site;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  [site, rig] = await Promise.all([startSite(), openRig()]);
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+function serve(path: string, body: string, head = ''): string {
+  site.route(path, (_request, response) => html(response, document('Late', body, head)));
+  return site.url(path);
+}
+
+const TEXT = `<h1>Shop</h1><p>${words(40)}</p>`;
+const FADE = '<style>@keyframes k{to{opacity:1}}body{opacity:0;animation:k 2s 60s forwards}</style>';
+const HIDDEN = '<style>.async-hide{opacity:0!important}</style>';
+const UNHIDE = `${HIDDEN}<script>const root = document.documentElement; root.className = 'async-hide'; setTimeout(() => root.className = '', 1500)</script>`;
+const LATER = `<div id="root"></div><script>addEventListener('load', () => setTimeout(() => { root.innerHTML = '${TEXT}' }, 2000))</script>`;
+const BLANK = { code: 'render_incomplete', details: { check: 'blank', seen: 'nothing' } };
+
+describe('a page that is white at first', () => {
+  it.each([
+    ['which a script uncovers', TEXT, UNHIDE],
+    ['which a timer fills', LATER, ''],
+    ['which fades in long after', TEXT, FADE],
+  ])('%s is waited for', async (_what, body, head) => {
+    const wish = { fail_if_content_missing: ['Shop'] };
+    expect((await rig.capture(serve('/white-at-first', body, head), wish)).width).toBe(800);
+  });
+});
+
+describe('a page that stays white', () => {
+  it('is told after a while, also when it holds text that nothing uncovers', async () => {
+    const url = serve('/white', `<div style="opacity:0">${TEXT}</div><script>globalThis.idle = true</script>`);
+    const began = Date.now();
+    expect(await rig.failure(url)).toMatchObject(BLANK);
+    expect(Date.now() - began).toBeGreaterThan(5_000);
+  });
+
+  it('is waited for no longer than its budget', async () => {
+    const began = Date.now();
+    expect(await rig.failure(serve('/white-script', '<script>globalThis.idle = true</script>'), { timeout: 2_000 })).toMatchObject(BLANK);
+    expect(Date.now() - began).toBeLessThan(4_000);
+  });
+
+  it('is told soon when it runs no script', async () => {
+    const began = Date.now();
+    const body = `<div style="opacity:0">${TEXT}</div><script type="application/ld+json">{}</script>`;
+    expect(await rig.failure(serve('/white-inert', body))).toMatchObject(BLANK);
+    expect(Date.now() - began).toBeLessThan(3_000);
+  });
+});
