@@ -151,9 +151,17 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     const box = element.getBoundingClientRect();
     if (isBackdrop(element, style, box)) return 'backdrop';
     if (keep === 'none' && !isWithin(element, world.stillframeElement)) return 'away';
+    return isLow(element, box) ? 'bottom' : 'top';
+  }
+
+  /** Near the bottom edge, and by the page's own word or its size not at the top too. */
+  function isLow(element: HTMLElement, box: DOMRect): boolean {
+    if (viewHeight - box.bottom >= viewHeight * 0.25) return false;
     const middle = box.top + box.height / 2;
-    const low = middle > viewHeight / 2 && box.height < viewHeight * 0.6 && viewHeight - box.bottom < viewHeight * 0.25;
-    return low ? 'bottom' : 'top';
+    if (middle > viewHeight / 2 && box.height < viewHeight * 0.6) return true;
+    const insets = element.computedStyleMap();
+    const anchored = String(insets.get('top')) === 'auto' && String(insets.get('bottom')) !== 'auto';
+    return anchored && (box.height < viewHeight * 0.8 || isUnseen(element, box));
   }
 
   function holdsMarked(element: Element): boolean {
@@ -171,9 +179,14 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     if (box.width < innerWidth * 0.95 || box.height < viewHeight * 0.95) return false;
     if (Number(style.zIndex) < 0) return true;
     if (element.innerText?.trim()) return false;
-    return (
-      style.pointerEvents === 'none' ||
-      ![0.2, 0.5, 0.8].some((part) => element.contains(document.elementFromPoint(innerWidth * part, viewHeight * part)))
+    return style.pointerEvents === 'none' || isUnseen(element, box);
+  }
+
+  function isUnseen(element: HTMLElement, box: DOMRect): boolean {
+    const [left, right] = [Math.max(0, box.left), Math.min(innerWidth, box.right)];
+    const [top, bottom] = [Math.max(0, box.top), Math.min(viewHeight, box.bottom)];
+    return ![0.2, 0.5, 0.8].some((part) =>
+      element.contains(document.elementFromPoint(left + (right - left) * part, top + (bottom - top) * part)),
     );
   }
 

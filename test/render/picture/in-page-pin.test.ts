@@ -61,3 +61,16 @@ describe('a sticky element', () => {
     expect(await fullPage(html)).toMatchObject(onceAt(100));
   });
 });
+
+describe('what is fixed to the bottom edge', () => {
+  it.each([400, 600])('is revealed whole at the end by content that gives way to it, %i px high', async (height) => {
+    const main = `<main style="position:relative;z-index:1;margin-bottom:${height}px">${ROWS}</main>`;
+    const blot = await fullPage(`${main}<footer ${pinned(`bottom:0;height:${height}px`)}></footer>`);
+    expect(blot).toMatchObject({ top: 2_000, height, pixels: 80 * height });
+  });
+
+  it.each(['width:100%', 'width:80px'])('is at the top when it reaches up to there over the content, %s', async (width) => {
+    const html = `${ROWS}<div ${pinned(`bottom:0;left:0;height:100%;${width}`)}>text</div>`;
+    expect(await fullPage(html)).toMatchObject({ top: 0, height: 600 });
+  });
+});
