@@ -179,7 +179,27 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     if (box.width < innerWidth * 0.95 || box.height < viewHeight * 0.95) return false;
     if (Number(style.zIndex) < 0) return true;
     if (element.innerText?.trim()) return false;
-    return style.pointerEvents === 'none' || isUnseen(element, box);
+    return style.pointerEvents === 'none' || isUnseen(element, box) || isUnder(element);
+  }
+
+  /** Content of the page lies on it in places, and nowhere under it: an overlay covers the content around its dialog. */
+  function isUnder(element: HTMLElement): boolean {
+    const over = new Set<Element>();
+    const under = new Set<Element>();
+    for (let point = 0; point < 25; point++) {
+      const hits = document.elementsFromPoint(innerWidth * ((point % 5) * 0.2 + 0.1), viewHeight * (Math.floor(point / 5) * 0.2 + 0.1));
+      const at = hits.findIndex((hit) => element.contains(hit));
+      if (at < 0) return false;
+      for (const hit of hits.slice(0, at)) over.add(hit);
+      for (const hit of hits.slice(at)) if (!hit.contains(element) && !element.contains(hit)) under.add(hit);
+    }
+    const content = [...over].filter((hit) => !isPinned(hit));
+    return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => hit.contains(one)));
+  }
+
+  function isPinned(element: Element): boolean {
+    for (let at: Element | null = element; at !== null; at = above(at)) if (getComputedStyle(at).position === 'fixed') return true;
+    return false;
   }
 
   function isUnseen(element: HTMLElement, box: DOMRect): boolean {

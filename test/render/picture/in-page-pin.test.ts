@@ -74,3 +74,17 @@ describe('what is fixed to the bottom edge', () => {
     expect(await fullPage(html)).toMatchObject({ top: 0, height: 600 });
   });
 });
+
+describe('what covers the view', () => {
+  const narrow = `<div><main style="position:relative;z-index:1;width:200px;margin:auto">${ROWS}</main></div>`;
+  const cover = (rules: string) => `<div ${pinned(`inset:0;width:auto;height:auto;${rules}`)}></div>`;
+
+  it('is behind every section when the content lies on it, though most of it is seen', async () => {
+    expect(await fullPage(cover('z-index:0') + narrow)).toMatchObject({ top: 0, height: 2_000, pixels: 600 * 2_000 });
+  });
+
+  it('is over the first section only when it lies on the content, with a dialog in the flow on it', async () => {
+    const dialog = '<div style="position:absolute;z-index:3;top:200px;left:300px;width:200px;height:200px;background:#fff"></div>';
+    expect(await fullPage(cover('z-index:2') + ROWS + dialog)).toMatchObject({ top: 0, height: 600, pixels: 800 * 600 - 200 * 200 });
+  });
+});
