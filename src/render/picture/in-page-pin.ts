@@ -31,8 +31,10 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     origins: WeakMap<Element, string>;
     /** Those that scrolling made fixed, and that were put back. */
     putBack: Set<HTMLElement>;
-    /** The hidden ones, with the opacity of their own. */
-    hidden: Map<HTMLElement, string>;
+    /** The hidden ones, by which property, with the value of their own. */
+    hidden: Map<HTMLElement, { property: string; own: string }>;
+    /** Those that a pinned one with a role of its own is in. */
+    holders: Set<Element>;
     undo: (() => void)[];
     backdropsHidden: boolean;
   }
@@ -43,6 +45,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     origins: new WeakMap(),
     putBack: new Set(),
     hidden: new Map(),
+    holders: new Set(),
     undo: [],
     backdropsHidden: false,
   };
@@ -123,7 +126,8 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   }
 
   function take(element: HTMLElement, style: CSSStyleDeclaration): boolean {
-    if (isCarried(element)) {
+    const carrier = carrierOf(element);
+    if (carrier !== null && !parts(element, style, carrier)) {
       state.roles.set(element, 'in-flow');
       return false;
     }
@@ -211,14 +215,29 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   }
 
   /** A fixed element inside a transformed one scrolls along with it; inside a pinned one, that one is dealt with. */
-  function isCarried(element: HTMLElement): boolean {
+  function carrierOf(element: Element): Element | null {
     for (let at: Element = element, parent = above(at); parent !== null; at = parent, parent = above(at)) {
       // The view alone holds the top layer.
-      if (at.matches(':modal, :popover-open, :fullscreen')) return false;
+      if (at.matches(':modal, :popover-open, :fullscreen')) return null;
       const style = getComputedStyle(parent);
-      if (style.position === 'fixed' || holdsFixed(parent, style)) return true;
+      if (style.position === 'fixed' || holdsFixed(parent, style)) return parent;
     }
-    return false;
+    return null;
+  }
+
+  /** Stands at another edge of the view than the pinned element that it is in, and outside of it: has a role of its own. */
+  function parts(element: HTMLElement, style: CSSStyleDeclaration, carrier: Element): boolean {
+    if (!(carrier instanceof HTMLElement) || holdsFixed(carrier, getComputedStyle(carrier))) return false;
+    const role = state.roles.get(carrier);
+    const outer = role === 'in-flow' ? carrierOf(carrier) : null;
+    if (outer !== null) return parts(element, style, outer);
+    if ((role !== 'top' && role !== 'bottom') || state.hidden.has(carrier) || style.visibility !== 'visible') return false;
+    const [inner, around] = [element.getBoundingClientRect(), carrier.getBoundingClientRect()];
+    const outside = inner.top >= around.bottom || inner.bottom <= around.top;
+    if (!outside || roleOf(element, style) !== (role === 'top' ? 'bottom' : 'top')) return false;
+    state.holders.add(carrier);
+    force(element, 'visibility', 'visible');
+    return true;
   }
 
   /** As Chromium does it: an inline box is not transformed, the root's filter is the view's, a box that is none has neither. */
@@ -243,18 +262,19 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     return scope instanceof ShadowRoot ? scope.host : null;
   }
 
-  /** By opacity: unlike visibility no descendant can opt out of it. */
+  /** By opacity: unlike visibility no descendant can opt out of it. One that shall opt out has been told to be visible. */
   function show(element: HTMLElement, shown: boolean): boolean {
-    const own = state.hidden.get(element);
-    if (shown !== (own !== undefined)) return false;
-    if (own !== undefined) {
+    const hidden = state.hidden.get(element);
+    if (shown !== (hidden !== undefined)) return false;
+    if (hidden !== undefined) {
       state.hidden.delete(element);
-      element.style.setProperty('opacity', own);
+      element.style.setProperty(hidden.property, hidden.own);
       return true;
     }
-    state.hidden.set(element, element.style.getPropertyValue('opacity'));
+    const [property, value] = state.holders.has(element) ? ['visibility', 'hidden'] : ['opacity', '0'];
+    state.hidden.set(element, { property, own: element.style.getPropertyValue(property) });
     element.style.setProperty('transition', 'none', 'important');
-    element.style.setProperty('opacity', '0', 'important');
+    element.style.setProperty(property, value, 'important');
     return true;
   }
 
@@ -290,8 +310,12 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
 
 /** Puts all pinned elements back as the page had them. */
 export function unpinElements(): void {
-  const world = globalThis as { stillframePins?: { undo: (() => void)[]; hidden: Map<HTMLElement, string> } };
+  interface State {
+    undo: (() => void)[];
+    hidden: Map<HTMLElement, { property: string; own: string }>;
+  }
+  const world = globalThis as { stillframePins?: State };
   for (const undo of world.stillframePins?.undo.reverse() ?? []) undo();
-  for (const [element, opacity] of world.stillframePins?.hidden ?? []) element.style.setProperty('opacity', opacity);
+  for (const [element, { property, own }] of world.stillframePins?.hidden ?? []) element.style.setProperty(property, own);
   delete world.stillframePins;
 }

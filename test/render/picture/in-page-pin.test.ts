@@ -75,6 +75,28 @@ describe('what is fixed to the bottom edge', () => {
   });
 });
 
+describe('a fixed element in a fixed one', () => {
+  const BAR = [0, 0, 200] as const;
+  const bar = `<b style="position:fixed;bottom:0;left:300px;width:80px;height:40px;background:rgb(${BAR})"></b>`;
+
+  it.each([
+    { name: 'a wrapper without size', html: `<div style="position:fixed;top:0;width:0;height:0">${bar}</div>` },
+    { name: 'two wrappers', html: `<div style="position:fixed;top:0"><div style="position:fixed;top:0">${bar}</div></div>` },
+    { name: 'a header', html: `<div ${pinned('top:0')}>${bar}</div>` },
+  ])('is at the end when it stands at the bottom edge, in $name', async ({ html, name }) => {
+    const { content } = await take(browser, `<!doctype html><style>body{margin:0}</style>${ROWS}${html}`, { full_page: true });
+    expect(await blotOf(content, BAR)).toMatchObject(onceAt(1_960));
+    if (name === 'a header') expect(await blotOf(content, PINNED)).toMatchObject(onceAt(0));
+  });
+
+  it('stays with the one that it lies on', async () => {
+    const { content } = await take(browser, `${ROWS}<div ${pinned('inset:0;width:auto;height:auto')}>text${bar}</div>`, {
+      full_page: true,
+    });
+    expect(await blotOf(content, BAR)).toMatchObject(onceAt(560));
+  });
+});
+
 describe('what covers the view', () => {
   const narrow = `<div><main style="position:relative;z-index:1;width:200px;margin:auto">${ROWS}</main></div>`;
   const cover = (rules: string) => `<div ${pinned(`inset:0;width:auto;height:auto;${rules}`)}></div>`;
