@@ -1,11 +1,13 @@
-import type { Request } from 'playwright-core';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { Stage } from '../stage.js';
 import { markElement } from './in-page-element.js';
 import { makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
 import { scrollStep } from './in-page-scroll.js';
+import { LateReaction } from './late-reaction.js';
+import { Loads } from './loads.js';
 import { openHand, type PageHand } from './page-hand.js';
+import { listensToScroll } from './scroll-listeners.js';
 
 /** What scrolling through a page found. */
 export interface ScrollReport {
@@ -47,7 +49,9 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
   await hand.run(makeScrollable, null);
   const start = await hand.run(measureExtent, null);
   await using loads = new Loads(stage);
-  const end = await scrollDown(hand, { options, start, loads, deadline: how.deadline });
+  const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(stage, how.deadline + END_WAIT_MS));
+  const late = listens ? new LateReaction(hand, loads) : null;
+  const end = await scrollDown(hand, { options, start, loads, late, deadline: how.deadline });
   if (end.steps > 0) await hand.run(scrollStep, { to: 0, waitMs: 0 });
   await how.settle();
   const { pageHeight } = await hand.run(measureExtent, null);
@@ -78,6 +82,16 @@ export async function scrollToElement(stage: Stage, selector: string, how: Desce
   await how.settle();
 }
 
+interface Way {
+  options: CaptureOptions;
+  start: PageExtent;
+  loads: Loads;
+  /** Null when the page does not listen to scrolling. */
+  late: LateReaction | null;
+  /** Unix ms. */
+  deadline: number;
+}
+
 interface Descent {
   steps: number;
   /** CSS px that have been in view. */
@@ -85,13 +99,11 @@ interface Descent {
   stopped: 'end' | 'height' | 'time';
 }
 
-async function scrollDown(
-  hand: PageHand,
-  how: { options: CaptureOptions; start: PageExtent; loads: Loads; deadline: number },
-): Promise<Descent> {
-  const { options, start, loads } = how;
+async function scrollDown(hand: PageHand, how: Way): Promise<Descent> {
+  const { options, start, loads, late } = how;
   const step = options.fullPageScrollBy ?? start.viewHeight;
   let { scrollY, pageHeight, viewHeight } = start;
+  let since = Date.now();
   let steps = 0;
   let stuck = 0;
   const descent = (stopped: Descent['stopped']): Descent => ({ steps, seen: scrollY + viewHeight, stopped });
@@ -99,14 +111,16 @@ async function scrollDown(
     const atEnd = scrollY + viewHeight >= pageHeight - 1;
     if (scrollY + viewHeight >= heightLimit(start, pageHeight)) return descent('height');
     if (Date.now() >= how.deadline) return descent(atEnd ? 'end' : 'time');
-    if (atEnd && steps > 0 && !(await grows(hand, { pageHeight, loads, deadline: how.deadline }))) return descent('end');
+    if (atEnd && steps > 0 && !(await grows(hand, { ...how, pageHeight, since }))) return descent('end');
     if (atEnd && steps === 0) return descent('end');
     loads.begin();
     const waitMs = options.fullPageScrollDelay ?? REACTION_MS;
     // What is shown only well inside the view, or as a whole, is so in none of two views that abut.
     const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
     const now = await hand.run(scrollStep, { ...between, to: scrollY + step, waitMs });
+    since = Date.now();
     if (options.fullPageScrollDelay === null) await loads.done(LOAD_WAIT_MS);
+    if (options.fullPageScrollDelay === null) await late?.done({ since, atMostMs: LOAD_WAIT_MS });
     steps++;
     stuck = now.scrollY <= scrollY && now.pageHeight <= pageHeight ? stuck + 1 : 0;
     if (stuck >= STUCK_STEPS) return descent('end');
@@ -114,8 +128,9 @@ async function scrollDown(
   }
 }
 
-/** At the end: whether what is still loading makes the page longer. */
-async function grows(hand: PageHand, how: { pageHeight: number; loads: Loads; deadline: number }): Promise<boolean> {
+/** At the end: whether what is still loading, or still to come, makes the page longer. */
+async function grows(hand: PageHand, how: Way & { pageHeight: number; since: number }): Promise<boolean> {
+  await how.late?.growth({ since: how.since, pageHeight: how.pageHeight });
   if (how.loads.pending > 0) await how.loads.done(Math.min(END_WAIT_MS, how.deadline - Date.now()));
   const now = await hand.run(scrollStep, { to: null, waitMs: 2 * REACTION_MS });
   return now.pageHeight > how.pageHeight + 1;
@@ -134,54 +149,4 @@ function report(pageHeight: number, start: PageExtent, end: Descent): ScrollRepo
   }
   if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: 'max_height', steps };
   return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', steps };
-}
-
-/** The requests that a scroll step started. */
-class Loads implements AsyncDisposable {
-  readonly #stage: Stage;
-  readonly #open = new Set<Request>();
-  #idle: (() => void) | null = null;
-
-  constructor(stage: Stage) {
-    this.#stage = stage;
-    stage.page.on('request', this.#onRequest);
-    stage.page.on('requestfinished', this.#onDone);
-    stage.page.on('requestfailed', this.#onDone);
-  }
-
-  get pending(): number {
-    return this.#open.size;
-  }
-
-  /** What older steps started is no longer waited for. */
-  begin(): void {
-    this.#open.clear();
-  }
-
-  done(atMostMs: number): Promise<void> {
-    if (this.#open.size === 0 || atMostMs <= 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, atMostMs);
-      this.#idle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  readonly #onRequest = (request: Request) => {
-    if (!/websocket|eventsource|media|ping/.test(request.resourceType())) this.#open.add(request);
-  };
-
-  readonly #onDone = (request: Request) => {
-    this.#open.delete(request);
-    if (this.#open.size === 0) this.#idle?.();
-  };
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stage.page.off('request', this.#onRequest);
-    this.#stage.page.off('requestfinished', this.#onDone);
-    this.#stage.page.off('requestfailed', this.#onDone);
-    this.#idle?.();
-  }
 }

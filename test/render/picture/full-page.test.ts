@@ -163,6 +163,33 @@ describe('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top, pixels: (bottom - top) * 800 });
   });
 
+  const SEEN = 'data:image/gif;base64,R0lGODlhAQABAPAAAAECAwAAACwAAAAAAQABAAACAkQBADs=';
+  /** Acts once the scrolling has paused. */
+  const debounced = (work: string, ms = 100) => `<script>let timer; const work = () => { ${work} };
+    addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(work, ${ms}) })</script>`;
+
+  it.each([
+    { where: 'at once', above: 600 },
+    { where: 'far below', above: 4_800 },
+  ])('loads what waits for the scrolling to pause: $where', async ({ above }) => {
+    const images = `<style>body{margin:0}img{display:block;width:800px;height:300px}</style><div style="height:${above}px"></div>
+      ${`<img data-src="${SEEN}">`.repeat(4)}<div style="height:1200px"></div>`;
+    const fill = `for (const image of document.querySelectorAll('img')) {
+      const { top, bottom } = image.getBoundingClientRect();
+      if (top < innerHeight && bottom > 0) image.src = image.dataset.src;
+    }`;
+    const { content } = await take(browser, images + debounced(fill), { full_page: true });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: above, pixels: 1_200 * 800 });
+  });
+
+  it('finds the end of a feed that waits for the scrolling to pause', async () => {
+    const more = "for (let i = 0; i < 6; i++) document.querySelector('main').append(document.createElement('div'));";
+    const rows = `<style>body{margin:0}div{height:500px}</style><main>${'<div></div>'.repeat(6)}</main>`;
+    const grow = `if (document.body.scrollHeight < 9000 && scrollY + innerHeight > document.body.scrollHeight - 200) { ${more} }`;
+    const { scroll } = await take(browser, rows + debounced(grow, 220), { full_page: true });
+    expect(scroll).toMatchObject({ pageHeight: 9_000, stoppedReason: 'end_of_page' });
+  });
+
   it('takes the steps that it is told to', async () => {
     const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
     expect(scroll?.steps).toBe(3);

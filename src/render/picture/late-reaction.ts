@@ -1,0 +1,43 @@
+import { awaitGrowth, awaitLateChange } from './in-page-late.js';
+import type { Loads } from './loads.js';
+import type { PageHand } from './page-hand.js';
+
+/** From the end of a step, itself some 60 ms, to what a page does once the scrolling pauses; 100 to 150 ms are usual. */
+const PAUSE_MS = 150;
+/** The same at the end of the page, where it may make the page longer. */
+const END_PAUSE_MS = 300;
+/** Stops at which nothing came: then the page is taken to do nothing late. */
+const PATIENCE = 3;
+
+/** What a page that listens to scrolling does only when the scrolling has paused. */
+export class LateReaction {
+  #patience = PATIENCE;
+
+  constructor(
+    private readonly hand: PageHand,
+    private readonly loads: Loads,
+  ) {}
+
+  /**
+   * Waits for it, and for what it loads; a page that has never done anything late is soon waited for only where images are missing.
+   *
+   * @param how.since Unix ms, when the step ended
+   * @param how.atMostMs from then on
+   */
+  async done({ since, atMostMs }: { since: number; atMostMs: number }): Promise<void> {
+    const waitMs = Math.min(PAUSE_MS, atMostMs) - (Date.now() - since);
+    if (waitMs > 0) await this.#look(waitMs);
+    await this.loads.done(atMostMs - (Date.now() - since));
+  }
+
+  /** At the end of the page: waits until the page is longer than it was, or nothing more is to be expected. */
+  async growth({ since, pageHeight }: { since: number; pageHeight: number }): Promise<void> {
+    await this.hand.run(awaitGrowth, { pageHeight, waitMs: END_PAUSE_MS - (Date.now() - since) });
+  }
+
+  async #look(waitMs: number): Promise<void> {
+    const { begun } = this.loads;
+    const changed = await this.hand.run(awaitLateChange, { waitMs, onlyLazy: this.#patience === 0 });
+    this.#patience = changed || this.loads.begun > begun ? PATIENCE : Math.max(0, this.#patience - 1);
+  }
+}

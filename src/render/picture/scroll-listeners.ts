@@ -1,0 +1,22 @@
+import type { Stage } from '../stage.js';
+import { within } from './page-hand.js';
+
+/**
+ * Whether a script of the page is told when its document is scrolled.
+ *
+ * @param deadline Unix ms
+ * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
+ */
+export async function listensToScroll(stage: Stage, deadline: number): Promise<boolean> {
+  const heard = await Promise.all(['window', 'document'].map((target) => listensOn(stage, { target, deadline })));
+  return heard.includes(true);
+}
+
+function listensOn(stage: Stage, { target, deadline }: { target: string; deadline: number }): Promise<boolean> {
+  return within(stage, deadline, async () => {
+    const { result } = await stage.cdp.send('Runtime.evaluate', { expression: target });
+    if (result.objectId === undefined) return false;
+    const { listeners } = await stage.cdp.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
+    return listeners.some(({ type }) => type === 'scroll' || type === 'scrollend');
+  });
+}
