@@ -48,6 +48,7 @@ export async function makeScrollable(): Promise<void> {
   for (let rounds = 0; rounds < 3; rounds++) {
     const scroller = mainScroller(hiddenByDocument());
     if (scroller === null) return;
+    await reachEnd(scroller);
     expand(scroller);
     world.stillframeExpanded.push(scroller);
     await tell(scroller);
@@ -100,6 +101,28 @@ export async function makeScrollable(): Promise<void> {
     };
     visit(document);
     return best;
+  }
+
+  /** Scrolls it to its end, and again as long as that brings more: once expanded, it scrolls no more. */
+  async function reachEnd(scroller: HTMLElement): Promise<void> {
+    const [MAX_ROUNDS, MAX_HEIGHT_PX, MAX_MS, WAIT_MS, LOAD_WAITS] = [10, 30_000, 3_000, 60, 5];
+    const over = Date.now() + MAX_MS;
+    let isStirred = false;
+    const stirs = new MutationObserver(() => {
+      isStirred = true;
+    });
+    stirs.observe(scroller, { childList: true, subtree: true });
+    for (let round = 0; round < MAX_ROUNDS && Date.now() < over; round++) {
+      const height = scroller.scrollHeight;
+      if (height > MAX_HEIGHT_PX) break;
+      isStirred = false;
+      scroller.scrollTo({ top: height, behavior: 'instant' });
+      await pause(WAIT_MS);
+      // A sign that it loads: what it has asked for may still be on its way.
+      for (let waits = 0; isStirred && scroller.scrollHeight <= height && waits < LOAD_WAITS; waits++) await pause(WAIT_MS);
+      if (scroller.scrollHeight <= height) break;
+    }
+    stirs.disconnect();
   }
 
   /** Gives the scroller, then each box around it, the height that its content has. */

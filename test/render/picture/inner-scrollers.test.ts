@@ -43,6 +43,11 @@ describe('a scroller in a document that is a little higher than the view', () =>
 describe('what listens to an inner scroller', () => {
   const scroller = '<!doctype html><style>html,body{margin:0;height:100%}#s{height:100vh;overflow:auto}</style><div id=s></div>';
 
+  const adder = (adds: number, later: string) =>
+    `${scroller}<script>const add = () => { s.insertAdjacentHTML('beforeend', '<div style="height:400px;background:rgb(${MARK})">'); asked = false };
+      let left = ${adds}, asked = false; s.innerHTML = '<div style="height:1800px">';
+      s.addEventListener('scroll', () => { if (asked || left === 0 || s.scrollTop + s.clientHeight < s.scrollHeight - 200) return; left--; asked = true; ${later} })</script>`;
+
   it.each(['s', 'window'])('draws all of its rows once it is expanded, though it draws no more than it shows (%s)', async (heard) => {
     const event = heard === 's' ? 'scroll' : 'resize';
     const html = `${scroller}<script>s.innerHTML = '<div style="position:relative;height:4000px"></div>';
@@ -52,5 +57,21 @@ describe('what listens to an inner scroller', () => {
     const { content, height } = await take(browser, html, { full_page: true });
     expect(height).toBe(4_000);
     expect(await blotOf(content, MARK)).toMatchObject({ height: 4_000, pixels: 400_000 });
+  });
+
+  it.each([
+    { what: 'at once', later: 'add()', adds: 3, height: 1_800 + 3 * 400 },
+    { what: 'after a sign that it loads', later: 's.append(new Comment()); setTimeout(add, 150)', adds: 2, height: 1_800 + 2 * 400 },
+  ])('adds what it adds when its end is reached ($what)', async ({ later, adds, height }) => {
+    const html = adder(adds, later);
+    const picture = await take(browser, html, { full_page: true });
+    expect(picture.height).toBe(height);
+    expect(await blotOf(picture.content, MARK)).toMatchObject({ height: height - 1_800 });
+  });
+
+  it('is not waited for when it adds without an end', async () => {
+    const { height } = await take(browser, adder(1_000, 'add()'), { full_page: true });
+    expect(height).toBeGreaterThan(1_800 + 3 * 400);
+    expect(height).toBeLessThan(1_800 + 20 * 400);
   });
 });
