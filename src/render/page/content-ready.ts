@@ -9,6 +9,8 @@ const LOOK_EVERY_MS = 200;
 const RESERVE_MS = 1_000;
 /** A page that shows little, says nothing of loading and does not change for this long is simply small, once its network rests. */
 const SMALL_FOR_GOOD_MS = 3_000;
+/** A page whose text has grown meanwhile is done once it has stood still for this long. */
+const STILL_AFTER_GROWTH_MS = 1_000;
 /** What a page may take to show what its last request has brought. */
 const FILLS_WITHIN_MS = 1_000;
 
@@ -18,14 +20,18 @@ const FILLS_WITHIN_MS = 1_000;
  */
 export async function contentReady(page: OpenPage): Promise<void> {
   const { deadlines, main, network } = page;
+  let growth = NONE_YET;
   let before: Completeness | null = null;
   let changedAt = Date.now();
   let busyAt = 0;
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
     const look = await lookOnce(page, deadlines.leftMs() - RESERVE_MS);
-    if (look !== null && before !== null && look.seen === null && look.text === before.text) return;
-    if (look === null || look.text !== before?.text || main.current !== shown) changedAt = Date.now();
+    const moved = look === null || main.current !== shown;
+    growth = moved ? NONE_YET : grown(growth, look.text);
+    const isStill = before !== null && look?.text === before.text && Date.now() - growth.lastAt >= STILL_AFTER_GROWTH_MS;
+    if (isStill && look?.seen === null) return;
+    if (moved || look.text !== before?.text) changedAt = Date.now();
     if (!network.isIdle()) busyAt = Date.now();
     const isSmall = look?.seen === 'next to no visible text' && Date.now() - busyAt > FILLS_WITHIN_MS;
     if (isSmall && Date.now() - changedAt > SMALL_FOR_GOOD_MS) return;
@@ -48,6 +54,20 @@ export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'wor
     message: `\`fail_if_incomplete\`: the page shows ${seen}.`,
     details: { check: 'fail_if_incomplete', seen },
   });
+}
+
+interface Growth {
+  /** Characters of the page at their most; null before the first look. */
+  most: number | null;
+  /** Unix ms. */
+  lastAt: number;
+}
+
+const NONE_YET: Growth = { most: null, lastAt: Number.NEGATIVE_INFINITY };
+
+/** What is written and deleted again and again, as in a heading that types itself, grows once. */
+function grown({ most, lastAt }: Growth, text: number): Growth {
+  return { most: Math.max(text, most ?? 0), lastAt: most !== null && text > most ? Date.now() : lastAt };
 }
 
 /** @returns null when the page is elsewhere or too busy */

@@ -174,6 +174,23 @@ describe('wait_for_content', () => {
     expect(timings.settle).toBeLessThan(12_000);
   });
 
+  it('waits for the end of a text that grows by and by', async () => {
+    const code = `let i = 0; const timer = setInterval(() => {
+      if (i++ === 0) it.textContent = 'The answer to the question that was asked:';
+      else it.append(' one more sentence of it.');
+      if (i === 8) { it.append(' That is all.'); clearInterval(timer); }
+    }, 500)`;
+    const url = serve('/growing', `<main id="it">Loading…</main><script>${code}</script>`);
+    const wish = { wait_for_content: true, fail_if_content_missing: ['that is all.'] };
+    expect((await rig.capture(url, wish)).timings.settle).toBeLessThan(8_000);
+  });
+
+  it('does not wait for text that is written and deleted again and again', async () => {
+    const code = 'const all = "typed words"; let i = 0; setInterval(() => { it.textContent = all.slice(0, Math.max(1, i++ % 20)) }, 100)';
+    const url = serve('/typing', `<h1>A page with a heading</h1><p id="it">w</p><script>${code}</script>`);
+    expect((await rig.capture(url, { wait_for_content: true, timeout: 20_000 })).timings.settle).toBeLessThan(9_000);
+  });
+
   it('does not wait for ever for a page that is simply small', async () => {
     const { timings } = await rig.capture(serve('/small', '<b>Hi</b><script>1</script>'), { wait_for_content: true, timeout: 20_000 });
     expect(timings.settle).toBeLessThan(6_000);
