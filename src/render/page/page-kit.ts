@@ -14,7 +14,7 @@ export interface PageKit {
   isVisible(element: Element): boolean;
   /** The part of a box that lies in the view, in CSS px²; 0 when outside. */
   areaInView(box: DOMRectReadOnly): number;
-  /** Images whose box, though perhaps still empty, touches the view; at most 500. */
+  /** Images whose box, though perhaps still empty, touches the view, but for counting pixels that have not come; at most 500. */
   imagesInView(): HTMLImageElement[];
   /** 0 transparent … 1 opaque, of a computed colour. */
   alphaOf(colour: string): number;
@@ -60,9 +60,18 @@ function imagesInView(this: PageKit): HTMLImageElement[] {
     const box = Element.prototype.getBoundingClientRect.call(image);
     const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
     const asked = (image as HTMLImageElement).currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
-    if (touches && asked && Element.prototype.checkVisibility.call(image) && found.length < 500) found.push(image as HTMLImageElement);
+    if (!touches || !asked || !Element.prototype.checkVisibility.call(image) || found.length >= 500) continue;
+    if ((image as HTMLImageElement).complete || !isPixel(image)) found.push(image as HTMLImageElement);
   }
   return found;
+
+  // By the size it is given: one whose size is yet to come with its picture has an empty box too.
+  function isPixel(image: Element): boolean {
+    return ['width', 'height'].some((side) => {
+      const size = image.computedStyleMap().get(side);
+      return size instanceof CSSUnitValue && size.unit === 'px' && size.value <= 2;
+    });
+  }
 }
 
 function alphaOf(colour: string): number {

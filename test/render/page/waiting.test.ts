@@ -152,6 +152,19 @@ describe('wait_for_idle', () => {
     expect(await colourAt((await rig.capture(url)).content, 200, 300)).toBe('ff0000');
   });
 
+  it('does not wait for a pixel that hangs, put in after load, nor hold it for incomplete', async () => {
+    const code = 'onload = () => { const it = new Image(1, 1); it.src = "/hang?pixel"; document.body.append(it) }';
+    const url = serve('/late-pixel', `<h1>A page that counts its visitors</h1><script>${code}</script>`);
+    expect((await rig.capture(url, { fail_if_incomplete: true })).timings.settle).toBeLessThan(3_500);
+  });
+
+  it('waits for an image whose size comes with it', async () => {
+    const code =
+      'onload = () => { const it = new Image(); it.src = "/image/800x600/ff0000.png?wait=2500"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }';
+    const url = serve('/unsized', `<h1>Page</h1><script>${code}</script>`);
+    expect(await colourAt((await rig.capture(url)).content, 400, 300)).toBe('ff0000');
+  });
+
   it('survives a page that has replaced everything that scripts are made of', async () => {
     const { timings } = await rig.capture(site.url('/prototypes'), { fail_if_incomplete: true, fail_if_content_missing: ['Enough words'] });
     expect(timings.settle).toBeLessThan(2_000);
