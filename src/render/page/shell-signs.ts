@@ -13,8 +13,11 @@ export interface Completeness {
 export function lookForShell(kit: PageKit): Completeness {
   const LOADING =
     /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
+  const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
   const view = innerWidth * innerHeight;
-  const { chars, words } = textInView();
+  const texts = textsInView();
+  const words = texts.map(({ text }) => text).join(' ');
+  const chars = lengthOf(words);
   const pictures = pictureShare();
   return { seen: shellSign(), unfinished: unfinishedSign(), text: (kit.body()?.textContent ?? '').length };
 
@@ -39,22 +42,29 @@ export function lookForShell(kit: PageKit): Completeness {
   }
 
   /** Text in view that can be told from what is behind it. */
-  function textInView(): { chars: number; words: string } {
+  function textsInView(): { text: string; parent: Element }[] {
     const body = kit.body();
-    let words = '';
-    if (body === null) return { chars: 0, words };
+    const found: { text: string; parent: Element }[] = [];
+    if (body === null) return found;
     const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
-    for (let looked = 0; looked < 5_000 && words.length < 1_500 && walker.nextNode(); looked++) {
+    let length = 0;
+    for (let looked = 0; looked < 5_000 && length < 1_500 && walker.nextNode(); looked++) {
       const text = (walker.currentNode.nodeValue ?? '').trim();
       const parent = walker.currentNode.parentElement;
       if (text === '' || parent === null || /^(script|style|noscript|template)$/i.test(parent.tagName)) continue;
       range.selectNodeContents(walker.currentNode);
       if (kit.areaInView(range.getBoundingClientRect()) <= 4) continue;
       if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      if (standsOut(parent)) words += `${text} `;
+      if (!standsOut(parent)) continue;
+      found.push({ text, parent });
+      length += text.length + 1;
     }
-    return { chars: words.replace(/\s+/g, '').length, words };
+    return found;
+  }
+
+  function lengthOf(text: string): number {
+    return text.replace(/\s+/g, '').length;
   }
 
   function standsOut(element: Element): boolean {
@@ -70,15 +80,19 @@ export function lookForShell(kit: PageKit): Completeness {
   }
 
   function share(selector: string): number {
+    return shareOf(kit.all(selector));
+  }
+
+  function shareOf(elements: Element[]): number {
     let area = 0;
-    for (const element of kit.all(selector).slice(0, 500)) {
+    for (const element of elements.slice(0, 500)) {
       if (kit.isVisible(element)) area += kit.areaInView(element.getBoundingClientRect());
     }
     return area / view;
   }
 
   function pictureShare(): number {
-    return share('img,picture,svg,canvas,video,iframe,object,embed') + (hasBackgroundPicture() ? 1 : 0);
+    return share(PICTURES) + (hasBackgroundPicture() ? 1 : 0);
   }
 
   function hasBackgroundPicture(): boolean {
@@ -104,28 +118,38 @@ export function lookForShell(kit: PageKit): Completeness {
     return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
   }
 
-  /** One empty, opaque layer on top of everything, with content behind it. */
+  /** One opaque layer with next to nothing on it, on top of everything, with content behind it. */
   function isCovered(): boolean {
-    if (chars === 0 && kit.body()?.textContent?.trim() === '') return false;
     const corners = [0.1, 0.5, 0.9].flatMap((x) =>
       [0.1, 0.5, 0.9].map((y) => Document.prototype.elementFromPoint.call(document, innerWidth * x, innerHeight * y)),
     );
-    const layers = corners.map(coverOf);
-    const [first] = layers;
-    return (
-      first !== null && first !== undefined && layers.every((layer) => layer === first) && (first.textContent ?? '').trim().length < 40
-    );
+    const [first = null, ...rest] = corners.map(coverOf);
+    return first !== null && rest.every((layer) => layer === first) && isBare(first) && hidesContent(first);
   }
 
   function coverOf(element: Element | null): Element | null {
     for (let at = element; at !== null && at !== kit.body(); at = at.parentElement) {
       const style = getComputedStyle(at);
-      if (!/^(fixed|absolute)$/.test(style.position)) continue;
+      if (!/^(fixed|absolute)$/.test(style.position) || kit.areaInView(at.getBoundingClientRect()) < 0.95 * view) continue;
       const opaque = kit.alphaOf(style.backgroundColor) >= 0.9 && Number(style.opacity) >= 0.9;
-      const hasPicture = at.querySelector('img,canvas,video,svg') !== null || style.backgroundImage.includes('url(');
-      return opaque && !hasPicture && kit.areaInView(at.getBoundingClientRect()) >= 0.95 * view ? at : null;
+      return opaque && !style.backgroundImage.includes('url(') ? at : null;
     }
     return null;
+  }
+
+  /** A logo at most: what asks something of a visitor, has a heading or shows a picture is meant to be seen. */
+  function isBare(layer: Element): boolean {
+    const inside = Array.from(layer.querySelectorAll('*'));
+    if (inside.some((element) => element.shadowRoot !== null || element.matches('a[href],button,input,select,textarea,h1,h2,h3')))
+      return false;
+    if (shareOf(inside.filter((element) => element.matches(PICTURES))) >= 0.2) return false;
+    return layer instanceof HTMLElement && layer.innerText.trim().length < 40;
+  }
+
+  function hidesContent(layer: Element): boolean {
+    const behind = texts.filter(({ parent }) => !layer.contains(parent)).map(({ text }) => text);
+    if (lengthOf(behind.join('')) >= 16) return true;
+    return shareOf(kit.all(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
   }
 
   function runsScript(): boolean {

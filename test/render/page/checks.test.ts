@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { document, html } from '../../fixtures/site/answer.js';
+import { document, html, words } from '../../fixtures/site/answer.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { type CaptureRig, openRig } from './capture-rig.js';
 
@@ -14,6 +14,11 @@ afterAll(async () => {
   await rig[Symbol.asyncDispose]();
   await site[Symbol.asyncDispose]();
 });
+
+function serve(path: string, body: string): string {
+  site.route(path, (_request, response) => html(response, document('Page', body)));
+  return site.url(path);
+}
 
 describe('fail_if_incomplete', () => {
   it.each([
@@ -46,6 +51,30 @@ describe('fail_if_incomplete', () => {
       expect((await rig.capture(site.url(path), { fail_if_incomplete: true })).width).toBe(800);
     },
   );
+});
+
+describe('a layer over the whole view', () => {
+  const behind = `<main><h1>The page itself</h1><p>${words(60)}</p></main>`;
+  const layer = (style: string, inside: string) =>
+    `<div style="position:fixed;inset:0;background:#224;color:#fff;${style}">${inside}</div>`;
+  const circle = (size: number) => `<svg width="${size}" height="${size}"><circle cx="50%" cy="50%" r="50%" fill="red"/></svg>`;
+
+  it.each([
+    ['bears a logo', layer('display:grid;place-items:center', circle(80))],
+    ['bears a logo that is placed by itself', layer('', `<div style="position:absolute;left:360px;top:260px">${circle(80)}</div>`)],
+  ])('that %s and hides the page is a cover', async (name, cover) => {
+    const error = await rig.failure(serve(`/cover/${name.length}`, behind + cover), { fail_if_incomplete: true });
+    expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: 'an opaque cover over the view' } });
+  });
+
+  it.each([
+    ['is all there is', layer('', '<h1>Coming soon</h1>')],
+    ['is all there is, without a heading', layer('', '<div>We are opening here in May</div>')],
+    ['shows a large picture', behind + layer('display:grid;place-items:center', circle(500))],
+    ['asks something', behind + layer('', `${circle(80)}<p>Are you over 18?</p><button>Yes</button>`)],
+  ])('that %s is the page', async (name, body) => {
+    expect((await rig.capture(serve(`/layer/${name.length}`, body), { fail_if_incomplete: true })).width).toBe(800);
+  });
 });
 
 describe('text markers', () => {
