@@ -15,6 +15,7 @@ export function lookForShell(kit: PageKit): Completeness {
     /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
   const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
   const view = innerWidth * innerHeight;
+  let hitTests = 0;
   const texts = textsInView();
   const words = texts.map(({ text }) => text).join(' ');
   const chars = lengthOf(words);
@@ -54,9 +55,10 @@ export function lookForShell(kit: PageKit): Completeness {
       const parent = walker.currentNode.parentElement;
       if (text === '' || parent === null || /^(script|style|noscript|template)$/i.test(parent.tagName)) continue;
       range.selectNodeContents(walker.currentNode);
-      if (kit.areaInView(range.getBoundingClientRect()) <= 4) continue;
+      const box = range.getBoundingClientRect();
+      if (kit.areaInView(box) <= 4) continue;
       if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      if (!standsOut(parent)) continue;
+      if (!standsOut(parent, box)) continue;
       found.push({ text, parent });
       length += text.length + 1;
     }
@@ -67,16 +69,41 @@ export function lookForShell(kit: PageKit): Completeness {
     return text.replace(/\s+/g, '').length;
   }
 
-  function standsOut(element: Element): boolean {
+  function standsOut(element: Element, box: DOMRect): boolean {
     const colour = getComputedStyle(element).color;
     if (kit.alphaOf(colour) < 0.05)
       return getComputedStyle(element).backgroundClip === 'text' || getComputedStyle(element).webkitTextFillColor !== colour;
     for (let at: Element | null = element; at !== null; at = at.parentElement) {
-      const style = getComputedStyle(at);
-      if (style.backgroundImage !== 'none') return true;
-      if (kit.alphaOf(style.backgroundColor) > 0.5) return style.backgroundColor !== colour;
+      const differs = differsFrom(colour, getComputedStyle(at));
+      if (differs !== null) return differs || liesOnLayer(element, box, colour);
     }
-    return !/^rgb\(255, 255, 255\)$/.test(colour);
+    return colour !== 'rgb(255, 255, 255)' || liesOnLayer(element, box, colour);
+  }
+
+  /** null when the background can be seen through. */
+  function differsFrom(colour: string, { backgroundImage, backgroundColor }: CSSStyleDeclaration): boolean | null {
+    if (backgroundImage !== 'none') return true;
+    return kit.alphaOf(backgroundColor) > 0.5 ? backgroundColor !== colour : null;
+  }
+
+  /** Whether what is painted between text and its ancestors' background, as a dark layer of its own, sets it off. */
+  function liesOnLayer(element: Element, box: DOMRect, colour: string): boolean {
+    if (hitTests++ >= 100) return false;
+    const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
+    const y = (Math.max(box.top, 0) + Math.min(box.bottom, innerHeight)) / 2;
+    const stack = Document.prototype.elementsFromPoint.call(document, x, y);
+    for (const at of stack.slice(Math.max(0, stack.indexOf(element)))) {
+      if (at.matches(PICTURES) || ['::before', '::after'].some((part) => isLayer(getComputedStyle(at, part), colour))) return true;
+      // Theirs are painted on the canvas, behind all layers.
+      if (at === kit.body() || at === kit.documentProperty('documentElement')) continue;
+      const differs = differsFrom(colour, getComputedStyle(at));
+      if (differs !== null) return differs;
+    }
+    return false;
+  }
+
+  function isLayer(style: CSSStyleDeclaration, colour: string): boolean {
+    return style.content !== 'none' && /^(absolute|fixed)$/.test(style.position) && differsFrom(colour, style) === true;
   }
 
   function share(selector: string): number {

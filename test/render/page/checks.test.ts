@@ -77,6 +77,31 @@ describe('a layer over the whole view', () => {
   });
 });
 
+describe('white words', () => {
+  const said =
+    '<div style="position:relative;color:#fff;padding:60px"><h1>White words upon the dark</h1><p>All of them.</p></div><script>1</script>';
+  const dark = (style: string) => `<div style="position:absolute;inset:0;background:linear-gradient(#123,#456);${style}"></div>`;
+  const before =
+    '<style>main{position:relative;height:400px}main::before{content:"";position:absolute;inset:0;background:#123}main>div{background:none}</style>';
+
+  it.each([
+    ['on a layer behind the page', dark('z-index:-1') + said],
+    ['on a layer beside them, on a white page', `<style>body{background:#fff}</style>${dark('')}${said}`],
+    ['on a picture', `<img src="/image/800x300/112233.png" style="position:absolute;left:0;top:0">${said}`],
+    ['on a layer of style', `${before}<main>${said}</main>`],
+  ])('%s can be read', async (where, body) => {
+    expect((await rig.capture(serve(`/white/${where.length}`, body), { fail_if_incomplete: true })).width).toBe(800);
+  });
+
+  it.each([
+    ['on white', said],
+    ['on a white card that lies on a dark layer', `${dark('')}<div style="position:relative;background:#fff">${said}</div>`],
+  ])('%s cannot', async (where, body) => {
+    const error = await rig.failure(serve(`/white-on-white/${where.length}`, body), { fail_if_incomplete: true });
+    expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: 'next to no visible text' } });
+  });
+});
+
 describe('text markers', () => {
   it('are matched on visible text and title, case and white space folded', async () => {
     site.route('/text', (_request, response) => {
