@@ -1,6 +1,7 @@
 /**
  * Functions that run inside the page: each is sent there as text, so it may use nothing from around it. A page that is printed takes the
- * paper for its viewport: what depends on the viewport's height must be found, and held at what it is on the screen.
+ * paper for its viewport: what depends on the viewport's height must be found, and held at what it is on the screen. Each element is
+ * asked at its place in the open shadow trees too.
  */
 
 /** The paper is ours: a page's own `@page` would turn it, or put margins on it. */
@@ -10,40 +11,139 @@ export function ownPaper(): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 }
 
-/** Notes the heights of all elements, to find those that another viewport height changes. */
-export function noteHeights(): void {
-  const world = globalThis as { stillframeHeights?: Map<HTMLElement, [number, string]> };
-  const heights = new Map<HTMLElement, [number, string]>();
-  for (const element of Array.from(document.querySelectorAll<HTMLElement>('*')).slice(0, 60_000)) {
-    if (element.style === undefined) continue;
+/** Notes where all elements are, to find those that a viewport of the paper's height changes. */
+export function noteBoxes(): void {
+  const MOST_ELEMENTS = 60_000;
+  const world = globalThis as { stillframeBoxes?: Map<HTMLElement, DOMRect> };
+  const boxes = new Map<HTMLElement, DOMRect>();
+  world.stillframeBoxes = boxes;
+  visit(document);
+
+  function visit(scope: ParentNode): void {
+    for (const element of scope.querySelectorAll<HTMLElement>('*')) {
+      if (boxes.size >= MOST_ELEMENTS) return;
+      if (element.style !== undefined) boxes.set(element, element.getBoundingClientRect());
+      if (element.shadowRoot !== null) visit(element.shadowRoot);
+    }
+  }
+}
+
+/**
+ * With the viewport as high as the paper: notes what became of the elements that moved or are sized otherwise.
+ *
+ * @returns whether there is more to hold than what is fixed, which is dealt with anyway
+ */
+export function noteChanged(): boolean {
+  const HELD = ['height', 'top'];
+  type Used = Record<string, string>;
+  const world = globalThis as { stillframeBoxes?: Map<HTMLElement, DOMRect>; stillframeChanged?: Map<HTMLElement, Used> };
+  const moves = new Map<Element, { x: number; y: number }>();
+  const changed: HTMLElement[] = [];
+  let more = false;
+  for (const [element, before] of world.stillframeBoxes ?? []) {
+    const now = element.getBoundingClientRect();
+    const move = { x: now.left - before.left, y: now.top - before.top };
+    moves.set(element, move);
+    const sized = differs(now.width, before.width) || differs(now.height, before.height);
+    if (!sized && !differs(move.x, 0) && !differs(move.y, 0)) continue;
+    changed.push(element);
+    more ||= sized || (!isCarried(element, move) && getComputedStyle(element).position !== 'fixed');
+  }
+  world.stillframeBoxes?.clear();
+  world.stillframeChanged = new Map(more ? changed.map((element) => [element, usedValues(element)]) : []);
+  return more;
+
+  function differs(a: number, b: number): boolean {
+    return Math.abs(a - b) >= 0.5;
+  }
+
+  function isCarried(element: Element, move: { x: number; y: number }): boolean {
+    const scope = element.getRootNode();
+    const parent = element.parentElement ?? (scope instanceof ShadowRoot ? scope.host : null);
+    const carried = (parent !== null && moves.get(parent)) || { x: 0, y: 0 };
+    return !differs(move.x, carried.x) && !differs(move.y, carried.y);
+  }
+
+  function usedValues(element: HTMLElement): Used {
     const style = getComputedStyle(element);
-    if (style.display === 'none' || style.display === 'inline') continue;
-    heights.set(element, [element.getBoundingClientRect().height, style.position === 'absolute' ? style.top : '']);
-  }
-  world.stillframeHeights = heights;
-}
-
-/** With the viewport at another height: keeps only the elements that changed. */
-export function keepChanged(): void {
-  const world = globalThis as { stillframeHeights?: Map<HTMLElement, [number, string]> };
-  const heights = world.stillframeHeights ?? new Map<HTMLElement, [number, string]>();
-  for (const [element, [height, top]] of heights) {
-    const sameTop = top === '' || getComputedStyle(element).top === top;
-    if (Math.abs(element.getBoundingClientRect().height - height) < 0.5 && sameTop) heights.delete(element);
+    return Object.fromEntries(HELD.map((property) => [property, style.getPropertyValue(property)]));
   }
 }
 
-/** With the viewport as it was: holds them where they are. */
+/** With the viewport as it was: holds what the paper changes. */
 export function holdChanged(): void {
-  const world = globalThis as { stillframeHeights?: Map<HTMLElement, [number, string]> };
-  const held: [HTMLElement, string, string][] = [];
-  for (const [element, [, top]] of world.stillframeHeights ?? []) held.push([element, getComputedStyle(element).height, top]);
-  for (const [element, height, top] of held) {
-    for (const property of ['height', 'min-height', 'max-height']) element.style.setProperty(property, height, 'important');
-    if (top === '') continue;
-    element.style.setProperty('top', top, 'important');
-    element.style.setProperty('bottom', 'auto', 'important');
+  type Used = Record<string, string>;
+  const world = globalThis as { stillframeChanged?: Map<HTMLElement, Used>; stillframeOwn?: Map<CSSStyleDeclaration, string> };
+  const held: [HTMLElement, Used][] = [];
+  for (const [element, onPaper] of world.stillframeChanged ?? []) {
+    const style = getComputedStyle(element);
+    const changed = Object.keys(onPaper).filter((property) => style.getPropertyValue(property) !== onPaper[property]);
+    const properties = Object.fromEntries(changed.map((property) => [property, style.getPropertyValue(property)]));
+    const placed = changed.includes('top') && style.position === 'absolute';
+    if (changed.includes('top') && !placed) delete properties.top;
+    if (placed) properties.bottom = 'auto';
+    if (placed || changed.includes('height')) hold(properties, 'height', style.height);
+    held.push([element, properties]);
   }
+  for (const [element, properties] of held) {
+    for (const [property, value] of Object.entries(properties)) force(element, property, value);
+  }
+
+  function hold(properties: Used, side: string, value: string): void {
+    for (const property of [side, `min-${side}`, `max-${side}`]) properties[property] = value;
+  }
+
+  function force({ style }: HTMLElement, property: string, value: string): void {
+    world.stillframeOwn ??= new Map();
+    if (!world.stillframeOwn.has(style)) world.stillframeOwn.set(style, style.cssText);
+    style.setProperty(property, value, 'important');
+  }
+}
+
+/** Takes back all that was held or put elsewhere. */
+export function letGo(): void {
+  const world = globalThis as { stillframeOwn?: Map<CSSStyleDeclaration, string> };
+  for (const [style, own] of world.stillframeOwn ?? []) style.cssText = own;
+  delete world.stillframeOwn;
+}
+
+/** Notes how the page is laid out, whatever is moving on it. Of a custom element also what its own tree, which may be closed, takes up. */
+export function noteLayout(): void {
+  const world = globalThis as { stillframeLayout?: Map<HTMLElement, number[]> };
+  const layout = new Map<HTMLElement, number[]>();
+  world.stillframeLayout = layout;
+  visit(document);
+
+  function visit(scope: ParentNode): void {
+    for (const element of scope.querySelectorAll<HTMLElement>('*')) {
+      if (element.shadowRoot !== null) visit(element.shadowRoot);
+      if (!(element instanceof HTMLElement)) continue;
+      const within = element.localName.includes('-') ? element.scrollHeight : 0;
+      layout.set(element, [element.offsetTop, element.offsetHeight, within]);
+    }
+  }
+}
+
+/** With the viewport as high as the paper: whether the page is laid out as it was. */
+export function isLaidOutAlike(pageHeight: number): boolean {
+  const world = globalThis as { stillframeLayout?: Map<HTMLElement, number[]> };
+  const differs = (a = 0, b = 0) => Math.abs(a - b) > 1;
+  const root = document.scrollingElement ?? document.documentElement;
+  if (differs(root.scrollHeight, Math.max(pageHeight, innerHeight))) return false;
+  for (const [element, [top, height, within]] of world.stillframeLayout ?? []) {
+    if (differs(element.offsetTop, top) || differs(element.offsetHeight, height)) return false;
+    if (within !== 0 && differs(element.scrollHeight, within)) return false;
+  }
+  return true;
+}
+
+/** What follows the viewport's size by script does so before the next frame is drawn. */
+export function nextFrame(): Promise<void> {
+  const NO_FRAME_MS = 100;
+  return new Promise((resolve) => {
+    setTimeout(resolve, NO_FRAME_MS);
+    requestAnimationFrame(() => resolve());
+  });
 }
 
 /** Makes the page one box of a height, which no page break cuts and outside of which nothing shows. */
@@ -59,13 +159,25 @@ export function boxPage(height: number): void {
 
 /** On paper what is pinned follows the paper's edges, on every page: it is put where it stands at the page's top, or at its end. */
 export function pinOnce(pageHeight: number): void {
+  const world = globalThis as { stillframeOwn?: Map<CSSStyleDeclaration, string> };
   const moved: [HTMLElement, Record<string, string>][] = [];
-  for (const element of document.querySelectorAll<HTMLElement>('*')) {
-    if (element.style === undefined) continue;
+  visit(document);
+  for (const [element, properties] of moved) {
+    for (const [property, value] of Object.entries(properties)) force(element, property, value);
+  }
+
+  function visit(scope: ParentNode): void {
+    for (const element of scope.querySelectorAll<HTMLElement>('*')) {
+      if (element.shadowRoot !== null) visit(element.shadowRoot);
+      if (element.style !== undefined) pin(element);
+    }
+  }
+
+  function pin(element: HTMLElement): void {
     const { position } = getComputedStyle(element);
     if (position === 'sticky') moved.push([element, { position: 'relative', inset: 'auto' }]);
     // With an offset parent it is fixed within a transformed box, and moves along with that.
-    if (position !== 'fixed' || element.offsetParent !== null) continue;
+    if (position !== 'fixed' || element.offsetParent !== null) return;
     const { top, bottom, height } = element.getBoundingClientRect();
     const low = top > innerHeight / 2 && innerHeight - bottom < innerHeight / 4 && height < innerHeight / 2;
     const at = low ? pageHeight - (innerHeight - top) : top;
@@ -74,7 +186,10 @@ export function pinOnce(pageHeight: number): void {
       { position: 'absolute', height: `${height}px`, 'box-sizing': 'border-box', top: `${at}px`, bottom: 'auto', margin: '0' },
     ]);
   }
-  for (const [element, properties] of moved) {
-    for (const [property, value] of Object.entries(properties)) element.style.setProperty(property, value, 'important');
+
+  function force({ style }: HTMLElement, property: string, value: string): void {
+    world.stillframeOwn ??= new Map();
+    if (!world.stillframeOwn.has(style)) world.stillframeOwn.set(style, style.cssText);
+    style.setProperty(property, value, 'important');
   }
 }

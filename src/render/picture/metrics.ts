@@ -6,10 +6,11 @@ import { within } from './page-hand.js';
  * Sets the page's viewport and density on the stage's own session: a capture takes its density from the emulation of the
  * session that asks for it, and ignores what another session emulates.
  *
- * @param density output pixels per CSS px
+ * @param how.density output pixels per CSS px
+ * @param how.scale of the picture alone, so that a viewport that is only measured costs no pixels
  */
-export async function setDensity(stage: Stage, how: { view: View; density: number; deadline: number }): Promise<void> {
-  const { view, density } = how;
+export async function setDensity(stage: Stage, how: { view: View; density: number; scale?: number; deadline: number }): Promise<void> {
+  const { view, density, scale } = how;
   await within(stage, how.deadline, () =>
     stage.cdp.send('Emulation.setDeviceMetricsOverride', {
       mobile: view.isMobile,
@@ -18,6 +19,7 @@ export async function setDensity(stage: Stage, how: { view: View; density: numbe
       screenWidth: view.width,
       screenHeight: view.height,
       deviceScaleFactor: density,
+      ...(scale === undefined ? {} : { scale }),
       screenOrientation: orientation(view),
     }),
   );

@@ -2,7 +2,18 @@ import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { rollOut } from './full-page-picture.js';
 import { makeScrollable, measureExtent } from './in-page-extent.js';
-import { boxPage, holdChanged, keepChanged, noteHeights, ownPaper, pinOnce } from './in-page-print.js';
+import {
+  boxPage,
+  holdChanged,
+  isLaidOutAlike,
+  letGo,
+  nextFrame,
+  noteBoxes,
+  noteChanged,
+  noteLayout,
+  ownPaper,
+  pinOnce,
+} from './in-page-print.js';
 import { setDensity } from './metrics.js';
 import { openHand, type PageHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -12,12 +23,12 @@ import { SectionStore } from './section-store.js';
 
 const CSS_PX_PER_INCH = 96;
 const CSS_PX_PER_POINT = 96 / 72;
-/** By how much the viewport is made taller to find what depends on its height. */
-const PROBE_PX = 137;
+/** Of the picture of a page that is only measured. */
+const MEASURE_SCALE = 0.05;
 
 /**
  * A PDF of one of the three kinds (decisions.md, PDF): the view on one page, the whole page as the browser prints it, or the whole page's
- * rendered pixels.
+ * rendered pixels. A page that cannot be printed as it looks is made of its pixels too.
  */
 export function takePdf(order: PictureOrder, scroll: ScrollReport | null): Promise<Picture> {
   if (scroll === null) return printView(order);
@@ -45,13 +56,16 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
   const begun = performance.now();
   const { hand, pageHeight } = await prepare(order);
   await hand.run(makeScrollable, null);
-  await holdViewportHeights(order, hand);
   const whole = scroll.stoppedReason === 'end_of_page';
   const height = whole ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
-  await hand.run(pinOnce, height);
+  const paper = { height: fits ? height : PDF_PAGE_MAX_PX, pages: fits ? '1' : '' };
+  if (!(await holdForPaper(order, hand, { pageHeight, height, paperHeight: paper.height }))) {
+    await hand.run(letGo, null);
+    return packPixels({ ...order, options: { ...order.options, fullPageAlgorithm: 'by_sections' } }, scroll);
+  }
   if (fits || height < pageHeight) await hand.run(boxPage, height);
-  const content = await print(order, { height: fits ? height : PDF_PAGE_MAX_PX, pages: fits ? '1' : '' });
+  const content = await print(order, paper);
   return picture(content, begun, {
     algorithm: 'native',
     sections: countPages(content),
@@ -88,16 +102,34 @@ async function prepare(order: PictureOrder): Promise<{ hand: PageHand; pageHeigh
   return { hand, pageHeight };
 }
 
-/** Paper is its own viewport: `100vh` would be the whole page's height. */
-async function holdViewportHeights(order: PictureOrder, hand: PageHand): Promise<void> {
+/**
+ * Paper is its own viewport: `100vh` would be the whole page's height. All heights are CSS px.
+ *
+ * @returns whether the page is on the paper what it is in the view
+ */
+async function holdForPaper(
+  order: PictureOrder,
+  hand: PageHand,
+  at: { pageHeight: number; height: number; paperHeight: number },
+): Promise<boolean> {
   const { stage, options, deadline } = order;
   const { view } = options;
   const density = view.deviceScaleFactor;
-  await hand.run(noteHeights, null);
-  await setDensity(stage, { view: { ...view, height: view.height + PROBE_PX }, density, deadline });
-  await hand.run(keepChanged, null);
+  const paper = { view: { ...view, height: Math.ceil(at.paperHeight) }, density, scale: MEASURE_SCALE, deadline };
+  await hand.run(noteBoxes, null);
+  await setDensity(stage, paper);
+  const changed = await hand.run(noteChanged, null);
   await setDensity(stage, { view, density, deadline });
-  await hand.run(holdChanged, null);
+  await hand.run(nextFrame, null);
+  if (changed) await hand.run(holdChanged, null);
+  await hand.run(pinOnce, at.height);
+  if (!changed) return true;
+  await hand.run(noteLayout, null);
+  await setDensity(stage, paper);
+  const alike = await hand.run(isLaidOutAlike, at.pageHeight);
+  await setDensity(stage, { view, density, deadline });
+  await hand.run(nextFrame, null);
+  return alike;
 }
 
 async function print({ stage, options, deadline }: PictureOrder, paper: { height: number; pages: string }): Promise<Buffer> {

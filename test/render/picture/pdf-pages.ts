@@ -1,4 +1,4 @@
-import { PDFDocument, PDFRawStream } from 'pdf-lib';
+import { decodePDFRawStream, PDFDocument, PDFRawStream } from 'pdf-lib';
 import sharp from 'sharp';
 
 /** CSS px of each page. */
@@ -31,4 +31,26 @@ export async function joinedImages(pdf: Uint8Array): Promise<Buffer> {
   return await sharp(raw, { raw: { width, height, channels: 3 }, limitInputPixels: false })
     .png({ compressionLevel: 0 })
     .toBuffer();
+}
+
+export interface PrintedBox {
+  colour: string;
+  /** CSS px. */
+  top: number;
+  height: number;
+}
+
+/** The boxes that the browser filled with one colour on the first page of its PDF, in the order of painting; none is transformed. */
+export async function printedBoxes(pdf: Uint8Array): Promise<PrintedBox[]> {
+  const document = await PDFDocument.load(pdf);
+  const [, content] = document.context.enumerateIndirectObjects().find(([, object]) => object instanceof PDFRawStream) ?? [];
+  if (!(content instanceof PDFRawStream)) throw new Error('The PDF has no content.');
+  const marks = Buffer.from(decodePDFRawStream(content).decode()).toString('latin1');
+  const boxes: PrintedBox[] = [];
+  let colour = 'rgb(0,0,0)';
+  for (const [, r, g, b, top, height] of marks.matchAll(/([\d.]+) ([\d.]+) ([\d.]+) rg|[-\d.]+ ([-\d.]+) [-\d.]+ ([-\d.]+) re\nf/g)) {
+    if (r !== undefined) colour = `rgb(${[r, g, b].map((part) => Math.round(Number(part) * 255)).join(',')})`;
+    else boxes.push({ colour, top: Number(top), height: Number(height) });
+  }
+  return boxes;
 }

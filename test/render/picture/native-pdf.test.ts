@@ -1,0 +1,54 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from './a-stage.js';
+import { blotOf } from './blots.js';
+import { joinedImages, printedBoxes } from './pdf-pages.js';
+import { take } from './take.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+const NATIVE = { format: 'pdf', full_page: true, full_page_algorithm: 'native' };
+const HERO = 'rgb(10,20,30)';
+const rows = Array.from({ length: 20 }, (_, i) => `<div class=row style="height:100px;background:rgb(${200 - i},9,9)"></div>`).join('');
+const page = (hero: string, style = '') => `<!doctype html><style>body{margin:0}.hero{background:${HERO}}${style}</style>${hero}${rows}`;
+/** A lossy format mixes the px rows of an edge. */
+const nearly = (px: number) => expect.closeTo(px, -1);
+/** In a shadow tree. */
+const shadow = (mode: 'open' | 'closed', inner: string) =>
+  `<x-hero style="display:block"></x-hero><script>document.querySelector('x-hero').attachShadow({mode:'${mode}'}).innerHTML='${inner}'</script>`;
+
+describe('a native PDF of a whole page', () => {
+  const tops = async (content: Uint8Array) => {
+    const boxes = await printedBoxes(content);
+    return Array.from({ length: 20 }, (_, i) => boxes.find(({ colour }) => colour === `rgb(${200 - i},9,9)`)?.top);
+  };
+  const below = (heroPx: number) => Array.from({ length: 20 }, (_, i) => heroPx + 100 * i);
+
+  it.each([
+    ['in the height of an element', page('<div class=hero style="height:100vh"></div>'), 600],
+    ['in an open shadow tree', page(shadow('open', `<div style="height:100vh;background:${HERO}"></div>`)), 600],
+    [
+      'in a height given by a query of the height',
+      page('<div class=hero></div>', '@media(min-height:900px){.row{height:200px!important}}'),
+      0,
+    ],
+  ])('has every row where it is in the view, as text and boxes, with the view’s height %s', async (_, html, heroPx) => {
+    const { content, height, diagnostics } = await take(browser, html, NATIVE);
+    expect(await tops(content)).toEqual(below(heroPx));
+    expect(height).toBe(2_000 + heroPx);
+    expect(diagnostics).toMatchObject({ algorithm: 'native', truncated: false });
+  });
+
+  it('is made of its pixels where the view’s height decides what cannot be held, and says so', async () => {
+    const html = page(shadow('closed', `<div style="height:50vh;background:${HERO}"></div><div style="height:200px"></div>`));
+    const { content, diagnostics } = await take(browser, html, NATIVE);
+    expect(diagnostics).toMatchObject({ algorithm: 'by_sections', scrollHeight: 2_500, stoppedReason: 'end_of_page', truncated: false });
+    const picture = await joinedImages(content);
+    expect(await blotOf(picture, [10, 20, 30])).toMatchObject({ top: 0, height: nearly(300) });
+    expect(await blotOf(picture, [181, 9, 9])).toMatchObject({ top: nearly(2_400), height: nearly(100) });
+  });
+});
