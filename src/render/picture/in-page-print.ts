@@ -34,7 +34,11 @@ export function noteBoxes(): void {
  * @returns whether there is more to hold than what is fixed, which is dealt with anyway
  */
 export function noteChanged(): boolean {
-  const HELD = ['height', 'top'];
+  const HELD = (
+    'display visibility position float order flex-direction flex-wrap flex-basis grid-template-rows grid-template-columns row-gap column-gap ' +
+    'width height margin padding border-width top bottom left right transform translate font-size line-height letter-spacing text-indent ' +
+    'background-size background-position'
+  ).split(' ');
   type Used = Record<string, string>;
   const world = globalThis as { stillframeBoxes?: Map<HTMLElement, DOMRect>; stillframeChanged?: Map<HTMLElement, Used> };
   const moves = new Map<Element, { x: number; y: number }>();
@@ -80,9 +84,9 @@ export function holdChanged(): void {
     const changed = Object.keys(onPaper).filter((property) => style.getPropertyValue(property) !== onPaper[property]);
     const properties = Object.fromEntries(changed.map((property) => [property, style.getPropertyValue(property)]));
     const placed = changed.includes('top') && style.position === 'absolute';
-    if (changed.includes('top') && !placed) delete properties.top;
     if (placed) properties.bottom = 'auto';
     if (placed || changed.includes('height')) hold(properties, 'height', style.height);
+    if (changed.includes('width')) hold(properties, 'width', style.width);
     held.push([element, properties]);
   }
   for (const [element, properties] of held) {
@@ -181,10 +185,8 @@ export function pinOnce(pageHeight: number): void {
     const { top, bottom, height } = element.getBoundingClientRect();
     const low = top > innerHeight / 2 && innerHeight - bottom < innerHeight / 4 && height < innerHeight / 2;
     const at = low ? pageHeight - (innerHeight - top) : top;
-    moved.push([
-      element,
-      { position: 'absolute', height: `${height}px`, 'box-sizing': 'border-box', top: `${at}px`, bottom: 'auto', margin: '0' },
-    ]);
+    const size = { height: `${height}px`, 'min-height': '0', 'max-height': 'none', 'box-sizing': 'border-box' };
+    moved.push([element, { position: 'absolute', ...size, top: `${at}px`, bottom: 'auto', margin: '0' }]);
   }
 
   function force({ style }: HTMLElement, property: string, value: string): void {

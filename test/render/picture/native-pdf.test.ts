@@ -28,19 +28,28 @@ describe('a native PDF of a whole page', () => {
   };
   const below = (heroPx: number) => Array.from({ length: 20 }, (_, i) => heroPx + 100 * i);
 
+  const hero = (style: string) => `<div class=hero style="${style}"></div>`;
+
   it.each([
-    ['in the height of an element', page('<div class=hero style="height:100vh"></div>'), 600],
-    ['in an open shadow tree', page(shadow('open', `<div style="height:100vh;background:${HERO}"></div>`)), 600],
-    [
-      'in a height given by a query of the height',
-      page('<div class=hero></div>', '@media(min-height:900px){.row{height:200px!important}}'),
-      0,
-    ],
-  ])('has every row where it is in the view, as text and boxes, with the view’s height %s', async (_, html, heroPx) => {
+    ['the height of an element', page(hero('height:100vh')), 600],
+    ['a padding', page(hero('padding:25vh 0')), 300],
+    ['a least height', page(hero('height:50px;min-height:min(50vh, 400px)')), 300],
+    ['the size of a text', page('<div class=hero style="font-size:20vmin;line-height:1">x</div>'), 120],
+    ['a query of the height', page(hero('height:40px'), '@media(min-height:900px){.row{height:200px!important}}'), 40],
+    ['an open shadow tree', page(shadow('open', `<div style="height:100vh;background:${HERO}"></div>`)), 600],
+  ])('has every row where it is in the view, as boxes, though the view’s height decides %s', async (_, html, heroPx) => {
     const { content, height, diagnostics } = await take(browser, html, NATIVE);
+    const boxes = await printedBoxes(content);
+    expect(boxes.find(({ colour }) => colour === HERO)).toMatchObject({ top: 0, height: heroPx });
     expect(await tops(content)).toEqual(below(heroPx));
     expect(height).toBe(2_000 + heroPx);
     expect(diagnostics).toMatchObject({ algorithm: 'native', truncated: false });
+  });
+
+  it('has a hero’s margin as it is in the view', async () => {
+    const { content, diagnostics } = await take(browser, page(hero('margin:60vh 0 10vh;height:50px')), NATIVE);
+    expect(await tops(content)).toEqual(below(470));
+    expect(diagnostics).toMatchObject({ algorithm: 'native', scrollHeight: 2_470 });
   });
 
   it('is made of its pixels where the view’s height decides what cannot be held, and says so', async () => {
