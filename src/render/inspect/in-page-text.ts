@@ -34,7 +34,7 @@ export function readSource(mostChars: number): VisibleSource {
   const VOID = /^(img|br|hr|wbr|col)$/;
   const parts: string[] = [];
   let chars = 0;
-  write(document.body ?? document.documentElement, 0, false);
+  write(document.body ?? document.documentElement, 0, { inCode: false, isSeen: true });
   const escapedTitle = asText(document.title);
   const lang = asText(document.documentElement.lang);
   return {
@@ -49,16 +49,23 @@ export function readSource(mostChars: number): VisibleSource {
     chars += text.length;
   }
 
-  function write(node: Node, depth: number, inCode: boolean): void {
+  function write(node: Node, depth: number, parent: { inCode: boolean; isSeen: boolean }): void {
     if (chars > mostChars || depth > 400) return;
-    if (node.nodeType === Node.TEXT_NODE) put(asText(node.nodeValue ?? ''));
+    if (node.nodeType === Node.TEXT_NODE && parent.isSeen) put(asText(node.nodeValue ?? ''));
     if (!(node instanceof Element)) return;
-    if (DROPPED.test(node.localName) || !isShown(node)) return;
-    const tag = inCode && isLine(node) ? 'div' : node.localName;
+    if (DROPPED.test(node.localName) || !hasBox(node)) return;
+    const isSeen = getComputedStyle(node).visibility === 'visible';
+    const tag = parent.inCode && isLine(node) ? 'div' : node.localName;
+    if (VOID.test(tag) && !isSeen) return;
+    const before = { parts: parts.length, chars };
     put(`<${tag}${attributes(node)}>`);
     if (VOID.test(tag)) return;
-    for (const child of childrenOf(node)) write(child, depth + 1, inCode || tag === 'pre');
-    put(`</${tag}>`);
+    for (const child of childrenOf(node)) write(child, depth + 1, { inCode: parent.inCode || tag === 'pre', isSeen });
+    if (isSeen || parts.length > before.parts + 1) put(`</${tag}>`);
+    else {
+      parts.length = before.parts;
+      chars = before.chars;
+    }
   }
 
   function childrenOf(element: Element): Iterable<Node> {
@@ -70,9 +77,9 @@ export function readSource(mostChars: number): VisibleSource {
     return element.childNodes;
   }
 
-  /** What fades in later counts as shown; what has no box and no child with one does not. */
-  function isShown(element: Element): boolean {
-    return getComputedStyle(element).display === 'contents' || element.checkVisibility({ visibilityProperty: true });
+  /** What fades in later has one; what is only hidden may have children that are not. */
+  function hasBox(element: Element): boolean {
+    return element.checkVisibility() || getComputedStyle(element).display === 'contents';
   }
 
   /** Some highlighters make each line of code a block by style alone. */

@@ -56,6 +56,13 @@ describe('inspect', () => {
     expect(markdown).not.toContain('SCRIPT TEXT');
   });
 
+  it('gives what is shown inside what is hidden, and nothing of that', async () => {
+    const { markdown } = await inspected(
+      '<main><h1>Tea</h1><section style="visibility:hidden"><p>Secret <img src="/s.png" alt="Pot"><span style="visibility:visible">Public</span></p><a href="/x">Way</a><table><tr><td>Cell</td></tr></table></section></main>',
+    );
+    expect(markdown).toBe('# Tea\n\nPublic');
+  });
+
   it('leaves out what stands around the one main part, unless that is only a small part of the page', async () => {
     const words = 'The kettle stands on the stove, and the stove stands by the window. '.repeat(6);
     const around = (main: string) =>
