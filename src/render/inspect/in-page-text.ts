@@ -53,6 +53,7 @@ export function readSource(mostChars: number): VisibleSource {
     if (chars > mostChars || depth > 400) return;
     if (node.nodeType === Node.TEXT_NODE && parent.isSeen) put(asText(node.nodeValue ?? ''));
     if (!(node instanceof Element)) return;
+    if (isTick(node)) put(`<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
     if (DROPPED.test(node.localName) || !hasBox(node)) return;
     const isSeen = getComputedStyle(node).visibility === 'visible';
     const tag = parent.inCode && isLine(node) ? 'div' : node.localName;
@@ -80,6 +81,12 @@ export function readSource(mostChars: number): VisibleSource {
   /** What fades in later has one; what is only hidden may have children that are not. */
   function hasBox(element: Element): boolean {
     return element.checkVisibility() || getComputedStyle(element).display === 'contents';
+  }
+
+  /** The one that says whether an item of a list is done: an empty box would not outlive Readability. */
+  function isTick(element: Element): element is HTMLInputElement {
+    if (!(element instanceof HTMLInputElement) || element.type !== 'checkbox') return false;
+    return element.closest('li')?.querySelector('input') === element && element.checkVisibility({ visibilityProperty: true });
   }
 
   /** Some highlighters make each line of code a block by style alone. */

@@ -122,6 +122,10 @@ function turndown(url: string): TurndownService {
     filter: (node) => node.nodeName === 'PRE' && node.firstElementChild === null,
     replacement: (_text, node) => fenced(node as HTMLElement),
   });
+  service.addRule('ticks', {
+    filter: (node) => node.hasAttribute('data-tick'),
+    replacement: (_text, node) => `[${(node as HTMLElement).getAttribute('data-tick')}]`,
+  });
   service.addRule('links', {
     filter: (node) => node.nodeName === 'A' && node.getAttribute('href') !== null,
     replacement: (text, node) => link(text, (node as HTMLElement).getAttribute('href') ?? '', url),

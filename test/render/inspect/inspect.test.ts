@@ -89,6 +89,22 @@ describe('inspect', () => {
     expect(markdown).toContain('> Said by someone');
   });
 
+  it('says of each task in a list whether it is done', async () => {
+    const item = (text: string, box: string) => `<li>${box}${text}</li>`;
+    const tasks = [
+      item('boil', '<input type="checkbox" checked disabled>'),
+      item('wait', '<label><input type="checkbox"> </label>'),
+      item('serve', '<p><input type="checkbox" hidden></p>'),
+    ];
+    const { markdown } = await inspected(
+      `<main><h1>Tea</h1><ul>${tasks.join('')}</ul><p><input type="checkbox" checked>I agree</p></main>`,
+    );
+    expect(markdown).toMatch(/^# Tea\n\n- +\[x\] boil\n- +\[ \] wait\n- +serve\n\nI agree$/);
+    const words = `<p>${'Warm the pot first, then pour the water over the leaves. '.repeat(9)}</p>`;
+    const { markdown: article } = await inspected(`<article><h1>Tea</h1>${words}<ul>${tasks.join('')}</ul>${words}</article>`);
+    expect(article).toMatch(/- +\[x\] boil\n- +\[ \] wait\n/);
+  });
+
   it('takes the whole body when there is no article, and the title when there is no heading', async () => {
     const { markdown } = await inspected('<title>Prices</title><ul><li>Tea 2</li><li>Cake 3</li></ul>');
     expect(markdown).toMatch(/^# Prices\n\n- +Tea 2\n- +Cake 3$/);
