@@ -52,16 +52,18 @@ export function readSource(mostChars: number): VisibleSource {
   function write(node: Node, depth: number, parent: { inCode: boolean; isSeen: boolean }): void {
     if (chars > mostChars || depth > 400) return;
     if (node.nodeType === Node.TEXT_NODE && parent.isSeen) put(asText(node.nodeValue ?? ''));
-    if (!(node instanceof Element)) return;
+    if (!isElement(node)) return;
     if (isTick(node)) put(`<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
-    if (DROPPED.test(node.localName) || !hasBox(node)) return;
+    const frame = frameBody(node);
+    if ((frame === null && DROPPED.test(node.localName)) || !hasBox(node)) return;
     const isSeen = getComputedStyle(node).visibility === 'visible';
-    const tag = parent.inCode && isLine(node) ? 'div' : node.localName;
+    const tag = frame !== null || (depth > 0 && node.localName === 'body') || (parent.inCode && isLine(node)) ? 'div' : node.localName;
     if (VOID.test(tag) && !isSeen) return;
     const before = { parts: parts.length, chars };
     put(`<${tag}${attributes(node)}>`);
     if (VOID.test(tag)) return;
-    for (const child of childrenOf(node)) write(child, depth + 1, { inCode: parent.inCode || tag === 'pre', isSeen });
+    for (const child of frame === null ? childrenOf(node) : [frame])
+      write(child, depth + 1, { inCode: parent.inCode || tag === 'pre', isSeen });
     if (isSeen || parts.length > before.parts + 1) put(`</${tag}>`);
     else {
       parts.length = before.parts;
@@ -69,10 +71,24 @@ export function readSource(mostChars: number): VisibleSource {
     }
   }
 
+  /** By its number: what a frame holds is of classes of its own. */
+  function isElement(node: Node): node is Element {
+    return node.nodeType === Node.ELEMENT_NODE;
+  }
+
+  /** What a frame shows, when it may be read and is the page's content: over half of the view, and more words than around it. */
+  function frameBody(element: Element): HTMLElement | null {
+    if (element.localName !== 'iframe') return null;
+    const body = (element as HTMLIFrameElement).contentDocument?.body ?? null;
+    const { width, height } = element.getBoundingClientRect();
+    if (body === null || width * height * 2 < innerWidth * innerHeight) return null;
+    return body.innerText.length > (document.body?.innerText.length ?? 0) ? body : null;
+  }
+
   function childrenOf(element: Element): Iterable<Node> {
     if (element.shadowRoot !== null) return element.shadowRoot.childNodes;
-    if (element instanceof HTMLSlotElement) {
-      const assigned = element.assignedNodes();
+    if (element.localName === 'slot') {
+      const assigned = (element as Partial<HTMLSlotElement>).assignedNodes?.() ?? [];
       if (assigned.length > 0) return assigned;
     }
     return element.childNodes;
@@ -85,7 +101,7 @@ export function readSource(mostChars: number): VisibleSource {
 
   /** The one that says whether an item of a list is done: an empty box would not outlive Readability. */
   function isTick(element: Element): element is HTMLInputElement {
-    if (!(element instanceof HTMLInputElement) || element.type !== 'checkbox') return false;
+    if (element.localName !== 'input' || (element as HTMLInputElement).type !== 'checkbox') return false;
     return element.closest('li')?.querySelector('input') === element && element.checkVisibility({ visibilityProperty: true });
   }
 
@@ -105,9 +121,10 @@ export function readSource(mostChars: number): VisibleSource {
 
   function address(element: Element, name: 'src' | 'href'): string | null {
     if (!element.hasAttribute(name)) return null;
-    const value =
-      element instanceof HTMLImageElement ? element.currentSrc || element.src : element instanceof HTMLAnchorElement ? element.href : '';
-    return /^(?:https?|mailto|tel):/.test(value) ? value.slice(0, 2_000) : null;
+    const { localName } = element;
+    const { currentSrc, src, href } = element as Partial<HTMLImageElement & HTMLAnchorElement>;
+    const value = localName === 'img' ? currentSrc || src : localName === 'a' ? href : '';
+    return typeof value === 'string' && /^(?:https?|mailto|tel):/.test(value) ? value.slice(0, 2_000) : null;
   }
 
   function asText(text: string): string {

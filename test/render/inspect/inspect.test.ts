@@ -89,6 +89,21 @@ describe('inspect', () => {
     expect(markdown).toContain('> Said by someone');
   });
 
+  it('reads the frame that is the page, and none that only stands on it', async () => {
+    const within =
+      '<h2>Tea</h2><p>Pour <a href=/water>water</a>.</p><p style=display:none>Secret</p><ul><li><input type=checkbox checked>Wait</ul>';
+    const page = (around: string, style: string) => `<title>T</title>${around}<iframe style="${style}" srcdoc="${within}"></iframe>`;
+    const filling = 'width:100vw;height:100vh';
+    const { markdown } = await inspected(page('<p>Menu</p>', filling));
+    expect(markdown).toMatch(/^# T\n\nMenu\n\n## Tea\n\nPour \[water\]\(https:\/\/fixture\.test\/water\)\.\n\n- +\[x\] Wait$/);
+    const { markdown: small } = await inspected(page('<p>Menu</p>', 'width:300px;height:100px'));
+    expect(small).toBe('# T\n\nMenu');
+    const { markdown: beside } = await inspected(page(`<p>${'Words. '.repeat(20)}</p>`, filling));
+    expect(beside).not.toContain('Pour');
+    const { markdown: closed } = await inspected(page('<p>Menu</p>', `${filling}" sandbox="`));
+    expect(closed).toBe('# T\n\nMenu');
+  });
+
   it('says of each task in a list whether it is done', async () => {
     const item = (text: string, box: string) => `<li>${box}${text}</li>`;
     const tasks = [
