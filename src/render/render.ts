@@ -9,7 +9,7 @@ import type { Log } from '../log.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
 import { checkPage } from './page/check-page.js';
 import { contentReady } from './page/content-ready.js';
-import { runCustomJs } from './page/custom-js.js';
+import { liftPolicy, runCustomJs } from './page/custom-js.js';
 import { Deadlines, LATE } from './page/deadline.js';
 import { edit } from './page/edit.js';
 import { endMotion } from './page/end-motion.js';
@@ -127,6 +127,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     verifyEgress(deps.countries, { door: stage.door, options, deadlines }),
     checkSelectors(on, options),
     edit(on, options),
+    options.customJs === null ? null : liftPolicy(stage),
   ]);
   const prepared = await deadlines.within(preparing, deadlines.leftMs());
   if (prepared === LATE) throw neverReady(deadlines.timeout);

@@ -8,8 +8,17 @@ type ExceptionDetails = NonNullable<Awaited<ReturnType<typeof evaluate>>['except
 const GONE = /context was destroyed|navigated or closed|Cannot find/i;
 
 /**
+ * Lets custom_js add what the page's CSP forbids: styles, pictures and scripts, and markup in spite of Trusted Types. Must come before
+ * anything is navigated: a policy is taken up with its document. The page itself is freed as well (of `upgrade-insecure-requests` too), so
+ * this is for captures with custom_js only.
+ */
+export async function liftPolicy({ cdp }: Pick<Stage, 'cdp'>): Promise<void> {
+  await cdp.send('Page.setBypassCSP', { enabled: true });
+}
+
+/**
  * Runs `custom_js` in the page's own world, as a script; as the body of an async function when it is none (`await` or `return` at the
- * top). A promise that it ends with is awaited. CSP does not apply. A script that leads the page elsewhere is done.
+ * top). A promise that it ends with is awaited. A script that leads the page elsewhere is done.
  *
  * @throws CaptureError invalid_request with the script's own message, render_timeout when it does not end
  */

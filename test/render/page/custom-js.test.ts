@@ -1,0 +1,57 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { document, html } from '../../fixtures/site/answer.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
+import { type CaptureRig, openRig } from './capture-rig.js';
+
+let site: Site;
+let other: Site;
+let rig: CaptureRig;
+
+beforeAll(async () => {
+  [site, other, rig] = await Promise.all([startSite(), startSite({ host: '127.0.0.2' }), openRig()]);
+  const policy = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'none'";
+  const trust = "require-trusted-types-for 'script'; trusted-types none";
+  for (const one of [site, other]) {
+    one.route('/strict', (_request, response) => {
+      const body = '<h1>Strict</h1><p id="t">old</p><img src="/image/20x20/ff0000.png">';
+      html(response, document('Strict', body), { headers: { 'content-security-policy': `${policy}; ${trust}` } });
+    });
+  }
+});
+
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+});
+
+it.each([
+  ['writes markup', 't.innerHTML = "<b>new words</b>"'],
+  [
+    'adds a script of its own',
+    'const s = document.createElement("script"); s.textContent = "t.textContent = `new words`"; document.body.append(s)',
+  ],
+])('a script that %s is not stopped by the page’s policies', async (_what, js) => {
+  await rig.capture(site.url('/strict'), { custom_js: js, fail_if_content_missing: ['new words'] });
+});
+
+it('nor is it on the page of another site that it is led to', async () => {
+  const url = site.url(`/redirect/302?to=${encodeURIComponent(other.url('/strict'))}`);
+  const { finalUrl } = await rig.capture(url, { custom_js: 't.innerHTML = "<b>new words</b>"', fail_if_content_missing: ['new words'] });
+  expect(finalUrl).toBe(other.url('/strict'));
+});
+
+it('styles that a script adds are the page’s', async () => {
+  const js = 'document.head.append(Object.assign(document.createElement("style"), { textContent: "html { background: rgb(0,128,0) }" }))';
+  const { content } = await rig.capture(site.url('/strict'), { custom_js: js });
+  const corner = sharp(content).extract({ left: 790, top: 590, width: 1, height: 1 });
+  expect((await corner.removeAlpha().raw().toBuffer()).toString('hex')).toBe('008000');
+});
+
+it('without a script the page’s policies hold', async () => {
+  const asked = () => site.hits.filter(({ path }) => path.startsWith('/image/')).length;
+  const before = asked();
+  await rig.capture(site.url('/strict'));
+  expect(asked()).toBe(before);
+});
