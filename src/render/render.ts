@@ -11,6 +11,7 @@ import { checkPage } from './page/check-page.js';
 import { contentReady } from './page/content-ready.js';
 import { liftPolicy, runCustomJs } from './page/custom-js.js';
 import { Deadlines, LATE } from './page/deadline.js';
+import { dropHungSheets } from './page/drop-hung-sheets.js';
 import { edit } from './page/edit.js';
 import { endMotion } from './page/end-motion.js';
 import { dismissDialogs } from './page/guard-page.js';
@@ -192,6 +193,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   if (options.waitForContent) await contentReady(page);
   if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
   if (waits) await clearBanners(page, options, { guard, last: !scrolls });
+  await dropHungSheets(page, shooting.shown);
   times.enter('scroll', 60);
   if (options.selector !== null) await reach(page, options.selector, options);
   const scroll = scrolls ? await deadlines.outside(() => scrolled(page, guard, options)) : null;
