@@ -26,8 +26,13 @@ function editInPage({ css, hide, remove }: { css: string | null; hide: string[];
     sheets.push(sheet);
   };
   if (css !== null && window.top === window) add(css);
-  // A rule each, so that none takes others down with it. Children that set their own visibility are hidden with their parent.
-  add(hide.map((selector) => `:is(${selector}),:is(${selector}) *{visibility:hidden!important}`).join('\n'));
+  // Rules of its own for each, so that none takes others down with it. What is within may set a visibility of its own, in a shadow tree too,
+  // but cannot opt out of its parent's opacity.
+  add(
+    hide
+      .map((selector) => `:is(${selector}),:is(${selector}) *{visibility:hidden!important}:is(${selector}){opacity:0!important}`)
+      .join('\n'),
+  );
   add(remove.map((selector) => `:is(${selector}){display:none!important}`).join('\n'));
 
   const adopt = (): void => {
@@ -37,8 +42,24 @@ function editInPage({ css, hide, remove }: { css: string | null; hide: string[];
       document.adoptedStyleSheets = [...there.filter((sheet) => !sheets.includes(sheet)), ...sheets];
     }
   };
+  // A page may insist on its own style as well: frame after frame we try no more than this for an element.
+  const triesMax = 20;
+  const tries = new WeakMap<Element, number>();
+  /** Where the page's own style overrides the sheet, by an inline one, which overrides all but that of a shadow tree's host. */
+  const conceal = (): void => {
+    for (const selector of hide) {
+      for (const element of Document.prototype.querySelectorAll.call(document, selector)) {
+        const { visibility, opacity } = getComputedStyle(element);
+        const tried = tries.get(element) ?? 0;
+        const { style } = element as HTMLElement;
+        if ((visibility !== 'visible' && Number(opacity) === 0) || tried === triesMax || !(style instanceof CSSStyleDeclaration)) continue;
+        tries.set(element, tried + 1);
+        style.setProperty('visibility', 'hidden', 'important');
+        style.setProperty('opacity', '0', 'important');
+      }
+    }
+  };
   const sweep = (): void => {
-    if (remove.length === 0) return;
     for (const selector of remove) {
       for (const element of Document.prototype.querySelectorAll.call(document, selector)) {
         // Without its root or body a document shows nothing at all: those are emptied.
@@ -49,6 +70,7 @@ function editInPage({ css, hide, remove }: { css: string | null; hide: string[];
   };
   const apply = (): void => {
     adopt();
+    conceal();
     sweep();
   };
   (globalThis as { stillframeEdit?: () => void }).stillframeEdit = apply;
@@ -57,11 +79,12 @@ function editInPage({ css, hide, remove }: { css: string | null; hide: string[];
   const observer = new MutationObserver(() => {
     if (asked) return;
     asked = true;
-    // The sheet hides them meanwhile; once a frame is often enough to take them out.
+    // The sheet hides most meanwhile; once a frame is often enough for the rest.
     requestAnimationFrame(() => {
       asked = false;
       apply();
     });
   });
-  observer.observe(document, { childList: true, subtree: true, attributes: remove.length > 0 });
+  const attributes = remove.length > 0 ? { attributes: true } : hide.length > 0 ? { attributeFilter: ['style', 'class'] } : {};
+  observer.observe(document, { childList: true, subtree: true, ...attributes });
 }

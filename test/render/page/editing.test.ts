@@ -49,6 +49,14 @@ describe('custom_css', () => {
     const wish = { custom_css: 'body{background:rgb(0,255,0)!important}', fail_if_content_missing: ['rgb(0, 255, 0)'] };
     expect(await colourAt((await rig.capture(url, wish)).content, 700, 500)).toBe('00ff00');
   });
+
+  it('stays when the page replaces its sheets after it settled', async () => {
+    const later = '<script>setTimeout(() => { document.adoptedStyleSheets = [new CSSStyleSheet()] }, 600)</script>';
+    const url = serve('/css-later', `<h1>Words</h1>${RED_BOX}${later}`);
+    const { content } = await rig.capture(url, { custom_css: 'body{background:#00ff00!important}', hide_selectors: ['.box'], delay: 800 });
+    expect(await colourAt(content, 700, 500)).toBe('00ff00');
+    expect(await colourAt(content, 50, 110)).toBe('00ff00');
+  });
 });
 
 describe('hide_selectors', () => {
@@ -72,6 +80,39 @@ describe('hide_selectors', () => {
     expect(await colourAt(content, 50, 50)).toBe('ffffff');
     expect(await colourAt(content, 450, 50)).toBe('ffffff');
     expect(await colourAt(content, 350, 350)).toBe('0000ff');
+  });
+
+  const CHAT = '<div class="mark"></div><div id="chat" class="box"></div>';
+  const INSIST = 'chat.style.cssText = "visibility:visible!important;opacity:1!important"';
+  it.each([
+    ['its own inline style', CHAT.replace('id="chat"', 'id="chat" style="visibility:visible!important"')],
+    ['an inline style against all', `${CHAT}<script>${INSIST}</script>`],
+    ['an inline style set late', `${CHAT}<script>setTimeout(() => { ${INSIST} }, 600)</script>`],
+    ['a layered style', `<style>@layer a{#chat{visibility:visible!important}}</style>${CHAT}`],
+    ['a more specific style', `<style>html body #chat.box{visibility:visible!important;opacity:1!important}</style>${CHAT}`],
+    [
+      'a shadow tree with its own visibility',
+      `<div class="mark"></div><div id="chat"></div><script>chat.attachShadow({ mode: 'open' }).innerHTML =
+        '<div style="visibility:visible!important;width:100px;height:100px;background:red"></div>'</script>`,
+    ],
+  ])('hides what is shown by %s', async (_name, body) => {
+    const { content } = await rig.capture(serve('/hide-visible', `<h1 style="margin:0;height:0">Words</h1>${body}`), {
+      hide_selectors: ['#chat'],
+      delay: 800,
+    });
+    expect(await colourAt(content, 50, 80)).toBe('ffffff');
+    expect(await colourAt(content, 350, 350)).toBe('0000ff');
+  });
+
+  it('does not go on for ever against a page that insists on its own style', async () => {
+    const body = `${CHAT}<p id="count">Words</p><script>let changes = 0;
+      const watch = new MutationObserver(() => { changes++; count.textContent = 'changes ' + (changes < 50 ? 'few' : 'many'); ${INSIST}; watch.takeRecords() });
+      watch.observe(chat, { attributes: true }); ${INSIST}</script>`;
+    await rig.capture(serve('/hide-insists', body), {
+      hide_selectors: ['#chat'],
+      delay: 2_000,
+      fail_if_content_missing: ['changes few'],
+    });
   });
 });
 
