@@ -24,6 +24,8 @@ export function lookForShell(kit: PageKit): Completeness {
 
   function shellSign(): string | null {
     if (chars < 80 && LOADING.test(words)) return `"${words.slice(0, 60).trim()}" instead of content`;
+    const alone = loadingAlone();
+    if (alone !== null) return `"${alone}" instead of content`;
     const busy = share('[aria-busy="true" i]');
     if (busy >= 0.25 && chars < 600) return 'a part that is marked busy (aria-busy)';
     const skeletons = share(
@@ -36,6 +38,31 @@ export function lookForShell(kit: PageKit): Completeness {
     return null;
   }
 
+  /** A "Loading…" that is all that a page says and holds between its header and its footer. */
+  function loadingAlone(): string | null {
+    if (chars >= 300 || pictures >= 0.2) return null;
+    const main = texts.filter(({ parent, bottom }) => isInMain(parent, bottom));
+    const [only] = main;
+    if (only === undefined || main.length > 1 || only.text.length > 40 || !LOADING.test(only.text)) return null;
+    const saysMore = /\p{L}/u.test(only.text.replace(LOADING, '')) && !/(\.\.\.|…)$/.test(only.text);
+    // What is in fields and shadow trees is no text of the document.
+    const holdsMore = kit
+      .all('*')
+      .some(
+        (element) =>
+          (element.shadowRoot !== null || element.matches('input,textarea,select')) &&
+          kit.isVisible(element) &&
+          isInMain(element, element.getBoundingClientRect().bottom),
+      );
+    return saysMore || holdsMore ? null : only.text;
+  }
+
+  function isInMain(element: Element, bottom: number): boolean {
+    return (
+      bottom > innerHeight * 0.15 && element.closest('header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]') === null
+    );
+  }
+
   function unfinishedSign(): string | null {
     const images = kit.imagesInView().filter((image) => !image.complete).length;
     if (images > 0) return `${images} ${images === 1 ? 'image' : 'images'} in view not loaded yet`;
@@ -43,9 +70,9 @@ export function lookForShell(kit: PageKit): Completeness {
   }
 
   /** Text in view that can be told from what is behind it. */
-  function textsInView(): { text: string; parent: Element }[] {
+  function textsInView(): { text: string; parent: Element; bottom: number }[] {
     const body = kit.body();
-    const found: { text: string; parent: Element }[] = [];
+    const found: { text: string; parent: Element; bottom: number }[] = [];
     if (body === null) return found;
     const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
@@ -59,7 +86,7 @@ export function lookForShell(kit: PageKit): Completeness {
       if (kit.areaInView(box) <= 4) continue;
       if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
       if (!standsOut(parent, box)) continue;
-      found.push({ text, parent });
+      found.push({ text, parent, bottom: box.bottom });
       length += text.length + 1;
     }
     return found;

@@ -77,6 +77,33 @@ describe('a layer over the whole view', () => {
   });
 });
 
+describe('"Loading…" below a header', () => {
+  const header =
+    '<header style="padding:20px">Acme Analytics and Reports &middot; Home &middot; Pricing &middot; What is new in this version</header>';
+
+  it.each([
+    ['is all there is', `${header}<main style="padding:40px">Loading…</main><footer>© Acme</footer>`],
+    ['says what for', `<div>Acme</div><div style="padding:80px">Loading your reports…</div>`],
+  ])('that %s is a shell', async (name, body) => {
+    const error = await rig.failure(serve(`/loading/${name.length}`, body), { fail_if_incomplete: true });
+    expect(error).toMatchObject({ code: 'render_incomplete' });
+    expect(error.details?.seen).toMatch(/^"Loading.*" instead of content$/);
+  });
+
+  it.each([
+    ['stands beside content', `${header}<main><h2>Reports</h2><p>Twelve of them.</p><aside>Loading…</aside></main>`],
+    ['begins a sentence', `${header}<main style="padding:60px">Loading docks for lorries of any size</main>`],
+    ['stands below a form', `${header}<main style="padding:60px"><input placeholder="Your question"><p>Loading…</p></main>`],
+    ['stands below a picture', `${header}<main><img src="/image/700x300/336699.png"><p>Loading…</p></main>`],
+    [
+      'stands beside a shadow tree',
+      `${header}<x-a style="display:block"></x-a><p>Loading…</p><script>document.querySelector('x-a').attachShadow({mode:'open'}).innerHTML = '<p>${words(40)}</p>'</script>`,
+    ],
+  ])('that %s is none', async (name, body) => {
+    expect((await rig.capture(serve(`/loaded/${name.length}`, body), { fail_if_incomplete: true })).width).toBe(800);
+  });
+});
+
 describe('white words', () => {
   const said =
     '<div style="position:relative;color:#fff;padding:60px"><h1>White words upon the dark</h1><p>All of them.</p></div><script>1</script>';
