@@ -60,6 +60,11 @@ export class NetworkTracker {
     return this.#countsUntil(performance.now()) === 0;
   }
 
+  /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
+  ended(urls: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => ([...this.#flights.values()].some(({ url }) => urls.includes(url)) ? Number.POSITIVE_INFINITY : 0));
+  }
+
   /** Forgets what an earlier document began: Chromium does not tell the end of everything it drops. */
   forgetBefore(url: string): void {
     const own = [...this.#flights].findLast(([, flight]) => flight.kind === 'document' && !flight.frame && flight.url === url);

@@ -16,6 +16,8 @@ interface Settled {
   inert: boolean;
   /** Seconds until it goes elsewhere by itself. */
   refreshAfterS: number | null;
+  /** Which of the images in flight are backgrounds in view. */
+  backgrounds: string[];
 }
 
 /**
@@ -47,6 +49,10 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
     if (first?.inert === true && network.isIdle() && !main.navigating) return;
     await network.quiet(QUIET_MS, limit.over);
     const last = await ask(page, limit, false);
+    if (last !== null && last.backgrounds.length > 0) {
+      await network.ended(last.backgrounds, limit.over);
+      continue;
+    }
     if (last !== null && main.current === shown && !main.navigating && network.isIdle()) return;
     if (last === null) await main.until(() => main.current !== shown);
     if (main.navigating) await main.until(() => !main.navigating);
@@ -61,15 +67,11 @@ function leavesSoon(settled: Settled, documents: number): boolean {
 /** @returns null when the page went elsewhere meanwhile */
 async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertOnly: boolean): Promise<Settled | null> {
   const leftMs = Math.max(0, limit.endsAt - Date.now());
-  const oldestFont = Math.max(
-    0,
-    ...network
-      .pending()
-      .filter(({ kind }) => kind === 'font')
-      .map(({ ageMs }) => ageMs),
-  );
+  const pending = network.pending();
+  const oldestFont = Math.max(0, ...pending.filter(({ kind }) => kind === 'font').map(({ ageMs }) => ageMs));
   const budgets = {
     inertOnly,
+    imagesInFlight: pending.filter(({ kind }) => kind === 'image').map(({ url }) => url),
     fontsMs: Math.min(leftMs, Math.max(0, FONTS_BUDGET_MS - oldestFont)),
     imagesMs: leftMs,
     stillMs: Math.min(leftMs, STILL_MAX_MS),
@@ -80,30 +82,31 @@ async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertO
   } catch (error) {
     if (error instanceof PageMoved) return null;
     // A page can break its own DOM in ways that stop our looking; it is captured as it stands.
-    return deadlines.signal.aborted ? null : { inert: false, refreshAfterS: null };
+    return deadlines.signal.aborted ? null : { inert: false, refreshAfterS: null, backgrounds: [] };
   }
 }
 
 interface Budgets {
   /** Answer at once when the page runs scripts: its network must become quiet first. */
   inertOnly: boolean;
+  imagesInFlight: string[];
   fontsMs: number;
   imagesMs: number;
   stillMs: number;
 }
 
 /** Runs in the page. */
-async function settleInPage(kit: PageKit, { inertOnly, fontsMs, imagesMs, stillMs }: Budgets): Promise<Settled> {
+async function settleInPage(kit: PageKit, { inertOnly, imagesInFlight, fontsMs, imagesMs, stillMs }: Budgets): Promise<Settled> {
   const inert = isInert(document);
   const refreshAfterS = kit.refreshAfterS();
   kit.edit();
-  if (inertOnly && !inert) return { inert, refreshAfterS };
+  if (inertOnly && !inert) return { inert, refreshAfterS, backgrounds: [] };
   const fonts = kit.documentProperty('fonts');
   if (fonts.status === 'loading') await kit.orLate(fonts.ready, fontsMs);
   await kit.orLate(Promise.all(kit.imagesInView().map(decoded)), imagesMs);
   await twoStillFrames();
   kit.edit();
-  return { inert, refreshAfterS };
+  return { inert, refreshAfterS, backgrounds: imagesInFlight.length === 0 ? [] : backgroundsAmong(imagesInFlight) };
 
   function isInert(root: Document): boolean {
     const all = (selector: string): Element[] => Array.from(Document.prototype.querySelectorAll.call(root, selector));
@@ -125,6 +128,18 @@ async function settleInPage(kit: PageKit, { inertOnly, fontsMs, imagesMs, stillM
     }
     // Rejects for a broken image, which is as decoded as it will be.
     await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
+  }
+
+  function backgroundsAmong(urls: string[]): string[] {
+    let shown = '';
+    for (const element of kit.all('body,body *').slice(0, 5_000)) {
+      const { backgroundImage } = getComputedStyle(element);
+      if (!backgroundImage.includes('url("')) continue;
+      const box = Element.prototype.getBoundingClientRect.call(element);
+      const isPixel = box.width <= 2 || box.height <= 2;
+      if (!isPixel && kit.areaInView(box) > 0 && kit.isVisible(element)) shown += backgroundImage;
+    }
+    return urls.filter((url) => shown.includes(`url("${url}")`));
   }
 
   async function twoStillFrames(): Promise<void> {

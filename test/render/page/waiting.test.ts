@@ -158,6 +158,18 @@ describe('wait_for_idle', () => {
     expect((await rig.capture(url, { fail_if_incomplete: true })).timings.settle).toBeLessThan(3_500);
   });
 
+  it.each([
+    ['waits for a background in view', 'left:0;top:0', 'ff0000', 2_900],
+    ['does not wait for one below it', 'left:0;top:2000px', 'ffffff', 0],
+  ])('%s', async (name, place, colour, atLeastMs) => {
+    const box = `<div style="position:absolute;${place};width:800px;height:600px;background:url(/image/800x600/ff0000.png?wait=3000)"></div>`;
+    const code = `onload = () => document.body.insertAdjacentHTML('beforeend', '${box}')`;
+    const { content, timings } = await rig.capture(serve(`/background/${name.length}`, `<h1>Page</h1><script>${code}</script>`));
+    expect(await colourAt(content, 400, 300)).toBe(colour);
+    expect(timings.settle).toBeGreaterThan(atLeastMs);
+    expect(timings.settle).toBeLessThan(atLeastMs + 2_800);
+  });
+
   it('waits for an image whose size comes with it', async () => {
     const code =
       'onload = () => { const it = new Image(); it.src = "/image/800x600/ff0000.png?wait=2500"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }';
