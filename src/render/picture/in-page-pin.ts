@@ -1,6 +1,8 @@
+import type { PinKit } from './in-page-pin-kit.js';
+
 /**
- * Functions that run inside the page: each is sent there as text, so it may use nothing from around it. They keep every pinned element
- * where it belongs, once, however many sections are captured (decisions.md, `full_page`, `by_sections`).
+ * Functions that run inside the page: each is sent there as text, so it may use nothing from around it but the pin kit. They keep
+ * every pinned element where it belongs, once, however many sections are captured (decisions.md, `full_page`, `by_sections`).
  */
 
 export interface Pinning {
@@ -39,7 +41,9 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     backdropsHidden: boolean;
   }
   const MOST_ELEMENTS = 60_000;
-  const world = globalThis as { stillframePins?: State; stillframeElement?: Element };
+  const world = globalThis as { stillframePinKit?: PinKit; stillframePins?: State; stillframeElement?: Element };
+  if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
+  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isUnder } = world.stillframePinKit;
   world.stillframePins ??= {
     roles: new Map(),
     origins: new WeakMap(),
@@ -113,18 +117,6 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     return true;
   }
 
-  /** In a box that scrolls by itself it keeps its place there, however the page is scrolled. */
-  function sticksToPage(element: HTMLElement): boolean {
-    const root = document.documentElement;
-    for (let box = above(element); box !== null && box !== root; box = above(box)) {
-      const { overflowX, overflowY, display } = getComputedStyle(box);
-      if (!/auto|scroll|hidden/.test(overflowX + overflowY) || /^(inline|contents|table-(row|header|footer).*)$/.test(display)) continue;
-      // The body's is the view's, unless the root has one.
-      return box === document.body && getComputedStyle(root).overflow === 'visible';
-    }
-    return true;
-  }
-
   function take(element: HTMLElement, style: CSSStyleDeclaration): boolean {
     const carrier = carrierOf(element);
     if (carrier !== null && !parts(element, style, carrier)) {
@@ -172,57 +164,12 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     return keep === 'none' && isWithin(world.stillframeElement, element);
   }
 
-  /** Itself included, and through shadow roots. */
-  function isWithin(inner: Element | undefined, outer: Element | undefined): boolean {
-    for (let at = inner ?? null; at !== null; at = above(at)) if (at === outer) return true;
-    return false;
-  }
-
   /** Covers the view behind the content: a background, which every section has. */
   function isBackdrop(element: HTMLElement, style: CSSStyleDeclaration, box: DOMRect): boolean {
     if (box.width < innerWidth * 0.95 || box.height < viewHeight * 0.95) return false;
     if (Number(style.zIndex) < 0) return true;
     if (element.innerText?.trim()) return false;
     return style.pointerEvents === 'none' || isUnseen(element, box) || isUnder(element);
-  }
-
-  /** Content of the page lies on it in places, and nowhere under it: an overlay covers the content around its dialog. */
-  function isUnder(element: HTMLElement): boolean {
-    const over = new Set<Element>();
-    const under = new Set<Element>();
-    for (let point = 0; point < 25; point++) {
-      const hits = document.elementsFromPoint(innerWidth * ((point % 5) * 0.2 + 0.1), viewHeight * (Math.floor(point / 5) * 0.2 + 0.1));
-      const at = hits.findIndex((hit) => element.contains(hit));
-      if (at < 0) return false;
-      for (const hit of hits.slice(0, at)) over.add(hit);
-      for (const hit of hits.slice(at)) if (!hit.contains(element) && !element.contains(hit)) under.add(hit);
-    }
-    const content = [...over].filter((hit) => !isPinned(hit));
-    return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => hit.contains(one)));
-  }
-
-  function isPinned(element: Element): boolean {
-    for (let at: Element | null = element; at !== null; at = above(at)) if (getComputedStyle(at).position === 'fixed') return true;
-    return false;
-  }
-
-  function isUnseen(element: HTMLElement, box: DOMRect): boolean {
-    const [left, right] = [Math.max(0, box.left), Math.min(innerWidth, box.right)];
-    const [top, bottom] = [Math.max(0, box.top), Math.min(viewHeight, box.bottom)];
-    return ![0.2, 0.5, 0.8].some((part) =>
-      element.contains(document.elementFromPoint(left + (right - left) * part, top + (bottom - top) * part)),
-    );
-  }
-
-  /** A fixed element inside a transformed one scrolls along with it; inside a pinned one, that one is dealt with. */
-  function carrierOf(element: Element): Element | null {
-    for (let at: Element = element, parent = above(at); parent !== null; at = parent, parent = above(at)) {
-      // The view alone holds the top layer.
-      if (at.matches(':modal, :popover-open, :fullscreen')) return null;
-      const style = getComputedStyle(parent);
-      if (style.position === 'fixed' || holdsFixed(parent, style)) return parent;
-    }
-    return null;
   }
 
   /** Stands at another edge of the view than the pinned element that it is in, and outside of it: has a role of its own. */
@@ -238,28 +185,6 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     state.holders.add(carrier);
     force(element, 'visibility', 'visible');
     return true;
-  }
-
-  /** As Chromium does it: an inline box is not transformed, the root's filter is the view's, a box that is none has neither. */
-  function holdsFixed(element: Element, style: CSSStyleDeclaration): boolean {
-    const { display, willChange } = style;
-    if (display === 'contents') return false;
-    const filters = style.filter !== 'none' || style.backdropFilter !== 'none' || willChange.includes('filter');
-    if (filters && element !== document.documentElement) return true;
-    if (display === 'inline') return false;
-    if (style.transformStyle === 'preserve-3d' || style.contentVisibility === 'auto') return true;
-    if (/paint|layout|strict|content/.test(style.contain) || /transform|perspective|translate|rotate|scale|contain/.test(willChange))
-      return true;
-    return [style.transform, style.perspective, style.translate, style.rotate, style.scale, style.offsetPath].some(
-      (value) => value !== 'none',
-    );
-  }
-
-  function above(element: Element): Element | null {
-    if (element.assignedSlot !== null) return element.assignedSlot;
-    if (element.parentElement !== null) return element.parentElement;
-    const scope = element.getRootNode();
-    return scope instanceof ShadowRoot ? scope.host : null;
   }
 
   /** By opacity: unlike visibility no descendant can opt out of it. One that shall opt out has been told to be visible. */

@@ -1,4 +1,5 @@
 import { type Pinning, pinElements, unpinElements } from './in-page-pin.js';
+import { addPinKit } from './in-page-pin-kit.js';
 import { type Stand, type Step, scrollToSection, steadySection } from './in-page-place.js';
 import { scrollStep } from './in-page-scroll.js';
 import type { PageHand } from './page-hand.js';
@@ -17,6 +18,7 @@ export interface Placed extends Stand {
 /** Brings one section of the page into view, still, with every pinned element where it belongs. */
 export async function placeSection(hand: PageHand, placing: Placing): Promise<Placed> {
   const { y, first, to, keep, finishMotion } = placing;
+  if (first) await hand.run(addPinKit, null);
   let stand = await hand.run(scrollToSection, { y, first, to });
   let pinned = await hand.run(pinElements, { first, last: stand.last, keep });
   if (await hand.run(steadySection, { finishMotion })) {
