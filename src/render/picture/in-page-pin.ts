@@ -60,7 +60,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   visit(document);
   for (const element of state.putBack) putBack(element);
   for (const [element, role] of state.roles) show(element, isShown(role));
-  if (!first && keep === 'page') hideBackdrops();
+  if (keep === 'page' ? !first : !isInTopLayer(world.stillframeElement)) hideBackdrops();
   return { changed, bottomReach: bottomReach() };
 
   function visit(scope: ParentNode): void {
@@ -210,11 +210,16 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     force(element, 'background-attachment', 'scroll');
   }
 
+  function isInTopLayer(element: Element | undefined): boolean {
+    for (const held of document.querySelectorAll(':modal, :popover-open, :fullscreen')) if (isWithin(element, held)) return true;
+    return false;
+  }
+
   function hideBackdrops(): void {
     if (state.backdropsHidden || document.querySelector(':modal, :popover-open') === null) return;
     state.backdropsHidden = true;
     const sheet = new CSSStyleSheet();
-    sheet.replaceSync('::backdrop { opacity: 0 !important }');
+    sheet.replaceSync('::backdrop { opacity: 0 !important; transition: none !important }');
     const old = document.adoptedStyleSheets;
     document.adoptedStyleSheets = [...old, sheet];
     state.undo.push(() => {

@@ -110,3 +110,16 @@ describe('what covers the view', () => {
     expect(await fullPage(cover('z-index:2') + ROWS + dialog)).toMatchObject({ top: 0, height: 600, pixels: 800 * 600 - 200 * 200 });
   });
 });
+
+describe('the backdrop of a modal dialog', () => {
+  const BACKDROP = [0, 200, 0] as const;
+  const html = `<!doctype html><style>::backdrop{background:rgb(${BACKDROP})}dialog{border:0;border-radius:40px}</style>
+    <p style="width:80px;height:40px;background:rgb(${PINNED})"></p><dialog>text</dialog><script>document.querySelector('dialog').showModal()</script>`;
+
+  it('does not lie over an element under it, and stays around one that is in the dialog', async () => {
+    const under = await take(browser, html, { selector: 'p' });
+    expect(await blotOf(under.content, PINNED)).toMatchObject(onceAt(0));
+    const dialog = await take(browser, html, { selector: 'dialog' });
+    expect((await blotOf(dialog.content, BACKDROP)).pixels).toBeGreaterThan(100);
+  });
+});
