@@ -20,7 +20,7 @@ export interface Stand {
 
 /** Scrolls there. Before it leaves, it notes where elements around the coming seam are. */
 export async function scrollToSection({ y, first, to }: Step): Promise<Stand> {
-  const world = globalThis as { stillframeShift?: number; stillframeAnchors?: Map<Element, number> };
+  const world = globalThis as { stillframeShift?: number; stillframeAnchors?: Map<Element, () => number> };
   const root = document.scrollingElement ?? document.documentElement;
   if (first) world.stillframeShift = 0;
   const shift = world.stillframeShift ?? 0;
@@ -43,16 +43,41 @@ export async function scrollToSection({ y, first, to }: Step): Promise<Stand> {
     });
   }
 
-  function pickAnchors(): Map<Element, number> {
-    const picked = new Map<Element, number>();
+  function pickAnchors(): Map<Element, () => number> {
+    const picked = new Map<Element, () => number>();
     for (const across of [0.12, 0.3, 0.5, 0.7, 0.88]) {
       for (const down of [0.55, 0.7, 0.8, 0.9, 0.97]) {
         const element = document.elementFromPoint(innerWidth * across, innerHeight * down);
         if (element === null || element === document.body || element === document.documentElement || isPinned(element)) continue;
-        picked.set(element, element.getBoundingClientRect().top + root.scrollTop);
+        picked.set(element, mover(element));
       }
     }
     return picked;
+  }
+
+  /** Tells how far an element has moved since, in the layout: what only a transform moves has not moved the page. */
+  function mover(element: Element): () => number {
+    const shownAt = shown(element);
+    const laidOutAt = laidOut(element);
+    const zoomed = ((element as { currentCSSZoom?: number }).currentCSSZoom ?? 1) !== 1;
+    return () => {
+      const byShown = shown(element) - shownAt;
+      const byLayout = laidOut(element) - laidOutAt;
+      // The layout's places are whole px, and a zoomed element's are of another scale.
+      return Math.round(zoomed || Math.abs(byShown - byLayout) <= 1 ? byShown : byLayout);
+    };
+  }
+
+  function shown(element: Element): number {
+    return element.getBoundingClientRect().top + root.scrollTop;
+  }
+
+  function laidOut(element: Element): number {
+    let box: Element | null = element;
+    while (box !== null && !(box instanceof HTMLElement)) box = box.parentElement;
+    let top = 0;
+    for (; box instanceof HTMLElement; box = box.offsetParent) top += box.offsetTop;
+    return top;
   }
 
   function isPinned(element: Element): boolean {
@@ -76,8 +101,7 @@ export async function scrollToSection({ y, first, to }: Step): Promise<Stand> {
  * @returns whether the content has moved meanwhile, so that the section must be scrolled to again
  */
 export async function steadySection({ finishMotion }: { finishMotion: boolean }): Promise<boolean> {
-  const world = globalThis as { stillframeShift?: number; stillframeAnchors?: Map<Element, number> };
-  const root = document.scrollingElement ?? document.documentElement;
+  const world = globalThis as { stillframeShift?: number; stillframeAnchors?: Map<Element, () => number> };
   await imagesInView();
   if (finishMotion && endMotion()) await nextFrame();
   const moved = movedBy(world.stillframeAnchors ?? new Map());
@@ -93,13 +117,13 @@ export async function steadySection({ finishMotion }: { finishMotion: boolean })
   }
 
   /** What most of the anchors moved by, when most agree; recycled rows of a virtual list do not. */
-  function movedBy(anchors: Map<Element, number>): number {
+  function movedBy(anchors: Map<Element, () => number>): number {
     const votes = new Map<number, number>();
     let voters = 0;
-    for (const [element, at] of anchors) {
+    for (const [element, moved] of anchors) {
       if (!element.isConnected) continue;
       voters++;
-      const by = Math.round(element.getBoundingClientRect().top + root.scrollTop - at);
+      const by = moved();
       votes.set(by, (votes.get(by) ?? 0) + 1);
     }
     for (const [by, count] of votes) if (count > voters * 0.6) return by;

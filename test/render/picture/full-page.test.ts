@@ -214,6 +214,16 @@ describe('scrolling through', () => {
     expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0 })).toMatchObject({ wrong: 0 });
   });
 
+  it('is not misled by what a transform moves into its place', async () => {
+    const card = (left: number, row: number) => `<b style="top:${row * 100}px;left:${left}px"></b>`;
+    const cards = `<style>b{position:absolute;height:100px;width:160px;background:#eee;transform:translateY(60px)}.on{transform:none}</style>
+      ${Array.from({ length: 39 }, (_, row) => [0, 160, 480, 640].map((left) => card(left, row)).join('')).join('')}
+      <script>const rise = () => { for (const b of document.querySelectorAll('b')) b.className = b.offsetTop < scrollY + innerHeight - 300 ? 'on' : '' };
+      addEventListener('scroll', rise); rise()</script>`;
+    const picture = await take(browser, rowsPage(4_000, cards), { full_page: true });
+    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0, pageHeight: 4_000 })).toMatchObject({ height: 4_000, wrong: 0 });
+  });
+
   it('leaves the page at its top, as it was', async () => {
     const { content } = await take(browser, pinnedPage(), { full_page: true });
     expect((await sharp(content).metadata()).height).toBe(5_620);
