@@ -14,6 +14,7 @@ import {
   ownPaper,
   pinOnce,
 } from './in-page-print.js';
+import { holdRules, keepChangedQueries, noteQueries } from './in-page-rules.js';
 import { setDensity } from './metrics.js';
 import { openHand, type PageHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -116,11 +117,14 @@ async function holdForPaper(
   const { view } = options;
   const density = view.deviceScaleFactor;
   const paper = { view: { ...view, height: Math.ceil(at.paperHeight) }, density, scale: MEASURE_SCALE, deadline };
+  await hand.run(noteQueries, null);
   await hand.run(noteBoxes, null);
   await setDensity(stage, paper);
-  const changed = await hand.run(noteChanged, null);
+  const asked = await hand.run(keepChangedQueries, null);
+  const changed = (await hand.run(noteChanged, null)) || asked;
   await setDensity(stage, { view, density, deadline });
   await hand.run(nextFrame, null);
+  if (changed) await hand.run(holdRules, null);
   if (changed) await hand.run(holdChanged, null);
   await hand.run(pinOnce, at.height);
   if (!changed) return true;

@@ -52,6 +52,16 @@ describe('a native PDF of a whole page', () => {
     expect(diagnostics).toMatchObject({ algorithm: 'native', scrollHeight: 2_470 });
   });
 
+  it('has the colours that queries of the height give it in the view, and what stands before an element at its height', async () => {
+    const style = `@media(min-height:900px){.hero{background:red}}@media(orientation:portrait){.hero{background:red}}
+      .hero::before{content:"";display:block;height:50vh;background:rgb(1,2,3)}`;
+    const { content } = await take(browser, page(hero('padding-top:100px'), style), NATIVE);
+    const boxes = await printedBoxes(content);
+    expect(boxes.find(({ colour }) => colour === HERO)).toMatchObject({ top: 0, height: 400 });
+    expect(boxes.find(({ colour }) => colour === 'rgb(1,2,3)')).toMatchObject({ top: 100, height: 300 });
+    expect(await tops(content)).toEqual(below(400));
+  });
+
   it('is made of its pixels where the view’s height decides what cannot be held, and says so', async () => {
     const html = page(shadow('closed', `<div style="height:50vh;background:${HERO}"></div><div style="height:200px"></div>`));
     const { content, diagnostics } = await take(browser, html, NATIVE);
