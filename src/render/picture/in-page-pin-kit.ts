@@ -9,14 +9,14 @@ export interface PinKit {
   carrierOf(element: Element): Element | null;
   holdsFixed(element: Element, style: CSSStyleDeclaration): boolean;
   isUnseen(element: Element, box: DOMRect): boolean;
-  isUnder(element: Element): boolean;
+  isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean;
 }
 
 /** Adds the kit to the page, where the functions that pin find it. */
 export function addPinKit(): void {
   const world = globalThis as { stillframePinKit?: PinKit };
   const viewHeight = visualViewport?.height ?? innerHeight;
-  world.stillframePinKit = { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isUnder };
+  world.stillframePinKit = { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop };
 
   /** In a box that scrolls by itself it keeps its place there, however the page is scrolled. */
   function sticksToPage(element: Element): boolean {
@@ -54,6 +54,14 @@ export function addPinKit(): void {
     return [style.transform, style.perspective, style.translate, style.rotate, style.scale, style.offsetPath].some(
       (value) => value !== 'none',
     );
+  }
+
+  /** Covers the view behind the content: a background, which every section has. */
+  function isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean {
+    if (box.width < innerWidth * 0.95 || box.height < viewHeight * 0.95) return false;
+    if (Number(style.zIndex) < 0) return true;
+    if (element instanceof HTMLElement && element.innerText.trim()) return false;
+    return style.pointerEvents === 'none' || isUnseen(element, box) || isUnder(element);
   }
 
   function isUnseen(element: Element, box: DOMRect): boolean {

@@ -27,6 +27,12 @@ export interface Pinned {
  */
 export function pinElements({ first, last, keep }: Pinning): Pinned {
   type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
+  interface Pseudo {
+    selector: string;
+    role: Role;
+    /** CSS px from the view's bottom edge. */
+    reach: number;
+  }
   interface State {
     roles: Map<HTMLElement, Role>;
     /** Position and inset of each element that was in the page before anything was scrolled. */
@@ -37,19 +43,26 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     hidden: Map<HTMLElement, { property: string; own: string }>;
     /** Those that a pinned one with a role of its own is in. */
     holders: Set<Element>;
+    /** What is fixed and no element; null until looked for. */
+    pseudos: Pseudo[] | null;
+    pseudoSheet: CSSStyleSheet | null;
     undo: (() => void)[];
     backdropsHidden: boolean;
   }
   const MOST_ELEMENTS = 60_000;
+  /** Each costs about as much as ten others. */
+  const MOST_PSEUDO_HOSTS = 200;
   const world = globalThis as { stillframePinKit?: PinKit; stillframePins?: State; stillframeElement?: Element };
   if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
-  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isUnder } = world.stillframePinKit;
+  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop } = world.stillframePinKit;
   world.stillframePins ??= {
     roles: new Map(),
     origins: new WeakMap(),
     putBack: new Set(),
     hidden: new Map(),
     holders: new Set(),
+    pseudos: null,
+    pseudoSheet: null,
     undo: [],
     backdropsHidden: false,
   };
@@ -58,8 +71,10 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   const changed = false;
   let seen = 0;
   visit(document);
+  state.pseudos ??= findPseudos();
   for (const element of state.putBack) putBack(element);
   for (const [element, role] of state.roles) show(element, isShown(role));
+  if (state.pseudos.length > 0) showPseudos(state.pseudos);
   if (keep === 'page' ? !first : !isInTopLayer(world.stillframeElement)) hideBackdrops();
   return { changed, bottomReach: bottomReach() };
 
@@ -164,14 +179,6 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     return keep === 'none' && isWithin(world.stillframeElement, element);
   }
 
-  /** Covers the view behind the content: a background, which every section has. */
-  function isBackdrop(element: HTMLElement, style: CSSStyleDeclaration, box: DOMRect): boolean {
-    if (box.width < innerWidth * 0.95 || box.height < viewHeight * 0.95) return false;
-    if (Number(style.zIndex) < 0) return true;
-    if (element.innerText?.trim()) return false;
-    return style.pointerEvents === 'none' || isUnseen(element, box) || isUnder(element);
-  }
-
   /** Stands at another edge of the view than the pinned element that it is in, and outside of it: has a role of its own. */
   function parts(element: HTMLElement, style: CSSStyleDeclaration, carrier: Element): boolean {
     if (!(carrier instanceof HTMLElement) || holdsFixed(carrier, getComputedStyle(carrier))) return false;
@@ -203,6 +210,53 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     return true;
   }
 
+  /** Banners of this kind hang on the page or on one of its outermost boxes. */
+  function findPseudos(): Pseudo[] {
+    const found: Pseudo[] = [];
+    const hosts = document.querySelectorAll<HTMLElement>(':root, body, body > *, body > * > *');
+    for (const [index, host] of [...hosts].slice(0, MOST_PSEUDO_HOSTS).entries()) {
+      for (const name of ['before', 'after']) {
+        const style = getComputedStyle(host, `::${name}`);
+        if (style.position !== 'fixed' || /^(none|normal)$/.test(style.content)) continue;
+        const role = roleOfPseudo(host, style);
+        if (role === null) continue;
+        host.setAttribute('data-stillframe-pin', String(index));
+        state.undo.push(() => host.removeAttribute('data-stillframe-pin'));
+        found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, reach: viewHeight - Number.parseFloat(style.top) });
+      }
+    }
+    return found;
+  }
+
+  function roleOfPseudo(host: HTMLElement, style: CSSStyleDeclaration): Role | null {
+    const own = getComputedStyle(host);
+    if (own.position === 'fixed' || holdsFixed(host, own) || carrierOf(host) !== null) return null;
+    const [top, bottom, left, right] = [style.top, style.bottom, style.left, style.right].map((inset) => Number.parseFloat(inset));
+    if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
+    const height = viewHeight - top - bottom;
+    // What covers the view may be a background, or lie over it all.
+    if (Number.isNaN(height) || (height > viewHeight * 0.95 && left + right < innerWidth * 0.05)) return null;
+    if (keep === 'none') return isWithin(host, world.stillframeElement) ? null : 'away';
+    return top > bottom && height < viewHeight * 0.6 && bottom < viewHeight * 0.25 ? 'bottom' : 'top';
+  }
+
+  function showPseudos(pseudos: Pseudo[]): void {
+    const hidden = pseudos.filter(({ role }) => !isShown(role)).map(({ selector }) => selector);
+    state.pseudoSheet ??= adopt('');
+    state.pseudoSheet.replaceSync(hidden.length > 0 ? `${hidden} { opacity: 0 !important; transition: none !important }` : '');
+  }
+
+  function adopt(rules: string): CSSStyleSheet {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rules);
+    const old = document.adoptedStyleSheets;
+    document.adoptedStyleSheets = [...old, sheet];
+    state.undo.push(() => {
+      document.adoptedStyleSheets = old;
+    });
+    return sheet;
+  }
+
   /** A background that stays while the page scrolls would begin anew in each section. */
   function unfix(element: HTMLElement, style: CSSStyleDeclaration): void {
     const ofPage = element === document.body || element === document.documentElement;
@@ -218,17 +272,11 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   function hideBackdrops(): void {
     if (state.backdropsHidden || document.querySelector(':modal, :popover-open') === null) return;
     state.backdropsHidden = true;
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync('::backdrop { opacity: 0 !important; transition: none !important }');
-    const old = document.adoptedStyleSheets;
-    document.adoptedStyleSheets = [...old, sheet];
-    state.undo.push(() => {
-      document.adoptedStyleSheets = old;
-    });
+    adopt('::backdrop { opacity: 0 !important; transition: none !important }');
   }
 
   function bottomReach(): number {
-    let reach = 0;
+    let reach = Math.max(0, ...(state.pseudos ?? []).map((pseudo) => (pseudo.role === 'bottom' ? pseudo.reach : 0)));
     for (const [element, role] of state.roles) {
       if (role !== 'bottom' || !element.isConnected) continue;
       const box = element.getBoundingClientRect();

@@ -123,3 +123,22 @@ describe('the backdrop of a modal dialog', () => {
     expect((await blotOf(dialog.content, BACKDROP)).pixels).toBeGreaterThan(100);
   });
 });
+
+describe('a fixed pseudo-element of the page', () => {
+  it.each([
+    ['top:0', 0],
+    ['bottom:10px', 1_950],
+  ])('is there once, where it stands: %s', async (edge, top) => {
+    const rules = `content:'';position:fixed;left:0;width:80px;height:40px;background:rgb(${PINNED});${edge}`;
+    expect(await fullPage(`<style>body::before{${rules}}</style>${ROWS}`)).toMatchObject(onceAt(top));
+  });
+
+  it.each([
+    ['when it covers the view', 'inset:0;z-index:-1', '', { top: 2_000, pixels: 800 * 500 }],
+    ['when its box scrolls along', 'top:0;width:80px;height:40px', 'transform:translateZ(0)', onceAt(0)],
+  ])('is left as it is %s', async (_, edges, box, seen) => {
+    const rules = `content:'';position:fixed;background:rgb(${PINNED});${edges}`;
+    const gap = '<div style="height:500px"></div>';
+    expect(await fullPage(`<style>main::before{${rules}}</style><main style="${box}">${ROWS}${gap}</main>`)).toMatchObject(seen);
+  });
+});
