@@ -9,6 +9,8 @@ export interface Step {
   first: boolean;
   /** Where the band to capture ends: the section that shows this is the last. */
   to: number;
+  /** Gives what the scrolling shows or hides the time to be so. */
+  patient: boolean;
 }
 
 export interface Stand {
@@ -16,20 +18,40 @@ export interface Stand {
   y: number;
   /** Nothing of the band lies below the view. */
   last: boolean;
+  /** The page hid again, or changed, what was below the view when it was scrolled back to its top. Told for the first section only. */
+  reveals: boolean;
 }
 
 /** Scrolls there. Before it leaves, it notes where elements around the coming seam are. */
-export async function scrollToSection({ y, first, to }: Step): Promise<Stand> {
-  const world = globalThis as { stillframeShift?: number; stillframeAnchors?: Map<Element, () => number> };
+export async function scrollToSection({ y, first, to, patient }: Step): Promise<Stand> {
+  const world = globalThis as {
+    stillframeShift?: number;
+    stillframeAnchors?: Map<Element, () => number>;
+    stillframeRestyled?: Set<Node>;
+    stillframeRestyling?: MutationObserver;
+  };
   const root = document.scrollingElement ?? document.documentElement;
   if (first) world.stillframeShift = 0;
   const shift = world.stillframeShift ?? 0;
   world.stillframeAnchors ??= first ? new Map() : pickAnchors();
   root.scrollTo({ top: y + shift, left: 0, behavior: 'instant' });
   await frames(first ? 1 : 2);
+  // Usual throttles of scroll handlers are 100 ms.
+  if (patient) await new Promise((resolve) => setTimeout(resolve, 150));
   const viewHeight = visualViewport?.height ?? innerHeight;
   const below = root.scrollHeight - root.scrollTop - viewHeight;
-  return { y: root.scrollTop - shift, last: below < 1 || root.scrollTop - shift + viewHeight >= to - 0.5 };
+  const last = below < 1 || root.scrollTop - shift + viewHeight >= to - 0.5;
+  return { y: root.scrollTop - shift, last, reveals: first && restyledBelow() };
+
+  /** What is pinned changes with the scrolling on many pages, and so does the top of the page. */
+  function restyledBelow(): boolean {
+    world.stillframeRestyling?.disconnect();
+    const restyled = Array.from(world.stillframeRestyled ?? []).slice(0, 2_000);
+    delete world.stillframeRestyled;
+    return restyled.some(
+      (node) => node instanceof Element && node.getBoundingClientRect().top >= innerHeight && !isPinned(node, new Set(['fixed', 'sticky'])),
+    );
+  }
 
   function frames(count: number): Promise<void> {
     return new Promise((resolve) => {
@@ -80,9 +102,9 @@ export async function scrollToSection({ y, first, to }: Step): Promise<Stand> {
     return top;
   }
 
-  function isPinned(element: Element): boolean {
+  function isPinned(element: Element, positions = new Set(['fixed'])): boolean {
     for (let at: Element | null = element; at !== null; at = above(at)) {
-      if (getComputedStyle(at).position === 'fixed') return true;
+      if (positions.has(getComputedStyle(at).position)) return true;
     }
     return false;
   }
@@ -98,12 +120,15 @@ export async function scrollToSection({ y, first, to }: Step): Promise<Stand> {
 /**
  * With a section in view: its images are decoded, its finite motion is at its end.
  *
+ * @param given.finishMotion brings motion to its end at once
+ * @param given.patient waits for motion to end, but no longer than a second
  * @returns whether the content has moved meanwhile, so that the section must be scrolled to again
  */
-export async function steadySection({ finishMotion }: { finishMotion: boolean }): Promise<boolean> {
+export async function steadySection({ finishMotion, patient }: { finishMotion: boolean; patient: boolean }): Promise<boolean> {
   const world = globalThis as { stillframeShift?: number; stillframeAnchors?: Map<Element, () => number> };
   await imagesInView();
   if (finishMotion && endMotion()) await nextFrame();
+  if (!finishMotion && patient) await motionEnded();
   const moved = movedBy(world.stillframeAnchors ?? new Map());
   delete world.stillframeAnchors;
   world.stillframeShift = (world.stillframeShift ?? 0) + moved;
@@ -142,11 +167,21 @@ export async function steadySection({ finishMotion }: { finishMotion: boolean })
     await Promise.race([Promise.all(waiting), new Promise((resolve) => setTimeout(resolve, 400))]);
   }
 
+  async function motionEnded(): Promise<void> {
+    const ends = finiteMotion().map((animation) => animation.finished.catch(() => {}));
+    if (ends.length > 0) await Promise.race([Promise.all(ends), new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  }
+
+  function finiteMotion(): Animation[] {
+    return document.getAnimations().filter((animation) => {
+      if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') return false;
+      return animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY;
+    });
+  }
+
   function endMotion(): boolean {
     let ended = false;
-    for (const animation of document.getAnimations()) {
-      if (!(animation.timeline instanceof DocumentTimeline)) continue;
-      if (animation.playState !== 'running' || animation.effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY) continue;
+    for (const animation of finiteMotion()) {
       try {
         animation.finish();
         ended = true;

@@ -17,14 +17,16 @@ export interface Placed extends Stand {
 
 /** Brings one section of the page into view, still, with every pinned element where it belongs. */
 export async function placeSection(hand: PageHand, placing: Placing): Promise<Placed> {
-  const { y, first, to, keep, finishMotion } = placing;
+  const { y, first, to, patient, keep, finishMotion } = placing;
   if (first) await hand.run(addPinKit, null);
-  let stand = await hand.run(scrollToSection, { y, first, to });
+  let stand = await hand.run(scrollToSection, { y, first, to, patient });
   let pinned = await hand.run(pinElements, { first, last: stand.last, keep });
-  if (await hand.run(steadySection, { finishMotion })) {
-    stand = await hand.run(scrollToSection, { y, first: false, to });
+  const moved = await hand.run(steadySection, { finishMotion, patient });
+  // What has come to its place may have made the page shorter, which scrolls it.
+  if (moved || patient) {
+    stand = { ...(await hand.run(scrollToSection, { y, first: false, to, patient: false })), reveals: stand.reveals };
     pinned = await hand.run(pinElements, { first, last: stand.last, keep });
-    await hand.run(steadySection, { finishMotion });
+    await hand.run(steadySection, { finishMotion, patient });
   }
   if (pinned.changed) await hand.run(scrollStep, { to: null, waitMs: 0 });
   return { ...stand, bottomReach: pinned.bottomReach };

@@ -3,7 +3,7 @@ import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { Stage } from '../stage.js';
 import { markElement } from './in-page-element.js';
 import { makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
-import { scrollStep } from './in-page-scroll.js';
+import { returnToTop, scrollStep } from './in-page-scroll.js';
 import { LateReaction } from './late-reaction.js';
 import { Loads } from './loads.js';
 import { openHand, type PageHand } from './page-hand.js';
@@ -29,6 +29,8 @@ const LOAD_WAIT_MS = 400;
 const END_WAIT_MS = 800;
 /** Lets a scroll handler or an observer begin its request. */
 const REACTION_MS = 30;
+/** A scroll handler that is throttled acts this late, and no later. */
+const THROTTLE_MS = 120;
 /** Scrolls in a row that neither move nor find anything new. */
 const STUCK_STEPS = 3;
 
@@ -52,7 +54,7 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
   const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(stage, how.deadline + END_WAIT_MS));
   const late = listens ? new LateReaction(hand, loads) : null;
   const end = await scrollDown(hand, { options, start, loads, late, deadline: how.deadline });
-  if (end.steps > 0) await hand.run(scrollStep, { to: 0, waitMs: 0 });
+  if (end.steps > 0) await hand.run(returnToTop, { waitMs: listens ? THROTTLE_MS : 0 });
   await how.settle();
   const { pageHeight } = await hand.run(measureExtent, null);
   return report(pageHeight, start, end);

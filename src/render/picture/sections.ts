@@ -38,6 +38,10 @@ export interface SectionsTaken {
   whole: boolean;
 }
 
+/** What is revealed as it is scrolled to is so this far, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
+const REVEALED_PX = 160;
+/** One section of a page that reveals, slow. */
+const REVEAL_MS = 600;
 /** How far above the seam the next section may begin, to begin on a whole pixel. */
 const ALIGN_WITHIN_PX = 100;
 
@@ -62,15 +66,16 @@ export async function takeSections(
 ): Promise<SectionsTaken> {
   const { stage, hand } = tools;
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
-  const roll = new Roll(tools.store, plan, rows);
   let y = plan.start;
-  let placed = await placeSection(hand, placing(plan, y, true));
+  let placed = await placeSection(hand, placing(plan, y, { first: true, patient: false }));
+  const overlap = placed.reveals ? overlapOf(plan) : 0;
+  const roll = new Roll(tools.store, plan, { rows, overlap });
   for (;;) {
     roll.take(placed, await shoot(stage, plan.deadline, { format: 'png', fast: true }));
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
-    y = nextTop(plan, roll.end);
-    placed = await placeSection(hand, placing(plan, y, false));
+    y = nextTop(plan, roll.end, overlap);
+    placed = await placeSection(hand, placing(plan, y, { first: false, patient: overlap > 0 }));
     // The page does not let itself be scrolled any further, or jumps past what is still to come.
     if (placed.y <= before + 0.5 || Math.round(placed.y * plan.ratio) > roll.end) break;
   }
@@ -80,13 +85,23 @@ export async function takeSections(
   return { count: roll.count, width: roll.width, height: roll.end - rows.from, whole: placed.last || roll.end >= rows.to };
 }
 
-function placing(plan: SectionPlan, y: number, first: boolean): Placing {
-  return { y, first, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion };
+function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: boolean }): Placing {
+  return { y, ...how, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion };
+}
+
+/**
+ * CSS px of each view's foot that are taken from the next one, where nothing waits to be revealed any more; none when there is no time for
+ * so many sections.
+ */
+function overlapOf({ from, to, viewHeight, lastStart }: SectionPlan): number {
+  const overlap = Math.floor(Math.max(viewHeight / 4, Math.min(REVEALED_PX, viewHeight / 2)));
+  const sections = Math.ceil((to - from) / (viewHeight - overlap));
+  return Date.now() + sections * REVEAL_MS < lastStart ? overlap : 0;
 }
 
 /** At or a little above the seam, where CSS px and picture px meet best; or where the view ends with the band. */
-function nextTop(plan: SectionPlan, seamRow: number): number {
-  const seam = seamRow / plan.ratio;
+function nextTop(plan: SectionPlan, seamRow: number, overlap: number): number {
+  const seam = seamRow / plan.ratio - overlap;
   if (seam + plan.viewHeight >= plan.to) return Math.max(0, plan.to - plan.viewHeight);
   const highest = Math.floor(seam + 1e-6);
   const lowest = highest - Math.min(ALIGN_WITHIN_PX, Math.floor(plan.viewHeight / 4));
@@ -113,9 +128,9 @@ class Roll {
   constructor(
     private readonly store: SectionStore,
     private readonly plan: SectionPlan,
-    private readonly rows: { from: number; to: number },
+    private readonly how: { rows: { from: number; to: number }; overlap: number },
   ) {
-    this.end = rows.from;
+    this.end = how.rows.from;
   }
 
   take(placed: Placed, png: Buffer): void {
@@ -123,11 +138,12 @@ class Roll {
     const top = Math.round(placed.y * this.plan.ratio);
     const bottom = top + size.height;
     // Sections that each begin where the view begins are of one height, which joins them cheaply. The last takes no more than it must.
-    const wanted = placed.last ? Math.min(this.end, bottom - Math.ceil(placed.bottomReach * this.plan.ratio)) : top;
-    const from = Math.max(Math.min(this.end, wanted), top, this.#held?.from ?? this.rows.from);
+    const seam = this.end - Math.round(this.how.overlap * this.plan.ratio);
+    const wanted = placed.last ? Math.min(seam, bottom - Math.ceil(placed.bottomReach * this.plan.ratio)) : top;
+    const from = Math.max(Math.min(this.end, wanted), top, this.#held?.from ?? this.how.rows.from);
     this.#release(from);
     this.#held = { png, size, top, from };
-    this.end = Math.min(bottom, this.rows.to);
+    this.end = Math.min(bottom, this.how.rows.to);
     this.count++;
   }
 

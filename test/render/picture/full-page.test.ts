@@ -224,6 +224,17 @@ describe('scrolling through', () => {
     expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0, pageHeight: 4_000 })).toMatchObject({ height: 4_000, wrong: 0 });
   });
 
+  it.each([true, false])('shows whole what is revealed above the edge of the view and hidden again, reduce_motion %s', async (still) => {
+    const cards = `<style>body{margin:0}p{height:200px;margin:0 0 10px;background:rgb(1,2,3);opacity:0;transform:translateY(90px);transition:all .3s linear}
+      .on{opacity:1;transform:none}</style>${'<p></p>'.repeat(20)}<script>
+      let busy = false;
+      const reveal = () => { busy = false; for (const p of document.querySelectorAll('p')) p.className = p.offsetTop + 120 < scrollY + innerHeight ? 'on' : '' };
+      addEventListener('scroll', () => { if (!busy) setTimeout(reveal, 99); busy = true }); reveal()</script>`;
+    const { content, height } = await take(browser, cards, { full_page: true, reduce_motion: still });
+    expect(height).toBe(4_200);
+    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(20 * 200 * 800);
+  });
+
   it('leaves the page at its top, as it was', async () => {
     const { content } = await take(browser, pinnedPage(), { full_page: true });
     expect((await sharp(content).metadata()).height).toBe(5_620);
