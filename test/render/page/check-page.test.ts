@@ -3,7 +3,7 @@ import { checkPage } from '../../../src/render/page/check-page.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
 
 const ANSWERS: Record<string, unknown> = {
-  lookForWall: { title: '', text: 'Words', markers: [], fields: 0, links: 0 },
+  lookForWall: { title: '', text: 'Words', marked: [], fields: 0, links: 0 },
   showsSomething: true,
   lookForShell: { seen: null, unfinished: null },
   readText: 'Words',
