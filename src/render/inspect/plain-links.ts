@@ -1,4 +1,4 @@
-const HEADINGS = 'h1,h2,h3,h4,h5,h6';
+export const HEADINGS = 'h1,h2,h3,h4,h5,h6';
 
 /** A link around a heading and more becomes the link of its heading: Markdown has no links around blocks. */
 export function plainLinks(content: Element): void {

@@ -1,4 +1,5 @@
-const HEADINGS = 'h1,h2,h3,h4,h5,h6';
+import { HEADINGS } from './plain-links.js';
+
 /** What Markdown has no place for in a cell. */
 const BLOCKS = `${HEADINGS},ul,ol,li,hr,blockquote,pre`;
 
