@@ -124,6 +124,6 @@ function describe(
     deviceScaleFactor: density,
     scrollHeight: pageHeight,
     stoppedReason,
-    truncated: cut || !taken.whole,
+    truncated: cut || !taken.whole || how.scroll.feedCut,
   };
 }

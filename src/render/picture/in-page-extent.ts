@@ -27,11 +27,14 @@ export function measureExtent(): PageExtent {
   };
 }
 
+/** What ended the scrolling through an inner scroller while it still brought more; null when its end was reached. */
+export type FeedCut = 'max_height' | 'time_limit' | null;
+
 /**
  * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell until the document
  * itself scrolls through all of its content (decisions.md, Inner scrollers).
  */
-export async function makeScrollable(): Promise<void> {
+export async function makeScrollable(): Promise<FeedCut> {
   const html = document.documentElement;
   const body = document.body ?? html;
   const force = (element: HTMLElement, property: string, value: string) => {
@@ -45,14 +48,16 @@ export async function makeScrollable(): Promise<void> {
   const world = globalThis as { stillframeExpanded?: HTMLElement[] };
   world.stillframeExpanded ??= [];
   for (const scroller of world.stillframeExpanded) expand(scroller);
+  let cut: FeedCut = null;
   for (let rounds = 0; rounds < 3; rounds++) {
     const scroller = mainScroller(hiddenByDocument());
-    if (scroller === null) return;
-    await reachEnd(scroller);
+    if (scroller === null) break;
+    cut = (await reachEnd(scroller)) ?? cut;
     expand(scroller);
     world.stillframeExpanded.push(scroller);
     await tell(scroller);
   }
+  return cut;
 
   /** CSS px of the document that the view does not show. */
   function hiddenByDocument(): number {
@@ -104,25 +109,34 @@ export async function makeScrollable(): Promise<void> {
   }
 
   /** Scrolls it to its end, and again as long as that brings more: once expanded, it scrolls no more. */
-  async function reachEnd(scroller: HTMLElement): Promise<void> {
+  async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
     const [MAX_ROUNDS, MAX_HEIGHT_PX, MAX_MS, WAIT_MS, LOAD_WAITS] = [10, 30_000, 3_000, 60, 5];
     const over = Date.now() + MAX_MS;
     let isStirred = false;
+    let cut: FeedCut = 'time_limit';
     const stirs = new MutationObserver(() => {
       isStirred = true;
     });
     stirs.observe(scroller, { childList: true, subtree: true });
     for (let round = 0; round < MAX_ROUNDS && Date.now() < over; round++) {
       const height = scroller.scrollHeight;
-      if (height > MAX_HEIGHT_PX) break;
+      if (height > MAX_HEIGHT_PX) {
+        // One that is so long from the start may well end there.
+        cut = round > 0 ? 'max_height' : null;
+        break;
+      }
       isStirred = false;
       scroller.scrollTo({ top: height, behavior: 'instant' });
       await pause(WAIT_MS);
       // A sign that it loads: what it has asked for may still be on its way.
       for (let waits = 0; isStirred && scroller.scrollHeight <= height && waits < LOAD_WAITS; waits++) await pause(WAIT_MS);
-      if (scroller.scrollHeight <= height) break;
+      if (scroller.scrollHeight <= height) {
+        cut = null;
+        break;
+      }
     }
     stirs.disconnect();
+    return cut;
   }
 
   /** Gives the scroller, then each box around it, the height that its content has. */

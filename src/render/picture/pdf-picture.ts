@@ -73,7 +73,7 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
     deviceScaleFactor: view.deviceScaleFactor,
     scrollHeight: pageHeight,
     stoppedReason: scroll.stoppedReason,
-    truncated: height < pageHeight - 0.5,
+    truncated: height < pageHeight - 0.5 || scroll.feedCut,
   });
 }
 

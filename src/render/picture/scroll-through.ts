@@ -2,7 +2,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { Stage } from '../stage.js';
 import { markElement } from './in-page-element.js';
-import { makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
+import { type FeedCut, makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
 import { returnToTop, scrollStep } from './in-page-scroll.js';
 import { LateReaction } from './late-reaction.js';
 import { Loads } from './loads.js';
@@ -16,6 +16,8 @@ export interface ScrollReport {
   /** CSS px down to which the page is to be captured. */
   captureHeight: number;
   stoppedReason: 'end_of_page' | 'max_height' | 'time_limit';
+  /** An inner scroller would have brought more: though the page ends there, its content does not. */
+  feedCut: boolean;
   steps: number;
 }
 
@@ -48,7 +50,7 @@ export interface Descending {
  */
 export async function scrollThrough(stage: Stage, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
   const hand = await openHand(stage, how.deadline + END_WAIT_MS);
-  await hand.run(makeScrollable, null);
+  const feedCut = await hand.run(makeScrollable, null);
   const start = await hand.run(measureExtent, null);
   await using loads = new Loads(stage);
   const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(stage, how.deadline + END_WAIT_MS));
@@ -57,7 +59,7 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
   if (end.steps > 0) await hand.run(returnToTop, { waitMs: listens ? THROTTLE_MS : 0 });
   await how.settle();
   const { pageHeight } = await hand.run(measureExtent, null);
-  return report(pageHeight, start, end);
+  return tellFeed(report(pageHeight, start, end), start, feedCut);
 }
 
 /**
@@ -146,9 +148,16 @@ function heightLimit(start: PageExtent, pageHeight: number): number {
 function report(pageHeight: number, start: PageExtent, end: Descent): ScrollReport {
   const limit = heightLimit(start, pageHeight);
   const { steps } = end;
+  const feedCut = false;
   if (end.stopped === 'time' && end.seen < Math.min(pageHeight, limit)) {
-    return { pageHeight, captureHeight: end.seen, stoppedReason: 'time_limit', steps };
+    return { pageHeight, captureHeight: end.seen, stoppedReason: 'time_limit', feedCut, steps };
   }
-  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: 'max_height', steps };
-  return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', steps };
+  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: 'max_height', feedCut, steps };
+  return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', feedCut, steps };
+}
+
+/** A scroller that has gone on growing when the document was scrolled has not been cut there, where it was left. */
+function tellFeed(found: ScrollReport, start: PageExtent, feedCut: FeedCut): ScrollReport {
+  if (feedCut === null || found.stoppedReason !== 'end_of_page' || found.pageHeight > start.pageHeight + 1) return found;
+  return { ...found, stoppedReason: feedCut, feedCut: true };
 }

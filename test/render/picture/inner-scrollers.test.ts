@@ -65,13 +65,30 @@ describe('what listens to an inner scroller', () => {
   ])('adds what it adds when its end is reached ($what)', async ({ later, adds, height }) => {
     const html = adder(adds, later);
     const picture = await take(browser, html, { full_page: true });
-    expect(picture.height).toBe(height);
+    expect(picture).toMatchObject({ height, diagnostics: { stoppedReason: 'end_of_page', truncated: false } });
     expect(await blotOf(picture.content, MARK)).toMatchObject({ height: height - 1_800 });
   });
 
-  it('is not waited for when it adds without an end', async () => {
-    const { height } = await take(browser, adder(1_000, 'add()'), { full_page: true });
+  it('is not waited for when it adds without an end, which is told', async () => {
+    const { height, diagnostics } = await take(browser, adder(1_000, 'add()'), { full_page: true });
     expect(height).toBeGreaterThan(1_800 + 3 * 400);
     expect(height).toBeLessThan(1_800 + 20 * 400);
+    expect(diagnostics).toMatchObject({ scrollHeight: height, stoppedReason: 'time_limit', truncated: true });
+  });
+
+  it('is told to have been too long when it adds very much', async () => {
+    const viewport = { width: 320, height: 1_500, deviceScaleFactor: 1 };
+    const { diagnostics } = await take(browser, adder(1_000, 'for (let i = 0; i < 40; i++) add()'), { full_page: true, viewport });
+    expect(diagnostics).toMatchObject({ stoppedReason: 'max_height', truncated: true });
+  });
+
+  it('has its end where the document, scrolled, finds it', async () => {
+    const html = `${scroller}<script>let left = 20; s.innerHTML = '<div style="height:1800px"></div><i id=end style="display:block;height:1px"></i>';
+      const more = new IntersectionObserver(([{ isIntersecting }]) => { if (!isIntersecting || left-- <= 0) return; more.unobserve(end); more.observe(end);
+        s.insertBefore(document.createElement('div'), end).style.height = '400px' });
+      more.observe(end)</script>`;
+    const { height, diagnostics } = await take(browser, html, { full_page: true });
+    expect(height).toBe(1_801 + 20 * 400);
+    expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
   });
 });
