@@ -136,6 +136,20 @@ describe('a picture of an element', () => {
   });
 
   it.each([
+    { waits: 150, height: 200 },
+    { waits: 300, height: 200 },
+    { waits: 150, height: 2_400 },
+  ])('has the images that wait $waits ms for the scrolling to pause: $height px', async ({ waits, height }) => {
+    const seen = 'data:image/gif;base64,R0lGODlhAQABAPAAAAECAwAAACwAAAAAAQABAAACAkQBADs=';
+    const html = `<style>body{margin:0}img{display:block;width:100%;height:200px}</style><div style="height:3000px"></div>
+      <section>${`<img data-src="${seen}">`.repeat(height / 200)}</section><div style="height:3000px"></div><script>let timer;
+      const fill = () => { for (const image of document.images) if (Math.abs(image.getBoundingClientRect().top + 100 - innerHeight / 2) < innerHeight / 2) image.src = image.dataset.src };
+      addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(fill, ${waits}) })</script>`;
+    const { content } = await take(browser, html, { selector: 'section' });
+    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(height * 800);
+  });
+
+  it.each([
     ['#none', 'render_incomplete', { check: 'selector', seen: 'not_found', matches: 0 }],
     ['#hidden', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
     ['p[', 'invalid_request', { issues: [{ path: 'selector' }] }],
