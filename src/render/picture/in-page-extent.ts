@@ -31,7 +31,7 @@ export function measureExtent(): PageExtent {
 export type FeedCut = 'max_height' | 'time_limit' | null;
 
 /**
- * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell until the document
+ * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell, which may be a frame, until the document
  * itself scrolls through all of its content (decisions.md, Inner scrollers).
  */
 export async function makeScrollable(): Promise<FeedCut> {
@@ -53,7 +53,7 @@ export async function makeScrollable(): Promise<FeedCut> {
     const scroller = mainScroller(hiddenByDocument());
     if (scroller === null) break;
     cut = (await reachEnd(scroller)) ?? cut;
-    expand(scroller);
+    if (!expand(scroller)) break;
     world.stillframeExpanded.push(scroller);
     await tell(scroller);
   }
@@ -89,14 +89,13 @@ export async function makeScrollable(): Promise<FeedCut> {
       for (const element of root.querySelectorAll<HTMLElement>('*')) {
         if (seen++ > 30_000) return;
         if (element.shadowRoot !== null) visit(element.shadowRoot);
-        const hidden = element.scrollHeight - element.clientHeight;
+        const hidden = contentOf(element).scrollHeight - element.clientHeight;
         if (hidden < 16 || hidden <= hiddenElsewhere || element.clientHeight < innerHeight * 0.4 || element.clientWidth < innerWidth * 0.4)
           continue;
         if (element === html || element instanceof HTMLTextAreaElement) continue;
         const style = getComputedStyle(element);
-        if (style.visibility === 'hidden' || style.display === 'inline') continue;
-        const scrolls = /auto|scroll|overlay/.test(style.overflowY) || (element === body && style.overflowY === 'hidden');
-        if (!scrolls) continue;
+        if (style.visibility === 'hidden' || (style.display === 'inline' && !(element instanceof HTMLIFrameElement))) continue;
+        if (!scrolls(element, style)) continue;
         const weight = element.clientWidth * element.clientHeight * Math.min(hidden, 20 * innerHeight);
         if (weight > most) {
           most = weight;
@@ -108,6 +107,19 @@ export async function makeScrollable(): Promise<FeedCut> {
     return best;
   }
 
+  function scrolls(element: HTMLElement, { overflowY }: CSSStyleDeclaration): boolean {
+    const root = contentOf(element);
+    if (root !== element)
+      return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
+    return /auto|scroll|overlay/.test(overflowY) || (element === body && overflowY === 'hidden');
+  }
+
+  /** What is scrolled: of a frame of the page's own origin the root of its document, else the element itself. */
+  function contentOf(scroller: HTMLElement): HTMLElement {
+    const held = scroller instanceof HTMLIFrameElement ? scroller.contentDocument : null;
+    return held?.body ? held.documentElement : scroller;
+  }
+
   /** Scrolls it to its end, and again as long as that brings more: once expanded, it scrolls no more. */
   async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
     const [MAX_ROUNDS, MAX_HEIGHT_PX, MAX_MS, WAIT_MS, LOAD_WAITS] = [10, 30_000, 3_000, 60, 5];
@@ -117,20 +129,21 @@ export async function makeScrollable(): Promise<FeedCut> {
     const stirs = new MutationObserver(() => {
       isStirred = true;
     });
-    stirs.observe(scroller, { childList: true, subtree: true });
+    const content = contentOf(scroller);
+    stirs.observe(content, { childList: true, subtree: true });
     for (let round = 0; round < MAX_ROUNDS && Date.now() < over; round++) {
-      const height = scroller.scrollHeight;
+      const height = content.scrollHeight;
       if (height > MAX_HEIGHT_PX) {
         // One that is so long from the start may well end there.
         cut = round > 0 ? 'max_height' : null;
         break;
       }
       isStirred = false;
-      scroller.scrollTo({ top: height, behavior: 'instant' });
+      content.scrollTo({ top: height, behavior: 'instant' });
       await pause(WAIT_MS);
       // A sign that it loads: what it has asked for may still be on its way.
-      for (let waits = 0; isStirred && scroller.scrollHeight <= height && waits < LOAD_WAITS; waits++) await pause(WAIT_MS);
-      if (scroller.scrollHeight <= height) {
+      for (let waits = 0; isStirred && content.scrollHeight <= height && waits < LOAD_WAITS; waits++) await pause(WAIT_MS);
+      if (content.scrollHeight <= height) {
         cut = null;
         break;
       }
@@ -139,13 +152,11 @@ export async function makeScrollable(): Promise<FeedCut> {
     return cut;
   }
 
-  /** Gives the scroller, then each box around it, the height that its content has. */
-  function expand(scroller: HTMLElement): void {
-    scroller.scrollTop = 0;
-    force(scroller, 'scroll-snap-type', 'none');
-    loosen(scroller);
-    force(scroller, 'height', 'auto');
-    force(scroller, 'min-height', `${inner(scroller, scroller.scrollHeight + scroller.offsetHeight - scroller.clientHeight)}px`);
+  /** Gives the scroller, then each box around it, the height that its content has; tells whether that can be. */
+  function expand(scroller: HTMLElement): boolean {
+    contentOf(scroller).scrollTop = 0;
+    if (contentOf(scroller) === scroller) expandBox(scroller);
+    else if (!expandFrame(scroller, contentOf(scroller))) return false;
     for (let parent = parentOf(scroller); parent !== null && parent !== html; parent = parentOf(parent)) {
       const { height } = parent.getBoundingClientRect();
       loosen(parent);
@@ -155,6 +166,40 @@ export async function makeScrollable(): Promise<FeedCut> {
       if (needed > height + 1) force(parent, 'height', `${inner(parent, needed)}px`);
     }
     force(html, 'overflow-y', 'visible');
+    return true;
+  }
+
+  function expandBox(scroller: HTMLElement): void {
+    force(scroller, 'scroll-snap-type', 'none');
+    loosen(scroller);
+    force(scroller, 'height', 'auto');
+    force(scroller, 'min-height', `${inner(scroller, scroller.scrollHeight + scroller.offsetHeight - scroller.clientHeight)}px`);
+  }
+
+  /** What is as high as the frame's view stays so; a frame whose content grows along nevertheless is left as it was. */
+  function expandFrame(frame: HTMLElement, root: HTMLElement): boolean {
+    const HELD_MAX = 10_000;
+    const MAX_ROUNDS = 5;
+    const inside = [...root.ownerDocument.body.querySelectorAll<HTMLElement>('*:not(svg *)')].slice(0, HELD_MAX);
+    const heights = new Map(inside.map((element) => [element, element.getBoundingClientRect().height]));
+    const own = [frame, ...inside].map((element) => ({ element, css: element.style.cssText }));
+    const wanted = root.scrollHeight;
+    loosen(frame);
+    // On the baseline there is a gap below it, which the document may have cut away.
+    force(frame, 'vertical-align', 'top');
+    force(frame, 'height', `${inner(frame, wanted + frame.offsetHeight - frame.clientHeight)}px`);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const grown = inside.filter((element) => element.getBoundingClientRect().height > (heights.get(element) ?? 0) + 1);
+      if (grown.length === 0 && root.scrollHeight <= wanted + 1) return true;
+      // What holds another that has grown may shrink with it.
+      for (const element of grown.filter((one, index) => !one.contains(grown[index + 1] ?? null))) {
+        force(element, 'height', `${inner(element, heights.get(element) ?? 0)}px`);
+        force(element, 'min-height', 'auto');
+      }
+    }
+    if (root.scrollHeight <= wanted + 1) return true;
+    for (const { element, css } of own) element.style.cssText = css;
+    return false;
   }
 
   /** A list that draws only those of its rows that its scroller shows looks again when that is scrolled, or the window changes. */
@@ -162,7 +207,7 @@ export async function makeScrollable(): Promise<FeedCut> {
     const DRAWN_MAX_PX = 100_000;
     if (scroller.scrollHeight > DRAWN_MAX_PX) return;
     scroller.dispatchEvent(new Event('scroll'));
-    document.dispatchEvent(new Event('scroll', { bubbles: true }));
+    for (const told of new Set([document, contentOf(scroller).ownerDocument])) told.dispatchEvent(new Event('scroll', { bubbles: true }));
     dispatchEvent(new Event('resize'));
     await pause(0);
   }

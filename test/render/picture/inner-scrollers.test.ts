@@ -92,3 +92,36 @@ describe('what listens to an inner scroller', () => {
     expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
   });
 });
+
+describe('a frame that fills the view', () => {
+  const inFrame = (html: string, css = 'html,body{margin:0;height:100%;overflow:hidden}iframe{border:0;width:100%;height:100%}') =>
+    `<!doctype html><style>${css}</style><iframe srcdoc='<!doctype html><style>body{margin:0}</style>${html}'></iframe>`;
+
+  it.each([
+    { what: 'in a document that does not scroll', css: undefined },
+    { what: 'pinned to it', css: 'body{margin:0}iframe{position:fixed;inset:0;width:100%;height:100%;border:0}' },
+    { what: 'as high as it', css: 'body{margin:0}iframe{width:100vw;height:100vh;border:0;display:block}' },
+  ])('is expanded to all of its content: $what', async ({ css }) => {
+    const picture = await take(browser, inFrame(SHELL_ROWS + END, css), { full_page: true });
+    expect(picture).toMatchObject({ height: 3_240, diagnostics: { stoppedReason: 'end_of_page', truncated: false } });
+    expect(await blotOf(picture.content, MARK)).toMatchObject({ top: 3_200, height: 40, pixels: 40 * 800 });
+  });
+
+  it('keeps what is as high as its view so, and loads what waits to be seen', async () => {
+    const hero = `<section style="min-height:100vh;position:relative"><div style="position:absolute;inset:0;height:100%;background:rgb(${MARK})"></div></section>`;
+    const lazy = `<p id=p style="height:90px;margin:0"></p><script>new IntersectionObserver(([e]) => { if (e.isIntersecting) p.style.background = "rgb(4,5,6)" }).observe(p)</script>`;
+    const { content, height } = await take(browser, inFrame(`${hero}${SHELL_ROWS}${lazy}`), { full_page: true });
+    expect(height).toBe(600 + 3_200 + 90);
+    expect(await blotOf(content, MARK)).toMatchObject({ top: 0, height: 600, pixels: 600 * 800 });
+    expect(await blotOf(content, [4, 5, 6])).toMatchObject({ top: 3_800, height: 90 });
+  });
+
+  it('is left as it is when its content grows along without an end', async () => {
+    const html = `<style>body{padding-bottom:100vh}</style>${SHELL_ROWS}`;
+    expect((await take(browser, inFrame(html), { full_page: true })).height).toBe(600);
+  });
+
+  it('is left as it is when it does not scroll', async () => {
+    expect((await take(browser, inFrame(`<style>html{overflow:hidden}</style>${SHELL_ROWS}`), { full_page: true })).height).toBe(600);
+  });
+});
