@@ -1,4 +1,5 @@
 import type { Stage } from '../stage.js';
+import { reachOfBlurs } from './in-page-blur.js';
 import type { PageHand } from './page-hand.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import type { SectionStore } from './section-store.js';
@@ -40,10 +41,18 @@ export interface SectionsTaken {
 
 /** What is revealed as it is scrolled to is so this far, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
 const REVEALED_PX = 160;
-/** One section of a page that reveals, slow. */
-const REVEAL_MS = 600;
+/** One section of a page with edges, slow. */
+const EDGED_MS = 600;
 /** How far above the seam the next section may begin, to begin on a whole pixel. */
 const ALIGN_WITHIN_PX = 100;
+
+/** CSS px of each view that are taken from its neighbours, where they are shown rightly. */
+interface Edges {
+  head: number;
+  foot: number;
+}
+
+const NO_EDGES: Edges = { head: 0, foot: 0 };
 
 interface Held {
   png: Buffer;
@@ -68,14 +77,15 @@ export async function takeSections(
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   let y = plan.start;
   let placed = await placeSection(hand, placing(plan, y, { first: true, patient: false }));
-  const overlap = placed.reveals ? overlapOf(plan) : 0;
-  const roll = new Roll(tools.store, plan, { rows, overlap });
+  const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blurPx: await hand.run(reachOfBlurs, null) });
+  const patient = placed.reveals && edges.foot > 0;
+  const roll = new Roll(tools.store, plan, { rows, edges });
   for (;;) {
     roll.take(placed, await shoot(stage, plan.deadline, { format: 'png', fast: true }));
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
-    y = nextTop(plan, roll.end, overlap);
-    placed = await placeSection(hand, placing(plan, y, { first: false, patient: overlap > 0 }));
+    y = nextTop(plan, roll.end, edges);
+    placed = await placeSection(hand, placing(plan, y, { first: false, patient }));
     // The page does not let itself be scrolled any further, or jumps past what is still to come.
     if (placed.y <= before + 0.5 || Math.round(placed.y * plan.ratio) > roll.end) break;
   }
@@ -90,18 +100,20 @@ function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: b
 }
 
 /**
- * CSS px of each view's foot that are taken from the next one, where nothing waits to be revealed any more; none when there is no time for
- * so many sections.
+ * At a view's foot there may be what waits to be revealed, and at both its edges blurs that lack what is beyond: more than half of a view is
+ * not left out for that, and nothing when there is no time for so many sections.
  */
-function overlapOf({ from, to, viewHeight, lastStart }: SectionPlan): number {
-  const overlap = Math.floor(Math.max(viewHeight / 4, Math.min(REVEALED_PX, viewHeight / 2)));
-  const sections = Math.ceil((to - from) / (viewHeight - overlap));
-  return Date.now() + sections * REVEAL_MS < lastStart ? overlap : 0;
+function edgesOf({ from, to, viewHeight, lastStart }: SectionPlan, how: { reveals: boolean; blurPx: number }): Edges {
+  const blur = Math.floor(Math.min(how.blurPx, viewHeight / 4));
+  const foot = how.reveals ? Math.floor(Math.max(viewHeight / 4, Math.min(REVEALED_PX, viewHeight / 2))) : blur;
+  const head = Math.min(blur, Math.floor(viewHeight / 2) - foot);
+  const sections = Math.ceil((to - from) / (viewHeight - foot - head));
+  return foot === 0 || Date.now() + sections * EDGED_MS < lastStart ? { head, foot } : NO_EDGES;
 }
 
 /** At or a little above the seam, where CSS px and picture px meet best; or where the view ends with the band. */
-function nextTop(plan: SectionPlan, seamRow: number, overlap: number): number {
-  const seam = seamRow / plan.ratio - overlap;
+function nextTop(plan: SectionPlan, seamRow: number, { head, foot }: Edges): number {
+  const seam = seamRow / plan.ratio - foot - head;
   if (seam + plan.viewHeight >= plan.to) return Math.max(0, plan.to - plan.viewHeight);
   const highest = Math.floor(seam + 1e-6);
   const lowest = highest - Math.min(ALIGN_WITHIN_PX, Math.floor(plan.viewHeight / 4));
@@ -128,7 +140,7 @@ class Roll {
   constructor(
     private readonly store: SectionStore,
     private readonly plan: SectionPlan,
-    private readonly how: { rows: { from: number; to: number }; overlap: number },
+    private readonly how: { rows: { from: number; to: number }; edges: Edges },
   ) {
     this.end = how.rows.from;
   }
@@ -137,9 +149,11 @@ class Roll {
     const size = pngSize(png);
     const top = Math.round(placed.y * this.plan.ratio);
     const bottom = top + size.height;
+    const { head, foot } = this.how.edges;
     // Sections that each begin where the view begins are of one height, which joins them cheaply. The last takes no more than it must.
-    const seam = this.end - Math.round(this.how.overlap * this.plan.ratio);
-    const wanted = placed.last ? Math.min(seam, bottom - Math.ceil(placed.bottomReach * this.plan.ratio)) : top;
+    const seam = this.end - Math.round(foot * this.plan.ratio);
+    const begin = top + Math.round(head * this.plan.ratio);
+    const wanted = placed.last ? Math.min(seam, bottom - Math.ceil(placed.bottomReach * this.plan.ratio)) : begin;
     const from = Math.max(Math.min(this.end, wanted), top, this.#held?.from ?? this.how.rows.from);
     this.#release(from);
     this.#held = { png, size, top, from };
