@@ -1,16 +1,22 @@
-/**
- * Runs inside the page: sent there as text, so it may use nothing from around it. Tells how far from the view's edges, CSS px, a blur of what lies
- * behind an element lacks what is beyond them: the browser mirrors there what the view shows. 0 when nothing that goes on below the view
- * has such a blur; what only blurs itself is blurred as a whole.
- */
-export function reachOfBlurs(): number {
+/** What of the page goes on below the view and blurs what lies behind it. */
+export interface Blurs {
+  /** CSS px from the view's edges within which they lack what is beyond: the browser mirrors there what the view shows. 0: there are none. */
+  reach: number;
+  /** Where they are, CSS px of the page. */
+  spans: { top: number; bottom: number }[];
+}
+
+/** Runs inside the page: sent there as text, so it may use nothing from around it. What blurs only itself is blurred as a whole, and no matter. */
+export function findBlurs(): Blurs {
   const MOST_ELEMENTS = 30_000;
   // A blur's radius is its standard deviation: beyond three of these next to nothing of it is seen.
   const DEVIATIONS = 3;
+  const root = document.scrollingElement ?? document.documentElement;
+  const spans: Blurs['spans'] = [];
   let seen = 0;
   let widest = 0;
   visit(document);
-  return Math.ceil(widest * DEVIATIONS);
+  return { reach: Math.ceil(widest * DEVIATIONS), spans: widest > 0 ? spans : [] };
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll('*')) {
@@ -19,8 +25,9 @@ export function reachOfBlurs(): number {
       const style = getComputedStyle(element);
       const { backdropFilter } = style;
       if (backdropFilter === 'none' || style.position === 'fixed') continue;
-      const { width, height, bottom } = element.getBoundingClientRect();
+      const { width, height, top, bottom } = element.getBoundingClientRect();
       if (width === 0 || height === 0 || bottom <= innerHeight) continue;
+      spans.push({ top: top + root.scrollTop, bottom: bottom + root.scrollTop });
       for (const [, radius] of backdropFilter.matchAll(/blur\(([\d.]+)px\)/g)) widest = Math.max(widest, Number(radius));
     }
   }

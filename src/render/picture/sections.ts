@@ -1,5 +1,5 @@
 import type { Stage } from '../stage.js';
-import { reachOfBlurs } from './in-page-blur.js';
+import { type Blurs, findBlurs } from './in-page-blur.js';
 import type { PageHand } from './page-hand.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import type { SectionStore } from './section-store.js';
@@ -43,6 +43,8 @@ export interface SectionsTaken {
 const REVEALED_PX = 160;
 /** One section of a page with edges, slow. */
 const EDGED_MS = 600;
+/** Of a view, that the next section goes on by at least, so that none begins within what it would show wrongly. */
+const LEAST_STEP = 3 / 8;
 /** How far above the seam the next section may begin, to begin on a whole pixel. */
 const ALIGN_WITHIN_PX = 100;
 
@@ -50,9 +52,11 @@ const ALIGN_WITHIN_PX = 100;
 interface Edges {
   head: number;
   foot: number;
+  /** What no view shall begin within, CSS px of the page. */
+  whole: Blurs['spans'];
 }
 
-const NO_EDGES: Edges = { head: 0, foot: 0 };
+const NO_EDGES: Edges = { head: 0, foot: 0, whole: [] };
 
 interface Held {
   png: Buffer;
@@ -77,7 +81,7 @@ export async function takeSections(
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   let y = plan.start;
   let placed = await placeSection(hand, placing(plan, y, { first: true, patient: false }));
-  const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blurPx: await hand.run(reachOfBlurs, null) });
+  const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blurs: await hand.run(findBlurs, null) });
   const patient = placed.reveals && edges.foot > 0;
   const roll = new Roll(tools.store, plan, { rows, edges });
   for (;;) {
@@ -101,21 +105,26 @@ function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: b
 
 /**
  * At a view's foot there may be what waits to be revealed, and at both its edges blurs that lack what is beyond: more than half of a view is
- * not left out for that, and nothing when there is no time for so many sections.
+ * not left out for that, and nothing when there is no time for so many sections. At densities other than 1 the browser draws a blur
+ * in a wrong place when the view begins within it.
  */
-function edgesOf({ from, to, viewHeight, lastStart }: SectionPlan, how: { reveals: boolean; blurPx: number }): Edges {
-  const blur = Math.floor(Math.min(how.blurPx, viewHeight / 4));
+function edgesOf({ from, to, viewHeight, lastStart, ratio }: SectionPlan, how: { reveals: boolean; blurs: Blurs }): Edges {
+  const blur = Math.floor(Math.min(how.blurs.reach, viewHeight / 4));
   const foot = how.reveals ? Math.floor(Math.max(viewHeight / 4, Math.min(REVEALED_PX, viewHeight / 2))) : blur;
   const head = Math.min(blur, Math.floor(viewHeight / 2) - foot);
-  const sections = Math.ceil((to - from) / (viewHeight - foot - head));
-  return foot === 0 || Date.now() + sections * EDGED_MS < lastStart ? { head, foot } : NO_EDGES;
+  const whole = ratio === 1 ? [] : how.blurs.spans;
+  const step = whole.length === 0 ? viewHeight - foot - head : viewHeight * LEAST_STEP;
+  const sections = Math.ceil((to - from) / step);
+  return foot === 0 || Date.now() + sections * EDGED_MS < lastStart ? { head, foot, whole } : NO_EDGES;
 }
 
 /** At or a little above the seam, where CSS px and picture px meet best; or where the view ends with the band. */
-function nextTop(plan: SectionPlan, seamRow: number, { head, foot }: Edges): number {
-  const seam = seamRow / plan.ratio - foot - head;
-  if (seam + plan.viewHeight >= plan.to) return Math.max(0, plan.to - plan.viewHeight);
-  const highest = Math.floor(seam + 1e-6);
+function nextTop(plan: SectionPlan, seamRow: number, edges: Edges): number {
+  const seam = seamRow / plan.ratio - edges.foot - edges.head;
+  const ends = seam + plan.viewHeight >= plan.to;
+  const wanted = ends ? Math.max(0, plan.to - plan.viewHeight) : Math.floor(seam + 1e-6);
+  const highest = clearTop(wanted, { edges, seam, lowest: seamRow / plan.ratio - plan.viewHeight * (1 - LEAST_STEP) });
+  if (ends && highest === wanted) return wanted;
   const lowest = highest - Math.min(ALIGN_WITHIN_PX, Math.floor(plan.viewHeight / 4));
   let best = highest;
   let least = Number.POSITIVE_INFINITY;
@@ -127,6 +136,18 @@ function nextTop(plan: SectionPlan, seamRow: number, { head, foot }: Edges): num
     }
   }
   return best;
+}
+
+/** Above what no view shall begin within, as far as it is not shown already, and where that is not too far up. */
+function clearTop(wanted: number, how: { edges: Edges; seam: number; lowest: number }): number {
+  const { head, whole } = how.edges;
+  for (let y = wanted; y >= how.lowest; ) {
+    const shown = (y === wanted ? how.seam : y) + head;
+    const cut = whole.find(({ top, bottom }) => top < y && bottom > shown);
+    if (cut === undefined) return y;
+    y = Math.floor(cut.top - head);
+  }
+  return wanted;
 }
 
 /** The sections so far. The newest is held back: only the next one says where it ends. */

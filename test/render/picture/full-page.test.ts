@@ -247,6 +247,17 @@ describe('scrolling through', () => {
     expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
   });
 
+  it.each([1.5, 2])('begins no view within a blur that it can show whole, at density %s', async (deviceScaleFactor) => {
+    const cards = [250, 480, 700, 1_150, 1_500].map((top) => `<p style="top:${top}px"></p>`).join('');
+    const html = `<style>body{margin:0;height:1800px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
+      p{position:absolute;margin:0;left:50px;width:300px;height:200px;backdrop-filter:blur(10px)}</style>${cards}`;
+    const [bySections, inOne] = await Promise.all(
+      [600, 1_800].map((height) => take(browser, html, { full_page: true, viewport: { width: 400, height, deviceScaleFactor } })),
+    );
+    expect(bySections?.height).toBe(1_800 * deviceScaleFactor);
+    expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
+  });
+
   it('leaves the page at its top, as it was', async () => {
     const { content } = await take(browser, pinnedPage(), { full_page: true });
     expect((await sharp(content).metadata()).height).toBe(5_620);
