@@ -37,19 +37,13 @@ export async function scrollStep({ to, by, waitMs }: ScrollStep): Promise<PageEx
   }
 }
 
-/** Runs inside the page. Goes back to its top, and from then on notes what changes its look because of that, for the first section. */
-export async function returnToTop({ waitMs }: { waitMs: number }): Promise<void> {
+/** Runs inside the page. From now on notes what changes its look, which is because of the way back to the top, for the first section. */
+export function watchRestyling(): void {
   const world = globalThis as { stillframeRestyled?: Set<Node>; stillframeRestyling?: MutationObserver };
-  const root = document.scrollingElement ?? document.documentElement;
   const restyled = new Set<Node>();
   world.stillframeRestyling = new MutationObserver((records) => {
     for (const { target } of records) restyled.add(target);
   });
   world.stillframeRestyling.observe(document, { subtree: true, attributeFilter: ['class', 'style'] });
   world.stillframeRestyled = restyled;
-  root.scrollTo({ top: 0, behavior: 'instant' });
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve, 250 + waitMs);
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, waitMs)));
-  });
 }

@@ -3,7 +3,7 @@ import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { Stage } from '../stage.js';
 import { markElement } from './in-page-element.js';
 import { type FeedCut, makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
-import { returnToTop, scrollStep } from './in-page-scroll.js';
+import { scrollStep, watchRestyling } from './in-page-scroll.js';
 import { LateReaction } from './late-reaction.js';
 import { Loads } from './loads.js';
 import { openHand, type PageHand } from './page-hand.js';
@@ -56,7 +56,10 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
   const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(stage, how.deadline + END_WAIT_MS));
   const late = listens ? new LateReaction(hand, loads) : null;
   const end = await scrollDown(hand, { options, start, loads, late, deadline: how.deadline });
-  if (end.steps > 0) await hand.run(returnToTop, { waitMs: listens ? THROTTLE_MS : 0 });
+  if (end.steps > 0) {
+    await hand.run(watchRestyling, null);
+    await hand.run(scrollStep, { to: 0, waitMs: listens ? THROTTLE_MS : 0 });
+  }
   await how.settle();
   const { pageHeight } = await hand.run(measureExtent, null);
   return tellFeed(report(pageHeight, start, end), start, feedCut);
