@@ -83,13 +83,13 @@ export async function scrollToElement(stage: Stage, selector: string, how: Desce
   let since = Date.now();
   await loads.done(LOAD_WAIT_MS);
   const late = (await listensToScroll(stage, how.deadline + END_WAIT_MS)) ? new LateReaction(hand, loads) : null;
-  await late?.doneHere({ since, atMostMs: LOAD_WAIT_MS });
+  await late?.done({ since, atMostMs: LOAD_WAIT_MS });
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && Date.now() < how.deadline; seen += viewHeight) {
     loads.begin();
     await hand.run(scrollStep, { by: seen - viewHeight / 2, to: seen, waitMs: REACTION_MS });
     since = Date.now();
     await loads.done(LOAD_WAIT_MS);
-    await late?.doneHere({ since, atMostMs: LOAD_WAIT_MS });
+    await late?.done({ since, atMostMs: LOAD_WAIT_MS });
   }
   await how.settle();
 }

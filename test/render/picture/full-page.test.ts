@@ -169,16 +169,17 @@ describe('scrolling through', () => {
     addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(work, ${ms}) })</script>`;
 
   it.each([
-    { where: 'at once', above: 600 },
-    { where: 'far below', above: 4_800 },
-  ])('loads what waits for the scrolling to pause: $where', async ({ above }) => {
+    { where: 'at once', above: 600, waits: 100 },
+    { where: 'far below', above: 4_800, waits: 100 },
+    { where: 'at once, for long', above: 600, waits: 300 },
+  ])('loads what waits for the scrolling to pause: $where', async ({ above, waits }) => {
     const images = `<style>body{margin:0}img{display:block;width:800px;height:300px}</style><div style="height:${above}px"></div>
       ${`<img data-src="${SEEN}">`.repeat(4)}<div style="height:1200px"></div>`;
     const fill = `for (const image of document.querySelectorAll('img')) {
       const { top, bottom } = image.getBoundingClientRect();
       if (top < innerHeight && bottom > 0) image.src = image.dataset.src;
     }`;
-    const { content } = await take(browser, images + debounced(fill), { full_page: true });
+    const { content } = await take(browser, images + debounced(fill, waits), { full_page: true });
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: above, pixels: 1_200 * 800 });
   });
 
