@@ -6,7 +6,10 @@ export interface Blurs {
   spans: { top: number; bottom: number }[];
 }
 
-/** Runs inside the page: sent there as text, so it may use nothing from around it. What blurs only itself is blurred as a whole, and no matter. */
+/**
+ * Runs inside the page: sent there as text, so it may use nothing from around it. What blurs only itself is blurred as a whole, and no
+ * matter.
+ */
 export function findBlurs(): Blurs {
   const MOST_ELEMENTS = 30_000;
   // A blur's radius is its standard deviation: beyond three of these next to nothing of it is seen.

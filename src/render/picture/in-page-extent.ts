@@ -31,8 +31,8 @@ export function measureExtent(): PageExtent {
 export type FeedCut = 'max_height' | 'time_limit' | null;
 
 /**
- * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell, which may be a frame, until the document
- * itself scrolls through all of its content (decisions.md, Inner scrollers).
+ * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell, which may be a frame,
+ * until the document itself scrolls through all of its content (decisions.md, Inner scrollers).
  */
 export async function makeScrollable(): Promise<FeedCut> {
   const html = document.documentElement;

@@ -19,7 +19,8 @@ export class LateReaction {
   ) {}
 
   /**
-   * Waits for it, and for what it loads, longer where images in view wait for their source; a page that has never done anything late is soon waited for only where images are missing.
+   * Waits for it, and for what it loads, longer where images in view wait for their source; a page that has never done anything late is
+   * soon waited for only there.
    *
    * @param how.since Unix ms, when the step ended
    * @param how.atMostMs from then on
