@@ -1,4 +1,5 @@
 import { LATE } from './deadline.js';
+import type { DocumentState } from './main-document.js';
 import { FONTS_BUDGET_MS, QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 import type { PageKit } from './page-kit.js';
@@ -14,7 +15,7 @@ const REFRESHES_FOLLOWED = 5;
 interface Settled {
   /** The page runs no script, so that nothing new can come of it. */
   inert: boolean;
-  /** Seconds until it goes elsewhere by itself. */
+  /** Seconds until its own markup leads it elsewhere. */
   refreshAfterS: number | null;
   /** Which of the images in flight are backgrounds in view. */
   backgrounds: string[];
@@ -42,7 +43,7 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
   while (!limit.over.aborted) {
     const shown = main.current;
     const first = await ask(page, limit, true);
-    if (first !== null && leavesSoon(first, shown?.number ?? 0)) {
+    if (first !== null && shown !== null && leavesSoon(first, shown)) {
       await main.until(() => main.current !== shown && main.current?.loaded === true);
       continue;
     }
@@ -60,8 +61,10 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
   }
 }
 
-function leavesSoon(settled: Settled, documents: number): boolean {
-  return settled.refreshAfterS !== null && settled.refreshAfterS <= SOON_S && documents <= REFRESHES_FOLLOWED;
+function leavesSoon({ refreshAfterS }: Settled, { number, response }: DocumentState): boolean {
+  const byHeader = Number.parseFloat(response?.headers.refresh ?? '');
+  const soon = (refreshAfterS !== null && refreshAfterS <= SOON_S) || (byHeader >= 0 && byHeader <= SOON_S);
+  return soon && number <= REFRESHES_FOLLOWED;
 }
 
 /** @returns null when the page went elsewhere meanwhile */

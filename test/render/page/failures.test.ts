@@ -226,8 +226,8 @@ describe('a page that leads elsewhere', () => {
     expect(new URL(finalUrl).pathname).toBe('/static');
   });
 
-  it('follows a Refresh header', async () => {
-    expect(new URL((await rig.capture(site.url('/refresh-header'))).finalUrl).pathname).toBe('/static');
+  it.each(['/refresh-header', '/refresh-header-late'])('follows the Refresh header of %s', async (path) => {
+    expect(new URL((await rig.capture(site.url(path))).finalUrl).pathname).toBe('/static');
   });
 
   it('ends when it reloads for ever', async () => {
