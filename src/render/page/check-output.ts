@@ -30,7 +30,8 @@ function tooLittle(check: string, { required, seen }: { required: number; seen: 
 /** A picture of one colour packs this small in every format; anything larger has something on it. */
 const UNIFORM_MAX_BYTES_PER_PX = 0.02;
 const UNIFORM_MAX_BYTES = 8_000;
-const WHITE_MIN = 250;
+/** Of red, green and blue, each: from here on a pixel counts as white. */
+export const WHITE_MIN = 250;
 /** Of more pixels than a large view has, only a summary is made: what is decoded lies in memory. */
 const DECODED_MAX_PX = 16_000_000;
 

@@ -16,6 +16,8 @@ export interface PageKit {
   areaInView(box: DOMRectReadOnly): number;
   /** Images whose box, though perhaps still empty, touches the view, but for counting pixels that have not come; at most 500. */
   imagesInView(): HTMLImageElement[];
+  /** The one opaque layer, without a background image, that lies on top all over the view; null when the page itself does. */
+  coverOnTop(): Element | null;
   /** 0 transparent … 1 opaque, of a computed colour. */
   alphaOf(colour: string): number;
   /** The next frame, or 100 ms when frames do not come. */
@@ -72,6 +74,23 @@ function imagesInView(this: PageKit): HTMLImageElement[] {
       return size instanceof CSSUnitValue && size.unit === 'px' && size.value <= 2;
     });
   }
+}
+
+function coverOnTop(this: PageKit): Element | null {
+  const at = (x: number, y: number) => coverOf(Document.prototype.elementFromPoint.call(document, innerWidth * x, innerHeight * y));
+  const coverOf = (element: Element | null): Element | null => {
+    for (let layer = element; layer !== null && layer !== this.body(); layer = layer.parentElement) {
+      const { position, backgroundColor, backgroundImage, opacity } = getComputedStyle(layer);
+      const box = Element.prototype.getBoundingClientRect.call(layer);
+      if (!/^(fixed|absolute)$/.test(position) || this.areaInView(box) < 0.95 * innerWidth * innerHeight) continue;
+      const opaque = this.alphaOf(backgroundColor) >= 0.9 && Number(opacity) >= 0.9;
+      return opaque && !backgroundImage.includes('url(') ? layer : null;
+    }
+    return null;
+  };
+  const middle = at(0.5, 0.5);
+  const places = [0.1, 0.5, 0.9];
+  return middle !== null && places.every((x) => places.every((y) => at(x, y) === middle)) ? middle : null;
 }
 
 function alphaOf(colour: string): number {
@@ -175,6 +194,7 @@ const FUNCTIONS = {
   isVisible,
   areaInView,
   imagesInView,
+  coverOnTop,
   alphaOf,
   frame,
   orLate,

@@ -172,23 +172,10 @@ export function lookForShell(kit: PageKit): Completeness {
     return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
   }
 
-  /** One opaque layer with next to nothing on it, on top of everything, with content behind it. */
+  /** One layer with next to nothing on it, on top of everything, with content behind it. */
   function isCovered(): boolean {
-    const corners = [0.1, 0.5, 0.9].flatMap((x) =>
-      [0.1, 0.5, 0.9].map((y) => Document.prototype.elementFromPoint.call(document, innerWidth * x, innerHeight * y)),
-    );
-    const [first = null, ...rest] = corners.map(coverOf);
-    return first !== null && rest.every((layer) => layer === first) && isBare(first) && hidesContent(first);
-  }
-
-  function coverOf(element: Element | null): Element | null {
-    for (let at = element; at !== null && at !== kit.body(); at = at.parentElement) {
-      const style = getComputedStyle(at);
-      if (!/^(fixed|absolute)$/.test(style.position) || kit.areaInView(at.getBoundingClientRect()) < 0.95 * view) continue;
-      const opaque = kit.alphaOf(style.backgroundColor) >= 0.9 && Number(style.opacity) >= 0.9;
-      return opaque && !style.backgroundImage.includes('url(') ? at : null;
-    }
-    return null;
+    const cover = kit.coverOnTop();
+    return cover !== null && isBare(cover) && hidesContent(cover);
   }
 
   /** A logo at most: what asks something of a visitor, has a heading or shows a picture is meant to be seen. */

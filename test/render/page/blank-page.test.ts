@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { document, html, words } from '../../fixtures/site/answer.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
@@ -25,6 +26,8 @@ const FADE = '<style>@keyframes k{to{opacity:1}}body{opacity:0;animation:k 2s 60
 const HIDDEN = '<style>.async-hide{opacity:0!important}</style>';
 const UNHIDE = `${HIDDEN}<script>const root = document.documentElement; root.className = 'async-hide'; setTimeout(() => root.className = '', 1500)</script>`;
 const LATER = `<div id="root"></div><script>addEventListener('load', () => setTimeout(() => { root.innerHTML = '${TEXT}' }, 2000))</script>`;
+const sheetOf = (colour: string) => `<div id="sheet" style="position:fixed;inset:0;z-index:99;background:${colour}"></div>`;
+const UNCOVER = "<script>addEventListener('load', () => setTimeout(() => sheet.remove(), 1000))</script>";
 const BLANK = { code: 'render_incomplete', details: { check: 'blank', seen: 'nothing' } };
 
 describe('a page that is white at first', () => {
@@ -35,6 +38,51 @@ describe('a page that is white at first', () => {
   ])('%s is waited for', async (_what, body, head) => {
     const wish = { fail_if_content_missing: ['Shop'] };
     expect((await rig.capture(serve('/white-at-first', body, head), wish)).width).toBe(800);
+  });
+});
+
+describe('a page below a white sheet', () => {
+  /** The darkest shade on the first view. */
+  async function darkest(body: string, wish: Record<string, unknown> = {}): Promise<number | undefined> {
+    const { content } = await rig.capture(serve('/covered', body), wish);
+    const { channels } = await sharp(await sharp(content).extract({ left: 0, top: 0, width: 800, height: 600 }).toBuffer()).stats();
+    return channels[0]?.min;
+  }
+
+  it.each([
+    ['white', sheetOf('#fff'), {}],
+    ['nearly white', sheetOf('#fafcff'), {}],
+    ['in a picture of the whole page', `${sheetOf('#fff')}<style>body{height:3000px}</style>`, { full_page: true }],
+    ['and locks the page', `${sheetOf('#fff')}<style>:has(#sheet){overflow:hidden}body{height:3000px}</style>`, { full_page: true }],
+  ])('is waited for (%s)', async (_what, sheet, wish) => {
+    expect(await darkest(TEXT + sheet + UNCOVER, wish)).toBeLessThan(100);
+  });
+
+  it('is pictured at once when the sheet has begun to fade', async () => {
+    const began = Date.now();
+    const fade = '<style>@keyframes k{to{opacity:0}}#sheet{animation:k 9s 9s forwards}</style><script>1</script>';
+    expect(await darkest(TEXT + sheetOf('#fff') + fade)).toBeLessThan(100);
+    expect(Date.now() - began).toBeLessThan(4_000);
+  });
+
+  it('is told after a while when the sheet stays', async () => {
+    const white = { code: 'render_incomplete', details: { check: 'blank', seen: 'white' } };
+    const began = Date.now();
+    expect(await rig.failure(serve('/covered', `${TEXT}${sheetOf('#fff')}<script>1</script>`), { timeout: 2_000 })).toMatchObject(white);
+    expect(Date.now() - began).toBeGreaterThan(1_900);
+  });
+
+  it('is told soon when it runs no script', async () => {
+    const began = Date.now();
+    expect(await rig.failure(serve('/covered', TEXT + sheetOf('#fff')))).toMatchObject({ code: 'render_incomplete' });
+    expect(Date.now() - began).toBeLessThan(3_000);
+  });
+
+  it('is pictured at once when the sheet shows words', async () => {
+    const began = Date.now();
+    const dialog = `${sheetOf('#fff').replace('></div>', '><p>Sign in</p></div>')}<script>1</script>`;
+    expect(await darkest(TEXT + dialog)).toBeLessThan(100);
+    expect(Date.now() - began).toBeLessThan(4_000);
   });
 });
 

@@ -4,7 +4,7 @@ import { Deadlines } from '../../../src/render/page/deadline.js';
 
 const ANSWERS: Record<string, unknown> = {
   lookForWall: { title: '', text: 'Words', marked: [], fields: 0, links: 0 },
-  showsSomething: true,
+  lookForBlank: 'something',
   lookForShell: { seen: null, unfinished: null },
   readText: 'Words',
 };
