@@ -7,6 +7,12 @@
 export interface PageKit {
   /** Elements of the document that match, in document order. Throws the browser's SyntaxError for a bad selector. */
   all(selector: string): Element[];
+  /** As `all`, in one tree. */
+  allIn(root: Document | ShadowRoot, selector: string): Element[];
+  /** A document, ours unless given, and the open shadow trees in it, each before those within it. */
+  trees(root?: Document | ShadowRoot): Generator<Document | ShadowRoot>;
+  /** As it is rendered: out of a shadow tree to its host, from what is slotted to its slot. */
+  parentOf(element: Element): Element | null;
   /** A property of the document that nothing in the page can shadow. */
   documentProperty<K extends keyof Document>(name: K): Document[K];
   body(): Element | null;
@@ -32,8 +38,30 @@ export interface PageKit {
   edit(): void;
 }
 
-function all(selector: string): Element[] {
-  return Array.from(Document.prototype.querySelectorAll.call(document, selector));
+function all(this: PageKit, selector: string): Element[] {
+  return this.allIn(document, selector);
+}
+
+function allIn(root: Document | ShadowRoot, selector: string): Element[] {
+  // What lies in a frame is of that frame's realm, where `instanceof` is of no use.
+  const prototype = root.nodeType === Node.DOCUMENT_NODE ? Document.prototype : DocumentFragment.prototype;
+  return Array.from(prototype.querySelectorAll.call(root, selector));
+}
+
+function* trees(this: PageKit, root: Document | ShadowRoot = document): Generator<Document | ShadowRoot> {
+  yield root;
+  const shadowRoot = Object.getOwnPropertyDescriptor(Element.prototype, 'shadowRoot')?.get;
+  for (const element of this.allIn(root, '*')) {
+    const shadow: ShadowRoot | null = shadowRoot?.call(element);
+    if (shadow !== null) yield* this.trees(shadow);
+  }
+}
+
+function parentOf(element: Element): Element | null {
+  const above = element.assignedSlot ?? element.parentElement;
+  if (above !== null) return above;
+  const root = element.getRootNode();
+  return root instanceof ShadowRoot ? root.host : null;
 }
 
 function documentProperty(name: string): unknown {
@@ -138,10 +166,8 @@ function visibleText(this: PageKit, maxChars: number): string {
     chars += text.length;
   };
   // What lies in a frame is of that frame's realm, where `instanceof` is of no use, and named elements shadow properties of a document.
-  const getter = (prototype: object, name: string) => Object.getOwnPropertyDescriptor(prototype, name)?.get;
-  const innerText = getter(HTMLElement.prototype, 'innerText');
-  const shadowRoot = getter(Element.prototype, 'shadowRoot');
-  const inDocument = getter(Document.prototype, 'body');
+  const innerText = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'innerText')?.get;
+  const bodyOf = Object.getOwnPropertyDescriptor(Document.prototype, 'body')?.get;
   const say = (node: Node) => {
     if (node.nodeType === Node.TEXT_NODE) sayAlone(node);
     if (node.nodeType !== Node.ELEMENT_NODE) return;
@@ -157,15 +183,15 @@ function visibleText(this: PageKit, maxChars: number): string {
     range.selectNodeContents(text);
     if (range.getClientRects().length > 0) add(text.nodeValue);
   };
-  const read = (root: Document | ShadowRoot, tops: Iterable<Node>) => {
-    for (const top of tops) say(top);
-    const prototype = root.nodeType === Node.DOCUMENT_NODE ? Document.prototype : DocumentFragment.prototype;
-    for (const element of prototype.querySelectorAll.call(root, '*')) {
+  const read = (root: Document, tops: Iterable<Node>) => {
+    for (const tree of this.trees(root)) {
+      for (const top of tree === root ? tops : tree.childNodes) say(top);
+      for (const element of this.allIn(tree, 'input,textarea,iframe,frame')) {
+        if (chars > maxChars) return;
+        if (/^(input|textarea)$/.test(element.localName)) field(element as HTMLInputElement);
+        else within(element as HTMLIFrameElement);
+      }
       if (chars > maxChars) return;
-      const shadow: ShadowRoot | null = shadowRoot?.call(element);
-      if (shadow !== null) read(shadow, shadow.childNodes);
-      else if (/^(input|textarea)$/.test(element.localName)) field(element as HTMLInputElement);
-      else if (/^i?frame$/.test(element.localName)) within(element as HTMLIFrameElement);
     }
   };
   const field = (element: HTMLInputElement) => {
@@ -175,7 +201,7 @@ function visibleText(this: PageKit, maxChars: number): string {
   const within = (element: HTMLIFrameElement) => {
     const inner = element.contentDocument ?? null;
     if (inner === null || !this.isVisible(element)) return;
-    const body: Element | null = inDocument?.call(inner);
+    const body: Element | null = bodyOf?.call(inner);
     read(inner, body === null ? [] : [body]);
   };
   const top = this.body() ?? this.documentProperty('documentElement');
@@ -189,6 +215,9 @@ function edit(): void {
 
 const FUNCTIONS = {
   all,
+  allIn,
+  trees,
+  parentOf,
   documentProperty,
   body,
   isVisible,

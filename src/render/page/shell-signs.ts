@@ -5,8 +5,14 @@ export interface Completeness {
   seen: string | null;
   /** Images in view or fonts that are not there yet, likewise. */
   unfinished: string | null;
-  /** Characters in the document: while it grows, the page is being made. */
+  /** Characters in the document and its open shadow trees: while it grows, the page is being made. */
   text: number;
+}
+
+interface Words {
+  text: string;
+  parent: Element;
+  bottom: number;
 }
 
 /** Runs in the page: whether what is in view looks like a page still to be filled. */
@@ -15,12 +21,14 @@ export function lookForShell(kit: PageKit): Completeness {
     /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
   const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
   const view = innerWidth * innerHeight;
+  const trees = [...kit.trees()];
+  const range = document.createRange();
   let hitTests = 0;
   const texts = textsInView();
   const words = texts.map(({ text }) => text).join(' ');
   const chars = lengthOf(words);
   const pictures = pictureShare();
-  return { seen: shellSign(), unfinished: unfinishedSign(), text: (kit.body()?.textContent ?? '').length };
+  return { seen: shellSign(), unfinished: unfinishedSign(), text: textLength() };
 
   function shellSign(): string | null {
     if (chars < 80 && LOADING.test(words)) return `"${words.slice(0, 60).trim()}" instead of content`;
@@ -45,22 +53,23 @@ export function lookForShell(kit: PageKit): Completeness {
     const [only] = main;
     if (only === undefined || main.length > 1 || only.text.length > 40 || !LOADING.test(only.text)) return null;
     const saysMore = /\p{L}/u.test(only.text.replace(LOADING, '')) && !/(\.\.\.|…)$/.test(only.text);
-    // What is in fields and shadow trees is no text of the document.
-    const holdsMore = kit
-      .all('*')
-      .some(
-        (element) =>
-          (element.shadowRoot !== null || element.matches('input,textarea,select')) &&
-          kit.isVisible(element) &&
-          isInMain(element, element.getBoundingClientRect().bottom),
-      );
+    // What is in fields is no text.
+    const holdsMore = all('input,textarea,select').some(
+      (field) => kit.isVisible(field) && isInMain(field, field.getBoundingClientRect().bottom),
+    );
     return saysMore || holdsMore ? null : only.text;
   }
 
   function isInMain(element: Element, bottom: number): boolean {
-    return (
-      bottom > innerHeight * 0.15 && element.closest('header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]') === null
-    );
+    const around = 'header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]';
+    return bottom > innerHeight * 0.15 && !ancestry(element).some((at) => at.matches(around));
+  }
+
+  /** The element and all that it is rendered in. */
+  function ancestry(element: Element): Element[] {
+    const found: Element[] = [];
+    for (let at: Element | null = element; at !== null; at = kit.parentOf(at)) found.push(at);
+    return found;
   }
 
   function unfinishedSign(): string | null {
@@ -70,26 +79,44 @@ export function lookForShell(kit: PageKit): Completeness {
   }
 
   /** Text in view that can be told from what is behind it. */
-  function textsInView(): { text: string; parent: Element; bottom: number }[] {
-    const body = kit.body();
-    const found: { text: string; parent: Element; bottom: number }[] = [];
-    if (body === null) return found;
-    const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
-    const range = document.createRange();
+  function textsInView(): Words[] {
+    const found: Words[] = [];
+    let looked = 0;
     let length = 0;
-    for (let looked = 0; looked < 5_000 && length < 1_500 && walker.nextNode(); looked++) {
-      const text = (walker.currentNode.nodeValue ?? '').trim();
-      const parent = walker.currentNode.parentElement;
-      if (text === '' || parent === null || /^(script|style|noscript|template)$/i.test(parent.tagName)) continue;
-      range.selectNodeContents(walker.currentNode);
-      const box = range.getBoundingClientRect();
-      if (kit.areaInView(box) <= 4) continue;
-      if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      if (!standsOut(parent, box)) continue;
-      found.push({ text, parent, bottom: box.bottom });
-      length += text.length + 1;
+    for (const top of tops()) {
+      const walker = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
+      for (; looked < 5_000 && length < 1_500 && walker.nextNode(); looked++) {
+        const words = wordsOf(walker.currentNode);
+        if (words === null) continue;
+        found.push(words);
+        length += words.text.length + 1;
+      }
     }
     return found;
+  }
+
+  /** null when they cannot be seen. */
+  function wordsOf(node: Node): Words | null {
+    const text = (node.nodeValue ?? '').trim();
+    const root = node.parentNode;
+    const parent = root instanceof ShadowRoot ? root.host : node.parentElement;
+    if (text === '' || parent === null || /^(script|style|noscript|template)$/i.test(parent.tagName)) return null;
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect();
+    if (kit.areaInView(box) <= 4 || !isShown(parent) || !standsOut(parent, box)) return null;
+    return { text, parent, bottom: box.bottom };
+  }
+
+  function textLength(): number {
+    return tops().reduce((sum, top) => sum + (top.textContent ?? '').length, 0);
+  }
+
+  function tops(): Node[] {
+    return trees.map((tree) => (tree instanceof ShadowRoot ? tree : kit.body())).filter((top) => top !== null);
+  }
+
+  function all(selector: string): Element[] {
+    return trees.flatMap((tree) => kit.allIn(tree, selector));
   }
 
   function lengthOf(text: string): number {
@@ -100,7 +127,7 @@ export function lookForShell(kit: PageKit): Completeness {
     const colour = getComputedStyle(element).color;
     if (kit.alphaOf(colour) < 0.05)
       return getComputedStyle(element).backgroundClip === 'text' || getComputedStyle(element).webkitTextFillColor !== colour;
-    for (let at: Element | null = element; at !== null; at = at.parentElement) {
+    for (const at of ancestry(element)) {
       const differs = differsFrom(colour, getComputedStyle(at));
       if (differs !== null) return differs || liesOnLayer(element, box, colour);
     }
@@ -118,7 +145,8 @@ export function lookForShell(kit: PageKit): Completeness {
     if (hitTests++ >= 100) return false;
     const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
     const y = (Math.max(box.top, 0) + Math.min(box.bottom, innerHeight)) / 2;
-    const stack = Document.prototype.elementsFromPoint.call(document, x, y);
+    const root = element.getRootNode();
+    const stack = root instanceof ShadowRoot ? root.elementsFromPoint(x, y) : Document.prototype.elementsFromPoint.call(document, x, y);
     for (const at of stack.slice(Math.max(0, stack.indexOf(element)))) {
       if (at.matches(PICTURES) || ['::before', '::after'].some((part) => isLayer(getComputedStyle(at, part), colour))) return true;
       // Theirs are painted on the canvas, behind all layers.
@@ -134,7 +162,7 @@ export function lookForShell(kit: PageKit): Completeness {
   }
 
   function share(selector: string): number {
-    return shareOf(kit.all(selector));
+    return shareOf(all(selector));
   }
 
   function shareOf(elements: Element[]): number {
@@ -157,8 +185,7 @@ export function lookForShell(kit: PageKit): Completeness {
   function spins(): boolean {
     const spinners =
       '[class*="spinner" i],[class*="loader" i],[class*="loading" i],[id*="spinner" i],[id*="loader" i],[role="progressbar" i]:not([aria-valuenow])';
-    return kit
-      .all(spinners)
+    return all(spinners)
       .slice(0, 200)
       .some((element) => kit.areaInView(element.getBoundingClientRect()) > 0 && isShown(element) && isAnimated(element));
   }
@@ -181,8 +208,8 @@ export function lookForShell(kit: PageKit): Completeness {
   /** A logo at most: what asks something of a visitor, has a heading or shows a picture is meant to be seen. */
   function isBare(layer: Element): boolean {
     const inside = Array.from(layer.querySelectorAll('*'));
-    if (inside.some((element) => element.shadowRoot !== null || element.matches('a[href],button,input,select,textarea,h1,h2,h3')))
-      return false;
+    if (layer.shadowRoot !== null || inside.some((element) => element.shadowRoot !== null)) return false;
+    if (inside.some((element) => element.matches('a[href],button,input,select,textarea,h1,h2,h3'))) return false;
     if (shareOf(inside.filter((element) => element.matches(PICTURES))) >= 0.2) return false;
     return layer instanceof HTMLElement && layer.innerText.trim().length < 40;
   }
@@ -190,7 +217,7 @@ export function lookForShell(kit: PageKit): Completeness {
   function hidesContent(layer: Element): boolean {
     const behind = texts.filter(({ parent }) => !layer.contains(parent)).map(({ text }) => text);
     if (lengthOf(behind.join('')) >= 16) return true;
-    return shareOf(kit.all(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
+    return shareOf(all(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
   }
 
   function runsScript(): boolean {

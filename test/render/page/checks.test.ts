@@ -77,6 +77,42 @@ describe('a layer over the whole view', () => {
   });
 });
 
+describe('a page made of web components', () => {
+  const made = (inside: string, style = '', light = '') =>
+    `<x-page style="display:block;${style}">${light}</x-page><script>customElements.define('x-page', class extends HTMLElement { connectedCallback() { this.attachShadow({ mode: 'open' }).innerHTML = \`${inside}\` } })</script>`;
+  const nested = '<x-part></x-part>';
+  const part = `<script>customElements.define('x-part', class extends HTMLElement { constructor() { super().attachShadow({ mode: 'open' }).innerHTML = '<p>${words(30)}</p>' } })</script>`;
+
+  it.each([
+    ['with its words', made(`<h1>Opening hours</h1><p>${words(30)}</p>`)],
+    ['with words that lie right in the tree', made('From nine to five, on all days')],
+    ['with a picture', made('<img src="/image/700x300/336699.png">')],
+    ['with parts in its parts', part + made(nested)],
+    ['with words that are slotted', made('<main><slot></slot></main>', '', `<p>${words(30)}</p>`)],
+    [
+      'white upon a dark layer',
+      made(
+        '<div style="position:absolute;inset:0;background:#123"></div><h1 style="position:relative">White upon the dark</h1>',
+        'color:#fff',
+      ),
+    ],
+  ])('%s is complete', async (what, body) => {
+    expect((await rig.capture(serve(`/made/${what.length}`, body), { fail_if_incomplete: true })).width).toBe(800);
+  });
+
+  it.each([
+    ['next to no visible text', made('<main></main>')],
+    ['next to no visible text', made('<p>White upon white cannot be read</p>', 'color:#fff;background:#fff')],
+    ['next to no visible text', made('<main></main>', '', `<p>${words(30)}</p>`)],
+    ['"Loading…" instead of content', `<header style="padding:40px">Acme</header>${made('<main style="padding:80px">Loading…</main>')}`],
+    ['skeletons in place of content', made('<div class="skeleton" style="height:400px;background:#eee"></div>')],
+  ])('that shows %s is a shell (%#)', async (seen, body) => {
+    const error = await rig.failure(serve('/made-shell', `<hr>${body}`), { fail_if_incomplete: true });
+    expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'fail_if_incomplete' } });
+    if (!seen.startsWith('"')) expect(error.details?.seen).toBe(seen);
+  });
+});
+
 describe('"Loading…" below a header', () => {
   const header =
     '<header style="padding:20px">Acme Analytics and Reports &middot; Home &middot; Pricing &middot; What is new in this version</header>';
