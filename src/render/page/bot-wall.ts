@@ -49,8 +49,6 @@ function holds(sign: WallSign, shown: DocumentState, look: WallLook): boolean {
 
 /** Runs in the page. */
 function lookForWall(kit: PageKit, { marks, maxChars }: { marks: Mark[]; maxChars: number }): WallLook {
-  // The page is judged as it is pictured next; it may have replaced our style sheets since it settled.
-  kit.edit();
   const isRendered = (element: Element) => Element.prototype.checkVisibility.call(element);
   const typed =
     'input:not([type]),input[type=text],input[type=email],input[type=password],input[type=search],input[type=tel],textarea,select';

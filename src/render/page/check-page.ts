@@ -8,6 +8,7 @@ import { LATE } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
+import type { PageKit } from './page-kit.js';
 import { refuseUnreadable } from './unreadable.js';
 import { visibleText } from './visible-text.js';
 
@@ -32,12 +33,19 @@ export async function checkPage(page: Checked, shown: DocumentState, options: Ch
 
 async function checkAll(page: Checked, shown: DocumentState, options: CheckOptions): Promise<void> {
   const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
-  await Promise.all([refuseWall(page, shown, ms), refuseUnreadable(page, shown, ms), refuseBlank(page, ms)]);
+  // The page answers in turn: the others ask what is edited already.
+  const edited = page.deadlines.within(page.world.run(editAgain, null), ms);
+  await Promise.all([edited, refuseWall(page, shown, ms), refuseUnreadable(page, shown, ms), refuseBlank(page, ms)]);
   if (options.failIfIncomplete) await refuseIncomplete(page, ms);
   if (!asksForText(options)) return;
   const text = await visibleText(page, ms);
   if (text === null) throw tooBusy(page.deadlines.timeout);
   checkContent(text, options);
+}
+
+/** Runs in the page, which may have replaced our style sheets since it settled: it is judged as it is pictured next. */
+function editAgain(kit: PageKit): void {
+  kit.edit();
 }
 
 async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, shown: DocumentState, ms: number): Promise<void> {
