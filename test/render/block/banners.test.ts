@@ -280,6 +280,7 @@ describe('scroll locks and backdrops', () => {
   });
 
   const FULL = 'position:absolute;inset:0;';
+  const CURTAIN = 'position:fixed;inset:0;background:#223';
   const HERO = 'position:relative;height:100vh';
   const WELCOME = '<div style="position:absolute;left:40px;bottom:140px"><h1>Welcome</h1></div>';
   it.each([
@@ -299,6 +300,38 @@ describe('scroll locks and backdrops', () => {
       `<section style="${HERO};background:url(/s.png)"><div id="sheet" style="${FULL}background:#0008"></div>${WELCOME}</section>`,
     ],
     [
+      'a curtain that words are shown upon',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><h1 style="position:fixed;left:40px;top:60px;margin:0">Welcome</h1>`,
+    ],
+    [
+      'a curtain that words are shown upon which no click meets',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><h1 style="position:fixed;left:40px;top:60px;margin:0;pointer-events:none">Welcome</h1>`,
+    ],
+    [
+      'a curtain that words of its own style are shown upon',
+      `<style>#sheet::after{content:"Welcome"}</style>${ARTICLE}<div id="sheet" style="${CURTAIN}"></div>`,
+    ],
+    [
+      'a curtain that a box is shown upon',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><div style="position:fixed;left:40px;top:60px;width:300px;height:300px;background:#c33"></div>`,
+    ],
+    [
+      'a curtain that a box in it is shown upon',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"><div style="width:80px;height:80px;background:#c33"></div></div>`,
+    ],
+    [
+      'a curtain of a dialog beside the middle',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><div role="dialog" style="position:fixed;right:0;top:0;width:300px;height:400px;background:#fff">Your basket</div>`,
+    ],
+    [
+      'an app in a closed shadow tree',
+      `${ARTICLE}<x-app id="sheet" style="${CURTAIN}"></x-app><script>sheet.attachShadow({ mode: 'closed' }).innerHTML = '<h1>Welcome</h1>'</script>`,
+    ],
+    ['a curtain of two colours', `${ARTICLE}<div id="sheet" style="${CURTAIN};background:linear-gradient(#06c,#c06)"></div>`],
+    ['a curtain before nothing', `<div id="sheet" style="${CURTAIN}"></div>`],
+    ['a curtain that goes when all is loaded', `${ARTICLE}<div id="sheet" class="preloader" style="${CURTAIN}"></div>`],
+    ['a curtain that the page lies in', `<div id="sheet" style="${CURTAIN}">${ARTICLE}</div>`],
+    [
       'an app in a shadow tree',
       `<x-app id="sheet" style="${FULL}"></x-app><script>sheet.attachShadow({ mode: 'open' }).innerHTML = '<h1>Welcome</h1>'</script>`,
     ],
@@ -312,6 +345,12 @@ describe('scroll locks and backdrops', () => {
   const header = '<header style="position:absolute;z-index:999;top:0"><a href="/">Home</a></header>';
   it.each([
     ['a header above it', `${header}${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#000a"></div>`],
+    ['one colour', `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div>`],
+    ['one colour in an element of its own', `${ARTICLE}<aside><div id="sheet" style="${CURTAIN}"></div></aside>`],
+    [
+      'one colour and a small button upon it',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><div style="position:fixed;right:10px;bottom:10px;width:60px;height:60px;background:red"></div>`,
+    ],
     ['an opaque colour and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#000;opacity:.5"></div>`],
     ['a pattern and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#aaa url(/s.png);opacity:.3"></div>`],
     ['a gradient', `${ARTICLE}<div id="sheet" style="${FULL}background:linear-gradient(#0004,#000a)"></div>`],

@@ -7,8 +7,14 @@ const LAYERS_LOOKED_AT = 30;
 const SHOWN = 'img, video, canvas, iframe, svg, picture';
 /** At least this much of what lies beneath shows through: from 0 to 1. */
 const LETS_THROUGH = 0.05;
+/** What a backdrop bears at most is a small round button in a corner, from 0 to 1 of the view's points. */
+const CURTAIN_UNCOVERED_MIN = 0.95;
+const LOADS = /load|splash|spin/i;
 
-/** The empty sheet over the whole view that lies on top, when the page shows through it; null when what lies there is the page's own. */
+/**
+ * The empty sheet over the whole view that lies on top, when the page shows through it or it does nothing but hide the page; null when
+ * what lies there is the page's own.
+ */
 export function backdropOnTop(): HTMLElement | null {
   const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
   if (!(top instanceof HTMLElement) || top === document.body || top === document.documentElement) return null;
@@ -33,17 +39,56 @@ function isBackdrop(sheet: HTMLElement): boolean {
   const seenThrough = Number(opacity) <= 1 - LETS_THROUGH;
   const layers = layersOf(sheet);
   if (layers.some(({ backgroundImage }) => /url\(|image-set\(/.test(backgroundImage))) return seenThrough && words.below;
-  return seenThrough || !layers.some(isOpaque);
+  return seenThrough || !layers.some(isOpaque) || isCurtain(sheet);
 }
 
-/** Whether the page has words in view above the sheet, and below it; those of other boxes that are held there are not asked. */
-function wordsAround(sheet: HTMLElement): { above: boolean; below: boolean } {
+/**
+ * A fixed sheet of one colour, bare, over all that is in view, words of the page among it. What shows anything may be the page's own, and so may
+ * what anything is shown upon; what is named for loading goes by itself.
+ */
+function isCurtain(sheet: HTMLElement): boolean {
+  const style = getComputedStyle(sheet);
+  if (style.position !== 'fixed' || style.backgroundImage !== 'none' || [...sheet.querySelectorAll('*')].some(isShown)) return false;
+  if (['::before', '::after'].some((part) => !/^(none|normal)$/.test(getComputedStyle(sheet, part).content))) return false;
+  // An element of the page's own making may show what nobody can read.
+  if (sheet.localName.includes('-') || LOADS.test(`${sheet.id} ${sheet.getAttribute('class') ?? ''}`)) return false;
+  return hittingAll(() => {
+    const words = wordsAround(sheet, true);
+    return words.below && !words.above && uncoveredShare(sheet) >= CURTAIN_UNCOVERED_MIN;
+  });
+}
+
+/** What lets the pointer through is hit as well meanwhile. */
+function hittingAll<T>(work: () => T): T {
+  const all = new CSSStyleSheet();
+  all.replaceSync('* { pointer-events: auto !important }');
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, all];
+  try {
+    return work();
+  } finally {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== all);
+  }
+}
+
+/** Of points all over the view, how many show the sheet: from 0 to 1. */
+function uncoveredShare(sheet: HTMLElement): number {
+  const places = [0.05, 0.23, 0.41, 0.59, 0.77, 0.95];
+  const hits = places.flatMap((y) => places.map((x) => document.elementFromPoint(innerWidth * x, innerHeight * y)));
+  return hits.filter((hit) => hit === sheet).length / hits.length;
+}
+
+/**
+ * Whether the page has words in view above the sheet, and below it.
+ *
+ * @param everywhere also asks those of other boxes that are held there
+ */
+function wordsAround(sheet: HTMLElement, everywhere = false): { above: boolean; below: boolean } {
   const found = { above: false, below: false };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let looked = 0; looked < TEXTS_LOOKED_AT && texts.nextNode() !== null && !(found.above && found.below); looked++) {
     const { parentElement: word, nodeValue } = texts.currentNode;
     if (word === null || (nodeValue ?? '').trim() === '' || !isShown(word) || getComputedStyle(word).pointerEvents === 'none') continue;
-    const held = heldAncestor(word);
+    const held = everywhere ? null : heldAncestor(word);
     if (held !== null && !held.contains(sheet)) continue;
     const hit = whatIsHitAt(texts.currentNode);
     if (hit === word) found.above = true;
