@@ -43,10 +43,9 @@ async function mayChange({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlin
   return (await deadlines.within(world.run(runsScript, null), ms)) !== false;
 }
 
-/** Runs in the page. A frame may hold a script of its own. */
+/** Runs in the page. */
 function runsScript(kit: PageKit): boolean {
-  const programs = 'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i]';
-  return kit.all(`${programs},iframe,frame,object,embed,[onload],[onerror],[onpageshow]`).length > 0;
+  return kit.runsScript();
 }
 
 async function see(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<Sight> {

@@ -52,11 +52,8 @@ export function lookForBlank(kit: PageKit): Sight {
   }
 
   function movingElements(): Element[] {
-    const running = Document.prototype.getAnimations
-      .call(document)
-      .filter(({ playState, effect }) => playState === 'running' && effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY)
-      .map(({ effect }) => effect);
-    return running.flatMap((effect) => (effect instanceof KeyframeEffect && effect.target !== null ? [effect.target] : []));
+    const effects = kit.finiteMotion().map(({ effect }) => effect);
+    return effects.flatMap((effect) => (effect instanceof KeyframeEffect && effect.target !== null ? [effect.target] : []));
   }
 
   function isPainted(element: Element): boolean {

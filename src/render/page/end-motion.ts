@@ -23,9 +23,7 @@ async function endMotionInPage(kit: PageKit): Promise<void> {
 
   function endRunning(): boolean {
     let ended = false;
-    for (const animation of Document.prototype.getAnimations.call(document)) {
-      if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
-      if (animation.effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY) continue;
+    for (const animation of kit.finiteMotion()) {
       try {
         animation.finish();
         ended = true;

@@ -20,6 +20,10 @@ export interface PageKit {
   isVisible(element: Element): boolean;
   /** The part of a box that lies in the view, in CSS px²; 0 when outside. */
   areaInView(box: DOMRectReadOnly): number;
+  /** Running transitions and animations that have an end in time. */
+  finiteMotion(): Animation[];
+  /** Whether the page runs scripts, or a frame in it that is not there yet or cannot be read: what does not cannot change by itself. */
+  runsScript(root?: Document): boolean;
   /** Images whose box, though perhaps still empty, touches the view, but for counting pixels that have not come; at most 500. */
   imagesInView(): HTMLImageElement[];
   /** The one opaque layer, without a background image, that lies on top all over the view; null when the page itself does. */
@@ -82,6 +86,22 @@ function areaInView(box: DOMRectReadOnly): number {
   const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0);
   const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);
   return width > 0 && height > 0 ? width * height : 0;
+}
+
+function finiteMotion(): Animation[] {
+  return Document.prototype.getAnimations.call(document).filter(({ timeline, playState, effect }) => {
+    const runs = timeline instanceof DocumentTimeline && playState === 'running';
+    return runs && effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY;
+  });
+}
+
+function runsScript(this: PageKit, root: Document = document): boolean {
+  const programs = 'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i]';
+  if (this.allIn(root, `${programs},object,embed,[onload],[onerror],[onpageshow]`).length > 0) return true;
+  return this.allIn(root, 'iframe,frame').some((frame) => {
+    const inner = (frame as HTMLIFrameElement).contentDocument;
+    return inner === null || inner.readyState !== 'complete' || this.runsScript(inner);
+  });
 }
 
 function imagesInView(this: PageKit): HTMLImageElement[] {
@@ -222,6 +242,8 @@ const FUNCTIONS = {
   body,
   isVisible,
   areaInView,
+  finiteMotion,
+  runsScript,
   imagesInView,
   coverOnTop,
   alphaOf,

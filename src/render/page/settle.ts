@@ -100,7 +100,7 @@ interface Budgets {
 
 /** Runs in the page. */
 async function settleInPage(kit: PageKit, { inertOnly, imagesInFlight, fontsMs, imagesMs, stillMs }: Budgets): Promise<Settled> {
-  const inert = isInert(document);
+  const inert = !kit.runsScript();
   const refreshAfterS = kit.refreshAfterS();
   kit.edit();
   if (inertOnly && !inert) return { inert, refreshAfterS, backgrounds: [] };
@@ -110,17 +110,6 @@ async function settleInPage(kit: PageKit, { inertOnly, imagesInFlight, fontsMs, 
   await twoStillFrames();
   kit.edit();
   return { inert, refreshAfterS, backgrounds: imagesInFlight.length === 0 ? [] : backgroundsAmong(imagesInFlight) };
-
-  function isInert(root: Document): boolean {
-    const all = (selector: string): Element[] => Array.from(Document.prototype.querySelectorAll.call(root, selector));
-    const scripts =
-      'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i],object,embed,[onload],[onerror],[onpageshow]';
-    if (all(scripts).length > 0) return false;
-    return all('iframe,frame').every((frame) => {
-      const inner = (frame as HTMLIFrameElement).contentDocument;
-      return inner !== null && inner.readyState === 'complete' && isInert(inner);
-    });
-  }
 
   async function decoded(image: HTMLImageElement): Promise<void> {
     if (!image.complete) {

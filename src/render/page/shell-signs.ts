@@ -42,7 +42,7 @@ export function lookForShell(kit: PageKit): Completeness {
     if (skeletons >= 0.1 && chars < 600) return 'skeletons in place of content';
     if (chars < 200 && pictures < 0.2 && spins()) return 'a spinner in place of content';
     if (isCovered()) return 'an opaque cover over the view';
-    if (chars < 16 && pictures < 0.05 && runsScript()) return 'next to no visible text';
+    if (chars < 16 && pictures < 0.05 && kit.runsScript()) return 'next to no visible text';
     return null;
   }
 
@@ -218,9 +218,5 @@ export function lookForShell(kit: PageKit): Completeness {
     const behind = texts.filter(({ parent }) => !layer.contains(parent)).map(({ text }) => text);
     if (lengthOf(behind.join('')) >= 16) return true;
     return shareOf(all(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
-  }
-
-  function runsScript(): boolean {
-    return kit.all('script').length > 0;
   }
 }
