@@ -1,20 +1,9 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { document, html, words } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  [site, rig] = await Promise.all([startSite(), openRig()]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const { site, rig } = await siteAndRig();
 
 function serve(path: string, body: string, head = ''): string {
   site.route(path, (_request, response) => html(response, document('Late', body, head)));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
@@ -8,6 +9,7 @@ import { silentLog } from '../../../src/log.js';
 import { BrowserPool } from '../../../src/render/browser/browser-pool.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { type RenderDeps, type Rendering, render } from '../../../src/render/render.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../browser/any-browser.js';
 
 /** A request as a client sends it, but for the URL. */
@@ -64,6 +66,16 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
     },
     [Symbol.asyncDispose]: async () => machine?.stop(),
   };
+}
+
+/** A fixture site, and captures of it, for all tests of a file; both are closed after the last. */
+export async function siteAndRig(): Promise<{ site: Site; rig: CaptureRig }> {
+  const [site, rig] = await Promise.all([startSite(), openRig()]);
+  afterAll(async () => {
+    await rig[Symbol.asyncDispose]();
+    await site[Symbol.asyncDispose]();
+  });
+  return { site, rig };
 }
 
 async function startMachine(allowDestinations: string[]): Promise<{ pool: BrowserPool; stop(): Promise<void> }> {

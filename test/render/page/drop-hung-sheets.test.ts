@@ -1,23 +1,13 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { document, html, wait } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let rig: CaptureRig;
+const { site, rig } = await siteAndRig();
 
-beforeAll(async () => {
-  [site, rig] = await Promise.all([startSite(), openRig()]);
-  site.route('/late-sheet', async (_request, response) => {
-    await wait(response, 1_500);
-    response.writeHead(200, { 'content-type': 'text/css' }).end('body { background: rgb(0,128,0) }');
-  });
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
+site.route('/late-sheet', async (_request, response) => {
+  await wait(response, 1_500);
+  response.writeHead(200, { 'content-type': 'text/css' }).end('body { background: rgb(0,128,0) }');
 });
 
 const INK = '<h1 style="background:#000;height:600px;margin:0">Words</h1>';

@@ -1,20 +1,9 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { document, html } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  [site, rig] = await Promise.all([startSite(), openRig()]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const { site, rig } = await siteAndRig();
 
 const STYLE = '<style>body{margin:0;font:20px sans-serif}#box{height:600px;background:rgb(0,128,0)}</style>';
 

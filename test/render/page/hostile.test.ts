@@ -1,18 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Site, startSite } from '../../fixtures/site/site.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { describe, expect, it } from 'vitest';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  [site, rig] = await Promise.all([startSite(), openRig()]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const { site, rig } = await siteAndRig();
 
 const TIMEOUT_MS = 3_000;
 /** trials.md, hostile, with room for a machine that does other things as well. */

@@ -1,20 +1,9 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { document, html, wait } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  [site, rig] = await Promise.all([startSite(), openRig()]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const { site, rig } = await siteAndRig();
 
 /** Colour at a point, as `rrggbb`. */
 async function colourAt(png: Uint8Array, left: number, top: number): Promise<string> {

@@ -1,20 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { document, html } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
 import { wallPages } from '../../fixtures/site/wall-pages.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  [site, rig] = await Promise.all([startSite(), openRig()]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const { site, rig } = await siteAndRig();
 
 describe('a bot wall', () => {
   const walls = wallPages.map(([path]) => path).filter((path) => path.startsWith('/wall/'));
