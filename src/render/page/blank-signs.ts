@@ -26,7 +26,7 @@ export function lookForBlank(kit: PageKit): Sight {
     const texts = document.createTreeWalker(scope, NodeFilter.SHOW_TEXT);
     for (let looked = 0; looked < LOOKED_AT && texts.nextNode(); looked++) {
       const parent = texts.currentNode.parentElement;
-      if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && isShown(parent)) return true;
+      if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && isSpacious(parent) && isShown(parent)) return true;
     }
     let looked = 0;
     for (const element of scope.getElementsByTagName('*')) {
@@ -37,6 +37,12 @@ export function lookForBlank(kit: PageKit): Sight {
       if (isPainted(element)) return true;
     }
     return false;
+  }
+
+  /** Words for screen readers alone have a box of a pixel. */
+  function isSpacious(element: Element): boolean {
+    const { width, height } = element.getBoundingClientRect();
+    return width * height >= 4;
   }
 
   /** What has just begun to fade in is transparent only now: the picture is taken of its end. */
@@ -57,8 +63,7 @@ export function lookForBlank(kit: PageKit): Sight {
   }
 
   function isPainted(element: Element): boolean {
-    const box = element.getBoundingClientRect();
-    if (box.width * box.height < 4) return false;
+    if (!isSpacious(element)) return false;
     if (element !== root && element !== kit.body() && isColoured(element)) return true;
     const style = getComputedStyle(element);
     return ['Top', 'Right', 'Bottom', 'Left'].some((side) => {

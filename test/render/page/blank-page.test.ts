@@ -16,6 +16,7 @@ const HIDDEN = '<style>.async-hide{opacity:0!important}</style>';
 const UNHIDE = `${HIDDEN}<script>const root = document.documentElement; root.className = 'async-hide'; setTimeout(() => root.className = '', 1500)</script>`;
 const LATER = `<div id="root"></div><script>addEventListener('load', () => setTimeout(() => { root.innerHTML = '${TEXT}' }, 2000))</script>`;
 const sheetOf = (colour: string) => `<div id="sheet" style="position:fixed;inset:0;z-index:99;background:${colour}"></div>`;
+const READ_ALOUD = '<span style="position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)">Loading…</span>';
 const UNCOVER = "<script>addEventListener('load', () => setTimeout(() => sheet.remove(), 1000))</script>";
 const BLANK = { code: 'render_incomplete', details: { check: 'blank', seen: 'nothing' } };
 
@@ -41,6 +42,7 @@ describe('a page below a white sheet', () => {
   it.each([
     ['white', sheetOf('#fff'), {}],
     ['nearly white', sheetOf('#fafcff'), {}],
+    ['with words for screen readers', sheetOf('#fff').replace('></div>', `>${READ_ALOUD}</div>`), {}],
     ['in a picture of the whole page', `${sheetOf('#fff')}<style>body{height:3000px}</style>`, { full_page: true }],
     ['and locks the page', `${sheetOf('#fff')}<style>:has(#sheet){overflow:hidden}body{height:3000px}</style>`, { full_page: true }],
   ])('is waited for (%s)', async (_what, sheet, wish) => {
