@@ -12,7 +12,7 @@ import { contentReady } from './page/content-ready.js';
 import { liftPolicy, runCustomJs } from './page/custom-js.js';
 import { Deadlines, LATE } from './page/deadline.js';
 import { dropHungSheets } from './page/drop-hung-sheets.js';
-import { edit } from './page/edit.js';
+import { edit, fetches } from './page/edit.js';
 import { endMotion } from './page/end-motion.js';
 import { dismissDialogs } from './page/guard-page.js';
 import type { DocumentState } from './page/main-document.js';
@@ -128,7 +128,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     verifyEgress(deps.countries, { door: stage.door, options, deadlines }),
     checkSelectors(on, options),
     edit(on, options),
-    options.customJs === null ? null : liftPolicy(stage),
+    options.customJs !== null || fetches(options.customCss) ? liftPolicy(stage) : null,
   ]);
   const prepared = await deadlines.within(preparing, deadlines.leftMs());
   if (prepared === LATE) throw neverReady(deadlines.timeout);

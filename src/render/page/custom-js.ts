@@ -8,9 +8,9 @@ type ExceptionDetails = NonNullable<Awaited<ReturnType<typeof evaluate>>['except
 const GONE = /context was destroyed|navigated or closed|Cannot find/i;
 
 /**
- * Lets custom_js add what the page's CSP forbids: styles, pictures and scripts, and markup in spite of Trusted Types. Must come before
- * anything is navigated: a policy is taken up with its document. The page itself is freed as well (of `upgrade-insecure-requests` too), so
- * this is for captures with custom_js only.
+ * Lets custom_js add what the page's CSP forbids: styles, pictures and scripts, and markup in spite of Trusted Types; and custom_css ask
+ * for pictures and fonts. Must come before anything is navigated: a policy is taken up with its document. The page itself is freed as well
+ * (of `upgrade-insecure-requests` too), so this is for captures that need it only.
  */
 export async function liftPolicy({ cdp }: Pick<Stage, 'cdp'>): Promise<void> {
   await cdp.send('Page.setBypassCSP', { enabled: true });

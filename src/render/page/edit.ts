@@ -2,23 +2,43 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { OpenPage } from './open-page.js';
 import { WORLD_NAME } from './world.js';
 
+/** What may stand at a style sheet's head: `@import` is followed only there. */
+const SHEET_HEAD =
+  /^(?:\s|\/\*[\s\S]*?\*\/|@charset[^;]*;|@layer[^{;]*;|@import\s*(?:url\(\s*(?:"[^"]*"|'[^']*'|[^)]*)\s*\)|"[^"]*"|'[^']*')[^;]*;)+/i;
+const FETCHES = /url\(|@import/i;
+
 type EditOptions = Pick<CaptureOptions, 'customCss' | 'hideSelectors' | 'removeSelectors'>;
 
 /**
  * Puts `custom_css`, `hide_selectors` and `remove_selectors` in place for every document to come, before its first paint. The style sheet is a
- * constructed one, which no CSP forbids; late nodes are met by the sheet at once and taken out by an observer. Hiding and removing act in frames as well.
+ * constructed one, which no CSP forbids, but for what it imports, which only an element can do; late nodes are met by the sheet at once and taken out by an observer. Hiding and removing act in frames as well.
  *
  * @param options selectors that the browser takes (`checkSelectors`)
  */
 export async function edit({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, options: EditOptions): Promise<void> {
   const { customCss: css, hideSelectors: hide, removeSelectors: remove } = options;
   if (css === null && hide.length === 0 && remove.length === 0) return;
-  const source = `{ const __name = (target) => target; (${editInPage.toString()})(${JSON.stringify({ css, hide, remove })}); }`;
+  const head = SHEET_HEAD.exec(css ?? '')?.[0] ?? '';
+  const imports = /@import/i.test(head) ? head : '';
+  const source = `{ const __name = (target) => target; (${editInPage.toString()})(${JSON.stringify({ css, imports, hide, remove })}); }`;
   await deadlines.orEnd(stage.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName: WORLD_NAME }));
 }
 
+/** Whether a `custom_css` asks the network for anything, which the page's CSP may forbid. */
+export function fetches(css: string | null): boolean {
+  return FETCHES.test(css ?? '');
+}
+
+interface Edits {
+  css: string | null;
+  /** Its statements that import others. */
+  imports: string;
+  hide: string[];
+  remove: string[];
+}
+
 /** Runs in each document as it starts. */
-function editInPage({ css, hide, remove }: { css: string | null; hide: string[]; remove: string[] }): void {
+function editInPage({ css, imports, hide, remove }: Edits): void {
   const sheets: CSSStyleSheet[] = [];
   const add = (text: string): void => {
     const sheet = new CSSStyleSheet();
@@ -44,6 +64,14 @@ function editInPage({ css, hide, remove }: { css: string | null; hide: string[];
   };
   // A page may insist on its own style as well: frame after frame we try no more than this for an element.
   const triesMax = 20;
+  const importer = imports !== '' && window.top === window ? Document.prototype.createElement.call(document, 'style') : null;
+  if (importer !== null) importer.textContent = imports;
+  let imported = 0;
+  const addImports = (): void => {
+    if (importer === null || importer.isConnected || document.documentElement === null || imported === triesMax) return;
+    imported += 1;
+    Element.prototype.append.call(document.documentElement, importer);
+  };
   const tries = new WeakMap<Element, number>();
   /** Where the page's own style overrides the sheet, by an inline one, which overrides all but that of a shadow tree's host. */
   const conceal = (): void => {
@@ -70,6 +98,7 @@ function editInPage({ css, hide, remove }: { css: string | null; hide: string[];
   };
   const apply = (): void => {
     adopt();
+    addImports();
     conceal();
     sweep();
   };

@@ -59,6 +59,28 @@ describe('custom_css', () => {
   });
 });
 
+describe('custom_css that asks for more', () => {
+  it.each([
+    ['a string', (url: string) => `@charset "utf-8"; /* theirs; */ @import "${url}"; .box{background:#0000ff}`],
+    ['a bare url', (url: string) => `@layer base;\n@import url( ${url} ) screen;.box{background:#0000ff}`],
+  ])('imports by %s, through the CSP, and keeps its own rules', async (_way, css) => {
+    other.route('/theirs;v=2.css', (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/css' }).end('body{background:#00ff00!important}.box{background:#ff00ff}');
+    });
+    const { content } = await rig.capture(serve('/imports', RED_BOX, STRICT), { custom_css: css(other.url('/theirs;v=2.css')) });
+    expect(await colourAt(content, 700, 500)).toBe('00ff00');
+    expect(await colourAt(content, 50, 50)).toBe('0000ff');
+  });
+
+  it('shows its pictures through the CSP', async () => {
+    const green = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg"><rect width="9999" height="9999" fill="#00ff00"/></svg>')}`;
+    const { content } = await rig.capture(serve('/css-picture', `<h1>Words</h1>${RED_BOX}`, STRICT), {
+      custom_css: `body{background:url("${green}")}`,
+    });
+    expect(await colourAt(content, 700, 500)).toBe('00ff00');
+  });
+});
+
 describe('hide_selectors', () => {
   it('hides and keeps the place', async () => {
     const { content } = await rig.capture(serve('/hide', `${RED_BOX}<div class="mark" style="position:static"></div>`), {
