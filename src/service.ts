@@ -1,18 +1,13 @@
 /**
  * The composition root: makes every part, ties them together, starts and stops them in order. The only file that knows all rooms.
  */
-import { authenticate } from './account/authenticate.js';
-import { issueKey } from './account/issue-key.js';
+import { issueFirstKey } from './account/issue-key.js';
 import { RateLimits } from './account/rate-limits.js';
 import type { Artifacts } from './artifacts/artifacts.js';
 import { artifactsDirOf, openArtifactDirectory } from './artifacts/directory.js';
 import { FinishSignals } from './capture/finish-signals.js';
-import { lookupJob, lookupRequest } from './capture/lookup.js';
-import { settle } from './capture/settle.js';
-import { submit } from './capture/submit.js';
 import { type RecoverDeps, recoverLeases } from './capture/sweep.js';
 import type { Config } from './config.js';
-import { SCOPES } from './contract/api-key.js';
 import type { JobSnapshot, PublicPlaces } from './contract/job.js';
 import { deliveryLoop } from './delivery-loop.js';
 import type { Egress } from './egress/egress.js';
@@ -29,11 +24,10 @@ import { MIGRATIONS_DIR, packageVersion } from './package-files.js';
 import { RecentHealth } from './recent-health.js';
 import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
+import { serviceEdge } from './service-edge.js';
 import { lockDataDir } from './store/sqlite/lock-data-dir.js';
 import { openStore } from './store/sqlite/open-store.js';
 import type { ClaimedJob, DueDelivery, EndedJob, Store } from './store/store.js';
-import { findDelivery } from './webhook/find-delivery.js';
-import { redeliver } from './webhook/redeliver.js';
 import type { Loop } from './work/loop.js';
 
 /** How soon a change made by another process (queue resume) is acted on. */
@@ -158,7 +152,8 @@ export class Service implements AsyncDisposable {
     const renderer = await Renderer.start(this.config, { egress, log, say, browserDir: parts.browserDir ?? this.config.dataDir });
     if (this.draining) return await renderer[Symbol.asyncDispose]();
     try {
-      await this.makeFirstKey();
+      // Not before a start that succeeds, which shows it: the secret of a key that another start made is gone.
+      this.firstKey = await issueFirstKey(this.made.store, Date.now());
     } catch (error) {
       await renderer[Symbol.asyncDispose]();
       throw error;
@@ -166,14 +161,6 @@ export class Service implements AsyncDisposable {
     this.renderer = renderer;
     this.health.forget();
     this.jobs.start();
-  }
-
-  /** Not before a start that succeeds, which shows it: the secret of a key that another start made is gone. */
-  private async makeFirstKey(): Promise<void> {
-    const { store } = this.made;
-    if ((await store.listKeys()).length > 0) return;
-    const key = await issueKey(store, { accountName: 'default', label: 'first key', scopes: [...SCOPES], now: Date.now() });
-    this.firstKey = key?.secret ?? null;
   }
 
   private makeJobLoop(): Loop<ClaimedJob> {
@@ -214,44 +201,15 @@ export class Service implements AsyncDisposable {
   }
 
   private makeEdge(): Edge {
-    const { config, log, places, signals } = this;
-    const { store, egress, artifacts } = this.made;
-    const submitDeps = {
-      store,
-      egress,
-      rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts, missing: this.missing },
-      webhookAllow: config.webhookAllow,
+    const { config, log, made, limits, signals, places, health, metrics, timings, missing } = this;
+    return serviceEdge({
+      ...made,
+      ...{ config, log, limits, signals, places, health, metrics, timings, missing },
       draining: () => this.draining,
       onQueued: () => this.jobs.wake(),
-      onEnded: (job: JobSnapshot) => this.tellCached(job),
-      now: Date.now,
-    };
-    return {
-      authenticate: (authorization) => authenticate(store, authorization),
-      limits: this.limits,
-      submit: (submission, context) => submit(submitDeps, submission, context),
-      settle: (job, nobodyWaits) =>
-        settle({ store, signals, now: Date.now }, job, { until: Date.now() + config.syncWaitMs, signal: nobodyWaits }),
-      findJob: (id, principal) => lookupJob(store, id, principal),
-      findRequest: (key, principal) => lookupRequest(store, key, principal),
-      findDelivery: (jobId) => findDelivery(store, jobId),
-      redeliver: (jobId, expected) => redeliver({ store, now: Date.now, onDue: () => this.deliveries.wake() }, jobId, expected),
-      artifacts,
-      artifactGone: async (name) => (await store.findArtifact(name)) !== null,
-      health: () => this.health.ask(),
-      metrics: async () => this.metrics.text(await this.health.ask()),
-      timingsOf: (jobId) => this.timings.of(jobId),
-      observe: (answer) => this.metrics.countAnswer(answer),
-      places,
-      draining: () => this.draining,
-      config: {
-        version: packageVersion(),
-        webhookAllow: config.webhookAllow,
-        artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
-        metricsToken: config.metricsToken,
-      },
-      log,
-    };
+      onCached: (job) => this.tellCached(job),
+      onDeliveryDue: () => this.deliveries.wake(),
+    });
   }
 
   private makeHealth(): RecentHealth {

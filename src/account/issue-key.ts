@@ -1,4 +1,4 @@
-import { hashApiKey, newApiKey, type Scope } from '../contract/api-key.js';
+import { hashApiKey, newApiKey, SCOPES, type Scope } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
 import type { AccountStore, ApiKey, KeyStore } from '../store/store.js';
 
@@ -36,4 +36,14 @@ export async function issueKey(
   };
   await store.insertKey({ ...key, hash: hashApiKey(secret) });
   return { ...key, accountName: account.name, revokedAt: null, secret };
+}
+
+/** The secret of a store's first key, for everything, on its account `default`. @returns null when there is a key, or no such account */
+export async function issueFirstKey(
+  store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertKey' | 'listKeys'>,
+  now: number,
+): Promise<string | null> {
+  if ((await store.listKeys()).length > 0) return null;
+  const key = await issueKey(store, { accountName: 'default', label: 'first key', scopes: SCOPES, now });
+  return key?.secret ?? null;
 }

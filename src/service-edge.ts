@@ -1,0 +1,82 @@
+import { authenticate } from './account/authenticate.js';
+import type { Artifacts } from './artifacts/artifacts.js';
+import type { FinishSignals } from './capture/finish-signals.js';
+import { lookupJob, lookupRequest } from './capture/lookup.js';
+import { settle } from './capture/settle.js';
+import { submit } from './capture/submit.js';
+import type { Config } from './config.js';
+import type { JobSnapshot, PublicPlaces } from './contract/job.js';
+import type { Egress } from './egress/egress.js';
+import type { Edge } from './http/edge.js';
+import type { Log } from './log.js';
+import type { Metrics } from './metrics.js';
+import { packageVersion } from './package-files.js';
+import type { RecentHealth } from './recent-health.js';
+import type { RecentTimings } from './recent-timings.js';
+import type { Store } from './store/store.js';
+import { findDelivery } from './webhook/find-delivery.js';
+import { redeliver } from './webhook/redeliver.js';
+
+const HOUR_MS = 3_600_000;
+
+export interface ServiceEdgeParts {
+  config: Config;
+  log: Log;
+  store: Store;
+  egress: Egress;
+  artifacts: Artifacts;
+  limits: Edge['limits'];
+  signals: FinishSignals;
+  places: PublicPlaces;
+  health: Pick<RecentHealth, 'ask'>;
+  metrics: Metrics;
+  timings: RecentTimings;
+  /** Pictures whose files were not there at the start. */
+  missing: ReadonlySet<string>;
+  draining(): boolean;
+  onQueued(): void;
+  /** A job that was born finished. */
+  onCached(job: JobSnapshot): void;
+  onDeliveryDue(): void;
+}
+
+/** Ties the edge's questions to the rooms that answer them. */
+export function serviceEdge(parts: ServiceEdgeParts): Edge {
+  const { config, log, store, egress, artifacts, signals, places, health, metrics, timings, draining } = parts;
+  const submitDeps = {
+    store,
+    egress,
+    rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts, missing: parts.missing },
+    webhookAllow: config.webhookAllow,
+    draining,
+    onQueued: parts.onQueued,
+    onEnded: parts.onCached,
+    now: Date.now,
+  };
+  return {
+    authenticate: (authorization) => authenticate(store, authorization),
+    limits: parts.limits,
+    submit: (submission, context) => submit(submitDeps, submission, context),
+    settle: (job, nobodyWaits) =>
+      settle({ store, signals, now: Date.now }, job, { until: Date.now() + config.syncWaitMs, signal: nobodyWaits }),
+    findJob: (id, principal) => lookupJob(store, id, principal),
+    findRequest: (key, principal) => lookupRequest(store, key, principal),
+    findDelivery: (jobId) => findDelivery(store, jobId),
+    redeliver: (jobId, expected) => redeliver({ store, now: Date.now, onDue: parts.onDeliveryDue }, jobId, expected),
+    artifacts,
+    artifactGone: async (name) => (await store.findArtifact(name)) !== null,
+    health: () => health.ask(),
+    metrics: async () => metrics.text(await health.ask()),
+    timingsOf: (jobId) => timings.of(jobId),
+    observe: (answer) => metrics.countAnswer(answer),
+    places,
+    draining,
+    config: {
+      version: packageVersion(),
+      webhookAllow: config.webhookAllow,
+      artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
+      metricsToken: config.metricsToken,
+    },
+    log,
+  };
+}
