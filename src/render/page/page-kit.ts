@@ -24,7 +24,7 @@ export interface PageKit {
   finiteMotion(): Animation[];
   /** Whether the page runs scripts, or a frame in it that is not there yet or cannot be read: what does not cannot change by itself. */
   runsScript(root?: Document): boolean;
-  /** Images whose box, though perhaps still empty, touches the view, but for counting pixels that have not come; at most 500. */
+  /** Images, in open shadow trees too, whose box, though perhaps still empty, touches the view, but for counting pixels that have not come; at most 500. */
   imagesInView(): HTMLImageElement[];
   /** The one opaque layer, without a background image, that lies on top all over the view; null when the page itself does. */
   coverOnTop(): Element | null;
@@ -106,7 +106,7 @@ function runsScript(this: PageKit, root: Document = document): boolean {
 
 function imagesInView(this: PageKit): HTMLImageElement[] {
   const found: HTMLImageElement[] = [];
-  for (const image of this.all('img')) {
+  for (const image of [...this.trees()].flatMap((tree) => this.allIn(tree, 'img'))) {
     const box = Element.prototype.getBoundingClientRect.call(image);
     const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
     const asked = (image as HTMLImageElement).currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');

@@ -23,9 +23,12 @@ describe('fail_if_incomplete', () => {
     expect(error).toMatchObject({ code: 'render_incomplete', retriable: true, details: { check: 'fail_if_incomplete', seen } });
   });
 
-  it('an image in view that does not come is told', async () => {
+  it.each([
+    ['the document', '<img src="/hang?i" width="50" height="50">'],
+    ['a shadow tree', '<div><template shadowrootmode="open"><img src="/hang?i" width="50" height="50"></template></div>'],
+  ])('an image in view of %s that does not come is told', async (where, image) => {
     const wish = { fail_if_incomplete: true, wait_until: 'domcontentloaded', timeout: 6_000 };
-    const error = await rig.failure(site.url('/hung-image'), wish);
+    const error = await rig.failure(serve(`/hung-image/${where.length}`, `<h1>Words</h1><p>${words(60)}</p>${image}`), wish);
     expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: '1 image in view not loaded yet' } });
   });
 
