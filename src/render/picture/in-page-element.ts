@@ -15,9 +15,15 @@ export type Sighting =
 
 /**
  * Marks the first match in document order that is visible, frees it of scrollers that would show only a part of it, and scrolls to it.
- * Open shadow roots are searched after the document itself.
+ * One without a box of its own, or with an empty one, is what it has in it. Open shadow roots are searched after the document itself.
  */
 export async function markElement(selector: string): Promise<Sighting> {
+  /** A part of an element that has no box of its own: where it is, and what to scroll to. */
+  interface Part {
+    box: ElementBox;
+    at: Element;
+  }
+  const MOST_CONTENTS = 2_000;
   const world = globalThis as { stillframeElement?: Element };
   const root = document.scrollingElement ?? document.documentElement;
   // A page written from right to left is scrolled to the left.
@@ -36,16 +42,17 @@ export async function markElement(selector: string): Promise<Sighting> {
   document.documentElement.style.setProperty('scroll-behavior', 'auto', 'important');
   document.documentElement.style.setProperty('scroll-snap-type', 'none', 'important');
   free(element);
-  const before = element.getBoundingClientRect();
+  const before = boxOf(element);
   const inView = before.top >= 0 && before.bottom <= innerHeight && before.left >= 0 && before.right <= innerWidth;
-  const block = before.height > innerHeight ? 'start' : 'center';
+  const block = before.bottom - before.top > innerHeight ? 'start' : 'center';
   // What is in view may still lie outside the scroller that shows a part of it: "nearest" moves nothing else.
-  element.scrollIntoView({ behavior: 'instant', block: inView ? 'nearest' : block, inline: 'nearest' });
+  const aim = isEmpty(element.getBoundingClientRect()) ? partsOf(element)[0]?.at : element;
+  aim?.scrollIntoView({ behavior: 'instant', block: inView ? 'nearest' : block, inline: 'nearest' });
   await new Promise((resolve) => {
     setTimeout(resolve, 250);
     requestAnimationFrame(() => requestAnimationFrame(resolve));
   });
-  const box = element.getBoundingClientRect();
+  const box = boxOf(element);
   return {
     box: {
       left: Math.max(leftEnd, box.left + root.scrollLeft),
@@ -66,12 +73,20 @@ export async function markElement(selector: string): Promise<Sighting> {
 
   function isVisible(candidate: Element): boolean {
     const box = candidate.getBoundingClientRect();
-    if (box.width < 1 || box.height < 1 || isOffPage(candidate, box)) return false;
+    if (isEmpty(box)) return partsOf(candidate).length > 0;
+    return !isOffPage(candidate, box) && isUnveiled(candidate);
+  }
+
+  function isEmpty(box: DOMRect): boolean {
+    return box.width < 1 || box.height < 1;
+  }
+
+  function isUnveiled(candidate: Element): boolean {
     return candidate.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: false });
   }
 
   /** Where no scrolling leads: above or before the page's beginning. */
-  function isOffPage(candidate: Element, box: DOMRect): boolean {
+  function isOffPage(candidate: Element, box: ElementBox): boolean {
     if (box.right + root.scrollLeft > leftEnd && box.bottom + root.scrollTop > 0) return false;
     for (let at = above(candidate); at !== null && at !== root; at = above(at)) if (at.scrollTop !== 0 || at.scrollLeft !== 0) return false;
     return true;
@@ -80,12 +95,20 @@ export async function markElement(selector: string): Promise<Sighting> {
   /** Whether it is visible, and whatever clips it leaves something of it where a visitor can scroll to. */
   function isShown(candidate: Element): boolean {
     if (!isVisible(candidate)) return false;
-    const { left, right, top, bottom, width, height } = candidate.getBoundingClientRect();
+    const box = candidate.getBoundingClientRect();
+    if (isEmpty(box)) return true;
+    const { left, right, top, bottom } = box;
+    return isLeft({ left, right, top, bottom }, candidate);
+  }
+
+  /** Whether something is left of a box of this element's, or of a text of its, by what clips it. */
+  function isLeft(box: ElementBox, of: Element, isText = false): boolean {
+    const [width, height] = [box.right - box.left, box.bottom - box.top];
     // A rule is thin in one direction only; what is a dot in both is there for screen readers.
     if (width < 2 && height < 2) return false;
-    let seen = cutOut({ left, right, top, bottom }, candidate);
-    let hangs = getComputedStyle(candidate).position;
-    for (let at = above(candidate); at !== null && at !== document.body && at !== document.documentElement; at = above(at)) {
+    let seen = isText ? box : cutOut(box, of);
+    let hangs = isText ? 'static' : getComputedStyle(of).position;
+    for (let at = isText ? of : above(of); at !== null && at !== document.body && at !== document.documentElement; at = above(at)) {
       seen = cutOut(seen, at);
       const style = getComputedStyle(at);
       if (!holds(style, hangs)) continue;
@@ -93,6 +116,68 @@ export async function markElement(selector: string): Promise<Sighting> {
       seen = showIn(seen, at, style);
     }
     return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
+  }
+
+  function boxOf(target: Element): ElementBox {
+    const own = target.getBoundingClientRect();
+    const parts = isEmpty(own) ? partsOf(target) : [];
+    if (parts.length === 0) return own;
+    return {
+      left: Math.min(...parts.map(({ box }) => box.left)),
+      right: Math.max(...parts.map(({ box }) => box.right)),
+      top: Math.min(...parts.map(({ box }) => box.top)),
+      bottom: Math.max(...parts.map(({ box }) => box.bottom)),
+    };
+  }
+
+  /** The outermost things with a box in an element that are shown. What is fixed is no part of its place, unless there is nothing else. */
+  function partsOf(target: Element): Part[] {
+    const parts: Part[] = [];
+    const fixed: Part[] = [];
+    let visited = 0;
+    if (isThere(target)) look(target, false);
+    return parts.length > 0 ? parts : fixed;
+
+    /** Neither hidden with what it is in, nor seen through. */
+    function isThere(element: Element): boolean {
+      let at: Element | null = element;
+      while (at !== null && getComputedStyle(at).display === 'contents') at = above(at);
+      return at?.checkVisibility({ opacityProperty: true }) ?? false;
+    }
+
+    function look(within: Element, inFixed: boolean): void {
+      if (!(within instanceof HTMLElement)) return;
+      for (const node of contentsOf(within)) {
+        if (visited++ > MOST_CONTENTS) return;
+        if (node instanceof Text) takeText(node, within, inFixed);
+        if (!(node instanceof Element)) continue;
+        const { display, position } = getComputedStyle(node);
+        const hangs = inFixed || position === 'fixed';
+        const box = node.getBoundingClientRect();
+        if (!isEmpty(box) && isUnveiled(node)) take(box, node, hangs);
+        else if (display === 'contents' || node.checkVisibility({ opacityProperty: true })) look(node, hangs);
+      }
+    }
+
+    function takeText(text: Text, within: Element, inFixed: boolean): void {
+      if (text.data.trim() === '' || getComputedStyle(within).visibility !== 'visible') return;
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      const box = range.getBoundingClientRect();
+      if (!isEmpty(box)) take(box, within, inFixed, true);
+    }
+
+    function take({ left, right, top, bottom }: DOMRect, at: Element, isFixed: boolean, isText = false): void {
+      const box = { left, right, top, bottom };
+      if (isOffPage(at, box) || !isLeft(box, at, isText)) return;
+      (isFixed ? fixed : parts).push({ box, at });
+    }
+  }
+
+  function contentsOf(element: HTMLElement): Iterable<Node> {
+    if (element.shadowRoot !== null) return element.shadowRoot.childNodes;
+    const assigned = element instanceof HTMLSlotElement ? element.assignedNodes() : [];
+    return assigned.length > 0 ? assigned : element.childNodes;
   }
 
   /** What an element's own `clip` and the insets of its `clip-path` leave of a part of it. */
@@ -147,8 +232,8 @@ export async function markElement(selector: string): Promise<Sighting> {
       if (!(parent instanceof HTMLElement)) continue;
       const style = getComputedStyle(parent);
       const clips = !/visible/.test(style.overflowY) || !/visible/.test(style.overflowX);
-      const box = target.getBoundingClientRect();
-      const tooLarge = box.height > parent.clientHeight + 1 || box.width > parent.clientWidth + 1;
+      const box = boxOf(target);
+      const tooLarge = box.bottom - box.top > parent.clientHeight + 1 || box.right - box.left > parent.clientWidth + 1;
       if (!clips || !tooLarge || parent === document.body) continue;
       for (const [property, value] of Object.entries({ overflow: 'visible', 'max-height': 'none', 'max-width': 'none', contain: 'none' })) {
         parent.style.setProperty(property, value, 'important');

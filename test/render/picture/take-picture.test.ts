@@ -122,6 +122,39 @@ describe('a picture of an element', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ left: 0, top: 0, width: 200 });
   });
 
+  const block = (rules: string) => `<div style="width:200px;height:100px;background:rgb(1,2,3);${rules}"></div>`;
+
+  it.each([
+    ['in the flow', `<div class=a style="display:contents">${block('')}${block('')}</div>`],
+    ['in a slot', `<x-a class=a style="display:contents">${block('')}${block('')}</x-a>`],
+    ['floating', `<div class=a>${block('float:left;clear:left')}${block('float:left;clear:left')}</div>`],
+    ['overflowing', `<div class=a style="height:0">${block('')}<div style="height:0">${block('')}</div></div>`],
+    ['hung out', `<div class=a style="position:relative">${block('position:absolute')}${block('position:absolute;top:100px')}</div>`],
+    ['fixed', `<div class=a><div style="position:fixed;top:50px;left:50px">${block('')}${block('')}</div></div>`],
+    ['lower than the view', `<div style="height:2000px"></div><div class=a style="height:0">${block('')}${block('')}</div>`],
+    [
+      'in a scroller',
+      `<div style="height:90px;overflow:auto"><p style="height:900px"></p><div class=a style="height:0">${block('')}${block('')}</div></div>`,
+    ],
+    [
+      'beside what is not seen',
+      `<div class=a style="display:contents">${block('opacity:0')}${block('position:absolute;left:-9999px')}${block('position:fixed')}${block('')}${block('')}</div>`,
+    ],
+  ])('is what is in it when it has no box of its own, or an empty one: %s', async (_where, html) => {
+    const shadow = `<script>for (const x of document.querySelectorAll('x-a')) x.attachShadow({ mode: 'open' }).innerHTML = '<slot></slot>'</script>`;
+    const { content, width, height } = await take(browser, `<p>text</p>${html}${shadow}<p class=a style="margin-left:300px">other</p>`, {
+      selector: '.a',
+    });
+    expect({ width, height }).toEqual({ width: 200, height: 200 });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ pixels: 40_000 });
+  });
+
+  it('is the text in it when it has no box of its own', async () => {
+    const text = (style: string) => take(browser, `<p><span id=a style="${style}">some text</span>text</p>`, { selector: '#a' });
+    const [none, own] = await Promise.all([text('display:contents'), text('')]);
+    expect(none.content).toEqual(own.content);
+  });
+
   it('is found in a scroller, in a shadow tree, and when it is pinned itself', async () => {
     const html = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}<div id=deep style="height:40px;background:rgb(1,2,3)"></div></div>
       <x-a></x-a><div id=pinned style="position:fixed;bottom:0;width:70px;height:30px;background:rgb(7,8,9)"></div>
@@ -152,9 +185,13 @@ describe('a picture of an element', () => {
   it.each([
     ['#none', 'render_incomplete', { check: 'selector', seen: 'not_found', matches: 0 }],
     ['#hidden', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
+    ['#closed', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
+    ['#seen-through', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
     ['p[', 'invalid_request', { issues: [{ path: 'selector' }] }],
   ])('is refused for %s with %s', async (selector, code, details) => {
-    const failure = take(browser, '<p id=hidden style="visibility:hidden">x</p>', { selector });
+    const closed = '<div id=closed style="height:0;overflow:hidden"><p>x</p></div>';
+    const seenThrough = '<div style="opacity:0"><div id=seen-through style="display:contents">x<b>y</b></div></div>';
+    const failure = take(browser, `<p id=hidden style="visibility:hidden">x</p>${closed}${seenThrough}`, { selector });
     await expect(failure).rejects.toThrow(CaptureError);
     await expect(failure).rejects.toMatchObject({ code, details });
   });
