@@ -15,8 +15,6 @@ export interface Pinning {
 }
 
 export interface Pinned {
-  /** Whether anything looks different now. */
-  changed: boolean;
   /** CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is. */
   bottomReach: number;
 }
@@ -68,7 +66,6 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   };
   const state = world.stillframePins;
   const viewHeight = visualViewport?.height ?? innerHeight;
-  const changed = false;
   let seen = 0;
   visit(document);
   state.pseudos ??= findPseudos();
@@ -76,7 +73,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   for (const [element, role] of state.roles) show(element, isShown(role));
   if (state.pseudos.length > 0) showPseudos(state.pseudos);
   if (keep === 'page' ? !first : !isInTopLayer(world.stillframeElement)) hideBackdrops();
-  return { changed, bottomReach: bottomReach() };
+  return { bottomReach: bottomReach() };
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll<HTMLElement>('*')) {
@@ -105,23 +102,22 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     return role !== 'away';
   }
 
-  function force(element: HTMLElement, property: string, value: string): boolean {
+  function force(element: HTMLElement, property: string, value: string): void {
     const old = element.style.getPropertyValue(property);
     const priority = element.style.getPropertyPriority(property);
-    if (old === value && priority === 'important') return false;
+    if (old === value && priority === 'important') return;
     element.style.setProperty(property, value, 'important');
     state.undo.push(() => element.style.setProperty(property, old, priority));
-    return true;
   }
 
   /** Its place in the flow is the same without stickiness; what it was pushed down by at the top stays. */
-  function unstick(element: HTMLElement, style: CSSStyleDeclaration): boolean {
+  function unstick(element: HTMLElement, style: CSSStyleDeclaration): void {
     if (holdsMarked(element)) {
       state.roles.set(element, 'kept');
-      return false;
+      return;
     }
     state.roles.set(element, 'in-flow');
-    if (!sticksToPage(element)) return false;
+    if (!sticksToPage(element)) return;
     const layered = style.zIndex === 'auto';
     const before = element.getBoundingClientRect().top;
     force(element, 'position', 'relative');
@@ -129,32 +125,28 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     if (layered) force(element, 'z-index', '0');
     const pushed = before - element.getBoundingClientRect().top;
     if (first && pushed > 0.5 && before < viewHeight) force(element, 'top', `${pushed}px`);
-    return true;
   }
 
-  function take(element: HTMLElement, style: CSSStyleDeclaration): boolean {
+  function take(element: HTMLElement, style: CSSStyleDeclaration): void {
     const carrier = carrierOf(element);
     if (carrier !== null && !parts(element, style, carrier)) {
       state.roles.set(element, 'in-flow');
-      return false;
+      return;
     }
     if (!first && state.origins.has(element)) {
       state.roles.set(element, 'in-flow');
       state.putBack.add(element);
-      return false;
+      return;
     }
     state.roles.set(element, roleOf(element, style));
-    return false;
   }
 
   /** What became fixed by scrolling returns to its place: the section that shows that place has it. Late clones have no such place. */
-  function putBack(element: HTMLElement): boolean {
+  function putBack(element: HTMLElement): void {
     const [origin = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = state.origins.get(element)?.split('|') ?? [];
     const position = origin === 'sticky' ? 'relative' : origin;
     const wanted = position === 'static' || origin === 'sticky' ? { position } : { position, top, left, right, bottom };
-    let changed = false;
-    for (const [property, value] of Object.entries(wanted)) changed = force(element, property, value) || changed;
-    return changed;
+    for (const [property, value] of Object.entries(wanted)) force(element, property, value);
   }
 
   function roleOf(element: HTMLElement, style: CSSStyleDeclaration): Role {
@@ -195,19 +187,18 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   }
 
   /** By opacity: unlike visibility no descendant can opt out of it. One that shall opt out has been told to be visible. */
-  function show(element: HTMLElement, shown: boolean): boolean {
+  function show(element: HTMLElement, shown: boolean): void {
     const hidden = state.hidden.get(element);
-    if (shown !== (hidden !== undefined)) return false;
+    if (shown !== (hidden !== undefined)) return;
     if (hidden !== undefined) {
       state.hidden.delete(element);
       element.style.setProperty(hidden.property, hidden.own);
-      return true;
+      return;
     }
     const [property, value] = state.holders.has(element) ? ['visibility', 'hidden'] : ['opacity', '0'];
     state.hidden.set(element, { property, own: element.style.getPropertyValue(property) });
     element.style.setProperty('transition', 'none', 'important');
     element.style.setProperty(property, value, 'important');
-    return true;
   }
 
   /** Banners of this kind hang on the page or on one of its outermost boxes. */

@@ -28,7 +28,6 @@ export async function placeSection(hand: PageHand, placing: Placing): Promise<Pl
     pinned = await hand.run(pinElements, { first, last: stand.last, keep });
     await hand.run(steadySection, { finishMotion, patient });
   }
-  if (pinned.changed) await hand.run(scrollStep, { to: null, waitMs: 0 });
   return { ...stand, bottomReach: pinned.bottomReach };
 }
 
