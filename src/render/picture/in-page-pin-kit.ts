@@ -10,13 +10,14 @@ export interface PinKit {
   holdsFixed(element: Element, style: CSSStyleDeclaration): boolean;
   isUnseen(element: Element, box: DOMRect): boolean;
   isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean;
+  hasBareHost(): boolean;
 }
 
 /** Adds the kit to the page, where the functions that pin find it. */
 export function addPinKit(): void {
   const world = globalThis as { stillframePinKit?: PinKit };
   const viewHeight = visualViewport?.height ?? innerHeight;
-  world.stillframePinKit = { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop };
+  world.stillframePinKit = { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost };
 
   /** In a box that scrolls by itself it keeps its place there, however the page is scrolled. */
   function sticksToPage(element: Element): boolean {
@@ -85,6 +86,12 @@ export function addPinKit(): void {
     }
     const content = [...over].filter((hit) => !isPinned(hit));
     return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => hit.contains(one)));
+  }
+
+  /** May have a closed shadow tree: hangs on the page or on one of its outermost boxes with nothing in it, and takes up no room. */
+  function hasBareHost(): boolean {
+    const hosts = [...document.querySelectorAll('body > :is(div, section, span, :not(:defined)):empty, body > div > div:empty')];
+    return hosts.slice(0, 200).some((host) => host.getClientRects().length > 0 && host.getBoundingClientRect().height === 0);
   }
 
   function isPinned(element: Element): boolean {

@@ -15,6 +15,8 @@ export interface Pinning {
 }
 
 export interface Pinned {
+  /** Whether something may hold a closed shadow tree. Told for the first section only. */
+  hasHosts: boolean;
   /** CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is. */
   bottomReach: number;
 }
@@ -50,9 +52,14 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   const MOST_ELEMENTS = 60_000;
   /** Each costs about as much as ten others. */
   const MOST_PSEUDO_HOSTS = 200;
-  const world = globalThis as { stillframePinKit?: PinKit; stillframePins?: State; stillframeElement?: Element };
+  const world = globalThis as {
+    stillframePinKit?: PinKit;
+    stillframePins?: State;
+    stillframeElement?: Element;
+    stillframeClosedRoots?: Map<Element, ShadowRoot>;
+  };
   if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
-  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop } = world.stillframePinKit;
+  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost } = world.stillframePinKit;
   world.stillframePins ??= {
     roles: new Map(),
     origins: new WeakMap(),
@@ -67,18 +74,21 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   const state = world.stillframePins;
   const viewHeight = visualViewport?.height ?? innerHeight;
   let seen = 0;
+  let hasHosts = false;
   visit(document);
   state.pseudos ??= findPseudos();
   for (const element of state.putBack) putBack(element);
   for (const [element, role] of state.roles) show(element, isShown(role));
   if (state.pseudos.length > 0) showPseudos(state.pseudos);
   if (keep === 'page' ? !first : !isInTopLayer(world.stillframeElement)) hideBackdrops();
-  return { bottomReach: bottomReach() };
+  return { hasHosts: hasHosts || (first && hasBareHost()), bottomReach: bottomReach() };
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll<HTMLElement>('*')) {
       if (seen++ > MOST_ELEMENTS) return;
-      if (element.shadowRoot !== null) visit(element.shadowRoot);
+      const root = element.shadowRoot ?? world.stillframeClosedRoots?.get(element);
+      if (root !== undefined) visit(root);
+      else if (first) hasHosts ||= element.localName.includes('-') && element.matches(':defined');
       const style = getComputedStyle(element);
       if (first) remember(element, style);
       if (first && style.backgroundAttachment.includes('fixed')) unfix(element, style);

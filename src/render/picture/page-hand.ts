@@ -3,6 +3,8 @@ import type { Stage } from '../stage.js';
 
 /** Runs our own functions in the page's document, in a world where the page's scripts have replaced nothing. */
 export interface PageHand {
+  /** That world, as the browser's Runtime domain knows it. */
+  readonly worldId: number;
   /**
    * Runs a self-contained function in the page; what it leaves on `globalThis` stays for the next call.
    *
@@ -21,6 +23,7 @@ export async function openHand(stage: Stage, deadline: number): Promise<PageHand
     stage.cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'stillframe-picture' }),
   );
   return {
+    worldId: executionContextId,
     async run(work, given) {
       const expression = `(${work})(${JSON.stringify(given)})`;
       const answer = await within(stage, deadline, () =>

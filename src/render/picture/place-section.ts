@@ -1,3 +1,5 @@
+import type { Stage } from '../stage.js';
+import { shareClosedRoots } from './closed-roots.js';
 import { type Pinning, pinElements, unpinElements } from './in-page-pin.js';
 import { addPinKit } from './in-page-pin-kit.js';
 import { type Stand, type Step, scrollToSection, steadySection } from './in-page-place.js';
@@ -8,6 +10,8 @@ export interface Placing extends Step {
   keep: Pinning['keep'];
   /** Ends running transitions and finite animations at their last frame. */
   finishMotion: boolean;
+  /** Unix ms. */
+  deadline: number;
 }
 
 export interface Placed extends Stand {
@@ -16,11 +20,17 @@ export interface Placed extends Stand {
 }
 
 /** Brings one section of the page into view, still, with every pinned element where it belongs. */
-export async function placeSection(hand: PageHand, placing: Placing): Promise<Placed> {
+export async function placeSection(tools: { stage: Stage; hand: PageHand }, placing: Placing): Promise<Placed> {
+  const { stage, hand } = tools;
   const { y, first, to, patient, keep, finishMotion } = placing;
   if (first) await hand.run(addPinKit, null);
   let stand = await hand.run(scrollToSection, { y, first, to, patient });
   let pinned = await hand.run(pinElements, { first, last: stand.last, keep });
+  // In the only section of a whole page nothing is repeated.
+  const counts = !stand.last || keep === 'none';
+  if (first && counts && pinned.hasHosts && (await shareClosedRoots(stage, hand, placing.deadline))) {
+    pinned = await hand.run(pinElements, { first, last: stand.last, keep });
+  }
   const moved = await hand.run(steadySection, { finishMotion, patient });
   // What has come to its place may have made the page shorter, which scrolls it.
   if (moved || patient) {

@@ -80,7 +80,7 @@ export async function takeSections(
   const { stage, hand } = tools;
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   let y = plan.start;
-  let placed = await placeSection(hand, placing(plan, y, { first: true, patient: false }));
+  let placed = await placeSection(tools, placing(plan, y, { first: true, patient: false }));
   const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blurs: await hand.run(findBlurs, null) });
   const patient = placed.reveals && edges.foot > 0;
   const roll = new Roll(tools.store, plan, { rows, edges });
@@ -89,7 +89,7 @@ export async function takeSections(
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
     y = nextTop(plan, roll.end, edges);
-    placed = await placeSection(hand, placing(plan, y, { first: false, patient }));
+    placed = await placeSection(tools, placing(plan, y, { first: false, patient }));
     // The page does not let itself be scrolled any further, or jumps past what is still to come.
     if (placed.y <= before + 0.5 || Math.round(placed.y * plan.ratio) > roll.end) break;
   }
@@ -100,7 +100,7 @@ export async function takeSections(
 }
 
 function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: boolean }): Placing {
-  return { y, ...how, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion };
+  return { y, ...how, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion, deadline: plan.deadline };
 }
 
 /**

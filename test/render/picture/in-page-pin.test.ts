@@ -142,3 +142,33 @@ describe('a fixed pseudo-element of the page', () => {
     expect(await fullPage(`<style>main::before{${rules}}</style><main style="${box}">${ROWS}${gap}</main>`)).toMatchObject(seen);
   });
 });
+
+describe('a fixed element in a closed shadow tree', () => {
+  const bar = `<b ${pinned('bottom:10px')}></b>`;
+  const define = (name: string, build: string) => `<script>customElements.define('${name}', class extends HTMLElement {
+    connectedCallback() { const fill = (html) => (this.attachShadow({ mode: 'closed' }).innerHTML = html); ${build} }
+  })</script>`;
+
+  it.each([
+    ['of a custom element', `<main><section><x-a></x-a></section>${ROWS}</main>${define('x-a', `fill('${bar}')`)}`],
+    [
+      'of the last of its name',
+      `<main><p hidden>${'<x-a></x-a>'.repeat(9)}</p>${ROWS}<b><x-a id="last"></x-a></b></main>${define('x-a', `fill(this.id ? '${bar}' : '')`)}`,
+    ],
+    [
+      'in another one',
+      `<main><b><x-b></x-b></b>${ROWS}</main>${define('x-a', `fill('${bar}')`)}${define('x-b', `fill('<i><x-a></x-a></i>')`)}`,
+    ],
+    [
+      'beside one of a frame of the page',
+      `<main><iframe style="position:absolute" srcdoc="<x-a></x-a>${define('x-a', `fill('<b style=position:fixed>text</b>')`).replaceAll('"', '&quot;')}"></iframe></main>
+        <x-a></x-a>${ROWS}${define('x-a', `fill('${bar}')`)}`,
+    ],
+    [
+      'of a plain element of the page',
+      `${ROWS}<div id="host"></div><script>host.attachShadow({ mode: 'closed' }).innerHTML = '${bar}'</script>`,
+    ],
+  ])('is there once, at the end: %s', async (_whose, html) => {
+    expect(await fullPage(html)).toMatchObject(onceAt(1_950));
+  });
+});
