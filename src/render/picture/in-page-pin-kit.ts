@@ -11,13 +11,14 @@ export interface PinKit {
   isUnseen(element: Element, box: DOMRect): boolean;
   isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean;
   hasBareHost(): boolean;
+  pseudoHosts(): HTMLElement[];
 }
 
 /** Adds the kit to the page, where the functions that pin find it. */
 export function addPinKit(): void {
   const world = globalThis as { stillframePinKit?: PinKit };
   const viewHeight = visualViewport?.height ?? innerHeight;
-  world.stillframePinKit = { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost };
+  world.stillframePinKit = { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost, pseudoHosts };
 
   /** In a box that scrolls by itself it keeps its place there, however the page is scrolled. */
   function sticksToPage(element: Element): boolean {
@@ -92,6 +93,58 @@ export function addPinKit(): void {
   function hasBareHost(): boolean {
     const hosts = [...document.querySelectorAll('body > :is(div, section, span, :not(:defined)):empty, body > div > div:empty')];
     return hosts.slice(0, 200).some((host) => host.getClientRects().length > 0 && host.getBoundingClientRect().height === 0);
+  }
+
+  /**
+   * May have a fixed pseudo-element: the page and its outermost boxes, on which banners of this kind hang, and where a style sheet says so.
+   * The sheets of other origins do not tell.
+   */
+  function pseudoHosts(): HTMLElement[] {
+    // Each costs about as much to ask as ten elements.
+    const MOST_HOSTS = 200;
+    const outer = [...(document.body?.children ?? [])].slice(0, MOST_HOSTS).flatMap((box) => [box, ...box.children]);
+    const hosts = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
+    const told = fixedPseudos([...document.styleSheets, ...document.adoptedStyleSheets]);
+    if (told.length > 0) hosts.push(...[...document.querySelectorAll(told.join(', '))].slice(0, MOST_HOSTS));
+    return [...new Set(hosts)].filter((host): host is HTMLElement => host instanceof HTMLElement);
+  }
+
+  /** Selectors of the elements whose pseudo-elements the sheets fix. */
+  function fixedPseudos(sheets: CSSStyleSheet[]): string[] {
+    const [MOST_RULES, MOST_SELECTORS] = [10_000, 20];
+    const selectors: string[] = [];
+    let seen = 0;
+    for (const sheet of sheets) look(readable(sheet), '');
+    return selectors;
+
+    function look(rules: Iterable<CSSRule>, outer: string): void {
+      for (const rule of rules) {
+        if (seen++ > MOST_RULES || selectors.length >= MOST_SELECTORS) return;
+        if (rule instanceof CSSStyleRule) lookAt(rule, outer);
+        else if (rule instanceof CSSGroupingRule) look(rule.cssRules, outer);
+        else if (rule instanceof CSSImportRule) look(readable(rule.styleSheet), outer);
+      }
+    }
+
+    function lookAt(rule: CSSStyleRule, outer: string): void {
+      // The selector's text is what costs most.
+      const isFixed = rule.style.position === 'fixed';
+      if (!isFixed && rule.cssRules.length === 0) return;
+      const own = outer === '' ? rule.selectorText : rule.selectorText.replaceAll('&', outer);
+      look(rule.cssRules, `:is(${own})`);
+      if (!isFixed || !/:(before|after)\b/.test(own)) return;
+      const hosts = own.replace(/(^|[\s>+~,(])::?(before|after)\b/g, '$1*').replace(/::?(before|after)\b/g, '');
+      // Forgives what it does not understand.
+      selectors.push(`:is(${hosts})`);
+    }
+  }
+
+  function readable(sheet: CSSStyleSheet | null): Iterable<CSSRule> {
+    try {
+      return sheet?.cssRules ?? [];
+    } catch {
+      return [];
+    }
   }
 
   function isPinned(element: Element): boolean {

@@ -50,8 +50,6 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     backdropsHidden: boolean;
   }
   const MOST_ELEMENTS = 60_000;
-  /** Each costs about as much as ten others. */
-  const MOST_PSEUDO_HOSTS = 200;
   const world = globalThis as {
     stillframePinKit?: PinKit;
     stillframePins?: State;
@@ -59,7 +57,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     stillframeClosedRoots?: Map<Element, ShadowRoot>;
   };
   if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
-  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost } = world.stillframePinKit;
+  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost, pseudoHosts } = world.stillframePinKit;
   world.stillframePins ??= {
     roles: new Map(),
     origins: new WeakMap(),
@@ -211,11 +209,9 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     element.style.setProperty(property, value, 'important');
   }
 
-  /** Banners of this kind hang on the page or on one of its outermost boxes. */
   function findPseudos(): Pseudo[] {
     const found: Pseudo[] = [];
-    const hosts = document.querySelectorAll<HTMLElement>(':root, body, body > *, body > * > *');
-    for (const [index, host] of [...hosts].slice(0, MOST_PSEUDO_HOSTS).entries()) {
+    for (const [index, host] of pseudoHosts().entries()) {
       for (const name of ['before', 'after']) {
         const style = getComputedStyle(host, `::${name}`);
         if (style.position !== 'fixed' || /^(none|normal)$/.test(style.content)) continue;

@@ -134,6 +134,19 @@ describe('a fixed pseudo-element of the page', () => {
   });
 
   it.each([
+    ['in a plain rule', (rules: string) => `b i::after{${rules}}`],
+    ['in the old way', (rules: string) => `u, i:after{${rules}}`],
+    ['of any element', (rules: string) => `b > ::before{${rules}}`],
+    ['in a layer, for a medium', (rules: string) => `@layer a{@media screen{b i::after{${rules}}}}`],
+    ['nested', (rules: string) => `b{color:red;i{&::before{${rules}}}}`],
+    ['in an imported sheet', (rules: string) => `@import "data:text/css,${encodeURIComponent(`i::after{${rules}}`)}"`],
+  ])('is there once however deep it is, as a style sheet tells: %s', async (_where, sheet) => {
+    const rules = `content:'';position:fixed;left:0;top:20px;width:80px;height:40px;background:rgb(${PINNED})`;
+    const deep = `<main><section><p><b><i></i></b></p></section></main>`;
+    expect(await fullPage(`<style>${sheet(rules)}</style>${ROWS}${deep}`)).toMatchObject(onceAt(20));
+  });
+
+  it.each([
     ['when it covers the view', 'inset:0;z-index:-1', '', { top: 2_000, pixels: 800 * 500 }],
     ['when its box scrolls along', 'top:0;width:80px;height:40px', 'transform:translateZ(0)', onceAt(0)],
   ])('is left as it is %s', async (_, edges, box, seen) => {
