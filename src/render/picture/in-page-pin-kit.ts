@@ -69,24 +69,33 @@ export function addPinKit(): void {
   function isUnseen(element: Element, box: DOMRect): boolean {
     const [left, right] = [Math.max(0, box.left), Math.min(innerWidth, box.right)];
     const [top, bottom] = [Math.max(0, box.top), Math.min(viewHeight, box.bottom)];
-    return ![0.2, 0.5, 0.8].some((part) =>
-      element.contains(document.elementFromPoint(left + (right - left) * part, top + (bottom - top) * part)),
-    );
+    const scope = scopeOf(element);
+    return ![0.2, 0.5, 0.8].some((part) => {
+      const hit = scope.elementFromPoint(left + (right - left) * part, top + (bottom - top) * part);
+      return hit !== null && isWithin(hit, element);
+    });
   }
 
   /** Content of the page lies on it in places, and nowhere under it: an overlay covers the content around its dialog. */
   function isUnder(element: Element): boolean {
+    const scope = scopeOf(element);
     const over = new Set<Element>();
     const under = new Set<Element>();
     for (let point = 0; point < 25; point++) {
-      const hits = document.elementsFromPoint(innerWidth * ((point % 5) * 0.2 + 0.1), viewHeight * (Math.floor(point / 5) * 0.2 + 0.1));
-      const at = hits.findIndex((hit) => element.contains(hit));
+      const hits = scope.elementsFromPoint(innerWidth * ((point % 5) * 0.2 + 0.1), viewHeight * (Math.floor(point / 5) * 0.2 + 0.1));
+      const at = hits.findIndex((hit) => isWithin(hit, element));
       if (at < 0) return false;
       for (const hit of hits.slice(0, at)) over.add(hit);
-      for (const hit of hits.slice(at)) if (!hit.contains(element) && !element.contains(hit)) under.add(hit);
+      for (const hit of hits.slice(at)) if (!isWithin(element, hit) && !isWithin(hit, element)) under.add(hit);
     }
     const content = [...over].filter((hit) => !isPinned(hit));
-    return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => hit.contains(one)));
+    return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => isWithin(one, hit)));
+  }
+
+  /** Of what is in a shadow tree the document tells the host alone. */
+  function scopeOf(element: Element): DocumentOrShadowRoot {
+    const scope = element.getRootNode();
+    return scope instanceof ShadowRoot ? scope : document;
   }
 
   /** May have a closed shadow tree: hangs on the page or on one of its outermost boxes with nothing in it, and takes up no room. */

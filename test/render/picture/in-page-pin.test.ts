@@ -111,6 +111,25 @@ describe('what covers the view', () => {
   });
 });
 
+describe('what covers the view from a shadow tree', () => {
+  const narrow = `<main style="position:relative;z-index:1;width:200px;margin:auto">${ROWS}</main>`;
+  const cover = (rules: string, content: string) => `<div ${pinned(`inset:0;width:auto;height:auto;${rules}`)}>${content}</div>`;
+  const inTree = (mode: string, html: string) =>
+    `<x-a><b>text</b></x-a><script>customElements.define('x-a', class extends HTMLElement {});document.querySelector('x-a').attachShadow({ mode: '${mode}' }).innerHTML = '${html}'</script>`;
+
+  it.each(['open', 'closed'])('is over the first section only, %s, unless the content lies on it', async (mode) => {
+    const empty = '<p style="position:absolute;margin:0;left:0;top:0;width:800px;height:100px"></p>';
+    expect(await fullPage(narrow + inTree(mode, cover('z-index:2', empty)))).toMatchObject({ top: 0, height: 600, pixels: 800 * 600 });
+    expect(await fullPage(narrow + inTree(mode, cover('z-index:0', '')))).toMatchObject({ top: 0, height: 2_000, pixels: 600 * 2_000 });
+  });
+
+  it('is over the first section only when what it shows comes through a slot', async () => {
+    const page = ROWS + inTree('open', cover('visibility:hidden', '<slot style="visibility:visible"></slot>'));
+    const slotted = `<style>x-a b{display:block;position:absolute;inset:0;background:rgb(${PINNED});color:rgb(${PINNED})}</style>`;
+    expect(await fullPage(slotted + page)).toMatchObject({ top: 0, height: 600 });
+  });
+});
+
 describe('the backdrop of a modal dialog', () => {
   const BACKDROP = [0, 200, 0] as const;
   const html = `<!doctype html><style>::backdrop{background:rgb(${BACKDROP})}dialog{border:0;border-radius:40px}</style>
