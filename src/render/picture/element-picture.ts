@@ -44,7 +44,6 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   };
   const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
   if (wide) {
-    await hand.run(addPinKit, null);
     await hand.run(pinElements, { first: true, last: true, keep: 'none' });
   }
   const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, hand, store }, plan);
@@ -91,6 +90,7 @@ async function findAtDensity(
 }
 
 async function find(hand: PageHand, selector: string): Promise<ElementBox> {
+  await hand.run(addPinKit, null);
   const sighting = await hand.run(markElement, selector);
   if ('box' in sighting) return sighting.box;
   if (sighting.problem === 'invalid_selector') {

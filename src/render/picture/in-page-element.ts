@@ -1,4 +1,6 @@
-/** Functions that run inside the page: each is sent there as text, so it may use nothing from around it. */
+import type { PinKit } from './in-page-pin-kit.js';
+
+/** Functions that run inside the page: each is sent there as text, so it may use nothing from around it but the pin kit. */
 
 export interface ElementBox {
   /** CSS px of the page. */
@@ -24,7 +26,9 @@ export async function markElement(selector: string): Promise<Sighting> {
     at: Element;
   }
   const MOST_CONTENTS = 2_000;
-  const world = globalThis as { stillframeElement?: Element };
+  const world = globalThis as { stillframePinKit?: PinKit; stillframeElement?: Element };
+  if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
+  const { above, holdsFixed } = world.stillframePinKit;
   const root = document.scrollingElement ?? document.documentElement;
   // A page written from right to left is scrolled to the left.
   const isRtl = getComputedStyle(document.body ?? root).direction === 'rtl';
@@ -111,7 +115,7 @@ export async function markElement(selector: string): Promise<Sighting> {
     for (let at = isText ? of : above(of); at !== null && at !== document.body && at !== document.documentElement; at = above(at)) {
       seen = cutOut(seen, at);
       const style = getComputedStyle(at);
-      if (!holds(style, hangs)) continue;
+      if (!holds(at, style, hangs)) continue;
       hangs = style.position;
       seen = showIn(seen, at, style);
     }
@@ -198,12 +202,9 @@ export async function markElement(selector: string): Promise<Sighting> {
   }
 
   /** Whether what is positioned so hangs in a box of this style, and not in one further out, which alone clips it. */
-  function holds(style: CSSStyleDeclaration, hangs: string): boolean {
+  function holds(box: Element, style: CSSStyleDeclaration, hangs: string): boolean {
     if (hangs !== 'absolute' && hangs !== 'fixed') return true;
-    if (hangs === 'absolute' && style.position !== 'static') return true;
-    const { transform, translate, rotate, scale, perspective, filter, backdropFilter, willChange, contain } = style;
-    if ([transform, translate, rotate, scale, perspective, filter, backdropFilter].some((value) => value !== 'none')) return true;
-    return /transform|perspective|filter/.test(willChange) || /paint|layout|strict|content/.test(contain);
+    return (hangs === 'absolute' && style.position !== 'static') || holdsFixed(box, style);
   }
 
   /** What a box leaves of a part of it: of a scroller that a visitor can move, what it shows when it has been moved there. */
@@ -240,12 +241,5 @@ export async function markElement(selector: string): Promise<Sighting> {
       }
       if (parent.scrollHeight > parent.clientHeight) parent.style.setProperty('min-height', `${parent.scrollHeight}px`, 'important');
     }
-  }
-
-  function above(child: Element): Element | null {
-    if (child.assignedSlot !== null) return child.assignedSlot;
-    if (child.parentElement !== null) return child.parentElement;
-    const scope = child.getRootNode();
-    return scope instanceof ShadowRoot ? scope.host : null;
   }
 }

@@ -4,6 +4,8 @@
  */
 
 export interface PinKit {
+  above(element: Element): Element | null;
+  isPinned(element: Element, positions?: string[]): boolean;
   isWithin(inner: Element | undefined, outer: Element | undefined): boolean;
   sticksToPage(element: Element): boolean;
   carrierOf(element: Element): Element | null;
@@ -18,7 +20,18 @@ export interface PinKit {
 export function addPinKit(): void {
   const world = globalThis as { stillframePinKit?: PinKit };
   const viewHeight = visualViewport?.height ?? innerHeight;
-  world.stillframePinKit = { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost, pseudoHosts };
+  world.stillframePinKit = {
+    above,
+    isPinned,
+    isWithin,
+    sticksToPage,
+    carrierOf,
+    holdsFixed,
+    isUnseen,
+    isBackdrop,
+    hasBareHost,
+    pseudoHosts,
+  };
 
   /** In a box that scrolls by itself it keeps its place there, however the page is scrolled. */
   function sticksToPage(element: Element): boolean {
@@ -156,8 +169,8 @@ export function addPinKit(): void {
     }
   }
 
-  function isPinned(element: Element): boolean {
-    for (let at: Element | null = element; at !== null; at = above(at)) if (getComputedStyle(at).position === 'fixed') return true;
+  function isPinned(element: Element, positions = ['fixed']): boolean {
+    for (let at: Element | null = element; at !== null; at = above(at)) if (positions.includes(getComputedStyle(at).position)) return true;
     return false;
   }
 
@@ -167,6 +180,7 @@ export function addPinKit(): void {
     return false;
   }
 
+  /** Where it hangs in the tree as it is shown: its slot, its parent, or the host of its shadow tree. */
   function above(element: Element): Element | null {
     if (element.assignedSlot !== null) return element.assignedSlot;
     if (element.parentElement !== null) return element.parentElement;

@@ -1,5 +1,7 @@
+import type { PinKit } from './in-page-pin-kit.js';
+
 /**
- * Functions that run inside the page: each is sent there as text, so it may use nothing from around it. They bring one section of the page
+ * Functions that run inside the page: each is sent there as text, so it may use nothing from around it but the pin kit. They bring one section of the page
  * into view, and see to it that the next continues where it ended, though the page may move under the scrolling.
  */
 
@@ -25,11 +27,14 @@ export interface Stand {
 /** Scrolls there. Before it leaves, it notes where elements around the coming seam are. */
 export async function scrollToSection({ y, first, to, patient }: Step): Promise<Stand> {
   const world = globalThis as {
+    stillframePinKit?: PinKit;
     stillframeShift?: number;
     stillframeAnchors?: Map<Element, () => number>;
     stillframeRestyled?: Set<Node>;
     stillframeRestyling?: MutationObserver;
   };
+  if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
+  const { isPinned } = world.stillframePinKit;
   const root = document.scrollingElement ?? document.documentElement;
   if (first) world.stillframeShift = 0;
   const shift = world.stillframeShift ?? 0;
@@ -49,7 +54,7 @@ export async function scrollToSection({ y, first, to, patient }: Step): Promise<
     const restyled = Array.from(world.stillframeRestyled ?? []).slice(0, 2_000);
     delete world.stillframeRestyled;
     return restyled.some(
-      (node) => node instanceof Element && node.getBoundingClientRect().top >= innerHeight && !isPinned(node, new Set(['fixed', 'sticky'])),
+      (node) => node instanceof Element && node.getBoundingClientRect().top >= innerHeight && !isPinned(node, ['fixed', 'sticky']),
     );
   }
 
@@ -100,20 +105,6 @@ export async function scrollToSection({ y, first, to, patient }: Step): Promise<
     let top = 0;
     for (; box instanceof HTMLElement; box = box.offsetParent) top += box.offsetTop;
     return top;
-  }
-
-  function isPinned(element: Element, positions = new Set(['fixed'])): boolean {
-    for (let at: Element | null = element; at !== null; at = above(at)) {
-      if (positions.has(getComputedStyle(at).position)) return true;
-    }
-    return false;
-  }
-
-  function above(element: Element): Element | null {
-    if (element.assignedSlot !== null) return element.assignedSlot;
-    if (element.parentElement !== null) return element.parentElement;
-    const scope = element.getRootNode();
-    return scope instanceof ShadowRoot ? scope.host : null;
   }
 }
 

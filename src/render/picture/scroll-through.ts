@@ -3,6 +3,7 @@ import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { Stage } from '../stage.js';
 import { markElement } from './in-page-element.js';
 import { type FeedCut, makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
+import { addPinKit } from './in-page-pin-kit.js';
 import { scrollStep, watchRestyling } from './in-page-scroll.js';
 import { LateReaction } from './late-reaction.js';
 import { Loads } from './loads.js';
@@ -75,6 +76,7 @@ export async function scrollToElement(stage: Stage, selector: string, how: Desce
   const hand = await openHand(stage, how.deadline + END_WAIT_MS);
   const before = await hand.run(measureExtent, null);
   await using loads = new Loads(stage);
+  await hand.run(addPinKit, null);
   const sighting = await hand.run(markElement, selector);
   if (!('box' in sighting)) return;
   const { top, bottom } = sighting.box;

@@ -113,6 +113,11 @@ describe('a picture of an element', () => {
       'height:40px;position:absolute;top:200px',
       (box: string) => `<div style="height:0;overflow:hidden">${box}</div>`,
     ],
+    [
+      'hung out through an inline element, which no transform moves',
+      'height:40px;position:absolute;top:200px',
+      (box: string) => `<div style="height:0;overflow:hidden"><span style="transform:translateZ(0)">${box}</span></div>`,
+    ],
     ['in an inline element', 'height:40px', (box: string) => `<span style="overflow:hidden">${box}</span>`],
     ['partly clipped', 'height:40px', (box: string) => `<div style="height:10px;overflow:hidden">${box}</div>`],
   ])('is the first one that can be seen, though it is %s', async (_what, style, around) => {
