@@ -2,26 +2,35 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { OpenPage } from './open-page.js';
 import { WORLD_NAME } from './world.js';
 
-/** What may stand at a style sheet's head: `@import` is followed only there. */
+/**
+ * What may stand at a style sheet's head: `@import` is followed only there. No two of its repetitions can share a character: the text is
+ * the caller's, and all others wait meanwhile.
+ */
 const SHEET_HEAD =
-  /^(?:\s|\/\*[\s\S]*?\*\/|@charset[^;]*;|@layer[^{;]*;|@import\s*(?:url\(\s*(?:"[^"]*"|'[^']*'|[^)]*)\s*\)|"[^"]*"|'[^']*')[^;]*;)+/i;
-const FETCHES = /url\(|@import/i;
+  /^(?:\s|\/\*[\s\S]*?\*\/|@charset[^;]*;|@layer[^{;]*;|@import\s*(?:url\((?:\s*"[^"]*"\s*|\s*'[^']*'\s*|[^)]*)\)|"[^"]*"|'[^']*')[^;]*;)+/i;
+const FETCHES = /url\((?!\s*["']?#)|image-set\(|@import/i;
 
 type EditOptions = Pick<CaptureOptions, 'customCss' | 'hideSelectors' | 'removeSelectors'>;
 
 /**
- * Puts `custom_css`, `hide_selectors` and `remove_selectors` in place for every document to come, before its first paint. The style sheet is a
- * constructed one, which no CSP forbids, but for what it imports, which only an element can do; late nodes are met by the sheet at once and taken out by an observer. Hiding and removing act in frames as well.
+ * Puts `custom_css`, `hide_selectors` and `remove_selectors` in place for every document to come, before its first paint. The style sheet
+ * is a constructed one, which no CSP forbids; what it imports comes by an element, which alone can do that, and a little later. Late nodes
+ * are met by the sheet at once and taken out by an observer. Hiding and removing act in frames as well.
  *
  * @param options selectors that the browser takes (`checkSelectors`)
  */
 export async function edit({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, options: EditOptions): Promise<void> {
   const { customCss: css, hideSelectors: hide, removeSelectors: remove } = options;
   if (css === null && hide.length === 0 && remove.length === 0) return;
-  const head = SHEET_HEAD.exec(css ?? '')?.[0] ?? '';
-  const imports = /@import/i.test(head) ? head : '';
+  const imports = importsOf(css ?? '');
   const source = `{ const __name = (target) => target; (${editInPage.toString()})(${JSON.stringify({ css, imports, hide, remove })}); }`;
   await deadlines.orEnd(stage.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName: WORLD_NAME }));
+}
+
+/** The head of a style sheet, when it imports others; else nothing. */
+export function importsOf(css: string): string {
+  const head = SHEET_HEAD.exec(css)?.[0] ?? '';
+  return /@import/i.test(head) ? head : '';
 }
 
 /** Whether a `custom_css` asks the network for anything, which the page's CSP may forbid. */
@@ -68,9 +77,10 @@ function editInPage({ css, imports, hide, remove }: Edits): void {
   if (importer !== null) importer.textContent = imports;
   let imported = 0;
   const addImports = (): void => {
-    if (importer === null || importer.isConnected || document.documentElement === null || imported === triesMax) return;
+    const place = document.head ?? (document.readyState === 'loading' ? null : document.documentElement);
+    if (importer === null || importer.isConnected || place === null || imported === triesMax) return;
     imported += 1;
-    Element.prototype.append.call(document.documentElement, importer);
+    Element.prototype.append.call(place, importer);
   };
   const tries = new WeakMap<Element, number>();
   /** Where the page's own style overrides the sheet, by an inline one, which overrides all but that of a shadow tree's host. */
