@@ -11,6 +11,8 @@ const STILL_MAX_MS = 1_000;
 /** A refresh that comes this soon leads to the page that is meant. */
 const SOON_S = 1;
 const REFRESHES_FOLLOWED = 5;
+/** One that has not begun so long after its time leads nowhere. */
+const REFRESH_LATE_MS = 1_500;
 
 interface Settled {
   /** The page runs no script, so that nothing new can come of it. */
@@ -40,11 +42,13 @@ interface Limit {
 
 async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
   const { main, network } = page;
+  let stayed: DocumentState | null = null;
   while (!limit.over.aborted) {
     const shown = main.current;
     const first = await ask(page, limit, true);
-    if (first !== null && shown !== null && leavesSoon(first, shown)) {
-      await main.until(() => main.current !== shown && main.current?.loaded === true);
+    const afterS = first === null || shown === null || shown === stayed ? null : leavesAfterS(first, shown);
+    if (shown !== null && afterS !== null) {
+      if (!(await leaves(page, shown, afterS))) stayed = shown;
       continue;
     }
     if (first?.inert === true && network.isIdle() && !main.navigating) return;
@@ -61,10 +65,20 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
   }
 }
 
-function leavesSoon({ refreshAfterS }: Settled, { number, response }: DocumentState): boolean {
-  const byHeader = Number.parseFloat(response?.headers.refresh ?? '');
-  const soon = (refreshAfterS !== null && refreshAfterS <= SOON_S) || (byHeader >= 0 && byHeader <= SOON_S);
-  return soon && number <= REFRESHES_FOLLOWED;
+/** Seconds; null when it does not, or has led to others too often. */
+function leavesAfterS({ refreshAfterS }: Settled, { number, response }: DocumentState): number | null {
+  // One that names no other page only keeps this one fresh.
+  const byHeader = /^\s*([\d.]+)\s*[;,\s]\s*\S/.exec(response?.headers.refresh ?? '')?.[1];
+  const soonest = Math.min(refreshAfterS ?? Number.POSITIVE_INFINITY, Number.parseFloat(byHeader ?? 'Infinity'));
+  return soonest <= SOON_S && number <= REFRESHES_FOLLOWED ? soonest : null;
+}
+
+/** Whether it comes to another document, which is waited for; the way may lead to another program, or to no content. */
+async function leaves({ main, deadlines }: OpenPage, shown: DocumentState, afterS: number): Promise<boolean> {
+  const begins = main.until(() => main.navigating || main.current !== shown);
+  if ((await deadlines.within(begins, afterS * 1_000 + REFRESH_LATE_MS)) === LATE) return false;
+  await main.until(() => !main.navigating && (main.current === shown || main.current?.loaded === true));
+  return main.current !== shown;
 }
 
 /** @returns null when the page went elsewhere meanwhile */

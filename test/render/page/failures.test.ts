@@ -219,6 +219,12 @@ describe('a page that leads elsewhere', () => {
     expect(new URL((await rig.capture(site.url(path))).finalUrl).pathname).toBe('/static');
   });
 
+  it.each(['/refresh-nowhere', '/refresh-to-nothing', '/refresh-itself'])('stays where %s does not lead elsewhere', async (path) => {
+    const began = Date.now();
+    expect(new URL((await rig.capture(site.url(path))).finalUrl).pathname).toBe(path);
+    expect(Date.now() - began).toBeLessThan(4_500);
+  });
+
   it('ends when it reloads for ever', async () => {
     const began = Date.now();
     expect(await rig.failure(site.url('/reload-loop'), { timeout: 20_000 })).toMatchObject({ code: 'render_timeout' });
