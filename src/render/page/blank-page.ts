@@ -21,17 +21,22 @@ const LOOK_EVERY_MS = 250;
 /**
  * A blank page is never a success (decisions.md, Capture semantics), nor is it final while its network is busy, or while a script may wait
  * on a timer. Asks the document first; pixels decide only where it looks empty, or where only the picture can tell (canvas, frames, video).
- * A white sheet over the page is waited for as well; where it stays, the picture is judged (`refuseWhite`), as it may show more than the view.
+ * A white sheet over the page is waited for as well.
  *
+ * @param how.ms for each look
+ * @param how.mayBeCovered where such a sheet stays, the page passes: its picture shows more than the view, or is judged itself (`refuseWhite`)
  * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
  */
-export async function refuseBlank(page: Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>, ms: number): Promise<void> {
+export async function refuseBlank(
+  page: Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>,
+  { ms, mayBeCovered }: { ms: number; mayBeCovered: boolean },
+): Promise<void> {
   const { network, deadlines } = page;
   const patienceMs = Math.min(deadlines.leftMs(), PATIENCE_MS);
   const over = AbortSignal.timeout(patienceMs);
   let final = false;
   for (let sight = await see(page, ms); sight !== 'something'; sight = await see(page, ms)) {
-    if ((final || over.aborted) && sight === 'covered') return;
+    if ((final || over.aborted) && sight === 'covered' && mayBeCovered) return;
     if (final || over.aborted) throw blank();
     await deadlines.within(network.quiet(QUIET_MS, over), patienceMs);
     final = network.isIdle() && !(await mayChange(page, ms));

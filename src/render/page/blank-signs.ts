@@ -1,6 +1,6 @@
 import type { PageKit } from './page-kit.js';
 
-/** `covered`: nothing is seen but a bare sheet that lies over the whole view. */
+/** `covered`: nothing is seen but a bare sheet that lies over the whole view, and over something. */
 export type Sight = 'something' | 'nothing' | 'covered';
 
 /** Runs in the page. Text or a picture anywhere, or a coloured box; of a page that is covered, on its cover. Not `something` when in doubt. */
@@ -13,7 +13,8 @@ export function lookForBlank(kit: PageKit): Sight {
   }
   let moving: Element[] | undefined;
   const cover = coverAtRest();
-  if (cover !== null) return holdsSomething(cover) ? 'something' : 'covered';
+  if (cover !== null && holdsSomething(cover)) return 'something';
+  if (cover !== null && holdsSomething(root)) return 'covered';
   return holdsSomething(root) || isColoured(root) || isColoured(kit.body()) ? 'something' : 'nothing';
 
   /** What has begun to fade out is gone when the picture is taken. */

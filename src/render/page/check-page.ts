@@ -18,7 +18,10 @@ const ANSWER_MIN_MS = 1_500;
 const GRACE_MS = 3_000;
 
 type Checked = Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>;
-type CheckOptions = Pick<CaptureOptions, 'failIfIncomplete' | 'failIfContentMissing' | 'failIfContentContains'>;
+type CheckOptions = Pick<
+  CaptureOptions,
+  'failIfIncomplete' | 'failIfContentMissing' | 'failIfContentContains' | 'selector' | 'fullPage' | 'format'
+>;
 
 /**
  * What a page must be to be pictured at all: no bot wall, no browser error page, not blank, not busy for ever; and what the request asks of it.
@@ -33,9 +36,11 @@ export async function checkPage(page: Checked, shown: DocumentState, options: Ch
 
 async function checkAll(page: Checked, shown: DocumentState, options: CheckOptions): Promise<void> {
   const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
+  const isView = options.selector !== null || !options.fullPage;
+  const mayBeCovered = !isView || (options.selector === null && options.format !== 'pdf');
   // The page answers in turn: the others ask what is edited already.
   const edited = page.deadlines.within(page.world.run(editAgain, null), ms);
-  await Promise.all([edited, refuseWall(page, shown, ms), refuseUnreadable(page, shown, ms), refuseBlank(page, ms)]);
+  await Promise.all([edited, refuseWall(page, shown, ms), refuseUnreadable(page, shown, ms), refuseBlank(page, { ms, mayBeCovered })]);
   if (options.failIfIncomplete) await refuseIncomplete(page, ms);
   if (!asksForText(options)) return;
   const text = await visibleText(page, ms);

@@ -10,7 +10,7 @@ export interface PageKit {
   /** As `all`, in one tree. */
   allIn(root: Document | ShadowRoot, selector: string): Element[];
   /** A document, ours unless given, and the open shadow trees in it, each before those within it. */
-  trees(root?: Document | ShadowRoot): Generator<Document | ShadowRoot>;
+  trees(root?: Document | ShadowRoot): (Document | ShadowRoot)[];
   /** As it is rendered: out of a shadow tree to its host, from what is slotted to its slot. */
   parentOf(element: Element): Element | null;
   /** A property of the document that nothing in the page can shadow. */
@@ -24,7 +24,10 @@ export interface PageKit {
   finiteMotion(): Animation[];
   /** Whether the page runs scripts, or a frame in it that is not there yet or cannot be read: what does not cannot change by itself. */
   runsScript(root?: Document): boolean;
-  /** Images, in open shadow trees too, whose box, though perhaps still empty, touches the view, but for counting pixels that have not come; at most 500. */
+  /**
+   * Images, in open shadow trees too, whose box, though perhaps still empty, touches the view, but for counting pixels that have not come;
+   * at most 500.
+   */
   imagesInView(): HTMLImageElement[];
   /** The one opaque layer, without a background image, that lies on top all over the view; null when the page itself does. */
   coverOnTop(): Element | null;
@@ -52,13 +55,16 @@ function allIn(root: Document | ShadowRoot, selector: string): Element[] {
   return Array.from(prototype.querySelectorAll.call(root, selector));
 }
 
-function* trees(this: PageKit, root: Document | ShadowRoot = document): Generator<Document | ShadowRoot> {
-  yield root;
+function trees(this: PageKit, root: Document | ShadowRoot = document): (Document | ShadowRoot)[] {
   const shadowRoot = Object.getOwnPropertyDescriptor(Element.prototype, 'shadowRoot')?.get;
-  for (const element of this.allIn(root, '*')) {
-    const shadow: ShadowRoot | null = shadowRoot?.call(element);
-    if (shadow !== null) yield* this.trees(shadow);
+  const found = [root];
+  for (const tree of found) {
+    for (const element of this.allIn(tree, '*')) {
+      const shadow: ShadowRoot | null = shadowRoot?.call(element);
+      if (shadow !== null) found.push(shadow);
+    }
   }
+  return found;
 }
 
 function parentOf(element: Element): Element | null {
@@ -99,14 +105,14 @@ function runsScript(this: PageKit, root: Document = document): boolean {
   const programs = 'script:not([type]),script[type=""],script[type*=javascript i],script[type=module i]';
   if (this.allIn(root, `${programs},object,embed,[onload],[onerror],[onpageshow]`).length > 0) return true;
   return this.allIn(root, 'iframe,frame').some((frame) => {
-    const inner = (frame as HTMLIFrameElement).contentDocument;
+    const inner = (frame as HTMLIFrameElement).contentDocument ?? null;
     return inner === null || inner.readyState !== 'complete' || this.runsScript(inner);
   });
 }
 
 function imagesInView(this: PageKit): HTMLImageElement[] {
   const found: HTMLImageElement[] = [];
-  for (const image of [...this.trees()].flatMap((tree) => this.allIn(tree, 'img'))) {
+  for (const image of this.trees().flatMap((tree) => this.allIn(tree, 'img'))) {
     const box = Element.prototype.getBoundingClientRect.call(image);
     const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
     const asked = (image as HTMLImageElement).currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
@@ -126,8 +132,10 @@ function imagesInView(this: PageKit): HTMLImageElement[] {
 
 function coverOnTop(this: PageKit): Element | null {
   const at = (x: number, y: number) => coverOf(Document.prototype.elementFromPoint.call(document, innerWidth * x, innerHeight * y));
+  // A field of a form may be named like any property of it.
+  const parent = Object.getOwnPropertyDescriptor(Node.prototype, 'parentElement')?.get;
   const coverOf = (element: Element | null): Element | null => {
-    for (let layer = element; layer !== null && layer !== this.body(); layer = layer.parentElement) {
+    for (let layer = element; layer !== null && layer !== this.body(); layer = parent?.call(layer) ?? null) {
       const { position, backgroundColor, backgroundImage, opacity } = getComputedStyle(layer);
       const box = Element.prototype.getBoundingClientRect.call(layer);
       if (!/^(fixed|absolute)$/.test(position) || this.areaInView(box) < 0.95 * innerWidth * innerHeight) continue;

@@ -77,7 +77,27 @@ describe('a page below a white sheet', () => {
   });
 });
 
+describe('a page below a white sheet that stays, as a PDF', () => {
+  const pdf = { format: 'pdf', timeout: 2_000 };
+
+  it.each([
+    ['of the view is told', TEXT],
+    ['with nothing below it is told', ''],
+  ])('%s', async (_what, text) => {
+    expect(await rig.failure(serve('/covered-pdf', `${text}${sheetOf('#fff')}<script>1</script>`), pdf)).toMatchObject(BLANK);
+  });
+
+  it('of the whole page shows what is further down', async () => {
+    const url = serve('/covered-pdf', `${TEXT}${sheetOf('#fff')}<style>body{height:3000px}</style><script>1</script>`);
+    expect((await rig.capture(url, { ...pdf, full_page: true })).content.byteLength).toBeGreaterThan(1_000);
+  });
+});
+
 describe('a page that stays white', () => {
+  it('is told when it holds a frame that is none', async () => {
+    expect(await rig.failure(serve('/svg-frame', '<svg width="0"><iframe></iframe></svg>'))).toMatchObject(BLANK);
+  });
+
   it('is told after a while, also when it holds text that nothing uncovers', async () => {
     const url = serve('/white', `<div style="opacity:0">${TEXT}</div><script>globalThis.idle = true</script>`);
     const began = Date.now();

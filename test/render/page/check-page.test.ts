@@ -8,7 +8,14 @@ const ANSWERS: Record<string, unknown> = {
   lookForShell: { seen: null, unfinished: null },
   readText: 'Words',
 };
-const OPTIONS = { failIfIncomplete: true, failIfContentMissing: ['Words'], failIfContentContains: [] };
+const OPTIONS = {
+  failIfIncomplete: true,
+  failIfContentMissing: ['Words'],
+  failIfContentContains: [],
+  selector: null,
+  fullPage: false,
+  format: 'png' as const,
+};
 
 beforeEach(() => {
   vi.useFakeTimers();
