@@ -27,7 +27,10 @@ export function measureExtent(): PageExtent {
   };
 }
 
-/** What ended the scrolling through an inner scroller while it still brought more; null when its end was reached. */
+/**
+ * What ended the scrolling through an inner scroller while it still brought more: its height, or its time or rounds; null when its end was
+ * reached, or it was too high from the start.
+ */
 export type FeedCut = 'max_height' | 'time_limit' | null;
 
 /**
@@ -48,12 +51,17 @@ export async function makeScrollable(): Promise<FeedCut> {
   const world = globalThis as { stillframeExpanded?: HTMLElement[] };
   world.stillframeExpanded ??= [];
   for (const scroller of world.stillframeExpanded) expand(scroller);
+  const refused = new Set<Element>();
   let cut: FeedCut = null;
   for (let rounds = 0; rounds < 3; rounds++) {
     const scroller = mainScroller(hiddenByDocument());
     if (scroller === null) break;
-    cut = (await reachEnd(scroller)) ?? cut;
-    if (!expand(scroller)) break;
+    const ended = await reachEnd(scroller);
+    if (!expand(scroller)) {
+      refused.add(scroller);
+      continue;
+    }
+    cut = ended ?? cut;
     world.stillframeExpanded.push(scroller);
     await tell(scroller);
   }
@@ -92,7 +100,7 @@ export async function makeScrollable(): Promise<FeedCut> {
         const hidden = contentOf(element).scrollHeight - element.clientHeight;
         if (hidden < 16 || hidden <= hiddenElsewhere || element.clientHeight < innerHeight * 0.4 || element.clientWidth < innerWidth * 0.4)
           continue;
-        if (element === html || element instanceof HTMLTextAreaElement) continue;
+        if (element === html || element instanceof HTMLTextAreaElement || refused.has(element)) continue;
         const style = getComputedStyle(element);
         if (style.visibility === 'hidden' || (style.display === 'inline' && !(element instanceof HTMLIFrameElement))) continue;
         if (!scrolls(element, style)) continue;
@@ -109,8 +117,11 @@ export async function makeScrollable(): Promise<FeedCut> {
 
   function scrolls(element: HTMLElement, { overflowY }: CSSStyleDeclaration): boolean {
     const root = contentOf(element);
-    if (root !== element)
+    if (root !== element) {
+      if (/^(no|off|noscroll)$/i.test(element.getAttribute('scrolling') ?? '')) return false;
+      if (!element.checkVisibility({ opacityProperty: true })) return false;
       return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
+    }
     return /auto|scroll|overlay/.test(overflowY) || (element === body && overflowY === 'hidden');
   }
 
@@ -180,7 +191,8 @@ export async function makeScrollable(): Promise<FeedCut> {
   function expandFrame(frame: HTMLElement, root: HTMLElement): boolean {
     const HELD_MAX = 10_000;
     const MAX_ROUNDS = 5;
-    const inside = [...root.ownerDocument.body.querySelectorAll<HTMLElement>('*:not(svg *)')].slice(0, HELD_MAX);
+    const all = [...root.ownerDocument.body.querySelectorAll<HTMLElement>('*:not(svg *)')];
+    const inside = all.filter((element) => 'style' in element).slice(0, HELD_MAX);
     const heights = new Map(inside.map((element) => [element, element.getBoundingClientRect().height]));
     const own = [frame, ...inside].map((element) => ({ element, css: element.style.cssText }));
     const wanted = root.scrollHeight;
@@ -192,8 +204,10 @@ export async function makeScrollable(): Promise<FeedCut> {
       const grown = inside.filter((element) => element.getBoundingClientRect().height > (heights.get(element) ?? 0) + 1);
       if (grown.length === 0 && root.scrollHeight <= wanted + 1) return true;
       // What holds another that has grown may shrink with it.
-      for (const element of grown.filter((one, index) => !one.contains(grown[index + 1] ?? null))) {
-        force(element, 'height', `${inner(element, heights.get(element) ?? 0)}px`);
+      const innermost = grown.filter((one, index) => !one.contains(grown[index + 1] ?? null));
+      const held = innermost.map((element) => ({ element, height: inner(element, heights.get(element) ?? 0) }));
+      for (const { element, height } of held) {
+        force(element, 'height', `${height}px`);
         force(element, 'min-height', 'auto');
       }
     }

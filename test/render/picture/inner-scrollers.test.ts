@@ -121,7 +121,21 @@ describe('a frame that fills the view', () => {
     expect((await take(browser, inFrame(html), { full_page: true })).height).toBe(600);
   });
 
-  it('is left as it is when it does not scroll', async () => {
-    expect((await take(browser, inFrame(`<style>html{overflow:hidden}</style>${SHELL_ROWS}`), { full_page: true })).height).toBe(600);
+  it.each([
+    ['when it does not scroll', '<style>html{overflow:hidden}</style>', ''],
+    ['when it is told not to scroll', '', ' scrolling="no"'],
+    ['when nobody sees it', '', ' style="opacity:0"'],
+  ])('is left as it is %s', async (_when, head, attribute) => {
+    const html = inFrame(head + SHELL_ROWS).replace('<iframe', `<iframe${attribute}`);
+    expect((await take(browser, html, { full_page: true })).height).toBe(600);
+  });
+
+  it('does not keep what scrolls beside it from being expanded when it cannot be', async () => {
+    const css = 'html,body{margin:0;height:100%;overflow:hidden}iframe{border:0;float:right;width:60%;height:100%}';
+    const beside = `<div style="float:left;width:40%;height:100%;overflow:auto">${SHELL_ROWS}</div>`;
+    const html = inFrame(`<style>body{padding-bottom:100vh}</style>${SHELL_ROWS}`, css);
+    const { height, diagnostics } = await take(browser, html.replace('<iframe', `${beside}<iframe`), { full_page: true });
+    expect(height).toBe(3_200);
+    expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
   });
 });
