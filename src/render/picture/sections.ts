@@ -1,7 +1,8 @@
 import type { Stage } from '../stage.js';
-import { type Blurs, findBlurs } from './in-page-blur.js';
+import { findBlurs } from './in-page-blur.js';
 import type { PageHand } from './page-hand.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
+import { type Edges, edgesOf, NO_EDGES, nextTop } from './section-edges.js';
 import type { SectionStore } from './section-store.js';
 import { pngSize, shoot } from './shoot.js';
 
@@ -38,25 +39,6 @@ export interface SectionsTaken {
   /** Whether all of the band was captured, or all that the page had of it. */
   whole: boolean;
 }
-
-/** What is revealed as it is scrolled to is so this far, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
-const REVEALED_PX = 160;
-/** One section of a page with edges, slow. */
-const EDGED_MS = 600;
-/** Of a view, that the next section goes on by at least, so that none begins within what it would show wrongly. */
-const LEAST_STEP = 3 / 8;
-/** How far above the seam the next section may begin, to begin on a whole pixel. */
-const ALIGN_WITHIN_PX = 100;
-
-/** CSS px of each view that are taken from its neighbours, where they are shown rightly. */
-interface Edges {
-  head: number;
-  foot: number;
-  /** What no view shall begin within, CSS px of the page. */
-  whole: Blurs['spans'];
-}
-
-const NO_EDGES: Edges = { head: 0, foot: 0, whole: [] };
 
 interface Held {
   png: Buffer;
@@ -101,53 +83,6 @@ export async function takeSections(
 
 function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: boolean }): Placing {
   return { y, ...how, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion, deadline: plan.deadline };
-}
-
-/**
- * At a view's foot there may be what waits to be revealed, and at both its edges blurs that lack what is beyond: more than half of a view is
- * not left out for that, and nothing when there is no time for so many sections. At densities other than 1 the browser draws a blur
- * in a wrong place when the view begins within it.
- */
-function edgesOf({ from, to, viewHeight, lastStart, ratio }: SectionPlan, how: { reveals: boolean; blurs: Blurs }): Edges {
-  const blur = Math.floor(Math.min(how.blurs.reach, viewHeight / 4));
-  const foot = how.reveals ? Math.floor(Math.max(viewHeight / 4, Math.min(REVEALED_PX, viewHeight / 2))) : blur;
-  const head = Math.min(blur, Math.floor(viewHeight / 2) - foot);
-  const whole = ratio === 1 ? [] : how.blurs.spans;
-  const step = whole.length === 0 ? viewHeight - foot - head : viewHeight * LEAST_STEP;
-  const sections = Math.ceil((to - from) / step);
-  return foot === 0 || Date.now() + sections * EDGED_MS < lastStart ? { head, foot, whole } : NO_EDGES;
-}
-
-/** At or a little above the seam, where CSS px and picture px meet best; or where the view ends with the band. */
-function nextTop(plan: SectionPlan, seamRow: number, edges: Edges): number {
-  const seam = seamRow / plan.ratio - edges.foot - edges.head;
-  const ends = seam + plan.viewHeight >= plan.to;
-  const wanted = ends ? Math.max(0, plan.to - plan.viewHeight) : Math.floor(seam + 1e-6);
-  const highest = clearTop(wanted, { edges, seam, lowest: seamRow / plan.ratio - plan.viewHeight * (1 - LEAST_STEP) });
-  if (ends && highest === wanted) return wanted;
-  const lowest = highest - Math.min(ALIGN_WITHIN_PX, Math.floor(plan.viewHeight / 4));
-  let best = highest;
-  let least = Number.POSITIVE_INFINITY;
-  for (let y = highest; y >= lowest && least > 1e-6; y--) {
-    const off = Math.abs(y * plan.ratio - Math.round(y * plan.ratio));
-    if (off < least - 1e-6) {
-      least = off;
-      best = y;
-    }
-  }
-  return best;
-}
-
-/** Above what no view shall begin within, as far as it is not shown already, and where that is not too far up. */
-function clearTop(wanted: number, how: { edges: Edges; seam: number; lowest: number }): number {
-  const { head, whole } = how.edges;
-  for (let y = wanted; y >= how.lowest; ) {
-    const shown = (y === wanted ? how.seam : y) + head;
-    const cut = whole.find(({ top, bottom }) => top < y && bottom > shown);
-    if (cut === undefined) return y;
-    y = Math.floor(cut.top - head);
-  }
-  return wanted;
 }
 
 /** The sections so far. The newest is held back: only the next one says where it ends. */

@@ -171,7 +171,7 @@ describe('scrolling through', () => {
   it.each([
     { where: 'at once', above: 600, waits: 100 },
     { where: 'far below', above: 4_800, waits: 100 },
-    { where: 'at once, for long', above: 600, waits: 300 },
+    { where: 'at once, for long', above: 600, waits: 250 },
   ])('loads what waits for the scrolling to pause: $where', async ({ above, waits }) => {
     const images = `<style>body{margin:0}img{display:block;width:800px;height:300px}</style><div style="height:${above}px"></div>
       ${`<img data-src="${SEEN}">`.repeat(4)}<div style="height:1200px"></div>`;
@@ -257,6 +257,13 @@ describe('scrolling through', () => {
     );
     expect(bySections?.height).toBe(1_800 * deviceScaleFactor);
     expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
+  });
+
+  it('takes no more sections for blurs that nobody sees', async () => {
+    const shade = (how: string) => `<div style="position:absolute;inset:0;backdrop-filter:blur(40px);${how}"></div>`;
+    const html = `<style>body{margin:0;height:1800px;position:relative;background:red}</style>${shade('visibility:hidden')}${shade('opacity:0')}`;
+    const viewport = { width: 400, height: 600, deviceScaleFactor: 2 };
+    expect((await take(browser, html, { full_page: true, viewport })).diagnostics).toMatchObject({ sections: 3 });
   });
 
   it('leaves the page at its top, as it was', async () => {

@@ -175,7 +175,7 @@ describe('a picture of an element', () => {
 
   it.each([
     { waits: 150, height: 200 },
-    { waits: 300, height: 200 },
+    { waits: 250, height: 200 },
     { waits: 150, height: 2_400 },
   ])('has the images that wait $waits ms for the scrolling to pause: $height px', async ({ waits, height }) => {
     const seen = 'data:image/gif;base64,R0lGODlhAQABAPAAAAECAwAAACwAAAAAAQABAAACAkQBADs=';
