@@ -11,8 +11,9 @@ const MOST_ROOTS = 200;
 const GROUP = 'stillframe-roots';
 
 /**
- * Makes the closed shadow trees that something pinned is in known to the functions that pin, for which they are as open ones then. Only
- * the browser sees into them; it asks every element of the page for its position, 1 to 2 ms for each thousand.
+ * Makes the closed shadow trees that something pinned is in, or beside, known to the functions that pin, for which they are as open ones
+ * then. Only the browser sees into them; it asks every element of the page for its position, 1 to 2 ms for each thousand, and tells of all
+ * that is on the way down to what is pinned: not for pages with very many pinned elements.
  *
  * @returns whether there are any
  * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
@@ -20,13 +21,13 @@ const GROUP = 'stillframe-roots';
 export async function shareClosedRoots(stage: Stage, hand: PageHand, deadline: number): Promise<boolean> {
   const roots = await within(stage, deadline, () => findRoots(stage));
   if (roots.length === 0) return false;
-  // One that has gone meanwhile, or is in a frame of the page, is none of this document's: there is nothing to pin in it.
+  // One that has gone meanwhile, or is in a frame of the page, cannot be shared, nor need it be: nothing of it is pinned in this document.
   await within(stage, deadline, () => Promise.allSettled(roots.map((root) => share(stage, hand, root))));
   await within(stage, deadline, () => stage.cdp.send('Runtime.releaseObjectGroup', { objectGroup: GROUP }));
   return true;
 }
 
-/** With each pinned element, the browser tells the way down to it, through the shadow roots that it leads through. */
+/** With each pinned element, the browser tells the children of all that it is in, and their shadow roots. */
 async function findRoots({ cdp }: Stage): Promise<number[]> {
   const roots = new Set<number>();
   const note = ({ nodes }: { nodes: TreeNode[] }) => {

@@ -102,11 +102,11 @@ export async function markElement(selector: string): Promise<Sighting> {
     const box = candidate.getBoundingClientRect();
     if (isEmpty(box)) return true;
     const { left, right, top, bottom } = box;
-    return isLeft({ left, right, top, bottom }, candidate);
+    return leavesSome({ left, right, top, bottom }, candidate);
   }
 
   /** Whether something is left of a box of this element's, or of a text of its, by what clips it. */
-  function isLeft(box: ElementBox, of: Element, isText = false): boolean {
+  function leavesSome(box: ElementBox, of: Element, isText = false): boolean {
     const [width, height] = [box.right - box.left, box.bottom - box.top];
     // A rule is thin in one direction only; what is a dot in both is there for screen readers.
     if (width < 2 && height < 2) return false;
@@ -173,7 +173,7 @@ export async function markElement(selector: string): Promise<Sighting> {
 
     function take({ left, right, top, bottom }: DOMRect, at: Element, isFixed: boolean, isText = false): void {
       const box = { left, right, top, bottom };
-      if (isOffPage(at, box) || !isLeft(box, at, isText)) return;
+      if (isOffPage(at, box) || !leavesSome(box, at, isText)) return;
       (isFixed ? fixed : parts).push({ box, at });
     }
   }

@@ -126,14 +126,14 @@ export function addPinKit(): void {
     const MOST_HOSTS = 200;
     const outer = [...(document.body?.children ?? [])].slice(0, MOST_HOSTS).flatMap((box) => [box, ...box.children]);
     const hosts = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
-    const told = fixedPseudos([...document.styleSheets, ...document.adoptedStyleSheets]);
+    const told = fixedPseudos([...Reflect.get(Document.prototype, 'styleSheets', document), ...document.adoptedStyleSheets]);
     if (told.length > 0) hosts.push(...[...document.querySelectorAll(told.join(', '))].slice(0, MOST_HOSTS));
     return [...new Set(hosts)].filter((host): host is HTMLElement => host instanceof HTMLElement);
   }
 
   /** Selectors of the elements whose pseudo-elements the sheets fix. */
   function fixedPseudos(sheets: CSSStyleSheet[]): string[] {
-    const [MOST_RULES, MOST_SELECTORS] = [10_000, 20];
+    const [MOST_RULES, MOST_SELECTORS, MOST_CHARS] = [10_000, 20, 5_000];
     const selectors: string[] = [];
     let seen = 0;
     for (const sheet of sheets) look(readable(sheet), '');
@@ -153,9 +153,11 @@ export function addPinKit(): void {
       const isFixed = rule.style.position === 'fixed';
       if (!isFixed && rule.cssRules.length === 0) return;
       const own = outer === '' ? rule.selectorText : rule.selectorText.replaceAll('&', outer);
+      if (own.length > MOST_CHARS) return;
       look(rule.cssRules, `:is(${own})`);
-      if (!isFixed || !/:(before|after)\b/.test(own)) return;
-      const hosts = own.replace(/(^|[\s>+~,(])::?(before|after)\b/g, '$1*').replace(/::?(before|after)\b/g, '');
+      // An escaped one is part of a class's name.
+      if (!isFixed || !/(?<!\\):(before|after)\b/.test(own)) return;
+      const hosts = own.replace(/(^|[\s>+~,(])::?(before|after)\b/g, '$1*').replace(/(?<!\\)::?(before|after)\b/g, '');
       // Forgives what it does not understand.
       selectors.push(`:is(${hosts})`);
     }

@@ -50,6 +50,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     backdropsHidden: boolean;
   }
   const MOST_ELEMENTS = 60_000;
+  const MOST_WITH_HOSTS = 200;
   const world = globalThis as {
     stillframePinKit?: PinKit;
     stillframePins?: State;
@@ -74,19 +75,22 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   let seen = 0;
   let hasHosts = false;
   visit(document);
-  state.pseudos ??= findPseudos();
+  // In the only section of a whole page nothing is repeated.
+  if (!first || !last || keep !== 'page') state.pseudos ??= findPseudos();
   for (const element of state.putBack) putBack(element);
   for (const [element, role] of state.roles) show(element, isShown(role));
-  if (state.pseudos.length > 0) showPseudos(state.pseudos);
+  showPseudos(state.pseudos ?? []);
   if (keep === 'page' ? !first : !isInTopLayer(world.stillframeElement)) hideBackdrops();
-  return { hasHosts: hasHosts || (first && hasBareHost()), bottomReach: bottomReach() };
+  // A page with so many of them would have the browser tell of half its elements.
+  const few = state.roles.size <= MOST_WITH_HOSTS;
+  return { hasHosts: few && (hasHosts || (first && hasBareHost())), bottomReach: bottomReach() };
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll<HTMLElement>('*')) {
       if (seen++ > MOST_ELEMENTS) return;
       const root = element.shadowRoot ?? world.stillframeClosedRoots?.get(element);
       if (root !== undefined) visit(root);
-      else if (first) hasHosts ||= element.localName.includes('-') && element.matches(':defined');
+      else if (first) hasHosts ||= String(element.localName).includes('-') && element.matches(':defined');
       const style = getComputedStyle(element);
       if (first) remember(element, style);
       if (first && style.backgroundAttachment.includes('fixed')) unfix(element, style);

@@ -1,8 +1,8 @@
 import type { PinKit } from './in-page-pin-kit.js';
 
 /**
- * Functions that run inside the page: each is sent there as text, so it may use nothing from around it but the pin kit. They bring one section of the page
- * into view, and see to it that the next continues where it ended, though the page may move under the scrolling.
+ * Functions that run inside the page: each is sent there as text, so it may use nothing from around it but the pin kit. They bring one
+ * section of the page into view, and see to it that the next continues where it ended, though the page may move under the scrolling.
  */
 
 export interface Step {

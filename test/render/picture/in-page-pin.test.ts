@@ -158,10 +158,11 @@ describe('a fixed pseudo-element of the page', () => {
     ['of any element', (rules: string) => `b > ::before{${rules}}`],
     ['in a layer, for a medium', (rules: string) => `@layer a{@media screen{b i::after{${rules}}}}`],
     ['nested', (rules: string) => `b{color:red;i{&::before{${rules}}}}`],
+    ['in a class named like one', (rules: string) => `.before\\:fixed::before{${rules}}`],
     ['in an imported sheet', (rules: string) => `@import "data:text/css,${encodeURIComponent(`i::after{${rules}}`)}"`],
   ])('is there once however deep it is, as a style sheet tells: %s', async (_where, sheet) => {
     const rules = `content:'';position:fixed;left:0;top:20px;width:80px;height:40px;background:rgb(${PINNED})`;
-    const deep = `<main><section><p><b><i></i></b></p></section></main>`;
+    const deep = `<main><section><p><b><i class="before:fixed"></i></b></p></section></main>`;
     expect(await fullPage(`<style>${sheet(rules)}</style>${ROWS}${deep}`)).toMatchObject(onceAt(20));
   });
 
