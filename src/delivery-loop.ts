@@ -2,6 +2,7 @@ import type { DeliveryStore, DueDelivery } from './store/store.js';
 import { claimDelivery, DELIVERIES_AT_ONCE } from './webhook/claim-delivery.js';
 import { type DeliverDeps, deliver } from './webhook/deliver.js';
 import { Loop } from './work/loop.js';
+import { underTaskSignal } from './work/task-signal.js';
 
 export interface DeliveryLoopOptions {
   /** ms: how soon a delivery made due by another process is noticed. */
@@ -20,7 +21,7 @@ export function deliveryLoop({ pollMs, deps, cut, onError }: DeliveryLoopOptions
   return new Loop<DueDelivery>({
     concurrency: DELIVERIES_AT_ONCE,
     claim: () => claimDelivery(deliverDeps),
-    run: (due) => deliver(deliverDeps, due, cut),
+    run: (due) => underTaskSignal(cut, (stop) => deliver(deliverDeps, due, stop)),
     nextDueAt: () => deps.store.nextDeliveryDueAt(),
     pollMs,
     onError,

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 /** So long after the last capture nobody is likely to be kept waiting. */
 const IDLE_MS = 3_000;
 /** A heap that has grown by less is left alone. */
-const WORTHWHILE_BYTES = 24_000_000;
+const WORTHWHILE_BYTES = 12_000_000;
 
 export interface IdleHeapOptions {
   /** Captures under way. */

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { type PerformDeps, perform } from './capture/perform.js';
 import type { ClaimedJob, JobStore } from './store/store.js';
 import { Loop } from './work/loop.js';
+import { underTaskSignal } from './work/task-signal.js';
 
 const LEASE_MS = 30_000;
 const RETRY_DELAY_MS = 500;
@@ -27,7 +28,7 @@ export function jobLoop({ concurrency, pollMs, deps, cut, onError }: JobLoopOpti
   return new Loop<ClaimedJob>({
     concurrency,
     claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: Date.now(), leaseMs: LEASE_MS }),
-    run: (job) => perform(performDeps, job, cut),
+    run: (job) => underTaskSignal(cut, (stop) => perform(performDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
     pollMs,
     onError,

@@ -45,10 +45,10 @@ describe('IdleHeap', () => {
       await vi.advanceTimersByTimeAsync(3_000);
     };
     await rest();
-    seen.bytes = 83 * MB;
+    seen.bytes = 71 * MB;
     await rest();
     expect(seen.collected).toBe(1);
-    seen.bytes = 84 * MB;
+    seen.bytes = 72 * MB;
     await rest();
     expect(seen.collected).toBe(2);
   });
@@ -59,7 +59,7 @@ describe('IdleHeap', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     seen.bytes = 50 * MB;
     heap.captureEnded();
-    seen.bytes = 80 * MB;
+    seen.bytes = 65 * MB;
     await vi.advanceTimersByTimeAsync(3_000);
     expect(seen.collected).toBe(2);
   });

@@ -53,6 +53,16 @@ describe('the main path', () => {
     expect(job.body.data.result.data.bytes).toBeGreaterThan(100);
   });
 
+  it('keeps no signal of a capture that is over', async () => {
+    const answer = await service.post({ url: site.url('/article'), format: 'png', ...SMALL, cache_ttl: 0 });
+    expect(answer.status).toBe(200);
+    const { signal } = Reflect.get(service.service, 'cut') as AbortController;
+    expect(signal.aborted).toBe(false);
+    // Node keeps what is made of a signal under a symbol of this name.
+    const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');
+    expect(key === undefined ? 0 : Reflect.get(signal, key)?.size).toBe(0);
+  });
+
   it('uses a device preset', async () => {
     const answer = await service.post({ url: site.url('/article'), format: 'png', device: 'pixel_8' });
     expect(answer.body.data).toMatchObject({ width: Math.round(412 * 2.625), height: Math.round(839 * 2.625) });
