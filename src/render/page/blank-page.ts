@@ -24,7 +24,8 @@ const LOOK_EVERY_MS = 250;
  * A white sheet over the page is waited for as well.
  *
  * @param how.ms for each look
- * @param how.mayBeCovered where such a sheet stays, the page passes: its picture shows more than the view, or is judged itself (`refuseWhite`)
+ * @param how.mayBeCovered where such a sheet stays, the page passes: its picture shows more than the view, or is judged itself
+ * (`refuseWhite`)
  * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
  */
 export async function refuseBlank(

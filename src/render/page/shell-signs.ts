@@ -21,7 +21,7 @@ export function lookForShell(kit: PageKit): Completeness {
     /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
   const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
   const view = innerWidth * innerHeight;
-  const trees = [...kit.trees()];
+  const trees = kit.trees();
   const range = document.createRange();
   let hitTests = 0;
   const texts = textsInView();

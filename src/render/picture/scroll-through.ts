@@ -155,19 +155,19 @@ function heightLimit(start: PageExtent, pageHeight: number): number {
   return endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
 }
 
-function report(pageHeight: number, start: PageExtent, end: Descent): ScrollReport {
+function report(pageHeight: number, start: PageExtent, end: Descent): Omit<ScrollReport, 'feedCut'> {
   const limit = heightLimit(start, pageHeight);
   const { steps } = end;
-  const feedCut = false;
   if (end.stopped === 'time' && end.seen < Math.min(pageHeight, limit)) {
-    return { pageHeight, captureHeight: end.seen, stoppedReason: 'time_limit', feedCut, steps };
+    return { pageHeight, captureHeight: end.seen, stoppedReason: 'time_limit', steps };
   }
-  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: 'max_height', feedCut, steps };
-  return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', feedCut, steps };
+  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: 'max_height', steps };
+  return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', steps };
 }
 
 /** A scroller that has gone on growing when the document was scrolled has not been cut there, where it was left. */
-function tellFeed(found: ScrollReport, start: PageExtent, feedCut: FeedCut): ScrollReport {
-  if (feedCut === null || found.stoppedReason !== 'end_of_page' || found.pageHeight > start.pageHeight + 1) return found;
-  return { ...found, stoppedReason: feedCut, feedCut: true };
+function tellFeed(found: Omit<ScrollReport, 'feedCut'>, start: PageExtent, cut: FeedCut): ScrollReport {
+  const grewOn = found.pageHeight > start.pageHeight + 1;
+  if (cut === null || found.stoppedReason !== 'end_of_page' || grewOn) return { ...found, feedCut: false };
+  return { ...found, stoppedReason: cut, feedCut: true };
 }

@@ -43,8 +43,8 @@ function isBackdrop(sheet: HTMLElement): boolean {
 }
 
 /**
- * A fixed sheet of one colour, bare, over all that is in view, words of the page among it. What shows anything may be the page's own, and so may
- * what anything is shown upon; what is named for loading goes by itself.
+ * A fixed sheet of one colour, bare, over all that is in view, words of the page among it. What shows anything may be the page's own, and
+ * so may what anything is shown upon; what is named for loading goes by itself.
  */
 function isCurtain(sheet: HTMLElement): boolean {
   const style = getComputedStyle(sheet);
