@@ -4,11 +4,11 @@ import { type Encoding, stitch } from './encode.js';
 import { fitDensity } from './fit-density.js';
 import { type ElementBox, markElement } from './in-page-element.js';
 import { measureExtent } from './in-page-extent.js';
-import { pinElements } from './in-page-pin.js';
 import { addPinKit } from './in-page-pin-kit.js';
 import { setDensity } from './metrics.js';
 import { openHand, type PageHand } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
+import { pin } from './place-section.js';
 import { SectionStore } from './section-store.js';
 import { type SectionPlan, takeSections } from './sections.js';
 
@@ -43,9 +43,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
     deadline,
   };
   const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
-  if (wide) {
-    await hand.run(pinElements, { first: true, last: true, keep: 'none' });
-  }
+  if (wide) await pin(hand, { first: true, last: true, keep: 'none' });
   const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, hand, store }, plan);
   const strips = await store.strips();
   const shot = performance.now();

@@ -7,13 +7,12 @@ export interface PinKit {
   above(element: Element): Element | null;
   isPinned(element: Element, positions?: string[]): boolean;
   isWithin(inner: Element | undefined, outer: Element | undefined): boolean;
-  sticksToPage(element: Element): boolean;
+  isScrolledByPage(holder: Element | null): boolean;
   carrierOf(element: Element): Element | null;
   holdsFixed(element: Element, style: CSSStyleDeclaration): boolean;
   isUnseen(element: Element, box: DOMRect): boolean;
   isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean;
   hasBareHost(): boolean;
-  pseudoHosts(): HTMLElement[];
 }
 
 /** Adds the kit to the page, where the functions that pin find it. */
@@ -24,19 +23,18 @@ export function addPinKit(): void {
     above,
     isPinned,
     isWithin,
-    sticksToPage,
+    isScrolledByPage,
     carrierOf,
     holdsFixed,
     isUnseen,
     isBackdrop,
     hasBareHost,
-    pseudoHosts,
   };
 
-  /** In a box that scrolls by itself it keeps its place there, however the page is scrolled. */
-  function sticksToPage(element: Element): boolean {
+  /** In a box that scrolls by itself what is sticky keeps its place there, however the page is scrolled. */
+  function isScrolledByPage(holder: Element | null): boolean {
     const root = document.documentElement;
-    for (let box = above(element); box !== null && box !== root; box = above(box)) {
+    for (let box = holder; box !== null && box !== root; box = above(box)) {
       const { overflowX, overflowY, display } = getComputedStyle(box);
       if (!/auto|scroll|hidden/.test(overflowX + overflowY) || /^(inline|contents|table-(row|header|footer).*)$/.test(display)) continue;
       // The body's is the view's, unless the root has one.
@@ -115,60 +113,6 @@ export function addPinKit(): void {
   function hasBareHost(): boolean {
     const hosts = [...document.querySelectorAll('body > :is(div, section, span, :not(:defined)):empty, body > div > div:empty')];
     return hosts.slice(0, 200).some((host) => host.getClientRects().length > 0 && host.getBoundingClientRect().height === 0);
-  }
-
-  /**
-   * May have a fixed pseudo-element: the page and its outermost boxes, on which banners of this kind hang, and where a style sheet says so.
-   * The sheets of other origins do not tell.
-   */
-  function pseudoHosts(): HTMLElement[] {
-    // Each costs about as much to ask as ten elements.
-    const MOST_HOSTS = 200;
-    const outer = [...(document.body?.children ?? [])].slice(0, MOST_HOSTS).flatMap((box) => [box, ...box.children]);
-    const hosts = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
-    const told = fixedPseudos([...Reflect.get(Document.prototype, 'styleSheets', document), ...document.adoptedStyleSheets]);
-    if (told.length > 0) hosts.push(...[...document.querySelectorAll(told.join(', '))].slice(0, MOST_HOSTS));
-    return [...new Set(hosts)].filter((host): host is HTMLElement => host instanceof HTMLElement);
-  }
-
-  /** Selectors of the elements whose pseudo-elements the sheets fix. */
-  function fixedPseudos(sheets: CSSStyleSheet[]): string[] {
-    const [MOST_RULES, MOST_SELECTORS, MOST_CHARS] = [10_000, 20, 5_000];
-    const selectors: string[] = [];
-    let seen = 0;
-    for (const sheet of sheets) look(readable(sheet), '');
-    return selectors;
-
-    function look(rules: Iterable<CSSRule>, outer: string): void {
-      for (const rule of rules) {
-        if (seen++ > MOST_RULES || selectors.length >= MOST_SELECTORS) return;
-        if (rule instanceof CSSStyleRule) lookAt(rule, outer);
-        else if (rule instanceof CSSGroupingRule) look(rule.cssRules, outer);
-        else if (rule instanceof CSSImportRule) look(readable(rule.styleSheet), outer);
-      }
-    }
-
-    function lookAt(rule: CSSStyleRule, outer: string): void {
-      // The selector's text is what costs most.
-      const isFixed = rule.style.position === 'fixed';
-      if (!isFixed && rule.cssRules.length === 0) return;
-      const own = outer === '' ? rule.selectorText : rule.selectorText.replaceAll('&', outer);
-      if (own.length > MOST_CHARS) return;
-      look(rule.cssRules, `:is(${own})`);
-      // An escaped one is part of a class's name.
-      if (!isFixed || !/(?<!\\):(before|after)\b/.test(own)) return;
-      const hosts = own.replace(/(^|[\s>+~,(])::?(before|after)\b/g, '$1*').replace(/(?<!\\)::?(before|after)\b/g, '');
-      // Forgives what it does not understand.
-      selectors.push(`:is(${hosts})`);
-    }
-  }
-
-  function readable(sheet: CSSStyleSheet | null): Iterable<CSSRule> {
-    try {
-      return sheet?.cssRules ?? [];
-    } catch {
-      return [];
-    }
   }
 
   function isPinned(element: Element, positions = ['fixed']): boolean {

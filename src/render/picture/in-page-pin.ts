@@ -27,12 +27,6 @@ export interface Pinned {
  */
 export function pinElements({ first, last, keep }: Pinning): Pinned {
   type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
-  interface Pseudo {
-    selector: string;
-    role: Role;
-    /** CSS px from the view's bottom edge. */
-    reach: number;
-  }
   interface State {
     roles: Map<HTMLElement, Role>;
     /** Position and inset of each element that was in the page before anything was scrolled. */
@@ -43,9 +37,6 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     hidden: Map<HTMLElement, { property: string; own: string }>;
     /** Those that a pinned one with a role of its own is in. */
     holders: Set<Element>;
-    /** What is fixed and no element; null until looked for. */
-    pseudos: Pseudo[] | null;
-    pseudoSheet: CSSStyleSheet | null;
     undo: (() => void)[];
     backdropsHidden: boolean;
   }
@@ -58,15 +49,13 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     stillframeClosedRoots?: Map<Element, ShadowRoot>;
   };
   if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
-  const { isWithin, sticksToPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost, pseudoHosts } = world.stillframePinKit;
+  const { above, isWithin, isScrolledByPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost } = world.stillframePinKit;
   world.stillframePins ??= {
     roles: new Map(),
     origins: new WeakMap(),
     putBack: new Set(),
     hidden: new Map(),
     holders: new Set(),
-    pseudos: null,
-    pseudoSheet: null,
     undo: [],
     backdropsHidden: false,
   };
@@ -75,11 +64,8 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   let seen = 0;
   let hasHosts = false;
   visit(document);
-  // In the only section of a whole page nothing is repeated.
-  if (!first || !last || keep !== 'page') state.pseudos ??= findPseudos();
   for (const element of state.putBack) putBack(element);
   for (const [element, role] of state.roles) show(element, isShown(role));
-  showPseudos(state.pseudos ?? []);
   if (keep === 'page' ? !first : !isInTopLayer(world.stillframeElement)) hideBackdrops();
   // A page with so many of them would have the browser tell of half its elements.
   const few = state.roles.size <= MOST_WITH_HOSTS;
@@ -129,7 +115,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
       return;
     }
     state.roles.set(element, 'in-flow');
-    if (!sticksToPage(element)) return;
+    if (!isScrolledByPage(above(element))) return;
     const layered = style.zIndex === 'auto';
     const before = element.getBoundingClientRect().top;
     force(element, 'position', 'relative');
@@ -213,51 +199,6 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     element.style.setProperty(property, value, 'important');
   }
 
-  function findPseudos(): Pseudo[] {
-    const found: Pseudo[] = [];
-    for (const [index, host] of pseudoHosts().entries()) {
-      for (const name of ['before', 'after']) {
-        const style = getComputedStyle(host, `::${name}`);
-        if (style.position !== 'fixed' || /^(none|normal)$/.test(style.content)) continue;
-        const role = roleOfPseudo(host, style);
-        if (role === null) continue;
-        host.setAttribute('data-stillframe-pin', String(index));
-        state.undo.push(() => host.removeAttribute('data-stillframe-pin'));
-        found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, reach: viewHeight - Number.parseFloat(style.top) });
-      }
-    }
-    return found;
-  }
-
-  function roleOfPseudo(host: HTMLElement, style: CSSStyleDeclaration): Role | null {
-    const own = getComputedStyle(host);
-    if (own.position === 'fixed' || holdsFixed(host, own) || carrierOf(host) !== null) return null;
-    const [top, bottom, left, right] = [style.top, style.bottom, style.left, style.right].map((inset) => Number.parseFloat(inset));
-    if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
-    const height = viewHeight - top - bottom;
-    // What covers the view may be a background, or lie over it all.
-    if (Number.isNaN(height) || (height > viewHeight * 0.95 && left + right < innerWidth * 0.05)) return null;
-    if (keep === 'none') return isWithin(host, world.stillframeElement) ? null : 'away';
-    return top > bottom && height < viewHeight * 0.6 && bottom < viewHeight * 0.25 ? 'bottom' : 'top';
-  }
-
-  function showPseudos(pseudos: Pseudo[]): void {
-    const hidden = pseudos.filter(({ role }) => !isShown(role)).map(({ selector }) => selector);
-    state.pseudoSheet ??= adopt('');
-    state.pseudoSheet.replaceSync(hidden.length > 0 ? `${hidden} { opacity: 0 !important; transition: none !important }` : '');
-  }
-
-  function adopt(rules: string): CSSStyleSheet {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(rules);
-    const old = document.adoptedStyleSheets;
-    document.adoptedStyleSheets = [...old, sheet];
-    state.undo.push(() => {
-      document.adoptedStyleSheets = old;
-    });
-    return sheet;
-  }
-
   /** A background that stays while the page scrolls would begin anew in each section. */
   function unfix(element: HTMLElement, style: CSSStyleDeclaration): void {
     const ofPage = element === document.body || element === document.documentElement;
@@ -273,11 +214,16 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   function hideBackdrops(): void {
     if (state.backdropsHidden || document.querySelector(':modal, :popover-open') === null) return;
     state.backdropsHidden = true;
-    adopt('::backdrop { opacity: 0 !important; transition: none !important }');
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync('::backdrop { opacity: 0 !important; transition: none !important }');
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+    state.undo.push(() => {
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+    });
   }
 
   function bottomReach(): number {
-    let reach = Math.max(0, ...(state.pseudos ?? []).map((pseudo) => (pseudo.role === 'bottom' ? pseudo.reach : 0)));
+    let reach = 0;
     for (const [element, role] of state.roles) {
       if (role !== 'bottom' || !element.isConnected) continue;
       const box = element.getBoundingClientRect();

@@ -1,8 +1,9 @@
 import type { Stage } from '../stage.js';
 import { shareClosedRoots } from './closed-roots.js';
-import { type Pinning, pinElements, unpinElements } from './in-page-pin.js';
+import { type Pinned, type Pinning, pinElements, unpinElements } from './in-page-pin.js';
 import { addPinKit } from './in-page-pin-kit.js';
 import { type Stand, type Step, scrollToSection, steadySection } from './in-page-place.js';
+import { pinPseudos } from './in-page-pseudo.js';
 import { scrollStep } from './in-page-scroll.js';
 import type { PageHand } from './page-hand.js';
 
@@ -25,20 +26,27 @@ export async function placeSection(tools: { stage: Stage; hand: PageHand }, plac
   const { y, first, to, patient, keep, finishMotion } = placing;
   if (first) await hand.run(addPinKit, null);
   let stand = await hand.run(scrollToSection, { y, first, to, patient });
-  let pinned = await hand.run(pinElements, { first, last: stand.last, keep });
-  // In the only section of a whole page nothing is repeated.
-  const counts = !stand.last || keep === 'none';
-  if (first && counts && pinned.hasHosts && (await shareClosedRoots(stage, hand, placing.deadline))) {
-    pinned = await hand.run(pinElements, { first, last: stand.last, keep });
+  let pinned = await pin(hand, { first, last: stand.last, keep });
+  if (first && pinned.hasHosts && (await shareClosedRoots(stage, hand, placing.deadline))) {
+    pinned = await pin(hand, { first, last: stand.last, keep });
   }
   const moved = await hand.run(steadySection, { finishMotion, patient });
   // What has come to its place may have made the page shorter, which scrolls it.
   if (moved || patient) {
     stand = { ...(await hand.run(scrollToSection, { y, first: false, to, patient: false })), reveals: stand.reveals };
-    pinned = await hand.run(pinElements, { first, last: stand.last, keep });
+    pinned = await pin(hand, { first, last: stand.last, keep });
     await hand.run(steadySection, { finishMotion, patient });
   }
   return { ...stand, bottomReach: pinned.bottomReach };
+}
+
+/** With the pin kit in the page, and a section in view. */
+export async function pin(hand: PageHand, pinning: Pinning): Promise<Pinned> {
+  const pinned = await hand.run(pinElements, pinning);
+  // In the only section of a whole page nothing is repeated.
+  if (pinning.first && pinning.last && pinning.keep === 'page') return { ...pinned, hasHosts: false };
+  const reach = await hand.run(pinPseudos, pinning);
+  return { ...pinned, bottomReach: Math.max(pinned.bottomReach, reach) };
 }
 
 /** Puts the page back as it was, at its top. */

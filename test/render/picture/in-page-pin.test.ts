@@ -176,6 +176,34 @@ describe('a fixed pseudo-element of the page', () => {
   });
 });
 
+describe('a sticky pseudo-element', () => {
+  const rules = (edge: string) => `content:'';position:sticky;width:80px;height:40px;background:rgb(${PINNED});${edge}`;
+
+  it.each([
+    ['of the page', (bar: string) => `body::before{display:block;${bar}}`, 'top:0', 0],
+    ['of an outer box', (bar: string) => `main::before{display:block;${bar}}`, 'top:0', 2_000],
+    ['at the end', (bar: string) => `main::after{display:block;${bar}}`, 'bottom:0', 5_500],
+    ['deep inside', (bar: string) => `b i::after{display:block;${bar}}`, 'top:20px', 4_000],
+  ])('is there once, where the flow has it: %s', async (_whose, sheet, edge, top) => {
+    const deep = '<section><p style="margin:0"><b><i style="display:block;height:1500px"></i></b></p></section>';
+    expect(await fullPage(`<style>${sheet(rules(edge))}</style>${ROWS}<main>${ROWS}${deep}</main>${ROWS}`)).toMatchObject(onceAt(top));
+  });
+
+  it('stays where it sticks in a box that scrolls by itself', async () => {
+    const log = `<style>#box::before{display:block;${rules('top:0')}}</style>
+      <div id="box" style="overflow:auto;height:200px"><div style="height:2000px"></div></div>${ROWS}<script>box.scrollTo(0,9999)</script>`;
+    expect(await fullPage(ROWS + log)).toMatchObject(onceAt(2_000));
+  });
+
+  it('stays over what it lay over', async () => {
+    const over = `<style>main::before{display:block;${rules('top:0')}}</style><main>
+      <p style="position:relative;margin:-40px 0 0;width:80px;height:40px;background:#fff"></p></main>`;
+    const under = `<p style="position:relative;width:80px;margin:0 0 -40px;height:40px;background:#fff"></p><style>main::before{display:block;${rules('top:0')}}</style><main></main>`;
+    expect((await fullPage(ROWS + over + ROWS)).pixels).toBe(0);
+    expect(await fullPage(ROWS + under + ROWS)).toMatchObject(onceAt(2_000));
+  });
+});
+
 describe('a fixed element in a closed shadow tree', () => {
   const bar = `<b ${pinned('bottom:10px')}></b>`;
   const define = (name: string, build: string) => `<script>customElements.define('${name}', class extends HTMLElement {

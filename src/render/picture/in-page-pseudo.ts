@@ -1,0 +1,134 @@
+import type { Pinning } from './in-page-pin.js';
+import type { PinKit } from './in-page-pin-kit.js';
+
+/**
+ * Runs inside the page: sent there as text, so it may use nothing from around it but the pin kit. Keeps pseudo-elements where they belong as
+ * `pinElements` keeps elements, which is to be run before it and is undone with it: sticky ones go back into the flow, fixed ones are
+ * seen once.
+ *
+ * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
+ */
+export function pinPseudos({ first, last, keep }: Pinning): number {
+  type Role = 'top' | 'bottom' | 'away' | 'in-flow';
+  interface Pseudo {
+    selector: string;
+    role: Role;
+    /** CSS px from the view's bottom edge; of what is fixed to it alone. */
+    reach: number;
+    /** Has no layer of its own once it is in the flow. */
+    flat: boolean;
+  }
+  interface State {
+    undo: (() => void)[];
+    /** Those in the page before anything was scrolled, with the sheet that moves and hides them. */
+    pseudos?: { found: Pseudo[]; sheet: CSSStyleSheet };
+  }
+  const world = globalThis as { stillframePinKit?: PinKit; stillframePins?: State; stillframeElement?: Element };
+  if (world.stillframePinKit === undefined || world.stillframePins === undefined) throw new Error('The page has no pins.');
+  const { isWithin, isScrolledByPage, carrierOf, holdsFixed } = world.stillframePinKit;
+  const state = world.stillframePins;
+  const viewHeight = visualViewport?.height ?? innerHeight;
+  state.pseudos ??= { found: findPseudos(), sheet: adoptSheet() };
+  const { found, sheet } = state.pseudos;
+  sheet.replaceSync(found.map(ruleOf).join('\n'));
+  return Math.max(0, ...found.map(({ reach }) => reach));
+
+  function findPseudos(): Pseudo[] {
+    const found: Pseudo[] = [];
+    for (const [index, host] of pseudoHosts().entries()) {
+      for (const name of ['before', 'after']) {
+        const style = getComputedStyle(host, `::${name}`);
+        if (!/fixed|sticky/.test(style.position) || /^(none|normal)$/.test(style.content)) continue;
+        const role = style.position === 'fixed' ? roleOfFixed(host, style) : isScrolledByPage(host) ? 'in-flow' : null;
+        if (role === null) continue;
+        host.setAttribute('data-stillframe-pin', String(index));
+        state.undo.push(() => host.removeAttribute('data-stillframe-pin'));
+        const reach = role === 'bottom' ? Math.min(viewHeight - Number.parseFloat(style.top), viewHeight) : 0;
+        found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, reach, flat: style.zIndex === 'auto' });
+      }
+    }
+    return found;
+  }
+
+  function roleOfFixed(host: HTMLElement, style: CSSStyleDeclaration): Role | null {
+    const own = getComputedStyle(host);
+    if (own.position === 'fixed' || holdsFixed(host, own) || carrierOf(host) !== null) return null;
+    const [top, bottom, left, right] = [style.top, style.bottom, style.left, style.right].map((inset) => Number.parseFloat(inset));
+    if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
+    const height = viewHeight - top - bottom;
+    // What covers the view may be a background, or lie over it all.
+    if (Number.isNaN(height) || (height > viewHeight * 0.95 && left + right < innerWidth * 0.05)) return null;
+    if (keep === 'none') return isWithin(host, world.stillframeElement) ? null : 'away';
+    return top > bottom && height < viewHeight * 0.6 && bottom < viewHeight * 0.25 ? 'bottom' : 'top';
+  }
+
+  function ruleOf({ selector, role, flat }: Pseudo): string {
+    const layer = flat ? '; z-index: 0 !important' : '';
+    if (role === 'in-flow') return `${selector} { position: relative !important; inset: auto !important${layer} }`;
+    const shown = role === 'top' ? first : role === 'bottom' && last;
+    return shown ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
+  }
+
+  function adoptSheet(): CSSStyleSheet {
+    const sheet = new CSSStyleSheet();
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+    state.undo.push(() => {
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+    });
+    return sheet;
+  }
+
+  /**
+   * May have a pinned pseudo-element: the page and its outermost boxes, on which banners of this kind hang, and where a style sheet says so.
+   * The sheets of other origins do not tell.
+   */
+  function pseudoHosts(): HTMLElement[] {
+    // Each costs about as much to ask as ten elements.
+    const MOST_HOSTS = 200;
+    const outer = [...(document.body?.children ?? [])].slice(0, MOST_HOSTS).flatMap((box) => [box, ...box.children]);
+    const hosts = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
+    const told = pinnedPseudos([...Reflect.get(Document.prototype, 'styleSheets', document), ...document.adoptedStyleSheets]);
+    if (told.length > 0) hosts.push(...[...document.querySelectorAll(told.join(', '))].slice(0, MOST_HOSTS));
+    return [...new Set(hosts)].filter((host): host is HTMLElement => host instanceof HTMLElement);
+  }
+
+  /** Selectors of the elements whose pseudo-elements the sheets make fixed or sticky. */
+  function pinnedPseudos(sheets: CSSStyleSheet[]): string[] {
+    const [MOST_RULES, MOST_SELECTORS, MOST_CHARS] = [10_000, 20, 5_000];
+    const selectors: string[] = [];
+    let seen = 0;
+    for (const sheet of sheets) look(readable(sheet), '');
+    return selectors;
+
+    function look(rules: Iterable<CSSRule>, outer: string): void {
+      for (const rule of rules) {
+        if (seen++ > MOST_RULES || selectors.length >= MOST_SELECTORS) return;
+        if (rule instanceof CSSStyleRule) lookAt(rule, outer);
+        else if (rule instanceof CSSGroupingRule) look(rule.cssRules, outer);
+        else if (rule instanceof CSSImportRule) look(readable(rule.styleSheet), outer);
+      }
+    }
+
+    function lookAt(rule: CSSStyleRule, outer: string): void {
+      // The selector's text is what costs most.
+      const pins = /fixed|sticky/.test(rule.style.position);
+      if (!pins && rule.cssRules.length === 0) return;
+      const own = outer === '' ? rule.selectorText : rule.selectorText.replaceAll('&', outer);
+      if (own.length > MOST_CHARS) return;
+      look(rule.cssRules, `:is(${own})`);
+      // An escaped one is part of a class's name.
+      if (!pins || !/(?<!\\):(before|after)\b/.test(own)) return;
+      const hosts = own.replace(/(^|[\s>+~,(])::?(before|after)\b/g, '$1*').replace(/(?<!\\)::?(before|after)\b/g, '');
+      // Forgives what it does not understand.
+      selectors.push(`:is(${hosts})`);
+    }
+  }
+
+  function readable(sheet: CSSStyleSheet | null): Iterable<CSSRule> {
+    try {
+      return sheet?.cssRules ?? [];
+    } catch {
+      return [];
+    }
+  }
+}
