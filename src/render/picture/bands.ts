@@ -2,10 +2,8 @@ import type { Stage } from '../stage.js';
 import { within } from './page-hand.js';
 import type { SectionStore } from './section-store.js';
 import type { SectionPlan, SectionsTaken } from './sections.js';
-import { pngSize, shoot } from './shoot.js';
+import { pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
-/** Rows of one capture, px: beyond this a GPU's textures end, and rows are repeated or blank. */
-const BAND_MAX_ROWS = 16_384;
 /** Every density in hundredths, and most devices' own, has whole pixels at a multiple of one of these. */
 const ALIGN_PX = [100, 64, 8, 1];
 
@@ -41,7 +39,7 @@ export async function takeBands(tools: { stage: Stage; store: SectionStore }, pl
 
 /** Where a band that begins at `y` ends: at the end of all, or on a whole pixel. */
 function bandEnd(y: number, plan: SectionPlan): number {
-  const most = Math.floor(BAND_MAX_ROWS / plan.ratio);
+  const most = Math.floor(SHOT_MAX_ROWS / plan.ratio);
   if (plan.to - y <= most) return plan.to;
   for (const step of ALIGN_PX) {
     const end = y + Math.floor(most / step) * step;

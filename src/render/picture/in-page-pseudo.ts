@@ -25,7 +25,7 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
   }
   const world = globalThis as { stillframePinKit?: PinKit; stillframePins?: State; stillframeElement?: Element };
   if (world.stillframePinKit === undefined || world.stillframePins === undefined) throw new Error('The page has no pins.');
-  const { isWithin, isScrolledByPage, carrierOf, holdsFixed } = world.stillframePinKit;
+  const { isWithin, isScrolledByPage, carrierOf, holdsFixed, pseudoHostsTold } = world.stillframePinKit;
   const state = world.stillframePins;
   const viewHeight = visualViewport?.height ?? innerHeight;
   state.pseudos ??= { found: findPseudos(), sheet: adoptSheet() };
@@ -80,55 +80,13 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
 
   /**
    * May have a pinned pseudo-element: the page and its outermost boxes, on which banners of this kind hang, and where a style sheet says so.
-   * The sheets of other origins do not tell.
    */
   function pseudoHosts(): HTMLElement[] {
     // Each costs about as much to ask as ten elements.
     const MOST_HOSTS = 200;
     const outer = [...(document.body?.children ?? [])].slice(0, MOST_HOSTS).flatMap((box) => [box, ...box.children]);
     const hosts = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
-    const told = pinnedPseudos([...Reflect.get(Document.prototype, 'styleSheets', document), ...document.adoptedStyleSheets]);
-    if (told.length > 0) hosts.push(...[...document.querySelectorAll(told.join(', '))].slice(0, MOST_HOSTS));
+    hosts.push(...pseudoHostsTold((rules) => /fixed|sticky/.test(rules.position)).slice(0, MOST_HOSTS));
     return [...new Set(hosts)].filter((host): host is HTMLElement => host instanceof HTMLElement);
-  }
-
-  /** Selectors of the elements whose pseudo-elements the sheets make fixed or sticky. */
-  function pinnedPseudos(sheets: CSSStyleSheet[]): string[] {
-    const [MOST_RULES, MOST_SELECTORS, MOST_CHARS] = [10_000, 20, 5_000];
-    const selectors: string[] = [];
-    let seen = 0;
-    for (const sheet of sheets) look(readable(sheet), '');
-    return selectors;
-
-    function look(rules: Iterable<CSSRule>, outer: string): void {
-      for (const rule of rules) {
-        if (seen++ > MOST_RULES || selectors.length >= MOST_SELECTORS) return;
-        if (rule instanceof CSSStyleRule) lookAt(rule, outer);
-        else if (rule instanceof CSSGroupingRule) look(rule.cssRules, outer);
-        else if (rule instanceof CSSImportRule) look(readable(rule.styleSheet), outer);
-      }
-    }
-
-    function lookAt(rule: CSSStyleRule, outer: string): void {
-      // The selector's text is what costs most.
-      const pins = /fixed|sticky/.test(rule.style.position);
-      if (!pins && rule.cssRules.length === 0) return;
-      const own = outer === '' ? rule.selectorText : rule.selectorText.replaceAll('&', outer);
-      if (own.length > MOST_CHARS) return;
-      look(rule.cssRules, `:is(${own})`);
-      // An escaped one is part of a class's name.
-      if (!pins || !/(?<!\\):(before|after)\b/.test(own)) return;
-      const hosts = own.replace(/(^|[\s>+~,(])::?(before|after)\b/g, '$1*').replace(/(?<!\\)::?(before|after)\b/g, '');
-      // Forgives what it does not understand.
-      selectors.push(`:is(${hosts})`);
-    }
-  }
-
-  function readable(sheet: CSSStyleSheet | null): Iterable<CSSRule> {
-    try {
-      return sheet?.cssRules ?? [];
-    } catch {
-      return [];
-    }
   }
 }

@@ -1,11 +1,7 @@
-import type { Blurs } from './in-page-blur.js';
-
 /** What is revealed as it is scrolled to is so this far, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
 const REVEALED_PX = 160;
 /** One section of a page with edges, slow. */
 const EDGED_MS = 600;
-/** Of a view, that the next section goes on by at least, so that none begins within what it would show wrongly. */
-const LEAST_STEP = 3 / 8;
 /** How far above the seam the next section may begin, to begin on a whole pixel. */
 const ALIGN_WITHIN_PX = 100;
 
@@ -13,11 +9,9 @@ const ALIGN_WITHIN_PX = 100;
 export interface Edges {
   head: number;
   foot: number;
-  /** What no view shall begin within, CSS px of the page. */
-  blurs: Blurs['spans'];
 }
 
-export const NO_EDGES: Edges = { head: 0, foot: 0, blurs: [] };
+export const NO_EDGES: Edges = { head: 0, foot: 0 };
 
 /** What the edges of a band's sections depend on. */
 export interface EdgedBand {
@@ -34,53 +28,40 @@ export interface EdgedBand {
 
 /**
  * At a view's foot there may be what waits to be revealed, and at both its edges blurs that lack what is beyond: more than half of a view is
- * not left out for that, and as much of it as there is time for so many sections. At densities other than 1 the browser draws a blur
- * in a wrong place when the view begins within it.
+ * not left out for that, and as much of it as there is time for so many sections.
+ *
+ * @param how.blur CSS px from the view's edges within which blurs lack what is beyond
  */
-export function edgesOf({ from, to, viewHeight, lastStart, ratio }: EdgedBand, how: { reveals: boolean; blurs: Blurs }): Edges {
-  const blur = Math.floor(Math.min(how.blurs.reach, viewHeight / 4));
+export function edgesOf({ from, to, viewHeight, lastStart }: EdgedBand, how: { reveals: boolean; blur: number }): Edges {
+  const blur = Math.floor(Math.min(how.blur, viewHeight / 4));
   const foot = how.reveals ? Math.floor(Math.max(viewHeight / 4, Math.min(REVEALED_PX, viewHeight / 2))) : blur;
   const head = Math.min(blur, Math.floor(viewHeight / 2) - foot);
-  const hasTime = (edges: Edges) => {
-    const step = edges.blurs.length === 0 ? viewHeight - edges.foot - edges.head : viewHeight * LEAST_STEP;
-    return Date.now() + Math.ceil((to - from) / step) * EDGED_MS < lastStart;
-  };
   const wishes: Edges[] = [
-    { head, foot, blurs: ratio === 1 ? [] : how.blurs.spans },
-    { head, foot, blurs: [] },
-    { head: 0, foot: how.reveals ? foot : 0, blurs: [] },
+    { head, foot },
+    { head: 0, foot: how.reveals ? foot : 0 },
   ];
+  const hasTime = (edges: Edges) => Date.now() + Math.ceil((to - from) / (viewHeight - edges.foot - edges.head)) * EDGED_MS < lastStart;
   return foot === 0 ? NO_EDGES : (wishes.find(hasTime) ?? NO_EDGES);
 }
 
 /** At or a little above the seam, where CSS px and picture px meet best; or where the view ends with the band. */
 export function nextTop(plan: EdgedBand, seamRow: number, edges: Edges): number {
   const seam = seamRow / plan.ratio - edges.foot - edges.head;
-  const ends = seam + plan.viewHeight >= plan.to;
-  const wanted = ends ? Math.max(0, plan.to - plan.viewHeight) : Math.floor(seam + 1e-6);
-  const highest = clearTop(wanted, { edges, seam, lowest: seamRow / plan.ratio - plan.viewHeight * (1 - LEAST_STEP) });
-  if (ends && highest === wanted) return wanted;
-  const lowest = highest - Math.min(ALIGN_WITHIN_PX, Math.floor(plan.viewHeight / 4));
-  let best = highest;
-  let least = Number.POSITIVE_INFINITY;
-  for (let y = highest; y >= lowest && least > 1e-6; y--) {
-    const off = Math.abs(y * plan.ratio - Math.round(y * plan.ratio));
-    if (off < least - 1e-6) {
-      least = off;
-      best = y;
-    }
-  }
-  return best;
+  if (seam + plan.viewHeight >= plan.to) return Math.max(0, plan.to - plan.viewHeight);
+  const highest = Math.floor(seam + 1e-6);
+  return bestAligned(highest, highest - Math.min(ALIGN_WITHIN_PX, Math.floor(plan.viewHeight / 4)), plan.ratio);
 }
 
-/** Above what no view shall begin within, as far as it is not shown already, and where that is not too far up. */
-function clearTop(wanted: number, how: { edges: Edges; seam: number; lowest: number }): number {
-  const { head, blurs } = how.edges;
-  for (let y = wanted; y >= how.lowest; ) {
-    const shown = (y === wanted ? how.seam : y) + head;
-    const cut = blurs.find(({ top, bottom }) => top < y && bottom > shown);
-    if (cut === undefined) return y;
-    y = Math.floor(cut.top - head);
+/** Of the whole numbers from one to the other, both included, the first that comes nearest to a whole number of picture px. */
+export function bestAligned(first: number, last: number, ratio: number): number {
+  const step = Math.sign(last - first);
+  let best = first;
+  let least = Number.POSITIVE_INFINITY;
+  for (let at = first, left = Math.abs(last - first); left >= 0 && least > 1e-6; at += step, left--) {
+    const off = Math.abs(at * ratio - Math.round(at * ratio));
+    if (off >= least - 1e-6) continue;
+    least = off;
+    best = at;
   }
-  return wanted;
+  return best;
 }

@@ -1,10 +1,11 @@
 import type { Stage } from '../stage.js';
-import { findBlurs } from './in-page-blur.js';
+import { type Blurs, findBlurs } from './in-page-blur.js';
 import type { PageHand } from './page-hand.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import { type Edges, edgesOf, NO_EDGES, nextTop } from './section-edges.js';
+import { shootSection } from './section-shot.js';
 import type { SectionStore } from './section-store.js';
-import { pngSize, shoot } from './shoot.js';
+import { type PixelSize, pngSize } from './shoot.js';
 
 /** A band of the page to capture by scrolling the real viewport, which keeps `vh`, sticky rules and scroll handlers true. */
 export interface SectionPlan {
@@ -42,7 +43,7 @@ export interface SectionsTaken {
 
 interface Held {
   png: Buffer;
-  size: { width: number; height: number };
+  size: PixelSize;
   /** Row of the page (px) that its first row is. */
   top: number;
   /** First row of the page that it is kept for. */
@@ -63,11 +64,12 @@ export async function takeSections(
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   let y = plan.start;
   let placed = await placeSection(tools, placing(plan, y, { first: true, patient: false }));
-  const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blurs: await hand.run(findBlurs, null) });
+  const { reach, spans } = await blursOf(hand, plan, placed);
+  const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blur: reach });
   const patient = placed.reveals && edges.foot > 0;
   const roll = new Roll(tools.store, plan, { rows, edges });
   for (;;) {
-    roll.take(placed, await shoot(stage, plan.deadline, { format: 'png', fast: true }));
+    roll.take(placed, await shootSection(stage, plan, { y: placed.y, spans }));
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
     y = nextTop(plan, roll.end, edges);
@@ -79,6 +81,12 @@ export async function takeSections(
   // All is captured: a page that goes away now takes nothing with it.
   await leaveSections(hand).catch(() => stage.lost.throwIfAborted());
   return { count: roll.count, width: roll.width, height: roll.end - rows.from, whole: placed.last || roll.end >= rows.to };
+}
+
+/** Looked for where they matter: at a seam, or above a view. */
+async function blursOf(hand: PageHand, plan: SectionPlan, first: Placed): Promise<Blurs> {
+  const matter = !first.last || (plan.ratio !== 1 && first.y > 0);
+  return matter ? await hand.run(findBlurs, null) : { reach: 0, spans: [] };
 }
 
 function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: boolean }): Placing {

@@ -1,6 +1,9 @@
 import type { Stage } from '../stage.js';
 import { within } from './page-hand.js';
 
+/** Rows of one capture, px: beyond this a GPU's textures end, and rows are repeated or blank. */
+export const SHOT_MAX_ROWS = 16_384;
+
 export interface Shot {
   /** What the browser encodes to: png is lossless. */
   format: 'png' | 'jpeg';
@@ -25,7 +28,13 @@ export async function shoot(stage: Stage, deadline: number, shot: Shot): Promise
   return Buffer.from(data, 'base64');
 }
 
-/** Width and height in px from a png's header. */
-export function pngSize(png: Buffer): { width: number; height: number } {
+/** px. */
+export interface PixelSize {
+  width: number;
+  height: number;
+}
+
+/** From a png's header. */
+export function pngSize(png: Buffer): PixelSize {
   return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
 }

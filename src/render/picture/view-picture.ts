@@ -1,8 +1,12 @@
 import sharp from 'sharp';
 import { type Encoding, encodePng } from './encode.js';
+import { findBlurs } from './in-page-blur.js';
+import { measureExtent } from './in-page-extent.js';
+import { addPinKit } from './in-page-pin-kit.js';
 import { setDensity } from './metrics.js';
-import { within } from './page-hand.js';
+import { openHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
+import { shootSection } from './section-shot.js';
 import { type Shot, shoot } from './shoot.js';
 
 /**
@@ -14,10 +18,16 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
   const { view } = options;
   const begun = performance.now();
   await setDensity(stage, { view, density: view.deviceScaleFactor, deadline });
-  const [shot, scrollHeight] = await Promise.all([shoot(stage, deadline, shotFor(encoding)), pageHeight(order)]);
+  const [shot, metrics] = await Promise.all([
+    shoot(stage, deadline, shotFor(encoding)),
+    within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics')),
+  ]);
+  const scrolled = metrics.cssVisualViewport.pageY > 0 ? await shootScrolled(order) : null;
   const taken = performance.now();
   const { content, width, height } =
-    encoding.format === 'webp' ? await order.encodes.run(0, () => encodePng(shot, encoding)) : await read(shot);
+    scrolled !== null || encoding.format === 'webp'
+      ? await order.encodes.run(0, () => encodePng(scrolled ?? shot, encoding))
+      : await read(shot);
   return {
     content,
     width,
@@ -26,7 +36,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
       algorithm: 'native',
       sections: 1,
       deviceScaleFactor: view.deviceScaleFactor,
-      scrollHeight,
+      scrollHeight: Math.ceil(metrics.cssContentSize.height),
       stoppedReason: 'viewport',
       truncated: false,
     },
@@ -44,8 +54,15 @@ async function read(content: Buffer): Promise<{ content: Buffer; width: number; 
   return { content, width, height };
 }
 
-/** CSS px of the whole page, from the browser itself: no script runs. */
-async function pageHeight({ stage, deadline }: PictureOrder): Promise<number> {
-  const { cssContentSize } = await within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
-  return Math.ceil(cssContentSize.height);
+/** A page that has been scrolled, as by its address, may have what only a section's shot shows rightly; null when it has not. */
+async function shootScrolled({ stage, options, deadline }: PictureOrder): Promise<Buffer | null> {
+  const hand = await openHand(stage, deadline);
+  const { pageHeight, viewHeight, zoom, scrollY } = await hand.run(measureExtent, null);
+  const ratio = options.view.deviceScaleFactor * zoom;
+  if (ratio === 1) return null;
+  await hand.run(addPinKit, null);
+  const { spans } = await hand.run(findBlurs, null);
+  if (spans.length === 0) return null;
+  const band = { from: scrollY, to: Math.min(pageHeight, scrollY + viewHeight), viewHeight, ratio, lastStart: deadline, zoom, deadline };
+  return await shootSection(stage, band, { y: scrollY, spans });
 }

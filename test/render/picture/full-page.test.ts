@@ -236,36 +236,6 @@ describe('scrolling through', () => {
     expect((await blotOf(content, [1, 2, 3])).pixels).toBe(20 * 200 * 800);
   });
 
-  it('shows what a blur lets through as one view of it all does', async () => {
-    const stripes = 'repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)';
-    const html = `<style>body{margin:0;height:1800px;background:${stripes}}div{position:absolute;left:50px;width:300px}</style>
-      <div style="top:200px;height:1100px;backdrop-filter:blur(20px)"></div><div style="left:420px;top:500px;height:900px" id=host></div>
-      <script>host.attachShadow({ mode: 'open' }).innerHTML = '<p style="margin:0;height:100%;backdrop-filter:saturate(2) blur(8px)"></p>'</script>`;
-    const [bySections, inOne] = await Promise.all(
-      [600, 1_800].map((height) => take(browser, html, { full_page: true, viewport: { width: 800, height, deviceScaleFactor: 1 } })),
-    );
-    expect(bySections).toMatchObject({ height: 1_800, diagnostics: { sections: 4 } });
-    expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
-  });
-
-  it.each([1.5, 2])('begins no view within a blur that it can show whole, at density %s', async (deviceScaleFactor) => {
-    const cards = [250, 480, 700, 1_150, 1_500].map((top) => `<p style="top:${top}px"></p>`).join('');
-    const html = `<style>body{margin:0;height:1800px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
-      p{position:absolute;margin:0;left:50px;width:300px;height:200px;backdrop-filter:blur(10px)}</style>${cards}`;
-    const [bySections, inOne] = await Promise.all(
-      [600, 1_800].map((height) => take(browser, html, { full_page: true, viewport: { width: 400, height, deviceScaleFactor } })),
-    );
-    expect(bySections?.height).toBe(1_800 * deviceScaleFactor);
-    expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
-  });
-
-  it('takes no more sections for blurs that nobody sees', async () => {
-    const shade = (how: string) => `<div style="position:absolute;inset:0;backdrop-filter:blur(40px);${how}"></div>`;
-    const html = `<style>body{margin:0;height:1800px;position:relative;background:red}</style>${shade('visibility:hidden')}${shade('opacity:0')}`;
-    const viewport = { width: 400, height: 600, deviceScaleFactor: 2 };
-    expect((await take(browser, html, { full_page: true, viewport })).diagnostics).toMatchObject({ sections: 3 });
-  });
-
   it('leaves the page at its top, as it was', async () => {
     const { content } = await take(browser, pinnedPage(), { full_page: true });
     expect((await sharp(content).metadata()).height).toBe(5_620);
@@ -275,10 +245,4 @@ describe('scrolling through', () => {
 async function sameRows(a: Uint8Array, b: Uint8Array, region: { left: number; top: number; width: number; height: number }) {
   const [one, other] = await Promise.all([a, b].map((content) => sharp(content).extract(region).removeAlpha().raw().toBuffer()));
   return one?.equals(other ?? Buffer.alloc(0)) ?? false;
-}
-
-/** The greatest difference of a channel of a pixel. */
-async function furthestApart(...pictures: (Uint8Array | undefined)[]): Promise<number> {
-  const [one, other] = await Promise.all(pictures.map((content) => sharp(content).removeAlpha().raw().toBuffer()));
-  return one?.reduce((most, value, at) => Math.max(most, Math.abs(value - (other?.[at] ?? 0))), 0) ?? Number.NaN;
 }

@@ -1,0 +1,81 @@
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from './a-stage.js';
+import { take } from './take.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+describe('a page with backdrop filters', () => {
+  it('shows what a blur lets through as one view of it all does', async () => {
+    const stripes = 'repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)';
+    const html = `<style>body{margin:0;height:1800px;background:${stripes}}div{position:absolute;left:50px;width:300px}</style>
+      <div style="top:200px;height:1100px;backdrop-filter:blur(20px)"></div><div style="left:420px;top:500px;height:900px" id=host></div>
+      <script>host.attachShadow({ mode: 'open' }).innerHTML = '<p style="margin:0;height:100%;backdrop-filter:saturate(2) blur(8px)"></p>'</script>`;
+    const [bySections, inOne] = await Promise.all(
+      [600, 1_800].map((height) => take(browser, html, { full_page: true, viewport: { width: 800, height, deviceScaleFactor: 1 } })),
+    );
+    expect(bySections).toMatchObject({ height: 1_800, diagnostics: { sections: 4 } });
+    expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
+  });
+
+  // At the last the browser samples a blur by the size of what it captures.
+  it.each([
+    [1.5, 4],
+    [2, 4],
+    [2.625, 20],
+  ])('shows a blur that a view begins within as one view of it all does, at density %s', async (deviceScaleFactor, apart) => {
+    const cards = [248, 480, 704].map((top) => `<p style="top:${top}px;height:200px"></p>`).join('');
+    const html = `<style>body{margin:0;height:1800px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
+      p{position:absolute;margin:0;left:24px;width:168px;backdrop-filter:blur(10px)}
+      i{position:absolute;left:200px;width:104px;top:104px;height:1504px}i::before{content:'';position:absolute;inset:0;backdrop-filter:invert(1) blur(5px)}
+      b{position:fixed;bottom:0;left:350px;width:40px;height:30px;background:#0f0}</style>
+      ${cards}<p style="top:304px;left:312px;width:32px;height:1304px"></p><i></i><b></b>`;
+    const [bySections, inOne] = await Promise.all(
+      [600, 1_800].map((height) => take(browser, html, { full_page: true, viewport: { width: 400, height, deviceScaleFactor } })),
+    );
+    expect(bySections?.height).toBe(1_800 * deviceScaleFactor);
+    expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(apart);
+  });
+
+  it('shows an element in a blur that it is far down in as one view of it all does', async () => {
+    const html = `<style>body{margin:0;height:1800px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
+      main{position:absolute;top:100px;left:50px;width:300px;height:1600px;backdrop-filter:blur(10px)}p{margin:1000px 20px 0;height:200px}</style>
+      <main><p></p></main>`;
+    const [scrolledTo, inOne] = await Promise.all(
+      [600, 1_800].map((height) => take(browser, html, { selector: 'p', viewport: { width: 400, height, deviceScaleFactor: 2 } })),
+    );
+    expect(scrolledTo?.height).toBe(400);
+    expect(await furthestApart(scrolledTo?.content, inOne?.content)).toBeLessThan(4);
+  });
+
+  it('shows a view that its page has scrolled into a blur as one view of it all does', async () => {
+    const html = `<style>body{margin:0;height:1800px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
+      main{position:absolute;top:100px;left:50px;width:300px;height:1600px;backdrop-filter:blur(10px)}</style><main></main>
+      <script>scrollTo(0, 700)</script>`;
+    const viewport = { width: 400, height: 600, deviceScaleFactor: 2 };
+    const [scrolled, inOne] = await Promise.all([
+      take(browser, html, { viewport }),
+      take(browser, html, { viewport: { ...viewport, height: 1_800 } }),
+    ]);
+    const part = (content: Uint8Array, top: number) => sharp(content).extract({ left: 0, top, width: 800, height: 1_000 }).toBuffer();
+    expect(await furthestApart(await part(scrolled.content, 0), await part(inOne.content, 1_400))).toBeLessThan(4);
+  });
+
+  it('takes no more sections for blurs that nobody sees', async () => {
+    const shade = (how: string) => `<div style="position:absolute;inset:0;backdrop-filter:blur(40px);${how}"></div>`;
+    const html = `<style>body{margin:0;height:1800px;position:relative;background:red}</style>${shade('visibility:hidden')}${shade('opacity:0')}`;
+    const viewport = { width: 400, height: 600, deviceScaleFactor: 2 };
+    expect((await take(browser, html, { full_page: true, viewport })).diagnostics).toMatchObject({ sections: 3 });
+  });
+});
+
+/** The greatest difference of a channel of a pixel. */
+async function furthestApart(...pictures: (Uint8Array | undefined)[]): Promise<number> {
+  const [one, other] = await Promise.all(pictures.map((content) => sharp(content).removeAlpha().raw().toBuffer()));
+  return one?.reduce((most, value, at) => Math.max(most, Math.abs(value - (other?.[at] ?? 0))), 0) ?? Number.NaN;
+}
