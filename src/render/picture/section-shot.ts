@@ -9,8 +9,10 @@ import { type PixelSize, pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
 const ALIGN_WITHIN_PX = 100;
 /** A section as the view shows it, slow. */
 const PLAIN_MS = 600;
-/** Capturing and cutting 10 million pixels beyond the view, slow. */
-const MS_PER_PIXEL = 1_000 / 10_000_000;
+/** Capturing and cutting 10 million pixels beyond the view, blurs among them, slow. */
+const MS_PER_PIXEL = 1_500 / 10_000_000;
+/** Each section in a high panel takes longer than the one before: the panel is drawn from its beginning each time. */
+const MOST_VIEWS_ABOVE = 2;
 
 export interface SectionShot extends EdgedBand {
   /** The page's own: below 1 on phones for pages made for desktops. */
@@ -21,7 +23,7 @@ export interface SectionShot extends EdgedBand {
 
 /**
  * The view as it stands. At densities other than 1 the browser draws a backdrop filter in a wrong place when the view begins within it: such a
- * view is cut out of a capture that begins above it, if there is time for that.
+ * view is cut out of a capture that begins above it, at most two views higher, if there is time for that.
  *
  * @param how.y where the view begins, CSS px of the page
  * @param how.spans of what has a backdrop filter
@@ -38,8 +40,9 @@ export async function shootSection(stage: Stage, plan: SectionShot, how: { y: nu
 }
 
 /** CSS px above the view from which a capture must begin; 0 when it may begin with the view. */
-function lackingAbove({ ratio }: SectionShot, { y, spans }: { y: number; spans: Blurs['spans'] }): number {
-  const tops = spans.filter(({ top, bottom }) => top < y && bottom > y).map(({ top }) => top);
+function lackingAbove({ ratio, viewHeight }: SectionShot, { y, spans }: { y: number; spans: Blurs['spans'] }): number {
+  const highest = y - MOST_VIEWS_ABOVE * viewHeight;
+  const tops = spans.filter(({ top, bottom }) => highest <= top && top < y && y < bottom).map(({ top }) => top);
   if (ratio === 1 || tops.length === 0) return 0;
   const least = Math.ceil(y - Math.min(...tops));
   // No picture begins above the page.
