@@ -6,7 +6,7 @@
  * Sabotage that turns it red: leave doors open (drop `door[Symbol.asyncDispose]()` from closeAll in open-stage.ts), or profiles lying about
  * (drop removeProfile from end() in chromium-process.ts).
  */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { profilesRoot } from '../../src/render/browser/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
@@ -36,6 +36,8 @@ interface State {
 const AT_ONCE = 4;
 const BROWSERS = 2;
 const GROWTH = 1.1;
+/** As the kernel tells it in `/proc/net/tcp`. */
+const TCP_ESTABLISHED = '01';
 const COUNTS = ['renderers', 'others', 'descriptors', 'profiles'] as const;
 /** Pages opened ahead, sockets kept alive and profiles removed in the background are at rest by then. */
 const REST_MAX_MS = 30_000;
@@ -142,7 +144,28 @@ function state(server: BenchServer): State {
     browsersMb: mb(members.reduce((sum, pid) => sum + proportionalBytes(pid), 0)),
     renderers: renderers.length,
     others: members.filter((pid) => !isService(pid) && !renderers.includes(pid)).length,
-    descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
+    descriptors: descriptorsOf(server),
     profiles: readdirSync(profilesRoot(server.dataDir)).length,
   };
+}
+
+/** But for the connections of this trial itself, of which its client keeps as many open as it likes. */
+function descriptorsOf(server: BenchServer): number {
+  const port = Number(new URL(server.url).port).toString(16).toUpperCase().padStart(4, '0');
+  const sockets = readFileSync(`/proc/${server.pid}/net/tcp`, 'utf8').split('\n').slice(1);
+  const held = new Set<string>();
+  for (const socket of sockets) {
+    const [, local = '', , status, , , , , , inode] = socket.trim().split(/\s+/);
+    if (local.endsWith(`:${port}`) && status === TCP_ESTABLISHED) held.add(`socket:[${inode}]`);
+  }
+  return readdirSync(`/proc/${server.pid}/fd`).filter((fd) => !held.has(targetOf(`/proc/${server.pid}/fd/${fd}`))).length;
+}
+
+/** What a descriptor stands for, or nothing when it has been closed meanwhile. */
+function targetOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 }
