@@ -7,63 +7,98 @@ import { type PixelSize, pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
 /** How far above what it must show a capture may begin, to begin on a whole pixel, CSS px. */
 const ALIGN_WITHIN_PX = 100;
-/** A section as the view shows it, slow. */
+/** A section as the view shows it, at least; each may take half as long again as those before it. */
 const PLAIN_MS = 600;
+const SLOWER = 1.5;
 /** Capturing and cutting 10 million pixels beyond the view, blurs among them, slow. */
 const MS_PER_PIXEL = 1_500 / 10_000_000;
 /** Each section in a high panel takes longer than the one before: the panel is drawn from its beginning each time. */
 const MOST_VIEWS_ABOVE = 2;
 
-export interface SectionShot extends EdgedBand {
+export interface ShotPlan extends EdgedBand {
   /** The page's own: below 1 on phones for pages made for desktops. */
   zoom: number;
+  /** CSS px of the page from one section to the next. */
+  step: number;
   /** Unix ms. */
   deadline: number;
 }
 
 /**
- * The view as it stands. At densities other than 1 the browser draws a backdrop filter in a wrong place when the view begins within it: such a
- * view is cut out of a capture that begins above it, at most two views higher, if there is time for that.
- *
- * @param how.y where the view begins, CSS px of the page
- * @param how.spans of what has a backdrop filter
+ * Captures views as they stand. At densities other than 1 the browser draws a backdrop filter in a wrong place when the view begins within
+ * it: such a view is cut out of a capture that begins above it, at most two views higher, where that leaves time for all other sections.
+ * The page hears of it as of a new size of its window, which is as it was.
  */
-export async function shootSection(stage: Stage, plan: SectionShot, how: { y: number; spans: Blurs['spans'] }): Promise<Buffer> {
-  const png = await shoot(stage, plan.deadline, { format: 'png', fast: true });
-  const above = lackingAbove(plan, how);
-  if (above === 0) return png;
-  const size = pngSize(png);
-  const rows = Math.round(above * plan.ratio) + size.height;
-  const left = Math.ceil((plan.to - how.y) / plan.viewHeight) * PLAIN_MS;
-  if (rows > SHOT_MAX_ROWS || Date.now() + left + rows * size.width * MS_PER_PIXEL > plan.lastStart) return png;
-  return (await cutOut(stage, plan, { above, size })) ?? png;
-}
+export class SectionShots {
+  readonly #began = Date.now();
+  #count = 0;
+  /** Of the time since then. */
+  #cutMs = 0;
+  #msPerPixel = MS_PER_PIXEL;
 
-/** CSS px above the view from which a capture must begin; 0 when it may begin with the view. */
-function lackingAbove({ ratio, viewHeight }: SectionShot, { y, spans }: { y: number; spans: Blurs['spans'] }): number {
-  const highest = y - MOST_VIEWS_ABOVE * viewHeight;
-  const tops = spans.filter(({ top, bottom }) => highest <= top && top < y && y < bottom).map(({ top }) => top);
-  if (ratio === 1 || tops.length === 0) return 0;
-  const least = Math.ceil(y - Math.min(...tops));
-  // No picture begins above the page.
-  return Math.min(bestAligned(least, least + ALIGN_WITHIN_PX, ratio), y);
-}
+  /** @param spans of what has a backdrop filter */
+  constructor(
+    private readonly stage: Stage,
+    private readonly plan: ShotPlan,
+    private readonly spans: Blurs['spans'],
+  ) {}
 
-async function cutOut(stage: Stage, plan: SectionShot, { above, size }: { above: number; size: PixelSize }): Promise<Buffer | null> {
-  const { cssVisualViewport: view } = await within(stage, plan.deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
-  const beyond = {
-    x: view.pageX,
-    y: view.pageY - above,
-    width: view.clientWidth,
-    height: view.clientHeight + above,
-    scale: plan.zoom,
-  };
-  const larger = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });
-  const { width, height } = pngSize(larger);
-  if (width < size.width || height < size.height) return null;
-  const top = Math.min(Math.round(above * plan.ratio), height - size.height);
-  return await sharp(larger, { limitInputPixels: false })
-    .extract({ left: 0, top, ...size })
-    .png({ compressionLevel: 1 })
-    .toBuffer();
+  /** @param y where the view begins, CSS px of the page */
+  async take(y: number): Promise<Buffer> {
+    const { stage } = this;
+    const png = await shoot(stage, this.plan.deadline, { format: 'png', fast: true });
+    this.#count++;
+    const above = this.#lackingAbove(y);
+    const size = pngSize(png);
+    const rows = Math.round(above * this.plan.ratio) + size.height;
+    if (above === 0 || rows > SHOT_MAX_ROWS || !this.#hasTime(y, rows * size.width)) return png;
+    const from = Date.now();
+    // What has been captured is better than nothing.
+    const cut = await this.#cutOut(above, size).catch(() => stage.lost.throwIfAborted());
+    const took = Date.now() - from;
+    this.#cutMs += took;
+    this.#msPerPixel = Math.max(this.#msPerPixel, took / (rows * size.width));
+    return cut ?? png;
+  }
+
+  #hasTime(y: number, pixels: number): boolean {
+    const { to, step, viewHeight, lastStart } = this.plan;
+    const sectionMs = Math.max(PLAIN_MS, ((Date.now() - this.#began - this.#cutMs) / this.#count) * SLOWER);
+    const left = Math.max(0, Math.ceil((to - y - viewHeight) / step));
+    return Date.now() + left * sectionMs + pixels * this.#msPerPixel < lastStart;
+  }
+
+  /** CSS px above the view from which a capture must begin; 0 when it may begin with the view. */
+  #lackingAbove(y: number): number {
+    const { ratio, viewHeight } = this.plan;
+    const highest = y - MOST_VIEWS_ABOVE * viewHeight;
+    const tops = this.spans.filter(({ top, bottom }) => highest <= top && top < y && y < bottom).map(({ top }) => top);
+    if (ratio === 1 || tops.length === 0) return 0;
+    const least = Math.ceil(y - Math.min(...tops));
+    // No picture begins above the page.
+    return Math.min(bestAligned(least, least + ALIGN_WITHIN_PX, ratio), y);
+  }
+
+  async #cutOut(above: number, size: PixelSize): Promise<Buffer | null> {
+    const { stage } = this;
+    const { deadline, zoom, ratio } = this.plan;
+    const metrics = await within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
+    const { cssVisualViewport: view, cssLayoutViewport: layout } = metrics;
+    const beyond = {
+      // The browser counts from the leftmost column, which a page written from right to left does not begin at.
+      x: layout.pageX + view.offsetX,
+      y: view.pageY - above,
+      width: view.clientWidth,
+      height: view.clientHeight + above,
+      scale: zoom,
+    };
+    const larger = await shoot(stage, deadline, { format: 'png', fast: true, beyond });
+    const { width, height } = pngSize(larger);
+    if (width < size.width || height < size.height) return null;
+    const top = Math.min(Math.round(above * ratio), height - size.height);
+    return await sharp(larger, { limitInputPixels: false })
+      .extract({ left: 0, top, ...size })
+      .png({ compressionLevel: 1 })
+      .toBuffer();
+  }
 }

@@ -3,7 +3,7 @@ import { type Blurs, findBlurs } from './in-page-blur.js';
 import type { PageHand } from './page-hand.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import { type Edges, edgesOf, NO_EDGES, nextTop } from './section-edges.js';
-import { shootSection } from './section-shot.js';
+import { SectionShots } from './section-shot.js';
 import type { SectionStore } from './section-store.js';
 import { type PixelSize, pngSize } from './shoot.js';
 
@@ -66,10 +66,12 @@ export async function takeSections(
   let placed = await placeSection(tools, placing(plan, y, { first: true, patient: false }));
   const { reach, spans } = await blursOf(hand, plan, placed);
   const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blur: reach });
+  const step = plan.viewHeight - edges.head - edges.foot;
+  const shots = new SectionShots(stage, { ...plan, step }, spans);
   const patient = placed.reveals && edges.foot > 0;
   const roll = new Roll(tools.store, plan, { rows, edges });
   for (;;) {
-    roll.take(placed, await shootSection(stage, plan, { y: placed.y, spans }));
+    roll.take(placed, await shots.take(placed.y));
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
     y = nextTop(plan, roll.end, edges);

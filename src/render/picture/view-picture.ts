@@ -6,8 +6,11 @@ import { addPinKit } from './in-page-pin-kit.js';
 import { setDensity } from './metrics.js';
 import { openHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { shootSection } from './section-shot.js';
+import { SectionShots } from './section-shot.js';
 import { type Shot, shoot } from './shoot.js';
+
+/** Encoding a large view, slow. */
+const ENCODE_MS = 1_000;
 
 /**
  * The view as it stands: one capture. Chromium writes png and jpeg; its webp encoder blocks the browser process for longer than png and
@@ -22,7 +25,8 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
     shoot(stage, deadline, shotFor(encoding)),
     within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics')),
   ]);
-  const scrolled = metrics.cssVisualViewport.pageY > 0 ? await shootScrolled(order) : null;
+  const isScrolled = metrics.cssVisualViewport.pageY > 0;
+  const scrolled = isScrolled ? ((await shootScrolled(order).catch(() => stage.lost.throwIfAborted())) ?? null) : null;
   const taken = performance.now();
   const { content, width, height } =
     scrolled !== null || encoding.format === 'webp'
@@ -63,6 +67,7 @@ async function shootScrolled({ stage, options, deadline }: PictureOrder): Promis
   await hand.run(addPinKit, null);
   const { spans } = await hand.run(findBlurs, null);
   if (spans.length === 0) return null;
-  const band = { from: scrollY, to: Math.min(pageHeight, scrollY + viewHeight), viewHeight, ratio, lastStart: deadline, zoom, deadline };
-  return await shootSection(stage, band, { y: scrollY, spans });
+  const band = { from: scrollY, to: Math.min(pageHeight, scrollY + viewHeight), viewHeight, step: viewHeight, ratio, zoom };
+  const shots = new SectionShots(stage, { ...band, lastStart: deadline - ENCODE_MS, deadline }, spans);
+  return await shots.take(scrollY);
 }
