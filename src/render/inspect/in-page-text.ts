@@ -143,7 +143,9 @@ export function shortenPage(mostElements: number): boolean {
   return Document.prototype.querySelector.call(document, 'body') !== null;
 
   function visit(parent: Element | ShadowRoot): void {
-    for (const child of [...parent.children]) {
+    // A form's `children` may be a field of that name.
+    for (const child of [...parent.childNodes]) {
+      if (!(child instanceof Element)) continue;
       if (left <= 0) child.remove();
       else if (child.checkVisibility() || getComputedStyle(child).display === 'contents') {
         left--;

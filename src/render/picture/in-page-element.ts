@@ -28,7 +28,7 @@ export async function markElement(selector: string): Promise<Sighting> {
   const MOST_CONTENTS = 2_000;
   const world = globalThis as { stillframePinKit?: PinKit; stillframeElement?: Element };
   if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
-  const { above, holdsFixed } = world.stillframePinKit;
+  const { above, holdsFixed, styleOf } = world.stillframePinKit;
   const root = document.scrollingElement ?? document.documentElement;
   // A page written from right to left is scrolled to the left.
   const isRtl = getComputedStyle(document.body ?? root).direction === 'rtl';
@@ -237,9 +237,9 @@ export async function markElement(selector: string): Promise<Sighting> {
       const tooLarge = box.bottom - box.top > parent.clientHeight + 1 || box.right - box.left > parent.clientWidth + 1;
       if (!clips || !tooLarge || parent === document.body) continue;
       for (const [property, value] of Object.entries({ overflow: 'visible', 'max-height': 'none', 'max-width': 'none', contain: 'none' })) {
-        parent.style.setProperty(property, value, 'important');
+        styleOf(parent).setProperty(property, value, 'important');
       }
-      if (parent.scrollHeight > parent.clientHeight) parent.style.setProperty('min-height', `${parent.scrollHeight}px`, 'important');
+      if (parent.scrollHeight > parent.clientHeight) styleOf(parent).setProperty('min-height', `${parent.scrollHeight}px`, 'important');
     }
   }
 }

@@ -41,7 +41,9 @@ export async function makeScrollable(): Promise<FeedCut> {
   const html = document.documentElement;
   const body = document.body ?? html;
   const force = (element: HTMLElement, property: string, value: string) => {
-    if (element.style.getPropertyValue(property) !== value) element.style.setProperty(property, value, 'important');
+    // A form's may be a field of that name.
+    const style = element instanceof HTMLFormElement ? Reflect.get(HTMLElement.prototype, 'style', element) : element.style;
+    if (style.getPropertyValue(property) !== value) style.setProperty(property, value, 'important');
   };
   for (const element of [html, body]) {
     force(element, 'scroll-behavior', 'auto');
@@ -257,8 +259,9 @@ export async function makeScrollable(): Promise<FeedCut> {
 
   function contentBottom(parent: HTMLElement): number {
     let bottom = 0;
-    for (const element of parent.children) {
-      if (getComputedStyle(element).position === 'fixed') continue;
+    // A form's `children` may be a field of that name.
+    for (const element of parent.childNodes) {
+      if (!(element instanceof Element) || getComputedStyle(element).position === 'fixed') continue;
       bottom = Math.max(bottom, element.getBoundingClientRect().bottom);
     }
     return bottom;

@@ -13,6 +13,7 @@ export interface PinKit {
   isUnseen(element: Element, box: DOMRect): boolean;
   isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean;
   hasBareHost(): boolean;
+  styleOf(element: HTMLElement): CSSStyleDeclaration;
   pseudoHostsTold(tells: (rules: CSSStyleDeclaration) => boolean): Element[];
 }
 
@@ -30,6 +31,7 @@ export function addPinKit(): void {
     isUnseen,
     isBackdrop,
     hasBareHost,
+    styleOf,
     pseudoHostsTold,
   };
 
@@ -117,9 +119,14 @@ export function addPinKit(): void {
     return hosts.slice(0, 200).some((host) => host.getClientRects().length > 0 && host.getBoundingClientRect().height === 0);
   }
 
+  /** A form's `style` may be a field of that name. */
+  function styleOf(element: HTMLElement): CSSStyleDeclaration {
+    return element instanceof HTMLFormElement ? Reflect.get(HTMLElement.prototype, 'style', element) : element.style;
+  }
+
   /** Elements whose pseudo-elements the style sheets of the document give such rules; sheets of other origins do not tell. */
   function pseudoHostsTold(tells: (rules: CSSStyleDeclaration) => boolean): Element[] {
-    const [MOST_RULES, MOST_SELECTORS, MOST_CHARS] = [10_000, 20, 5_000];
+    const [MOST_RULES, MOST_SELECTORS, MOST_CHARS] = [10_000, 40, 5_000];
     const selectors: string[] = [];
     let seen = 0;
     for (const sheet of [...Reflect.get(Document.prototype, 'styleSheets', document), ...document.adoptedStyleSheets])

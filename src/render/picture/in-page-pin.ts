@@ -34,7 +34,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     /** Those that scrolling made fixed, and that were put back. */
     putBack: Set<HTMLElement>;
     /** The hidden ones, by which property, with the value of their own. */
-    hidden: Map<HTMLElement, { property: string; own: string }>;
+    hidden: Map<HTMLElement, { style: CSSStyleDeclaration; property: string; own: string }>;
     /** Those that a pinned one with a role of its own is in. */
     holders: Set<Element>;
     undo: (() => void)[];
@@ -49,7 +49,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     stillframeClosedRoots?: Map<Element, ShadowRoot>;
   };
   if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
-  const { above, isWithin, isScrolledByPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost } = world.stillframePinKit;
+  const { above, isWithin, isScrolledByPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost, styleOf } = world.stillframePinKit;
   world.stillframePins ??= {
     roles: new Map(),
     origins: new WeakMap(),
@@ -101,11 +101,12 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   }
 
   function force(element: HTMLElement, property: string, value: string): void {
-    const old = element.style.getPropertyValue(property);
-    const priority = element.style.getPropertyPriority(property);
+    const style = styleOf(element);
+    const old = style.getPropertyValue(property);
+    const priority = style.getPropertyPriority(property);
     if (old === value && priority === 'important') return;
-    element.style.setProperty(property, value, 'important');
-    state.undo.push(() => element.style.setProperty(property, old, priority));
+    style.setProperty(property, value, 'important');
+    state.undo.push(() => style.setProperty(property, old, priority));
   }
 
   /** Its place in the flow is the same without stickiness; what it was pushed down by at the top stays. */
@@ -190,13 +191,14 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     if (shown !== (hidden !== undefined)) return;
     if (hidden !== undefined) {
       state.hidden.delete(element);
-      element.style.setProperty(hidden.property, hidden.own);
+      hidden.style.setProperty(hidden.property, hidden.own);
       return;
     }
     const [property, value] = state.holders.has(element) ? ['visibility', 'hidden'] : ['opacity', '0'];
-    state.hidden.set(element, { property, own: element.style.getPropertyValue(property) });
-    element.style.setProperty('transition', 'none', 'important');
-    element.style.setProperty(property, value, 'important');
+    const style = styleOf(element);
+    state.hidden.set(element, { style, property, own: style.getPropertyValue(property) });
+    style.setProperty('transition', 'none', 'important');
+    style.setProperty(property, value, 'important');
   }
 
   /** A background that stays while the page scrolls would begin anew in each section. */
@@ -237,10 +239,10 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
 export function unpinElements(): void {
   interface State {
     undo: (() => void)[];
-    hidden: Map<HTMLElement, { property: string; own: string }>;
+    hidden: Map<HTMLElement, { style: CSSStyleDeclaration; property: string; own: string }>;
   }
   const world = globalThis as { stillframePins?: State };
   for (const undo of world.stillframePins?.undo.reverse() ?? []) undo();
-  for (const [element, { property, own }] of world.stillframePins?.hidden ?? []) element.style.setProperty(property, own);
+  for (const { style, property, own } of world.stillframePins?.hidden.values() ?? []) style.setProperty(property, own);
   delete world.stillframePins;
 }

@@ -17,6 +17,8 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
     reach: number;
     /** Has no layer of its own once it is in the flow. */
     flat: boolean;
+    /** CSS px that it is pushed down by before anything is scrolled; of what is sticky alone. */
+    pushed: number;
   }
   interface State {
     undo: (() => void)[];
@@ -44,7 +46,8 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
         host.setAttribute('data-stillframe-pin', String(index));
         state.undo.push(() => host.removeAttribute('data-stillframe-pin'));
         const reach = role === 'bottom' ? Math.min(viewHeight - Number.parseFloat(style.top), viewHeight) : 0;
-        found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, reach, flat: style.zIndex === 'auto' });
+        const pushed = role === 'in-flow' && name === 'before' ? pushOf(host, style) : 0;
+        found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, reach, flat: style.zIndex === 'auto', pushed });
       }
     }
     return found;
@@ -62,9 +65,20 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
     return top > bottom && height < viewHeight * 0.6 && bottom < viewHeight * 0.25 ? 'bottom' : 'top';
   }
 
-  function ruleOf({ selector, role, flat }: Pseudo): string {
+  /** What is first in its element stands at the top of its content, where a page at its top may not let it be. */
+  function pushOf(host: HTMLElement, style: CSSStyleDeclaration): number {
+    const { borderTopWidth, paddingTop } = getComputedStyle(host);
+    const [border = 0, padding = 0, margin = 0] = [borderTopWidth, paddingTop, style.marginTop].map(
+      (width) => Number.parseFloat(width) || 0,
+    );
+    const top = host.getBoundingClientRect().top + border + padding + margin;
+    const pushed = first && top < viewHeight ? Number.parseFloat(style.top) - top : 0;
+    return pushed > 0.5 ? pushed : 0;
+  }
+
+  function ruleOf({ selector, role, flat, pushed }: Pseudo): string {
     const layer = flat ? '; z-index: 0 !important' : '';
-    if (role === 'in-flow') return `${selector} { position: relative !important; inset: auto !important${layer} }`;
+    if (role === 'in-flow') return `${selector} { position: relative !important; inset: ${pushed}px auto auto !important${layer} }`;
     const shown = role === 'top' ? first : role === 'bottom' && last;
     return shown ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
   }
@@ -84,8 +98,8 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
   function pseudoHosts(): HTMLElement[] {
     // Each costs about as much to ask as ten elements.
     const MOST_HOSTS = 200;
-    const outer = [...(document.body?.children ?? [])].slice(0, MOST_HOSTS).flatMap((box) => [box, ...box.children]);
-    const hosts = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
+    const outer = [...document.querySelectorAll('body > *, body > * > *')];
+    const hosts: Element[] = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
     hosts.push(...pseudoHostsTold((rules) => /fixed|sticky/.test(rules.position)).slice(0, MOST_HOSTS));
     return [...new Set(hosts)].filter((host): host is HTMLElement => host instanceof HTMLElement);
   }

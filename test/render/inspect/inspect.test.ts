@@ -210,6 +210,11 @@ export A_B=1   <span class="c1"># *note*</span>
     expect(accessibleTree).not.toContain('A secret nobody sees');
   });
 
+  it('gives the outline of a form that has a field named like what is asked of it', async () => {
+    const { accessibleTree } = await inspected('<form><input name="children" aria-label="How many"><button>Book</button></form>');
+    expect(accessibleTree).toContain('button "Book"');
+  });
+
   it('cuts both at the limit, never inside a surrogate pair', async () => {
     const { markdown, accessibleTree } = await inspected(`<main><h1>x</h1><p>${'😀'.repeat(9_000)}</p></main>`);
     for (const text of [markdown, accessibleTree]) {

@@ -89,6 +89,14 @@ describe('a fixed element in a fixed one', () => {
     if (name === 'a header') expect(await blotOf(content, PINNED)).toMatchObject(onceAt(0));
   });
 
+  it.each(['position:fixed;bottom:0', 'position:sticky;top:0'])(
+    'is there once when it is a form with a field named like what is asked: %s',
+    async (rules) => {
+      const form = `<form style="margin:0;width:80px;height:40px;background:rgb(${PINNED});${rules}"><input name="style" hidden></form>`;
+      expect(await fullPage(form + ROWS)).toMatchObject({ height: 40, pixels: 3_200 });
+    },
+  );
+
   it('stays with the one that it lies on', async () => {
     const { content } = await take(browser, `${ROWS}<div ${pinned('inset:0;width:auto;height:auto')}>text${bar}</div>`, {
       full_page: true,
@@ -187,6 +195,19 @@ describe('a sticky pseudo-element', () => {
   ])('is there once, where the flow has it: %s', async (_whose, sheet, edge, top) => {
     const deep = '<section><p style="margin:0"><b><i style="display:block;height:1500px"></i></b></p></section>';
     expect(await fullPage(`<style>${sheet(rules(edge))}</style>${ROWS}<main>${ROWS}${deep}</main>${ROWS}`)).toMatchObject(onceAt(top));
+  });
+
+  it('stands where a page at its top pushes it', async () => {
+    const sheet = `main{padding-top:10px}main::before{display:block;margin-top:5px;${rules('top:60px')}}`;
+    expect(await fullPage(`<style>${sheet}</style><main>${ROWS}</main>`)).toMatchObject(onceAt(60));
+  });
+
+  it('is looked for around a form with a field named like what it is asked', async () => {
+    const form = `<form><input name="children"><input name="querySelectorAll"></form>`;
+    expect(await fullPage(`<style>main::before{display:block;${rules('top:0')}}</style>${form}${ROWS}<main>${ROWS}</main>`)).toMatchObject({
+      height: 40,
+      pixels: 3_200,
+    });
   });
 
   it('stays where it sticks in a box that scrolls by itself', async () => {

@@ -30,6 +30,13 @@ describe('a scroller in a document that is a little higher than the view', () =>
     expect(await blotOf(picture.content, MARK)).toMatchObject({ height: 40 });
   });
 
+  it('is expanded in a form that has a field named like what is asked of it', async () => {
+    const form = `<form style="height:100vh;overflow:hidden"><input name="children" hidden><input name="style" hidden><div style="height:100%;overflow:auto">${SHELL_ROWS}</div></form>`;
+    expect(await take(browser, `<!doctype html><style>body{margin:0}</style>${form}`, { full_page: true })).toMatchObject({
+      height: 3_200,
+    });
+  });
+
   it.each([
     { what: 'the document scrolls by itself', box: 320, hides: 900, below: 600, height: 920 },
     { what: 'it hides no more than the document', box: 400, hides: 90, below: 300, height: 700 },

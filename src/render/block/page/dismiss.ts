@@ -103,5 +103,7 @@ export function hide(element: HTMLElement): void {
 }
 
 function put(element: HTMLElement, property: string, value: string): void {
-  element.style.setProperty(property, value, 'important');
+  // A form's may be a field of that name.
+  const style = element instanceof HTMLFormElement ? Reflect.get(HTMLElement.prototype, 'style', element) : element.style;
+  style.setProperty(property, value, 'important');
 }
