@@ -27,9 +27,17 @@ export function isService(pid: number): boolean {
   return /--type=utility/.test(commandOf(pid));
 }
 
-/** Proportional memory, bytes; 0 when the process is gone. */
-export function proportionalBytes(pid: number): number {
-  return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
+/**
+ * Memory of processes of one program, bytes: what each has of its own or shares with the others, and once what they have mapped of files. As
+ * a proportion of all that have the same files mapped it would depend on other browsers of the machine.
+ */
+export function memoryOf(pids: number[]): number {
+  const kib = (pid: number, file: string, ...names: string[]) => {
+    const text = read(`/proc/${pid}/${file}`);
+    return names.reduce((sum, name) => sum + Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0), 0);
+  };
+  const own = pids.reduce((sum, pid) => sum + kib(pid, 'smaps_rollup', 'Pss_Anon', 'Pss_Shmem'), 0);
+  return (own + Math.max(0, ...pids.map((pid) => kib(pid, 'status', 'RssFile')))) * 1024;
 }
 
 function parentOf(pid: number): number {

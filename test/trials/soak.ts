@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { profilesRoot } from '../../src/render/browser/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { browsersOf, isService, proportionalBytes, renderersOf, wholeBrowser } from './browser-processes.js';
+import { browsersOf, isService, memoryOf, renderersOf, wholeBrowser } from './browser-processes.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface SoakOptions {
@@ -141,7 +141,7 @@ function state(server: BenchServer): State {
   const renderers = browsers.flatMap((pid) => renderersOf(pid));
   return {
     serverMb: mb(server.memoryBytes()),
-    browsersMb: mb(members.reduce((sum, pid) => sum + proportionalBytes(pid), 0)),
+    browsersMb: mb(memoryOf(members)),
     renderers: renderers.length,
     others: members.filter((pid) => !isService(pid) && !renderers.includes(pid)).length,
     descriptors: descriptorsOf(server),
