@@ -1,9 +1,9 @@
 /** What is revealed as it is scrolled to is so this far, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
 const REVEALED_PX = 160;
-/** One section of a page with edges, slow. */
-const EDGED_MS = 600;
-/** How far above the seam the next section may begin, to begin on a whole pixel. */
-const ALIGN_WITHIN_PX = 100;
+/** One section, slow. */
+export const SECTION_MS = 600;
+/** How far above what it must show a section may begin, to begin on a whole pixel, CSS px. */
+export const ALIGN_WITHIN_PX = 100;
 
 /** CSS px of each view that are taken from its neighbours, where they are shown rightly. */
 export interface Edges {
@@ -40,7 +40,7 @@ export function edgesOf({ from, to, viewHeight, lastStart }: EdgedBand, how: { r
     { head, foot },
     { head: 0, foot: how.reveals ? foot : 0 },
   ];
-  const hasTime = (edges: Edges) => Date.now() + Math.ceil((to - from) / (viewHeight - edges.foot - edges.head)) * EDGED_MS < lastStart;
+  const hasTime = (edges: Edges) => Date.now() + Math.ceil((to - from) / (viewHeight - edges.foot - edges.head)) * SECTION_MS < lastStart;
   return foot === 0 ? NO_EDGES : (wishes.find(hasTime) ?? NO_EDGES);
 }
 

@@ -2,13 +2,10 @@ import sharp from 'sharp';
 import type { Stage } from '../stage.js';
 import type { Blurs } from './in-page-blur.js';
 import { within } from './page-hand.js';
-import { bestAligned, type EdgedBand } from './section-edges.js';
+import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
 import { type PixelSize, pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
-/** How far above what it must show a capture may begin, to begin on a whole pixel, CSS px. */
-const ALIGN_WITHIN_PX = 100;
-/** A section as the view shows it, at least; each may take half as long again as those before it. */
-const PLAIN_MS = 600;
+/** Each section may take half as long again as those before it. */
 const SLOWER = 1.5;
 /** Capturing and cutting 10 million pixels beyond the view, blurs among them, slow. */
 const MS_PER_PIXEL = 1_500 / 10_000_000;
@@ -63,7 +60,7 @@ export class SectionShots {
 
   #hasTime(y: number, pixels: number): boolean {
     const { to, step, viewHeight, lastStart } = this.plan;
-    const sectionMs = Math.max(PLAIN_MS, ((Date.now() - this.#began - this.#cutMs) / this.#count) * SLOWER);
+    const sectionMs = Math.max(SECTION_MS, ((Date.now() - this.#began - this.#cutMs) / this.#count) * SLOWER);
     const left = Math.max(0, Math.ceil((to - y - viewHeight) / step));
     return Date.now() + left * sectionMs + pixels * this.#msPerPixel < lastStart;
   }

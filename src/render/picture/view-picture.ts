@@ -1,13 +1,18 @@
 import sharp from 'sharp';
 import { type Encoding, encodePng } from './encode.js';
 import { findBlurs } from './in-page-blur.js';
-import { measureExtent } from './in-page-extent.js';
 import { addPinKit } from './in-page-pin-kit.js';
 import { setDensity } from './metrics.js';
 import { openHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { SectionShots } from './section-shot.js';
 import { type Shot, shoot } from './shoot.js';
+
+/** What of the browser's layout metrics matters here, CSS px. */
+interface LayoutMetrics {
+  cssVisualViewport: { pageY: number; clientHeight: number; scale: number };
+  cssContentSize: { height: number };
+}
 
 /** Encoding a large view, slow. */
 const ENCODE_MS = 1_000;
@@ -25,11 +30,11 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
     shoot(stage, deadline, shotFor(encoding)),
     within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics')),
   ]);
-  const isScrolled = metrics.cssVisualViewport.pageY > 0;
-  const scrolled = isScrolled ? ((await shootScrolled(order).catch(() => stage.lost.throwIfAborted())) ?? null) : null;
+  // What has been captured is better than nothing.
+  const scrolled = await shootScrolled(order, metrics).catch(() => stage.lost.throwIfAborted());
   const taken = performance.now();
   const { content, width, height } =
-    scrolled !== null || encoding.format === 'webp'
+    scrolled !== undefined || encoding.format === 'webp'
       ? await order.encodes.run(0, () => encodePng(scrolled ?? shot, encoding))
       : await read(shot);
   return {
@@ -58,16 +63,16 @@ async function read(content: Buffer): Promise<{ content: Buffer; width: number; 
   return { content, width, height };
 }
 
-/** A page that has been scrolled, as by its address, may have what only a section's shot shows rightly; null when it has not. */
-async function shootScrolled({ stage, options, deadline }: PictureOrder): Promise<Buffer | null> {
-  const hand = await openHand(stage, deadline);
-  const { pageHeight, viewHeight, zoom, scrollY } = await hand.run(measureExtent, null);
+/** A page that has been scrolled, as by its address, may have what only a section's shot shows rightly; undefined when it has not. */
+async function shootScrolled({ stage, options, deadline }: PictureOrder, metrics: LayoutMetrics): Promise<Buffer | undefined> {
+  const { pageY, clientHeight: viewHeight, scale: zoom } = metrics.cssVisualViewport;
   const ratio = options.view.deviceScaleFactor * zoom;
-  if (ratio === 1) return null;
+  if (pageY === 0 || ratio === 1) return undefined;
+  const hand = await openHand(stage, deadline);
   await hand.run(addPinKit, null);
   const { spans } = await hand.run(findBlurs, null);
-  if (spans.length === 0) return null;
-  const band = { from: scrollY, to: Math.min(pageHeight, scrollY + viewHeight), viewHeight, step: viewHeight, ratio, zoom };
+  if (spans.length === 0) return undefined;
+  const band = { from: pageY, to: Math.min(metrics.cssContentSize.height, pageY + viewHeight), viewHeight, step: viewHeight, ratio, zoom };
   const shots = new SectionShots(stage, { ...band, lastStart: deadline - ENCODE_MS, deadline }, spans);
-  return await shots.take(scrollY);
+  return await shots.take(pageY);
 }
