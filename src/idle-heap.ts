@@ -2,8 +2,11 @@ import { getHeapStatistics } from 'node:v8';
 
 /** So long after the last capture nobody is likely to be kept waiting. */
 const IDLE_MS = 3_000;
-/** A heap that has grown by less is left alone. */
+/** A heap that has grown by less is left alone: to collect it makes the next capture slower. */
 const WORTHWHILE_BYTES = 12_000_000;
+/** After so many captures that price is small, and so may the gain be. */
+const MANY_CAPTURES = 100;
+const WORTHWHILE_AFTER_MANY_BYTES = 2_000_000;
 
 export interface IdleHeapOptions {
   /** Captures under way. */
@@ -23,6 +26,8 @@ export class IdleHeap implements Disposable {
   private disposed = false;
   /** After the last collection, or less when V8 has gone below that by itself since. */
   private leastBytes = 0;
+  /** Captures since the last collection. */
+  private captures = 0;
   private readonly heapBytes: () => number;
   private readonly collect: () => Promise<void>;
 
@@ -34,6 +39,7 @@ export class IdleHeap implements Disposable {
   /** To be told of each capture's end. Collects 3 s after the last one, for about a tenth of a second. */
   captureEnded(): void {
     if (this.disposed) return;
+    this.captures++;
     this.leastBytes = Math.min(this.leastBytes, this.heapBytes());
     if (this.timer === null) this.timer = setTimeout(() => void this.atRest().catch(this.options.onError), IDLE_MS).unref();
     else this.timer.refresh();
@@ -45,7 +51,9 @@ export class IdleHeap implements Disposable {
   }
 
   private async atRest(): Promise<void> {
-    if (this.options.running() > 0 || this.heapBytes() - this.leastBytes < WORTHWHILE_BYTES) return;
+    const worthwhile = this.captures >= MANY_CAPTURES ? WORTHWHILE_AFTER_MANY_BYTES : WORTHWHILE_BYTES;
+    if (this.options.running() > 0 || this.heapBytes() - this.leastBytes < worthwhile) return;
+    this.captures = 0;
     await this.collect();
     this.leastBytes = this.heapBytes();
   }

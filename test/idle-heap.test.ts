@@ -53,6 +53,21 @@ describe('IdleHeap', () => {
     expect(seen.collected).toBe(2);
   });
 
+  it('collects for little after many captures', async () => {
+    const { heap, seen } = heapOf(120 * MB);
+    const rest = async (captures: number, bytes: number) => {
+      for (let nth = 0; nth < captures; nth++) heap.captureEnded();
+      seen.bytes = bytes;
+      await vi.advanceTimersByTimeAsync(3_000);
+      return seen.collected;
+    };
+    expect(await rest(1, 120 * MB)).toBe(1);
+    expect(await rest(99, 63 * MB)).toBe(1);
+    expect(await rest(1, 61 * MB)).toBe(1);
+    expect(await rest(1, 63 * MB)).toBe(2);
+    expect(await rest(99, 63 * MB)).toBe(2);
+  });
+
   it('measures growth from what V8 has come down to by itself', async () => {
     const { heap, seen } = heapOf(120 * MB);
     heap.captureEnded();
