@@ -10,11 +10,11 @@ import type { Unprivileged } from './unprivileged.js';
  */
 const STEPS = [
   { ticks: 100, niceness: 19 },
-  { ticks: 40, niceness: 10 },
+  { ticks: 40, niceness: 13 },
 ];
 
 /** Of what all of a browser's pages share, where it yields as a whole. */
-const GENERAL_NICENESS = 15;
+const GENERAL_NICENESS = 17;
 
 /** Makes renderers that go on and on yield to those that have just begun. Where nobody else wants the processor, it costs them nothing. */
 export class Courtesy {

@@ -24,7 +24,7 @@ export async function lowerPriority(threads: readonly number[], niceness: number
 
 function setOwn(thread: number, niceness: number): void {
   try {
-    setPriority(thread, niceness);
+    if (isAbove(thread, niceness)) setPriority(thread, niceness);
   } catch {
     // It has ended meanwhile, or the system forbids it: which of them, is asked afterwards.
   }

@@ -31,7 +31,7 @@ function sessionsShareTheProcessor(): boolean {
 }
 
 /** By the user that the browser runs as, too. */
-function isRunnableByAll(path: string): boolean {
+export function isRunnableByAll(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && (found.mode & 0o005) === 0o005;
 }

@@ -38,7 +38,7 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
     return [greedy, modest, other].map(({ pid }) => getPriority(pid) - getPriority());
   };
   expect(look(39)).toEqual([0, 0, 0]);
-  expect(look(41)).toEqual([10, 0, 0]);
+  expect(look(41)).toEqual([13, 0, 0]);
   expect(look(101)).toEqual([19, 0, 0]);
 });
 
@@ -56,7 +56,7 @@ it('where everything yields, so do those that are no renderers, and those that c
     { ...greedy, cpuTicks: 150 },
     { ...other, cpuTicks: 1 },
   ]);
-  expect([greedy, modest, other].map(({ pid }) => getPriority(pid) - getPriority())).toEqual([19, 0, 15]);
+  expect([greedy, modest, other].map(({ pid }) => getPriority(pid) - getPriority())).toEqual([19, 0, 17]);
   courtesy.look([modest]);
-  expect(getPriority(modest.pid) - getPriority()).toBe(15);
+  expect(getPriority(modest.pid) - getPriority()).toBe(17);
 });

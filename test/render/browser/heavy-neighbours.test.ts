@@ -1,6 +1,7 @@
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
 import type { StageLease } from '../../../src/render/browser/browser-pool.js';
+import { BROWSER_NICENESS } from '../../../src/render/browser/niced.js';
 import { aPool, aSite, browserPids, NEVER, someOptions, type TestPool, until } from './fixture.js';
 
 /** Never done, and yet it answers between two turns. */
@@ -28,7 +29,8 @@ async function aHouse(browsers: number, now = Date.now): Promise<{ test: TestPoo
   return { test, capture };
 }
 
-const yielding = (test: TestPool) => browserPids(test.runDir).filter((pid) => getPriority(pid) > getPriority());
+/** To other browsers: to the server all do. */
+const yielding = (test: TestPool) => browserPids(test.runDir).filter((pid) => getPriority(pid) > getPriority() + BROWSER_NICENESS);
 const browserOf = (lease: StageLease) => lease.stage.context.browser();
 
 it('a browser with a heavy page yields to others, and the next pages of that site go there, all others elsewhere', {

@@ -18,9 +18,11 @@ async function aSleeper(options = {}) {
   return { pid: child.pid ?? 0, [Symbol.dispose]: () => void child.kill('SIGKILL') };
 }
 
-it('makes a process nice, and one that has ended is no fault', async () => {
+it('makes a process nice, and never less nice, and one that has ended is no fault', async () => {
   using sleeper = await aSleeper();
   expect(await lowerPriority([sleeper.pid, 2 ** 22 + 1], 10, null)).toBe(true);
+  expect(getPriority(sleeper.pid)).toBe(10);
+  expect(await lowerPriority([sleeper.pid], 5, null)).toBe(true);
   expect(getPriority(sleeper.pid)).toBe(10);
 });
 
