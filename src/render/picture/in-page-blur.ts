@@ -6,6 +6,8 @@ export interface Blurs {
   reach: number;
   /** From where to where each is, CSS px of the page. */
   spans: { top: number; bottom: number }[];
+  /** CSS px of the page, where the view began then. */
+  scrollY: number;
 }
 
 /**
@@ -31,7 +33,7 @@ export function findBlurs(): Blurs {
       if (!/^(none|normal)$/.test(style.content)) note(host, style);
     }
   }
-  return { reach: Math.ceil(widest * DEVIATIONS), spans: spans.slice(0, MOST_SPANS) };
+  return { reach: Math.ceil(widest * DEVIATIONS), spans: spans.slice(0, MOST_SPANS), scrollY: root.scrollTop };
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll('*')) {

@@ -8,10 +8,9 @@ import type { Picture, PictureOrder } from './picture.js';
 import { SectionShots } from './section-shot.js';
 import { type Shot, shoot } from './shoot.js';
 
-/** What of the browser's layout metrics matters here, CSS px. */
-interface LayoutMetrics {
+/** Of the browser's layout metrics, CSS px. */
+interface ViewMetrics {
   cssVisualViewport: { pageY: number; clientHeight: number; scale: number };
-  cssContentSize: { height: number };
 }
 
 /** Encoding a large view, slow. */
@@ -64,15 +63,16 @@ async function read(content: Buffer): Promise<{ content: Buffer; width: number; 
 }
 
 /** A page that has been scrolled, as by its address, may have what only a section's shot shows rightly; undefined when it has not. */
-async function shootScrolled({ stage, options, deadline }: PictureOrder, metrics: LayoutMetrics): Promise<Buffer | undefined> {
+async function shootScrolled({ stage, options, deadline }: PictureOrder, metrics: ViewMetrics): Promise<Buffer | undefined> {
   const { pageY, clientHeight: viewHeight, scale: zoom } = metrics.cssVisualViewport;
   const ratio = options.view.deviceScaleFactor * zoom;
-  if (pageY === 0 || ratio === 1) return undefined;
+  // Less than none is scrolled in a page that begins at its foot.
+  if (pageY <= 0 || ratio === 1) return undefined;
   const hand = await openHand(stage, deadline);
   await hand.run(addPinKit, null);
-  const { spans } = await hand.run(findBlurs, null);
+  const { spans, scrollY } = await hand.run(findBlurs, null);
   if (spans.length === 0) return undefined;
-  const band = { from: pageY, to: Math.min(metrics.cssContentSize.height, pageY + viewHeight), viewHeight, step: viewHeight, ratio, zoom };
+  const band = { from: scrollY, to: scrollY + viewHeight, viewHeight, step: viewHeight, ratio, zoom };
   const shots = new SectionShots(stage, { ...band, lastStart: deadline - ENCODE_MS, deadline }, spans);
-  return await shots.take(pageY);
+  return await shots.take(scrollY);
 }

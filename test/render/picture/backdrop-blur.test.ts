@@ -66,6 +66,21 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(await part(scrolled.content, 0), await part(inOne.content, 1_400))).toBeLessThan(4);
   });
 
+  it('shows a view that its page has scrolled into a blur as its full page does, on a phone that shows it smaller', async () => {
+    const html = `<style>body{margin:0;height:5000px;background:repeating-linear-gradient(45deg, #f00 0 80px, #00f 80px 160px)}
+      main{position:absolute;top:100px;left:150px;width:600px;height:4800px;backdrop-filter:blur(20px)}</style><main></main>
+      <script>scrollTo(0, 1400)</script>`;
+    const [scrolled, whole] = await Promise.all([{}, { full_page: true }].map((how) => take(browser, html, { device: 'pixel_8', ...how })));
+    const ratio = (whole?.height ?? 0) / 5_000;
+    // But for the panel's own edges, which lie between two pixels.
+    const part = (content: Uint8Array | undefined, top: number) =>
+      sharp(content)
+        .extract({ left: 200, top: Math.round(top * ratio), width: 500, height: 1_000 })
+        .toBuffer();
+    expect(ratio).toBeLessThan(1.2);
+    expect(await furthestApart(await part(scrolled?.content, 100), await part(whole?.content, 1_500))).toBeLessThan(8);
+  });
+
   it('keeps its columns where it is written from right to left and wider than the view', async () => {
     const html = (filter: string) => `<html dir="rtl"><style>body{margin:0;height:1800px;background:linear-gradient(45deg, #f00, #00f)}
       i{position:absolute;right:0;width:600px;height:9px}main{position:absolute;top:100px;left:350px;width:50px;height:1600px;backdrop-filter:${filter}}</style>
