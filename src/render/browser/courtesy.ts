@@ -1,20 +1,23 @@
 import { readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { lowerPriority } from './lower-priority.js';
+import { BROWSER_NICENESS } from './niced.js';
 import type { GroupProcess } from './process-table.js';
 import type { Unprivileged } from './unprivileged.js';
 
 /**
  * From so many clock ticks (hundredths of a second, as /proc counts them on every system that Chromium runs on) of its own on, a process is so
- * nice (0 to 19). By what it has used and not by its share: where four of them press on two cores, none has a core to itself. Most
+ * nice, beyond what every browser is. By what it has used and not by its share: where four of them press on two cores, none has a core to itself. Most
  * pages are done before the first step; of two that are not, the one that has used less goes first.
  */
 const STEPS = [
-  { ticks: 100, niceness: 19 },
-  { ticks: 40, niceness: 13 },
+  { ticks: 100, niceness: 16 },
+  { ticks: 40, niceness: 10 },
 ];
 
 /** Of what all of a browser's pages share, where it yields as a whole. */
-const GENERAL_NICENESS = 17;
+const GENERAL_NICENESS = 14;
+const MOST_NICE = 19;
 
 /** Makes renderers that go on and on yield to those that have just begun. Where nobody else wants the processor, it costs them nothing. */
 export class Courtesy {
@@ -37,10 +40,12 @@ export class Courtesy {
   look(processes: readonly GroupProcess[]): void {
     const before = this.yielding;
     this.yielding = new Map();
+    const usual = getPriority() + BROWSER_NICENESS;
     for (const { pid, cpuTicks, renderer } of processes) {
       const step = renderer ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
-      const niceness = Math.max(step?.niceness ?? 0, this.general ? GENERAL_NICENESS : 0);
-      if (niceness === 0) continue;
+      const more = Math.max(step?.niceness ?? 0, this.general ? GENERAL_NICENESS : 0);
+      if (more === 0) continue;
+      const niceness = Math.min(usual + more, MOST_NICE);
       if (before.get(pid) !== niceness) void this.lower(pid, niceness);
       this.yielding.set(pid, niceness);
     }

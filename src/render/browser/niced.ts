@@ -1,8 +1,9 @@
 import { isRunnableByAll } from './own-group.js';
 
 /**
- * Of every browser, above the server's own (0 to 19). The server's thread does little, and all answers wait for it: so it need not wait for
- * four pages first. Between browsers it changes nothing.
+ * Of every browser, added to the server's own. All answers wait for the server's thread, which need not wait for four pages first; its
+ * encoders go before them too. It holds where both share the processor: not where the browser had to get a session of its own. A browser
+ * that may raise priorities, as root's may, takes it back for threads of its own.
  */
 export const BROWSER_NICENESS = 3;
 /** Of coreutils, or of BusyBox; it is gone, replaced by the command, within a millisecond. */

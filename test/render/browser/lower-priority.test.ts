@@ -20,10 +20,10 @@ async function aSleeper(options = {}) {
 
 it('makes a process nice, and never less nice, and one that has ended is no fault', async () => {
   using sleeper = await aSleeper();
-  expect(await lowerPriority([sleeper.pid, 2 ** 22 + 1], 10, null)).toBe(true);
-  expect(getPriority(sleeper.pid)).toBe(10);
-  expect(await lowerPriority([sleeper.pid], 5, null)).toBe(true);
-  expect(getPriority(sleeper.pid)).toBe(10);
+  expect(await lowerPriority([sleeper.pid, 2 ** 22 + 1], 19, null)).toBe(true);
+  expect(getPriority(sleeper.pid)).toBe(19);
+  expect(await lowerPriority([sleeper.pid], 15, null)).toBe(true);
+  expect(getPriority(sleeper.pid)).toBe(19);
 });
 
 it.skipIf(process.getuid?.() !== 0)("lowers another user's process where root has lost the right to", { timeout: 60_000 }, async () => {
@@ -37,9 +37,9 @@ it.skipIf(process.getuid?.() !== 0)("lowers another user's process where root ha
       return (await promisify(execFile)('setpriv', args)).stdout.trim();
     };
     expect(await run('ours')).toBe('false');
-    expect(getPriority(sleeper.pid)).toBe(0);
+    expect(getPriority(sleeper.pid)).toBe(getPriority());
     expect(await run(String(USER.uid))).toBe('true');
-    expect(getPriority(sleeper.pid)).toBe(10);
+    expect(getPriority(sleeper.pid)).toBe(19);
   } finally {
     rmSync(outfile, { force: true });
   }
