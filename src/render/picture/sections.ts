@@ -67,7 +67,7 @@ export async function takeSections(
   const { reach, spans } = await blursOf(hand, plan, placed);
   const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blur: reach });
   const step = plan.viewHeight - edges.head - edges.foot;
-  const shots = new SectionShots(stage, { ...plan, step }, spans);
+  const shots = new SectionShots(tools, { ...plan, step }, spans);
   const patient = placed.reveals && edges.foot > 0;
   const roll = new Roll(tools.store, plan, { rows, edges });
   for (;;) {

@@ -73,6 +73,6 @@ async function shootScrolled({ stage, options, deadline }: PictureOrder, metrics
   const { spans, scrollY } = await hand.run(findBlurs, null);
   if (spans.length === 0) return undefined;
   const band = { from: scrollY, to: scrollY + viewHeight, viewHeight, step: viewHeight, ratio, zoom };
-  const shots = new SectionShots(stage, { ...band, lastStart: deadline - ENCODE_MS, deadline }, spans);
+  const shots = new SectionShots({ stage, hand }, { ...band, lastStart: deadline - ENCODE_MS, deadline }, spans);
   return await shots.take(scrollY);
 }
