@@ -15,7 +15,9 @@ interface CaptureWebsite {
 }
 
 /**
- * capture-website from npm with the same browser, view and format as ours. Its ad blocker, which wants the internet, is off.
+ * capture-website from npm with a view and format as ours. Its ad blocker, which wants the internet, is off.
+ *
+ * @param executablePath the browser's; by itself it starts a full Chrome, which it downloads
  * @returns null when npm cannot provide it
  */
 export async function loadCaptureWebsite(executablePath: string): Promise<((url: string) => Promise<void>) | null> {
