@@ -6,42 +6,67 @@ export interface Band {
 
 /**
  * Runs inside the page: sent there as text, so it may use nothing from around it. Tells whether a band of the page still shows what it
- * showed when this was last asked with `null`, which notes it: where each element is, how it is shown, and what it says.
+ * showed when this was last asked with `null`, which notes it: where each element is, how it looks, and what it says. What a canvas, a
+ * frame or a video shows it cannot tell, nor what the browser leaves unpainted out of view: these hold where they were in view then.
+ *
+ * @returns with `null`, whether all could be noted
  */
 export function boxesHold(band: Band | null): boolean {
   type Box = Band & { told: string };
   const MOST_ELEMENTS = 30_000;
-  const world = globalThis as { stillframeBoxes?: Map<Element, Box>; stillframeClosedRoots?: Map<Element, ShadowRoot> };
-  const scrolled = (document.scrollingElement ?? document.documentElement).scrollTop;
+  const LOOKS = [
+    'opacity',
+    'transform',
+    'filter',
+    'clipPath',
+    'color',
+    'backgroundColor',
+    'backgroundImage',
+    'backgroundPosition',
+    'borderColor',
+    'boxShadow',
+    'fill',
+    'stroke',
+  ] as const;
+  const world = globalThis as {
+    stillframeNoted?: Map<Element, Box>;
+    stillframeClosedRoots?: Map<Element, ShadowRoot>;
+    stillframeShift?: number;
+  };
+  const scrolled = (document.scrollingElement ?? document.documentElement).scrollTop - (world.stillframeShift ?? 0);
   const boxes = new Map<Element, Box>();
   let seen = 0;
   visit(document);
-  if (band === null) {
-    world.stillframeBoxes = boxes;
-    return true;
-  }
-  const noted = world.stillframeBoxes ?? new Map<Element, Box>();
+  const noted = world.stillframeNoted ?? new Map<Element, Box>();
+  if (band === null) world.stillframeNoted = boxes;
   if (seen > MOST_ELEMENTS) return false;
-  return holds(noted, boxes, band) && holds(boxes, noted, band);
+  return band === null || (holds(noted, boxes, band) && holds(boxes, noted, band));
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll('*')) {
       if (seen++ > MOST_ELEMENTS) return;
       const root = element.shadowRoot ?? world.stillframeClosedRoots?.get(element);
       if (root !== undefined) visit(root);
-      const { left, top, width, height } = element.getBoundingClientRect();
-      if (width === 0 || height === 0) continue;
+      const box = element.getBoundingClientRect();
+      if (box.width === 0 || box.height === 0) continue;
       if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      const { opacity, clipPath, filter, color, backgroundColor, backgroundImage } = getComputedStyle(element);
-      const says = element instanceof HTMLImageElement ? `${element.currentSrc} ${element.complete}` : wordsOf(element);
-      const at = top + scrolled;
-      const told = [Math.round(left), Math.round(width), opacity, clipPath, filter, color, backgroundColor, backgroundImage, says].join();
-      boxes.set(element, { top: at, bottom: at + height, told });
+      boxes.set(element, { top: box.top + scrolled, bottom: box.bottom + scrolled, told: tell(element, box) });
     }
   }
 
-  function wordsOf(element: Element): string {
-    return element.childElementCount === 0 ? (element.textContent ?? '') : '';
+  function tell(element: Element, box: DOMRect): string {
+    const style = getComputedStyle(element);
+    const lazy = style.contentVisibility === 'auto' || /^(canvas|video|i?frame|embed|object)$/.test(element.localName);
+    const inView = !lazy || (box.bottom > 0 && box.top < innerHeight);
+    const looks = LOOKS.map((look) => style[look]);
+    return [Math.round(box.left), Math.round(box.width), inView, ...looks, element.getAttribute('class'), saidBy(element)].join();
+  }
+
+  function saidBy(element: Element): string {
+    if (element instanceof HTMLImageElement) return `${element.currentSrc} ${element.complete}`;
+    let words = '';
+    for (const node of element.childNodes) if (node instanceof Text) words += node.data;
+    return words;
   }
 
   function holds(these: Map<Element, Box>, those: Map<Element, Box>, { top, bottom }: Band): boolean {

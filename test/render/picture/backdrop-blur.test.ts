@@ -54,25 +54,38 @@ describe('a page with backdrop filters', () => {
   });
 
   it.each([
-    ['hides what is not in view', 'p.style.opacity = seen ? 1 : 0'],
-    ['moves what is not in view', 'p.style.translate = seen ? "0 0" : "400px 0"'],
-    ['empties what is not in view', 'p.firstChild.style.display = seen ? "block" : "none"'],
-    ['colours what is not in view', 'p.firstChild.style.backgroundColor = seen ? "#0f0" : "#00f"'],
-  ])('shows all that a blur of many views holds where the page %s', async (_, how) => {
-    const html = `<style>body{margin:0;height:3000px}main{position:absolute;inset:0;height:3000px;backdrop-filter:blur(10px)}
-      p{position:absolute;margin:0;left:0;width:400px;height:100px}i{display:block;height:100px;background:#0f0}</style>
-      <main>${Array.from({ length: 29 }, (_each, at) => `<p style="top:${at * 100}px"><i></i></p>`).join('')}</main><script>
-      const show = () => { for (const p of document.querySelectorAll('p')) {
-        const { top, bottom } = p.getBoundingClientRect();
+    ['hides what is not in view', '<i></i>', 'block.style.opacity = seen ? 1 : 0'],
+    ['moves what is not in view', '<i></i>', 'block.style.translate = seen ? "0 0" : "400px 0"'],
+    ['empties what is not in view', '<i></i>', 'block.firstChild.style.display = seen ? "block" : "none"'],
+    ['colours what is not in view', '<i></i>', 'block.firstChild.style.backgroundColor = seen ? "#0f0" : "#00f"'],
+    ['covers what is not in view', '<i></i>', 'block.firstChild.className = seen ? "" : "curtain"'],
+    [
+      'wipes what is not in view',
+      '<canvas width=400 height=100></canvas>',
+      'const c = block.firstChild.getContext("2d"); c.fillStyle = seen ? "#0f0" : "#00f"; c.fillRect(0, 0, 400, 100)',
+    ],
+    ['lays out only what is in view', '<div style="content-visibility:auto;height:100px"><i></i></div>', ''],
+    [
+      'holds frames',
+      '<iframe src="data:text/html,<body bgcolor=lime>" style="border:0;display:block;width:400px;height:100px"></iframe>',
+      '',
+    ],
+  ])('shows all that a blur of many views holds where the page %s', async (_, block, how) => {
+    const blocks = Array.from({ length: 29 }, (_each, at) => `<section style="top:${at * 100}px">${block}</section>`);
+    const html = `<!doctype html><style>body{margin:0;height:3000px}main{position:absolute;inset:0;height:3000px;backdrop-filter:blur(10px)}
+      section{position:absolute;left:0;width:400px;height:100px}i{display:block;position:relative;height:100px;background:#0f0}
+      .curtain::after{content:'';position:absolute;inset:0;background:#00f}canvas{display:block}</style><main>${blocks.join('')}</main><script>
+      const show = () => { for (const block of document.querySelectorAll('section')) {
+        const { top, bottom } = block.getBoundingClientRect();
         const seen = bottom > 0 && top < 600;
         ${how};
       } };
       show(); addEventListener('scroll', show);</script>`;
     const { content, height } = await take(browser, html, { full_page: true, viewport: { width: 400, height: 600, deviceScaleFactor: 2 } });
     expect(height).toBe(6_000);
-    const blocks = await sharp(content).extract({ left: 0, top: 0, width: 800, height: 5_800 }).toBuffer();
+    const shown = await sharp(content).extract({ left: 0, top: 0, width: 800, height: 5_800 }).toBuffer();
     const green = sharp({ create: { width: 800, height: 5_800, channels: 3, background: '#0f0' } }).png();
-    expect(await furthestApart(blocks, await green.toBuffer())).toBe(0);
+    expect(await furthestApart(shown, await green.toBuffer())).toBe(0);
   });
 
   it('shows an element in a blur that it is far down in as one view of it all does', async () => {
