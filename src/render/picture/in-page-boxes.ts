@@ -1,3 +1,5 @@
+import type { PinKit } from './in-page-pin-kit.js';
+
 /** CSS px of the page; the bottom is exclusive. */
 export interface Band {
   top: number;
@@ -5,42 +7,33 @@ export interface Band {
 }
 
 /**
- * Runs inside the page: sent there as text, so it may use nothing from around it. Tells whether a band of the page still shows what it
- * showed when this was last asked with `null`, which notes it: where each element is, how it looks, and what it says. What a canvas, a
- * frame or a video shows it cannot tell, nor what the browser leaves unpainted out of view: these hold where they were in view then.
+ * Runs inside the page: sent there as text, so it may use nothing from around it but the pin kit. Tells whether a band of the page still
+ * shows what it showed when this was last asked with `null`, which notes it: where each element is, how it looks, its attributes and its
+ * words. What a canvas, a frame or a video shows it cannot tell, nor what the browser leaves unpainted out of view: these hold where they
+ * were in view then. Nor does it see what scripts change in style sheets or in a pseudo-element alone.
  *
  * @returns with `null`, whether all could be noted
  */
 export function boxesHold(band: Band | null): boolean {
   type Box = Band & { told: string };
-  const MOST_ELEMENTS = 30_000;
-  const LOOKS = [
-    'opacity',
-    'transform',
-    'filter',
-    'clipPath',
-    'color',
-    'backgroundColor',
-    'backgroundImage',
-    'backgroundPosition',
-    'borderColor',
-    'boxShadow',
-    'fill',
-    'stroke',
-  ] as const;
+  const [MOST_ELEMENTS, MOST_CHARS] = [30_000, 1_000];
+  const LOOKS = ['opacity', 'transform', 'filter', 'clipPath', 'color', 'backgroundColor', 'fill', 'stroke'] as const;
   const world = globalThis as {
+    stillframePinKit?: PinKit;
     stillframeNoted?: Map<Element, Box>;
     stillframeClosedRoots?: Map<Element, ShadowRoot>;
     stillframeShift?: number;
   };
   const scrolled = (document.scrollingElement ?? document.documentElement).scrollTop - (world.stillframeShift ?? 0);
+  // What the view holds fast lies elsewhere in the page each time.
+  const fixedHosts = new Set(hostsOfFixed());
   const boxes = new Map<Element, Box>();
   let seen = 0;
   visit(document);
   const noted = world.stillframeNoted ?? new Map<Element, Box>();
   if (band === null) world.stillframeNoted = boxes;
   if (seen > MOST_ELEMENTS) return false;
-  return band === null || (holds(noted, boxes, band) && holds(boxes, noted, band));
+  return band === null ? !movesByScroll() : holds(noted, boxes, band) && holds(boxes, noted, band);
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll('*')) {
@@ -48,7 +41,7 @@ export function boxesHold(band: Band | null): boolean {
       const root = element.shadowRoot ?? world.stillframeClosedRoots?.get(element);
       if (root !== undefined) visit(root);
       const box = element.getBoundingClientRect();
-      if (box.width === 0 || box.height === 0) continue;
+      if (box.width === 0 && box.height === 0) continue;
       if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
       boxes.set(element, { top: box.top + scrolled, bottom: box.bottom + scrolled, told: tell(element, box) });
     }
@@ -58,8 +51,33 @@ export function boxesHold(band: Band | null): boolean {
     const style = getComputedStyle(element);
     const lazy = style.contentVisibility === 'auto' || /^(canvas|video|i?frame|embed|object)$/.test(element.localName);
     const inView = !lazy || (box.bottom > 0 && box.top < innerHeight);
+    const held = fixedHosts.has(element) ? scrolled : '';
     const looks = LOOKS.map((look) => style[look]);
-    return [Math.round(box.left), Math.round(box.width), inView, ...looks, element.getAttribute('class'), saidBy(element)].join();
+    return [Math.round(box.left), Math.round(box.width), inView, held, ...looks, attributesOf(element), saidBy(element)].join();
+  }
+
+  function hostsOfFixed(): Element[] {
+    const outermost = [document.documentElement, document.body, ...(document.body?.children ?? [])].filter((element) => element !== null);
+    const told = world.stillframePinKit?.pseudoHostsTold((rules) => rules.position === 'fixed') ?? [];
+    return [...outermost.slice(0, 200), ...told].filter((host) =>
+      ['::before', '::after'].some((name) => {
+        const { content, position } = getComputedStyle(host, name);
+        return position === 'fixed' && !/^(none|normal)$/.test(content);
+      }),
+    );
+  }
+
+  function movesByScroll(): boolean {
+    return document.getAnimations().some(({ timeline }) => timeline !== null && !(timeline instanceof DocumentTimeline));
+  }
+
+  function attributesOf(element: Element): string {
+    let all = '';
+    // A form's fields may have any name.
+    for (const { name, value } of Reflect.get(Element.prototype, 'attributes', element) as NamedNodeMap) {
+      all += ` ${name}=${value.length}:${value.slice(-MOST_CHARS)}`;
+    }
+    return all;
   }
 
   function saidBy(element: Element): string {

@@ -53,12 +53,16 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
   });
 
+  const svg = '<svg width=400 height=100><path d="M0 50H400" stroke="#0f0" stroke-width=100 style="stroke-dasharray:400"/></svg>';
   it.each([
     ['hides what is not in view', '<i></i>', 'block.style.opacity = seen ? 1 : 0'],
     ['moves what is not in view', '<i></i>', 'block.style.translate = seen ? "0 0" : "400px 0"'],
     ['empties what is not in view', '<i></i>', 'block.firstChild.style.display = seen ? "block" : "none"'],
     ['colours what is not in view', '<i></i>', 'block.firstChild.style.backgroundColor = seen ? "#0f0" : "#00f"'],
     ['covers what is not in view', '<i></i>', 'block.firstChild.className = seen ? "" : "curtain"'],
+    ['draws what is in view', svg, 'block.querySelector("path").style.strokeDashoffset = seen ? 0 : 400'],
+    ['animates what is in view', '<i style="animation:shade linear both;animation-timeline:view()"></i>', ''],
+    ['has a fixed ground', '<style>body::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>', ''],
     [
       'wipes what is not in view',
       '<canvas width=400 height=100></canvas>',
@@ -74,7 +78,8 @@ describe('a page with backdrop filters', () => {
     const blocks = Array.from({ length: 29 }, (_each, at) => `<section style="top:${at * 100}px">${block}</section>`);
     const html = `<!doctype html><style>body{margin:0;height:3000px}main{position:absolute;inset:0;height:3000px;backdrop-filter:blur(10px)}
       section{position:absolute;left:0;width:400px;height:100px}i{display:block;position:relative;height:100px;background:#0f0}
-      .curtain::after{content:'';position:absolute;inset:0;background:#00f}canvas{display:block}</style><main>${blocks.join('')}</main><script>
+      .curtain::after{content:'';position:absolute;inset:0;background:#00f}canvas,svg{display:block}@keyframes shade
+      {0%,100%{box-shadow:inset 0 0 0 99px #00f}.01%,99.99%{box-shadow:inset 0 0 0 99px #0f0}}</style><main>${blocks.join('')}</main><script>
       const show = () => { for (const block of document.querySelectorAll('section')) {
         const { top, bottom } = block.getBoundingClientRect();
         const seen = bottom > 0 && top < 600;
