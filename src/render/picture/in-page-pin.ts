@@ -61,6 +61,8 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   };
   const state = world.stillframePins;
   const viewHeight = visualViewport?.height ?? innerHeight;
+  // An element's first section is where that begins.
+  const atTop = first && (document.scrollingElement ?? document.documentElement).scrollTop < 0.5;
   let seen = 0;
   let hasHosts = false;
   visit(document);
@@ -109,7 +111,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     state.undo.push(() => style.setProperty(property, old, priority));
   }
 
-  /** Its place in the flow is the same without stickiness; what it was pushed down by at the top stays. */
+  /** Its place in the flow is the same without stickiness; what it was pushed down by at the page's top stays. */
   function unstick(element: HTMLElement, style: CSSStyleDeclaration): void {
     if (holdsMarked(element)) {
       state.roles.set(element, 'kept');
@@ -123,7 +125,7 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     force(element, 'inset', 'auto');
     if (layered) force(element, 'z-index', '0');
     const pushed = before - element.getBoundingClientRect().top;
-    if (first && pushed > 0.5 && before < viewHeight) force(element, 'top', `${pushed}px`);
+    if (atTop && pushed > 0.5 && before < viewHeight) force(element, 'top', `${pushed}px`);
   }
 
   function take(element: HTMLElement, style: CSSStyleDeclaration): void {

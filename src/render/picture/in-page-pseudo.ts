@@ -30,6 +30,8 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
   const { isWithin, isScrolledByPage, carrierOf, holdsFixed, pseudoHostsTold } = world.stillframePinKit;
   const state = world.stillframePins;
   const viewHeight = visualViewport?.height ?? innerHeight;
+  // An element's first section is where that begins.
+  const atTop = first && (document.scrollingElement ?? document.documentElement).scrollTop < 0.5;
   state.pseudos ??= { found: findPseudos(), sheet: adoptSheet() };
   const { found, sheet } = state.pseudos;
   sheet.replaceSync(found.map(ruleOf).join('\n'));
@@ -72,7 +74,7 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
       (width) => Number.parseFloat(width) || 0,
     );
     const top = host.getBoundingClientRect().top + border + padding + margin;
-    const pushed = first && top < viewHeight ? Number.parseFloat(style.top) - top : 0;
+    const pushed = atTop && top < viewHeight ? Number.parseFloat(style.top) - top : 0;
     return pushed > 0.5 ? pushed : 0;
   }
 
