@@ -10,7 +10,7 @@ export interface Band {
  * Runs inside the page: sent there as text, so it may use nothing from around it but the pin kit. Tells whether a band of the page still
  * shows what it showed when this was last asked with `null`, which notes it: where each element is, how it looks, its attributes and its
  * words. What a canvas, a frame or a video shows it cannot tell, nor what the browser leaves unpainted out of view: these hold where they
- * were in view then. Nor does it see what scripts change in style sheets or in a pseudo-element alone.
+ * were in view then, what draws itself where all of it was. Nor does it see what scripts change in style sheets or in a pseudo-element alone.
  *
  * @returns with `null`, whether all could be noted
  */
@@ -25,15 +25,13 @@ export function boxesHold(band: Band | null): boolean {
     stillframeShift?: number;
   };
   const scrolled = (document.scrollingElement ?? document.documentElement).scrollTop - (world.stillframeShift ?? 0);
-  // What the view holds fast lies elsewhere in the page each time.
-  const fixedHosts = new Set(hostsOfFixed());
   const boxes = new Map<Element, Box>();
   let seen = 0;
   visit(document);
   const noted = world.stillframeNoted ?? new Map<Element, Box>();
   if (band === null) world.stillframeNoted = boxes;
   if (seen > MOST_ELEMENTS) return false;
-  return band === null ? !movesByScroll() : holds(noted, boxes, band) && holds(boxes, noted, band);
+  return band === null ? !(movesByScroll() || hasFixedGround()) : holds(noted, boxes, band) && holds(boxes, noted, band);
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll('*')) {
@@ -49,17 +47,31 @@ export function boxesHold(band: Band | null): boolean {
 
   function tell(element: Element, box: DOMRect): string {
     const style = getComputedStyle(element);
-    const lazy = style.contentVisibility === 'auto' || /^(canvas|video|i?frame|embed|object)$/.test(element.localName);
-    const inView = !lazy || (box.bottom > 0 && box.top < innerHeight);
-    const held = fixedHosts.has(element) ? scrolled : '';
     const looks = LOOKS.map((look) => style[look]);
-    return [Math.round(box.left), Math.round(box.width), inView, held, ...looks, attributesOf(element), saidBy(element)].join();
+    return [
+      Math.round(box.left),
+      Math.round(box.width),
+      isPainted(element, style, box),
+      ...looks,
+      attributesOf(element),
+      saidBy(element),
+    ].join();
   }
 
-  function hostsOfFixed(): Element[] {
-    const outermost = [document.documentElement, document.body, ...(document.body?.children ?? [])].filter((element) => element !== null);
+  /** What draws itself may draw no more than the view shows of it: only as a whole it was painted then. */
+  function isPainted({ localName }: Element, { contentVisibility }: CSSStyleDeclaration, { top, bottom }: DOMRect): boolean {
+    const inView = bottom > 0 && top < innerHeight;
+    if (/^(canvas|video|i?frame|embed|object)$/.test(localName)) return band === null ? top >= 0 && bottom <= innerHeight : inView;
+    return contentVisibility !== 'auto' || inView;
+  }
+
+  /** What the view holds fast behind the page lies elsewhere in it each time. */
+  function hasFixedGround(): boolean {
+    const roots = [document.documentElement, document.body].filter((element) => element !== null);
+    if (roots.some((element) => getComputedStyle(element).backgroundAttachment.includes('fixed'))) return true;
     const told = world.stillframePinKit?.pseudoHostsTold((rules) => rules.position === 'fixed') ?? [];
-    return [...outermost.slice(0, 200), ...told].filter((host) =>
+    const hosts = [...roots, ...Array.from(document.body?.children ?? []).slice(0, 200), ...told];
+    return hosts.some((host) =>
       ['::before', '::after'].some((name) => {
         const { content, position } = getComputedStyle(host, name);
         return position === 'fixed' && !/^(none|normal)$/.test(content);

@@ -53,6 +53,7 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
   });
 
+  const lime = `url('data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="lime" d="M0 0h1v1H0"/></svg>')`;
   const svg = '<svg width=400 height=100><path d="M0 50H400" stroke="#0f0" stroke-width=100 style="stroke-dasharray:400"/></svg>';
   it.each([
     ['hides what is not in view', '<i></i>', 'block.style.opacity = seen ? 1 : 0'],
@@ -63,6 +64,8 @@ describe('a page with backdrop filters', () => {
     ['draws what is in view', svg, 'block.querySelector("path").style.strokeDashoffset = seen ? 0 : 400'],
     ['animates what is in view', '<i style="animation:shade linear both;animation-timeline:view()"></i>', ''],
     ['has a fixed ground', '<style>body::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>', ''],
+    ['has a fixed ground of a wrapper', '<style>.w::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>', ''],
+    ['has a fixed background of its own', `<style>body{background:${lime} fixed 0/cover no-repeat}</style>`, ''],
     [
       'wipes what is not in view',
       '<canvas width=400 height=100></canvas>',
@@ -79,7 +82,7 @@ describe('a page with backdrop filters', () => {
     const html = `<!doctype html><style>body{margin:0;height:3000px}main{position:absolute;inset:0;height:3000px;backdrop-filter:blur(10px)}
       section{position:absolute;left:0;width:400px;height:100px}i{display:block;position:relative;height:100px;background:#0f0}
       .curtain::after{content:'';position:absolute;inset:0;background:#00f}canvas,svg{display:block}@keyframes shade
-      {0%,100%{box-shadow:inset 0 0 0 99px #00f}.01%,99.99%{box-shadow:inset 0 0 0 99px #0f0}}</style><main>${blocks.join('')}</main><script>
+      {0%,100%{box-shadow:inset 0 0 0 99px #00f}.01%,99.99%{box-shadow:inset 0 0 0 99px #0f0}}</style><div class=w></div><main>${blocks.join('')}</main><script>
       const show = () => { for (const block of document.querySelectorAll('section')) {
         const { top, bottom } = block.getBoundingClientRect();
         const seen = bottom > 0 && top < 600;
