@@ -27,11 +27,12 @@ export function boxesHold(band: Band | null): boolean {
   const scrolled = (document.scrollingElement ?? document.documentElement).scrollTop - (world.stillframeShift ?? 0);
   const boxes = new Map<Element, Box>();
   let seen = 0;
+  if (band === null && (movesByScroll() || hasFixedGround())) return false;
   visit(document);
   const noted = world.stillframeNoted ?? new Map<Element, Box>();
   if (band === null) world.stillframeNoted = boxes;
   if (seen > MOST_ELEMENTS) return false;
-  return band === null ? !(movesByScroll() || hasFixedGround()) : holds(noted, boxes, band) && holds(boxes, noted, band);
+  return band === null || (holds(noted, boxes, band) && holds(boxes, noted, band));
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll('*')) {

@@ -50,6 +50,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     // A descriptor may be closed while it is listed.
     const sockets = execFileSync('sh', ['-c', `ls -l /proc/${browser}/fd 2>/dev/null || true`]).toString();
     const inodes = [...sockets.matchAll(/socket:\[(\d+)\]/g)].map(([, inode]) => inode);
+    expect(inodes).not.toEqual([]);
     const listening = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${browser}/net/${table}`, 'utf8').split('\n'));
     const own = listening.map((line) => line.trim().split(/\s+/)).filter((fields) => fields[3] === '0A' && inodes.includes(fields[9]));
     expect(own).toEqual([]);
