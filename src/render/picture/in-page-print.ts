@@ -141,15 +141,6 @@ export function isLaidOutAlike(pageHeight: number): boolean {
   return true;
 }
 
-/** What follows the viewport's size by script does so before the next frame is drawn. */
-export function nextFrame(): Promise<void> {
-  const NO_FRAME_MS = 100;
-  return new Promise((resolve) => {
-    setTimeout(resolve, NO_FRAME_MS);
-    requestAnimationFrame(() => resolve());
-  });
-}
-
 /** Makes the page one box of a height, which no page break cuts and outside of which nothing shows. */
 export function boxPage(height: number): void {
   const body = document.body;

@@ -2,18 +2,8 @@ import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { rollOut } from './full-page-picture.js';
 import { makeScrollable, measureExtent } from './in-page-extent.js';
-import {
-  boxPage,
-  holdChanged,
-  isLaidOutAlike,
-  letGo,
-  nextFrame,
-  noteBoxes,
-  noteChanged,
-  noteLayout,
-  ownPaper,
-  pinOnce,
-} from './in-page-print.js';
+import { passFrames } from './in-page-frames.js';
+import { boxPage, holdChanged, isLaidOutAlike, letGo, noteBoxes, noteChanged, noteLayout, ownPaper, pinOnce } from './in-page-print.js';
 import { holdRules, keepChangedQueries, noteQueries } from './in-page-rules.js';
 import { setDensity } from './metrics.js';
 import { openHand, type PageHand, within } from './page-hand.js';
@@ -26,6 +16,8 @@ const CSS_PX_PER_INCH = 96;
 const CSS_PX_PER_POINT = 96 / 72;
 /** Of the picture of a page that is only measured. */
 const MEASURE_SCALE = 0.05;
+/** What follows the viewport's size by script does so before the next frame is drawn. */
+const NO_FRAME_MS = 100;
 
 /**
  * A PDF of one of the three kinds (decisions.md, PDF): the view on one page, the whole page as the browser prints it, or the whole page's
@@ -123,7 +115,7 @@ async function holdForPaper(
   const asked = await hand.run(keepChangedQueries, null);
   const changed = (await hand.run(noteChanged, null)) || asked;
   await setDensity(stage, { view, density, deadline });
-  await hand.run(nextFrame, null);
+  await hand.run(passFrames, { frames: 1, mostMs: NO_FRAME_MS });
   if (changed) await hand.run(holdRules, null);
   if (changed) await hand.run(holdChanged, null);
   await hand.run(pinOnce, at.height);
@@ -132,7 +124,7 @@ async function holdForPaper(
   await setDensity(stage, paper);
   const alike = await hand.run(isLaidOutAlike, at.pageHeight);
   await setDensity(stage, { view, density, deadline });
-  await hand.run(nextFrame, null);
+  await hand.run(passFrames, { frames: 1, mostMs: NO_FRAME_MS });
   return alike;
 }
 

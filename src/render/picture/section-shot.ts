@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import type { Stage } from '../stage.js';
 import type { Blurs } from './in-page-blur.js';
 import { type Band, boxesHold } from './in-page-boxes.js';
+import { passFrames } from './in-page-frames.js';
 import { type PageHand, within } from './page-hand.js';
 import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
 import { type PixelSize, pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
@@ -14,6 +15,8 @@ const MS_PER_PIXEL = 2_500 / 10_000_000;
 const MOST_MS = 30_000;
 /** Of one capture: 168 MB in the browser. */
 const MOST_PIXELS = 42_000_000;
+/** A page may draw no frames. */
+const NO_FRAME_MS = 500;
 /** How many views a capture goes on below the one that is needed, before that has served once. */
 const FIRST_VIEWS_AHEAD = 3;
 /** So often a capture that went on may have been of no use. */
@@ -143,9 +146,11 @@ export class SectionShots {
   }
 
   async #capture({ y, size }: View, band: Band): Promise<Buffer> {
-    const { stage } = this.tools;
+    const { stage, hand } = this.tools;
     const { deadline, zoom, ratio, viewHeight } = this.plan;
     const from = Date.now();
+    // The view's own capture leaves the page as it was with a frame yet to come: one taken before that lacks parts of what has to be drawn anew.
+    await hand.run(passFrames, { frames: 2, mostMs: NO_FRAME_MS });
     const metrics = await within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
     const { cssVisualViewport: view, cssLayoutViewport: layout } = metrics;
     const beyond = {

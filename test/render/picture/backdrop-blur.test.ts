@@ -53,6 +53,8 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
   });
 
+  const lime = `url('data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="lime" d="M0 0h1v1H0"/></svg>')`;
+  const frames = '<script>(function frame() { requestAnimationFrame(frame) })()</script>';
   const svg = '<svg width=400 height=100><path d="M0 50H400" stroke="#0f0" stroke-width=100 style="stroke-dasharray:400"/></svg>';
   it.each([
     ['hides what is not in view', '<i></i>', 'block.style.opacity = seen ? 1 : 0'],
@@ -64,6 +66,7 @@ describe('a page with backdrop filters', () => {
     ['animates what is in view', '<i style="animation:shade linear both;animation-timeline:view()"></i>', ''],
     ['has a fixed ground', '<style>body::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>', ''],
     ['has a fixed ground of a wrapper', '<style>.w::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>', ''],
+    ['has a fixed background of its own', `<style>body{background:${lime} fixed 0/cover no-repeat}</style>${frames}`, ''],
     [
       'wipes what is not in view',
       '<canvas width=400 height=100></canvas>',
