@@ -1,10 +1,10 @@
 import type { PinKit } from './in-page-pin-kit.js';
 
-/** What of the page blurs or tints what lies behind it (`backdrop-filter`), and goes on beyond the view. */
+/** What of the page blurs or tints what lies behind it (`backdrop-filter`). */
 export interface Blurs {
   /** CSS px from the view's edges within which they lack what is beyond: the browser mirrors there what the view shows. 0: there are none. */
   reach: number;
-  /** From where to where each is, CSS px of the page. */
+  /** From where to where each is that was asked for, CSS px of the page. */
   spans: { top: number; bottom: number }[];
   /** CSS px of the page, where the view began then. */
   scrollY: number;
@@ -13,8 +13,10 @@ export interface Blurs {
 /**
  * Runs inside the page: sent there as text, so it may use nothing from around it but the pin kit. What blurs only itself is blurred as a
  * whole, and no matter.
+ *
+ * @param of all of the page, or what the view begins or ends within, or has yet to come to
  */
-export function findBlurs(): Blurs {
+export function findBlurs(of: 'page' | 'views'): Blurs {
   const [MOST_ELEMENTS, MOST_SPANS] = [30_000, 500];
   // A blur's radius is its standard deviation: beyond three of these next to nothing of it is seen.
   const DEVIATIONS = 3;
@@ -47,9 +49,9 @@ export function findBlurs(): Blurs {
     if (backdropFilter === 'none' || position === 'fixed') return;
     if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return;
     const { width, height, top, bottom } = element.getBoundingClientRect();
-    if (width === 0 || height === 0 || bottom <= 0) return;
-    if (top < 0 || bottom > innerHeight) spans.push({ top: top + root.scrollTop, bottom: bottom + root.scrollTop });
-    if (bottom <= innerHeight) return;
+    if (width === 0 || height === 0 || (of === 'views' && bottom <= 0)) return;
+    if (of === 'page' || top < 0 || bottom > innerHeight) spans.push({ top: top + root.scrollTop, bottom: bottom + root.scrollTop });
+    if (of === 'views' && bottom <= innerHeight) return;
     for (const [, radius] of backdropFilter.matchAll(/blur\(([\d.]+)px\)/g)) widest = Math.max(widest, Number(radius));
   }
 }

@@ -5,7 +5,7 @@ import { type Band, boxesHold } from './in-page-boxes.js';
 import { passFrames } from './in-page-frames.js';
 import { type PageHand, within } from './page-hand.js';
 import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
-import { type PixelSize, pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
+import { type PixelSize, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
 /** Each section may take half as long again as those before it. */
 const SLOWER = 1.5;
@@ -13,8 +13,6 @@ const SLOWER = 1.5;
 const MS_PER_PIXEL = 2_500 / 10_000_000;
 /** For all that is captured beyond the view: of high panels that change with the scrolling each section takes longer than the one before. */
 const MOST_MS = 30_000;
-/** Of one capture: 168 MB in the browser. */
-const MOST_PIXELS = 42_000_000;
 /** A page may draw no frames. */
 const NO_FRAME_MS = 500;
 /** How many views a capture goes on below the one that is needed, before that has served once. */
@@ -178,5 +176,5 @@ export class SectionShots {
 }
 
 function mostRows({ width }: PixelSize): number {
-  return Math.min(SHOT_MAX_ROWS, Math.floor(MOST_PIXELS / width));
+  return Math.min(SHOT_MAX_ROWS, Math.floor(SHOT_MAX_PIXELS / width));
 }

@@ -88,7 +88,7 @@ export async function takeSections(
 /** Looked for where they matter: at a seam, or above a view. */
 async function blursOf(hand: PageHand, plan: SectionPlan, first: Placed): Promise<Blurs> {
   const matter = !first.last || (plan.ratio !== 1 && first.y > 0);
-  return matter ? await hand.run(findBlurs, null) : { reach: 0, spans: [], scrollY: first.y };
+  return matter ? await hand.run(findBlurs, 'views') : { reach: 0, spans: [], scrollY: first.y };
 }
 
 function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: boolean }): Placing {

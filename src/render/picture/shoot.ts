@@ -3,6 +3,8 @@ import { within } from './page-hand.js';
 
 /** Rows of one capture, px: beyond this a GPU's textures end, and rows are repeated or blank. */
 export const SHOT_MAX_ROWS = 16_384;
+/** Of one capture that holds more than is kept of it: 168 MB in the browser. */
+export const SHOT_MAX_PIXELS = 42_000_000;
 
 export interface Shot {
   /** What the browser encodes to: png is lossless. */

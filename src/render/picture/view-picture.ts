@@ -70,7 +70,7 @@ async function shootScrolled({ stage, options, deadline }: PictureOrder, metrics
   if (pageY <= 0 || ratio === 1) return undefined;
   const hand = await openHand(stage, deadline);
   await hand.run(addPinKit, null);
-  const { spans, scrollY } = await hand.run(findBlurs, null);
+  const { spans, scrollY } = await hand.run(findBlurs, 'views');
   if (spans.length === 0) return undefined;
   const band = { from: scrollY, to: scrollY + viewHeight, viewHeight, step: viewHeight, ratio, zoom };
   const shots = new SectionShots({ stage, hand }, { ...band, lastStart: deadline - ENCODE_MS, deadline }, spans);

@@ -148,6 +148,31 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(await left(glass?.content), await left(clear?.content))).toBe(0);
   });
 
+  it('shows an element wider than the view in a blur that begins above and beside it as one view of it all does', async () => {
+    const html = `<style>html{width:1600px}body{margin:0;height:1280px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
+      main{position:absolute;top:104px;left:56px;width:1400px;height:1000px;backdrop-filter:blur(10px)}
+      p{position:absolute;top:200px;left:160px;width:1000px;height:400px;margin:0}</style><main><p></p></main>`;
+    const [beyond, inOne] = await Promise.all(
+      [
+        { width: 400, height: 600 },
+        { width: 1_600, height: 1_280 },
+      ].map((view) => take(browser, html, { selector: 'p', viewport: { ...view, deviceScaleFactor: 2 } })),
+    );
+    expect(beyond).toMatchObject({ width: 2_000, height: 800 });
+    expect(await furthestApart(beyond?.content, inOne?.content)).toBeLessThan(4);
+  });
+
+  it('shows a blur that the browser captures in two parts as by sections', async () => {
+    const html = `<style>body{margin:0;height:10000px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
+      main{position:absolute;top:7000px;left:50px;width:300px;height:2000px;backdrop-filter:blur(10px)}</style><main></main>`;
+    const viewport = { width: 400, height: 600, deviceScaleFactor: 2 };
+    const [native, bySections] = await Promise.all(
+      ['native', 'by_sections'].map((full_page_algorithm) => take(browser, html, { full_page: true, full_page_algorithm, viewport })),
+    );
+    expect(native).toMatchObject({ height: 20_000, diagnostics: { algorithm: 'native', sections: 2 } });
+    expect(await furthestApart(native?.content, bySections?.content)).toBeLessThan(4);
+  });
+
   it('takes no more sections for blurs that nobody sees', async () => {
     const shade = (how: string) => `<div style="position:absolute;inset:0;backdrop-filter:blur(40px);${how}"></div>`;
     const html = `<style>body{margin:0;height:1800px;position:relative;background:red}</style>${shade('visibility:hidden')}${shade('opacity:0')}`;
