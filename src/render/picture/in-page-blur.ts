@@ -5,7 +5,7 @@ export interface Blurs {
   /** CSS px from the view's edges within which they lack what is beyond: the browser mirrors there what the view shows. 0: there are none. */
   reach: number;
   /** From where to where each is that was asked for, CSS px of the page. */
-  spans: { top: number; bottom: number }[];
+  spans: { top: number; bottom: number; left: number; right: number }[];
   /** CSS px of the page, where the view began then. */
   scrollY: number;
 }
@@ -48,9 +48,12 @@ export function findBlurs(of: 'page' | 'views'): Blurs {
   function note(element: Element, { backdropFilter, position }: CSSStyleDeclaration): void {
     if (backdropFilter === 'none' || position === 'fixed') return;
     if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return;
-    const { width, height, top, bottom } = element.getBoundingClientRect();
+    const { width, height, top, bottom, left, right } = element.getBoundingClientRect();
     if (width === 0 || height === 0 || (of === 'views' && bottom <= 0)) return;
-    if (of === 'page' || top < 0 || bottom > innerHeight) spans.push({ top: top + root.scrollTop, bottom: bottom + root.scrollTop });
+    if (of === 'page' || top < 0 || bottom > innerHeight) {
+      const { scrollTop, scrollLeft } = root;
+      spans.push({ top: top + scrollTop, bottom: bottom + scrollTop, left: left + scrollLeft, right: right + scrollLeft });
+    }
     if (of === 'views' && bottom <= innerHeight) return;
     for (const [, radius] of backdropFilter.matchAll(/blur\(([\d.]+)px\)/g)) widest = Math.max(widest, Number(radius));
   }

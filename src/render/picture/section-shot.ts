@@ -1,6 +1,5 @@
 import sharp from 'sharp';
 import type { Stage } from '../stage.js';
-import type { Blurs } from './in-page-blur.js';
 import { type Band, boxesHold } from './in-page-boxes.js';
 import { passFrames } from './in-page-frames.js';
 import { type PageHand, within } from './page-hand.js';
@@ -61,7 +60,7 @@ export class SectionShots {
   constructor(
     private readonly tools: { stage: Stage; hand: PageHand },
     private readonly plan: ShotPlan,
-    private readonly spans: Blurs['spans'],
+    private readonly spans: Band[],
   ) {}
 
   /** @param y where the view begins, CSS px of the page */
@@ -146,9 +145,9 @@ export class SectionShots {
   async #capture({ y, size }: View, band: Band): Promise<Buffer> {
     const { stage, hand } = this.tools;
     const { deadline, zoom, ratio, viewHeight } = this.plan;
-    const from = Date.now();
     // The view's own capture leaves the page as it was with a frame yet to come: one taken before that lacks parts of what has to be drawn anew.
     await hand.run(passFrames, { frames: 2, mostMs: NO_FRAME_MS });
+    const from = Date.now();
     const metrics = await within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
     const { cssVisualViewport: view, cssLayoutViewport: layout } = metrics;
     const beyond = {

@@ -162,6 +162,26 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(beyond?.content, inOne?.content)).toBeLessThan(4);
   });
 
+  it.each([
+    ['that lies between pixels', 'ltr', 'left:56.9px;top:10.906px', { left: '40px', top: '0' }],
+    ['of a page written from right to left', 'rtl', 'right:56.9px;top:70.3px', { right: '0', top: '20.7px' }],
+    ['far from the left', 'ltr', 'left:6000px;top:60px', { left: '0', top: '0' }],
+  ])('loses no row or column of an element wider than the view %s', async (_, dir, place, { top, ...beside }) => {
+    const at = Object.entries({ ...beside, top })
+      .map(([name, value]) => `${name}:${value}`)
+      .join(';');
+    const html = (filter: string) => `<html dir=${dir}><style>html{background:#fff}body{margin:0;height:900px}
+      p{position:absolute;${place};width:1400px;height:400px;margin:0;background:#0f0}
+      main{position:absolute;${at};width:7400px;height:800px;backdrop-filter:${filter}}</style><p></p><main></main>`;
+    const viewport = { width: 400, height: 600, deviceScaleFactor: 3 };
+    const [glass, clear] = await Promise.all(
+      ['saturate(1.5)', 'none'].map((filter) => take(browser, html(filter), { selector: 'p', viewport })),
+    );
+    expect(glass).toMatchObject({ width: 4_200, height: 1_200 });
+    const inner = (content?: Uint8Array) => sharp(content).extract({ left: 3, top: 3, width: 4_194, height: 1_194 }).toBuffer();
+    expect(await furthestApart(await inner(glass?.content), await inner(clear?.content))).toBe(0);
+  });
+
   it('shows a blur that the browser captures in two parts as by sections', async () => {
     const html = `<style>body{margin:0;height:10000px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
       main{position:absolute;top:7000px;left:50px;width:300px;height:2000px;backdrop-filter:blur(10px)}</style><main></main>`;
