@@ -3,6 +3,7 @@ import type { Artifacts } from '../artifacts/artifacts.js';
 import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
+import { keepFinalUrl } from '../contract/final-url.js';
 import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/render.js';
@@ -113,7 +114,7 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
   const now = deps.now();
   const data: CaptureData = {
     url: job.options.url,
-    finalUrl: rendering.finalUrl,
+    ...keepFinalUrl(rendering.finalUrl),
     format: rendering.format,
     width: rendering.width,
     height: rendering.height,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { INSPECTION_LIMIT_CHARS } from './limits.js';
+import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 
 /** CaptureData of interface.md, inside (camelCase) and on the wire. */
 
@@ -22,6 +22,12 @@ export interface Inspection {
   accessibleTree: string;
 }
 
+/** What else there is to say of a capture that succeeded; an extension of the interface. */
+export interface CaptureNotes {
+  /** `finalUrl` was longer than URL_MAX_BYTES. */
+  finalUrlCut?: true;
+}
+
 export interface CaptureData {
   url: string;
   finalUrl: string;
@@ -38,6 +44,8 @@ export interface CaptureData {
   region: string | null;
   egressCountry: string | null;
   diagnostics: RenderDiagnostics;
+  /** `diagnostics` on the wire; absent when there is nothing to say. */
+  notes?: CaptureNotes;
   inspection: Inspection | null;
 }
 
@@ -69,6 +77,15 @@ export const captureDataSchema = z
         truncated: z.boolean(),
       })
       .optional(),
+    diagnostics: z
+      .object({
+        final_url_cut: z
+          .literal(true)
+          .optional()
+          .meta({ description: `final_url was longer than ${URL_MAX_BYTES} bytes` }),
+      })
+      .optional()
+      .meta({ description: 'what else there is to say of the capture', 'x-stillframe-extension': true }),
     inspection: z
       .object({
         markdown: z.string().max(INSPECTION_LIMIT_CHARS),
@@ -84,7 +101,7 @@ export type WireCaptureData = z.output<typeof captureDataSchema>;
 
 /** @param publicBase what `cdn_url` begins with, no trailing slash */
 export function toWireCaptureData(data: CaptureData, publicBase: string): WireCaptureData {
-  const { diagnostics, inspection } = data;
+  const { diagnostics, inspection, notes } = data;
   return {
     url: data.url,
     final_url: data.finalUrl,
@@ -107,6 +124,7 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): WireCa
       stopped_reason: diagnostics.stoppedReason,
       truncated: diagnostics.truncated,
     },
+    ...(notes === undefined ? {} : { diagnostics: toWireNotes(notes) }),
     ...(inspection === null
       ? {}
       : {
@@ -118,4 +136,8 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): WireCa
           },
         }),
   };
+}
+
+function toWireNotes({ finalUrlCut }: CaptureNotes): WireCaptureData['diagnostics'] {
+  return finalUrlCut === true ? { final_url_cut: true } : {};
 }

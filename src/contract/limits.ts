@@ -3,6 +3,9 @@
 export const BODY_LIMIT_BYTES = 256 * 1024;
 export const BODY_DEPTH_LIMIT_LEVELS = 32;
 
+/** Of `url`, refused beyond, and of `final_url`, cut beyond (decisions.md, Added). */
+export const URL_MAX_BYTES = 8_192;
+
 export const VIEWPORT_WIDTH_PX = { min: 320, max: 3840, default: 1280 } as const;
 export const VIEWPORT_HEIGHT_PX = { min: 240, max: 2160, default: 720 } as const;
 export const DEVICE_SCALE_FACTOR = { min: 1, max: 3, default: 2 } as const;

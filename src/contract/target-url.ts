@@ -3,6 +3,8 @@
  * Capture semantics). Judges the spelling only; whether an address may be reached is egress/'s to say.
  */
 
+import { URL_MAX_BYTES } from './limits.js';
+
 export type TargetUrl = { url: string } | { problem: string };
 
 /** Characters that URL parsers strip or read differently: refused rather than guessed at. */
@@ -12,9 +14,12 @@ const ANY_SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 /** `localhost:3000/x` parses as the scheme `localhost:`; digits after the colon mean a port. */
 const HOST_AND_PORT = /^[^/?#:]+:\d{1,5}(?:[/?#]|$)/;
 
+const TOO_LONG: TargetUrl = { problem: `must be at most ${URL_MAX_BYTES} bytes` };
+
 /** A bare hostname gets https; only http and https; no credentials; the fragment is kept. */
 export function normalizeTargetUrl(text: string): TargetUrl {
   const trimmed = text.trim();
+  if (Buffer.byteLength(trimmed) > URL_MAX_BYTES) return TOO_LONG;
   if (AMBIGUOUS.test(trimmed)) {
     return { problem: 'must not contain spaces, control characters or backslashes (percent-encode them)' };
   }
@@ -42,7 +47,8 @@ function parse(text: string): TargetUrl {
   if (url.hostname === '' || /^\.+$/.test(url.hostname) || url.hostname.includes('..')) {
     return { problem: 'must have a valid host name' };
   }
-  return { url: url.href };
+  // Percent-encoding may have made it longer.
+  return url.href.length > URL_MAX_BYTES ? TOO_LONG : { url: url.href };
 }
 
 function authorityOf(text: string): string {

@@ -56,6 +56,14 @@ describe('a capture request', () => {
     expect(issuesOf({ ...URL_ONLY, ...fields })).toMatchObject([{ message: 'must be a string, not a number' }]);
   });
 
+  it('refuses an address of more than 8,192 bytes, as it is written and as it is sent', () => {
+    const ofBytes = (bytes: number) => `https://example.com/${'x'.repeat(bytes - 20)}`;
+    expect(parse({ url: ofBytes(8_192) }).options.url).toHaveLength(8_192);
+    for (const url of [ofBytes(8_193), `https://example.com/${'é'.repeat(2_000)}`]) {
+      expect(issuesOf({ url })).toEqual([{ path: 'url', message: 'must be at most 8192 bytes' }]);
+    }
+  });
+
   it('names an unknown field and the nearest known one', () => {
     expect(refusal({ ...URL_ONLY, fullpage: true }).message).toBe('Unknown field `fullpage`. Did you mean `full_page`?');
     expect(refusal({ ...URL_ONLY, viewport: { device_scale_factor: 2 } }).message).toContain('`deviceScaleFactor`');

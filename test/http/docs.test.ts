@@ -48,6 +48,15 @@ describe('openapi.json', () => {
     expect(Object.keys(document.webhooks as JsonObject)).toEqual(['capture.completed', 'capture.failed']);
   });
 
+  it('marks what the interface does not have as an extension', () => {
+    const schema = document.components.schemas.CaptureData;
+    expect(schema?.properties?.diagnostics).toMatchObject({
+      'x-stillframe-extension': true,
+      properties: { final_url_cut: { enum: [true] } },
+    });
+    expect(schema?.required).not.toContain('diagnostics');
+  });
+
   it('has every status of a submission, and its Retry-After', () => {
     const responses = document.paths['/v1/screenshot']?.post?.responses ?? {};
     expect(Object.keys(responses)).toEqual(['200', '202', '400', '401', '403', '409', '429', '451', '500', '502', '503', '504']);
