@@ -19,6 +19,7 @@ export interface Config {
   browserInstall: boolean;
   sandbox: boolean;
   concurrency: number;
+  keepSlots: number;
   browsers: number | null;
   syncWaitMs: number;
   maxQueue: number;
@@ -115,6 +116,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     help: 'captures at once (default: 2 × cores)',
     default: 2 * availableParallelism(),
     parse: whole(1, 256),
+  },
+  keepSlots: {
+    env: 'KEEP_SLOTS',
+    flag: '--keep-slots',
+    argument: '<n>',
+    help: 'captures at once that are kept for accounts with nothing running, while more than one account is active',
+    default: 0,
+    parse: whole(0, 255),
   },
   browsers: {
     env: 'BROWSERS',

@@ -10,6 +10,8 @@ const RETRY_DELAY_MS = 500;
 export interface JobLoopOptions {
   /** Captures at once. */
   concurrency: number;
+  /** STILLFRAME_KEEP_SLOTS. */
+  keepSlots: number;
   /** ms: how soon a change made by another process (queue resume) is acted on. */
   pollMs: number;
   deps: Omit<PerformDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now'> & {
@@ -21,16 +23,18 @@ export interface JobLoopOptions {
 }
 
 /** Claims jobs and performs them, each slot under a name of its own. */
-export function jobLoop({ concurrency, pollMs, deps, cut, onError }: JobLoopOptions): Loop<ClaimedJob> {
+export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, onError }: JobLoopOptions): Loop<ClaimedJob> {
   const { store } = deps;
   const worker = `${hostname()}-${process.pid}`;
   const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, now: Date.now };
-  return new Loop<ClaimedJob>({
+  const isKept = (): boolean => concurrency - loop.running <= keepSlots;
+  const loop: Loop<ClaimedJob> = new Loop<ClaimedJob>({
     concurrency,
-    claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: Date.now(), leaseMs: LEASE_MS }),
+    claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: Date.now(), leaseMs: LEASE_MS, keptSlot: isKept() }),
     run: (job) => underTaskSignal(cut, (stop) => perform(performDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
     pollMs,
     onError,
   });
+  return loop;
 }

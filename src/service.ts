@@ -167,6 +167,7 @@ export class Service implements AsyncDisposable {
     const { store, artifacts } = this.made;
     return jobLoop({
       concurrency: this.config.concurrency,
+      keepSlots: this.config.keepSlots,
       pollMs: POLL_MS,
       deps: {
         store,

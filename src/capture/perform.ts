@@ -162,7 +162,7 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: un
   const facts = { job_id: job.id, request_id: job.requestId, attempt: job.attempt, code: stored.code, details: stored.details };
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed by a fault of ours');
   const dueAt = deps.now() + deps.retryDelayMs;
-  if (deservesRetry(job, error, dueAt) && (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt)))) {
+  if (deservesRetry(job, error, dueAt) && (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt, deps.now())))) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return;
   }

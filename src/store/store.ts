@@ -120,6 +120,15 @@ export interface ClaimedJob {
   dueAt: number | null;
 }
 
+/** What a worker with a free slot asks for. */
+export interface JobClaim {
+  workerId: string;
+  now: number;
+  leaseMs: number;
+  /** The slot is kept for accounts with nothing running, as soon as more than one account is active. */
+  keptSlot?: boolean;
+}
+
 /** What names one claim: a step that finds another holder changes nothing and says so. */
 export interface Claim {
   id: string;
@@ -145,7 +154,7 @@ export interface JobStore {
   /** ONE transaction: idempotency → kept result → identical one in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
   /** The next job by fair turns between accounts, sync before async within one; null when none is due or the queue is paused. */
-  claimNextJob(claim: { workerId: string; now: number; leaseMs: number }): Promise<ClaimedJob | null>;
+  claimNextJob(claim: JobClaim): Promise<ClaimedJob | null>;
   /** Keeps a claim alive, and tells progress (0–100). @returns false when the claim was lost */
   renewLease(claim: Claim, renewal: { now: number; leaseMs: number; progress: number }): Promise<boolean>;
   /** ONE transaction: job, credits, kept result, artifact row, followers, deliveries. Empty when the claim was lost. */
@@ -153,7 +162,7 @@ export interface JobStore {
   /** As `complete`, for a failure; followers with a longer timeout than this job's go on by themselves. */
   fail(claim: Claim, error: StoredError, now: number): Promise<EndedJob[]>;
   /** Back to the queue as `delayed` until `dueAt`, for a second attempt. @returns false when the claim was lost */
-  retryLater(claim: Claim, dueAt: number): Promise<boolean>;
+  retryLater(claim: Claim, dueAt: number, now: number): Promise<boolean>;
   /** Puts back an unfinished claim as if it had not been made (drain). */
   release(claim: Claim): Promise<boolean>;
   /**

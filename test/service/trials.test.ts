@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { run as backup } from '../trials/backup.js';
 import { run as drain } from '../trials/drain.js';
+import { run as fair } from '../trials/fair.js';
 import { run as fullDisk } from '../trials/full-disk.js';
 import { run as kill } from '../trials/kill.js';
 import { run as overload } from '../trials/overload.js';
@@ -41,6 +42,11 @@ describe('trials of durability, in short', () => {
     const { problems, figures } = await overload({ seconds: 6, calm: 2, queue: 60, wait: 1_000 });
     expect(beside(problems, /^(goodput|a refusal|memory|\d+ sync)/)).toEqual([]);
     expect(figures.refused).toBeGreaterThan(0);
+  });
+
+  it('fair: gives quick captures their turn beside slow ones of another account', async () => {
+    const { problems } = await fair({ seconds: 5, startMs: 8_000, endMs: 9_000 });
+    expect(problems).toEqual([]);
   });
 
   it('full-disk: says no while the disk is full, and yes when it is not', async () => {

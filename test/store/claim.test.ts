@@ -1,8 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import type { StoredError } from '../../src/contract/capture-error.js';
+import type { NewJob, Store } from '../../src/store/store.js';
 import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, NOON, openAt, RULES, someOptions } from './factories.js';
 
 const FAILURE: StoredError = { code: 'target_error', message: 'no', retriable: false, status: 502, details: { status: 404 } };
+
+async function queueJobs(store: Store, caller: Caller, given: { count: number } & Partial<NewJob>): Promise<void> {
+  const { count, ...job } = given;
+  for (let i = 0; i < count; i++) await store.accept(aNewJob(caller, job), RULES);
+}
+
+/** The accounts of the next claims, each job ended before the next claim when it is said how long it took. */
+async function claimsOf(store: Store, count: number, { tookMs, now = NOON }: { tookMs?: number; now?: number } = {}): Promise<string[]> {
+  const accounts: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const job = await claimNext(store, { now });
+    accounts.push(job.accountId);
+    if (tookMs !== undefined) await store.complete(claimOf(job), aCapture(), now + tookMs);
+  }
+  return accounts;
+}
 
 describe('turns', () => {
   test('sync goes before async, and first in goes first out within each', async () => {
@@ -22,17 +39,78 @@ describe('turns', () => {
 
   test('turns go round the accounts that have work, however much one of them has', async () => {
     await using it = await aStore();
-    const [busy, calm, late]: Caller[] = [await aCaller(it.store), await aCaller(it.store), await aCaller(it.store)];
-    if (busy === undefined || calm === undefined || late === undefined) throw new Error('three callers');
-    for (let i = 0; i < 20; i++) await it.store.accept(aNewJob(busy, { mode: 'sync' }), RULES);
-    await it.store.accept(aNewJob(calm), RULES);
-    await it.store.accept(aNewJob(calm), RULES);
-    const accounts = [];
-    for (let i = 0; i < 5; i++) accounts.push((await claimNext(it.store)).accountId);
-    await it.store.accept(aNewJob(late), RULES);
-    for (let i = 0; i < 3; i++) accounts.push((await claimNext(it.store)).accountId);
+    const [busy, calm, late] = [await aCaller(it.store), await aCaller(it.store), await aCaller(it.store)];
+    await queueJobs(it.store, busy, { count: 20, mode: 'sync' });
+    await queueJobs(it.store, calm, { count: 2 });
+    const accounts = await claimsOf(it.store, 5);
+    await queueJobs(it.store, late, { count: 1 });
+    accounts.push(...(await claimsOf(it.store, 3)));
     const [b, c, l] = [busy.accountId, calm.accountId, late.accountId];
-    expect(accounts).toEqual([b, c, b, c, b, l, b, b]);
+    const isLate = accounts.slice(5, 7).includes(l);
+    expect([accounts.slice(0, 5), isLate]).toEqual([[b, c, b, c, b], true]);
+  });
+
+  test('the time that jobs take counts, not their number', async () => {
+    await using it = await aStore();
+    const [slow, quick] = [await aCaller(it.store), await aCaller(it.store)];
+    await queueJobs(it.store, slow, { count: 10 });
+    const first = await claimNext(it.store);
+    await queueJobs(it.store, quick, { count: 12 });
+    await it.store.complete(claimOf(first), aCapture(), NOON + 30_000);
+    const accounts = await claimsOf(it.store, 12, { tookMs: 400, now: NOON + 30_000 });
+    expect(accounts.filter((id) => id === slow.accountId)).toHaveLength(0);
+    // Its jobs are expected to take as long as the first.
+    await queueJobs(it.store, quick, { count: 40 });
+    const later = await claimsOf(it.store, 40, { tookMs: 400, now: NOON + 40_000 });
+    expect(later.filter((id) => id === slow.accountId).length).toBeLessThanOrEqual(3);
+  });
+
+  test('a delay that was asked for counts from the claim on', async () => {
+    await using it = await aStore();
+    const [slow, quick] = [await aCaller(it.store), await aCaller(it.store)];
+    await queueJobs(it.store, slow, { count: 4, options: someOptions({ delay: 30_000 }) });
+    await queueJobs(it.store, quick, { count: 10 });
+    const [first, ...others] = await claimsOf(it.store, 11);
+    expect(first).toBe(slow.accountId);
+    expect(new Set(others)).toEqual(new Set([quick.accountId]));
+  });
+
+  test('idle time earns nothing, and what was used while nobody waited is not held against anyone', async () => {
+    await using it = await aStore();
+    const [worker, idler] = [await aCaller(it.store), await aCaller(it.store)];
+    await queueJobs(it.store, worker, { count: 20 });
+    await claimsOf(it.store, 20, { tookMs: 20_000 });
+    await queueJobs(it.store, idler, { count: 10 });
+    await queueJobs(it.store, worker, { count: 10 });
+    const accounts = await claimsOf(it.store, 4, { tookMs: 10_000 });
+    expect(accounts.filter((id) => id === worker.accountId).length).toBeGreaterThanOrEqual(1);
+  });
+
+  test('a claim that is released, or measured by a clock that jumped, costs what it was expected to cost at most', async () => {
+    await using it = await aStore();
+    const [one, other] = [await aCaller(it.store), await aCaller(it.store)];
+    await queueJobs(it.store, one, { count: 6 });
+    await queueJobs(it.store, other, { count: 6 });
+    const jumped = await claimNext(it.store);
+    await it.store.complete(claimOf(jumped), aCapture(), NOON + 31 * 86_400_000);
+    const accounts = await claimsOf(it.store, 4);
+    expect(accounts.filter((id) => id === jumped.accountId).length).toBeGreaterThanOrEqual(1);
+    const released = await claimNext(it.store);
+    await it.store.release(claimOf(released));
+    expect((await claimNext(it.store)).id).toBe(released.id);
+  });
+
+  test('a kept slot goes to accounts with nothing running, once more than one is active', async () => {
+    await using it = await aStore();
+    const [busy, calm] = [await aCaller(it.store), await aCaller(it.store)];
+    await queueJobs(it.store, busy, { count: 5 });
+    await claimNext(it.store);
+    expect((await claimNext(it.store, { keptSlot: true })).accountId).toBe(busy.accountId);
+    await queueJobs(it.store, calm, { count: 2 });
+    expect((await claimNext(it.store, { keptSlot: true })).accountId).toBe(calm.accountId);
+    const kept = { workerId: 'w', leaseMs: 1_000, keptSlot: true };
+    expect(await it.store.claimNextJob({ ...kept, now: NOON })).toBeNull();
+    expect(await it.store.claimNextJob({ ...kept, now: NOON + 3_600_001 })).not.toBeNull();
   });
 
   test('nothing is claimed while the queue is paused, and queued jobs say so', async () => {
@@ -99,7 +177,7 @@ describe('a claim', () => {
     const held = claimOf(await claimNext(it.store, { workerId: 'b' }));
     expect(await it.store.complete(lost, aCapture(), NOON)).toEqual([]);
     expect(await it.store.fail(lost, FAILURE, NOON)).toEqual([]);
-    expect(await it.store.retryLater(lost, NOON)).toBe(false);
+    expect(await it.store.retryLater(lost, NOON, NOON)).toBe(false);
     expect(await it.store.release(lost)).toBe(false);
     expect(await it.store.complete({ ...held, workerId: 'c' }, aCapture(), NOON)).toEqual([]);
     expect(await it.store.complete(held, aCapture(), NOON)).toHaveLength(1);
@@ -123,7 +201,7 @@ describe('a claim', () => {
     const job = aNewJob(caller);
     await it.store.accept(job, RULES);
     await it.store.accept(aNewJob(caller), RULES);
-    expect(await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500)).toBe(true);
+    expect(await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500, NOON)).toBe(true);
     expect(await it.store.findJob(job.id)).toMatchObject({ state: 'delayed', progress: 0, attemptsMade: 1 });
     expect(await it.store.nextDueAt()).toBe(NOON + 500);
     expect((await it.store.queueStatus()).delayed).toBe(1);
@@ -131,7 +209,7 @@ describe('a claim', () => {
     expect(second).toMatchObject({ id: job.id, attempt: 2, firstClaimedAt: NOON, dueAt: NOON + 500 });
     expect(await it.store.nextDueAt()).toBeNull();
     // No third attempt.
-    expect(await it.store.retryLater(claimOf(second), NOON + 900)).toBe(false);
+    expect(await it.store.retryLater(claimOf(second), NOON + 900, NOON)).toBe(false);
     expect(await it.store.fail(claimOf(second), FAILURE, NOON + 700)).toHaveLength(1);
   });
 
@@ -139,7 +217,7 @@ describe('a claim', () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller), RULES);
-    await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500);
+    await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500, NOON);
     expect(await it.store.claimNextJob({ workerId: 'w', now: NOON + 499, leaseMs: 1 })).toBeNull();
     expect(await it.store.claimNextJob({ workerId: 'w', now: NOON + 500, leaseMs: 1 })).not.toBeNull();
   });

@@ -8,7 +8,7 @@ import { newId } from '../../src/contract/ids.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
-import type { Acceptance, AcceptRules, ClaimedJob, FinishedCapture, NewJob, Store } from '../../src/store/store.js';
+import type { Acceptance, AcceptRules, ClaimedJob, FinishedCapture, JobClaim, NewJob, Store } from '../../src/store/store.js';
 
 export const MIGRATIONS_DIR = resolve(import.meta.dirname, '../../drizzle');
 export const RULES: AcceptRules = { maxQueue: 1_000, webhookMaxAttempts: 5 };
@@ -139,7 +139,7 @@ export function jobOf(acceptance: Acceptance) {
   return acceptance.job;
 }
 
-export async function claimNext(store: Store, given: { workerId?: string; now?: number; leaseMs?: number } = {}): Promise<ClaimedJob> {
+export async function claimNext(store: Store, given: Partial<JobClaim> = {}): Promise<ClaimedJob> {
   const claimed = await store.claimNextJob({ workerId: 'host-1-0', now: NOON, leaseMs: 30_000, ...given });
   if (claimed === null) throw new Error('nothing to claim');
   return claimed;

@@ -60,7 +60,7 @@ test('after the clock was set back, delayed jobs, lost leases and deliveries do 
   for (let i = 0; i < 3; i++) await it.store.accept(aNewJob(caller, { webhook }), RULES);
   await it.store.fail(claimOf(await claimNext(it.store)), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON);
   const delayed = await claimNext(it.store);
-  await it.store.retryLater(claimOf(delayed), NOON + 1_000);
+  await it.store.retryLater(claimOf(delayed), NOON + 1_000, NOON);
   const lost = await claimNext(it.store);
   const dayBefore = NOON - 86_400_000;
   expect(await it.store.claimNextJob({ workerId: 'w', now: dayBefore, leaseMs: 1 })).toBeNull();

@@ -86,7 +86,7 @@ test('followers stay with a leader that is tried again, and through a restart', 
   await using it = await aStore();
   const { leader, follow } = await aLeader(it);
   const { job: follower } = await follow();
-  await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 50);
+  await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 50, NOON);
   expect(await it.store.findJob(follower.id)).toMatchObject({ state: 'waiting' });
   await claimNext(it.store, { now: NOON + 50 });
   const { ended } = await it.store.recover({ now: NOON + 60, all: true });

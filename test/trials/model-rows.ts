@@ -24,6 +24,8 @@ export interface ModelJob {
   leaseUntil: number;
   worker: string | null;
   firstClaimedAt: number | null;
+  claimedAt: number;
+  bookedMs: number;
   endedAt: number | null;
   renderedAt: number | null;
   artifact: string | null;

@@ -17,7 +17,9 @@ export class ModelState {
   /** Credits by `account period`. */
   readonly settled = new Map<string, number>();
   readonly totals = { settled: 0, released: 0, delivered: 0, failed: 0, errors: 0 };
-  readonly #lastTurn = new Map<string, number>();
+  /** By account: slot time in virtual ms, and what a job lately took. */
+  readonly #tags = new Map<string, number>();
+  readonly #typicalMs = new Map<string, number>();
   #turn = 0;
   #order = 0;
 
@@ -31,6 +33,7 @@ export class ModelState {
     if (kept === null && leader === null && this.#claimable(Infinity).length >= maxQueue) return 'queue_full';
     const quota = this.quotas.get(wish.accountId) ?? null;
     if (quota !== null && this.#used(wish) + wish.price > quota) return 'quota_exceeded';
+    if (kept === null && leader === null) this.#joinTurns(wish.accountId);
     const job = this.#insert(wish, leader);
     if (kept !== null) {
       this.#end(job, { state: 'completed', now: wish.enqueuedAt, worker: kept.worker, artifact: kept.artifact, cached: true, error: null });
@@ -41,11 +44,11 @@ export class ModelState {
     return 'shared';
   }
 
-  /** The jobs of which the next one may be any: one of each account whose last turn is equally long ago. */
+  /** The jobs of which the next one may be any: one of each account with the smallest tag. */
   nextInTurn(now: number): ModelJob[] {
     if (this.paused) return [];
     const due = this.#claimable(now);
-    const turnOf = (job: ModelJob) => this.#lastTurn.get(job.wish.accountId) ?? 0;
+    const turnOf = (job: ModelJob) => this.#tagOf(job.wish.accountId);
     const first = Math.min(...due.map(turnOf));
     const accounts = new Set(due.filter((job) => turnOf(job) === first).map((job) => job.wish.accountId));
     return [...accounts].flatMap((accountId) => {
@@ -55,8 +58,12 @@ export class ModelState {
   }
 
   take(job: ModelJob, claim: { workerId: string; now: number; leaseMs: number }): void {
-    this.#lastTurn.set(job.wish.accountId, ++this.#turn);
+    const { accountId } = job.wish;
+    const bookedMs = this.#typicalMs.get(accountId) ?? 1_000;
+    this.#turn = Math.max(this.#turn, this.#tagOf(accountId));
+    this.#tags.set(accountId, this.#tagOf(accountId) + bookedMs);
     const { workerId: worker, now, leaseMs } = claim;
+    Object.assign(job, { claimedAt: now, bookedMs });
     Object.assign(job, { state: 'active', worker, leaseUntil: now + leaseMs, firstClaimedAt: job.firstClaimedAt ?? now });
     job.attempts += 1;
   }
@@ -76,6 +83,7 @@ export class ModelState {
   complete(claim: Claim, artifact: { name: string; bytes: number }, now: number): string[] {
     const job = this.held(claim);
     if (job === null) return [];
+    this.#settleTurn(job, now);
     this.artifacts.set(artifact.name, { bytes: artifact.bytes, createdAt: now, gone: false });
     const followers = this.#followers(job);
     const ending = { state: 'completed', now, worker: claim.workerId, artifact: artifact.name, error: null } as const;
@@ -88,6 +96,7 @@ export class ModelState {
   fail(claim: Claim, error: string, now: number): string[] {
     const job = this.held(claim);
     if (job === null) return [];
+    this.#settleTurn(job, now);
     const followers = this.#followers(job);
     const heirs = followers.filter((follower) => follower.wish.options.timeout > job.wish.options.timeout);
     const ended = [job, ...followers.filter((follower) => !heirs.includes(follower))];
@@ -101,9 +110,10 @@ export class ModelState {
     return ended.map((each) => each.wish.id);
   }
 
-  retryLater(claim: Claim, dueAt: number): boolean {
+  retryLater(claim: Claim, dueAt: number, now: number): boolean {
     const job = this.held(claim);
     if (job === null || job.attempts >= job.wish.attemptBudget) return false;
+    this.#settleTurn(job, now);
     Object.assign(job, { state: 'delayed', dueAt, worker: null });
     return true;
   }
@@ -111,6 +121,7 @@ export class ModelState {
   release(claim: Claim): boolean {
     const job = this.held(claim);
     if (job === null) return false;
+    this.#tags.set(job.wish.accountId, this.#tagOf(job.wish.accountId) - job.bookedMs);
     Object.assign(job, { state: job.lane, worker: null, attempts: job.attempts - 1 });
     if (job.attempts === 0) job.firstClaimedAt = null;
     return true;
@@ -183,6 +194,25 @@ export class ModelState {
     return [...this.jobs.values()];
   }
 
+  #tagOf(accountId: string): number {
+    return this.#tags.get(accountId) ?? 0;
+  }
+
+  #joinTurns(accountId: string): void {
+    const unfinished = this.#all().filter((job) => job.endedAt === null && job.leader === null);
+    if (unfinished.length === 0) this.#turn = Math.max(this.#turn, ...this.#tags.values());
+    if (this.#claimable(Infinity).some((job) => job.wish.accountId === accountId)) return;
+    this.#tags.set(accountId, Math.max(this.#tagOf(accountId), this.#turn));
+  }
+
+  /** What was booked gives way to what the slot was held for. */
+  #settleTurn({ wish: { accountId }, claimedAt, bookedMs }: ModelJob, now: number): void {
+    const took = now - claimedAt;
+    if (took > 180_000) return;
+    this.#tags.set(accountId, this.#tagOf(accountId) + took - bookedMs);
+    this.#typicalMs.set(accountId, Math.trunc((3 * (this.#typicalMs.get(accountId) ?? 1_000) + took) / 4));
+  }
+
   #claimable(now: number): ModelJob[] {
     return this.#all().filter((job) => QUEUED.includes(job.state) && job.leader === null && (job.state !== 'delayed' || job.dueAt <= now));
   }
@@ -220,6 +250,7 @@ export class ModelState {
     const webhook = wish.webhook;
     const job: ModelJob = {
       ...{ order: ++this.#order, wish, state: lane, lane, leader: leader?.wish.id ?? null, attempts: 0, dueAt: 0, leaseUntil: 0 },
+      ...{ claimedAt: 0, bookedMs: 0 },
       ...{ worker: null, firstClaimedAt: null, endedAt: null, renderedAt: null, artifact: null, cached: false, error: null },
       credits: 'pending',
       delivery:

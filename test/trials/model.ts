@@ -155,7 +155,7 @@ class ModelTrial {
     const claim = this.#anyClaim();
     if (claim === null) return;
     const dueAt = this.#now + this.#dice.below(500);
-    deepStrictEqual(await this.#sides.store.retryLater(claim, dueAt), this.#sides.model.retryLater(claim, dueAt));
+    deepStrictEqual(await this.#sides.store.retryLater(claim, dueAt, this.#now), this.#sides.model.retryLater(claim, dueAt, this.#now));
   }
 
   async release(): Promise<void> {

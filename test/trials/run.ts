@@ -25,6 +25,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   secrets: async () => ({ title: 'planted secrets, looked for everywhere', ...(await import('./secrets.js')) }),
   retention: async () => ({ title: 'a million old jobs, deleted in use', ...(await import('./retention.js')) }),
   troubles: async () => ({ title: 'locks, read-only directories and clocks that jump', ...(await import('./troubles.js')) }),
+  fair: async () => ({ title: 'many slow captures of one account beside quick ones of another', ...(await import('./fair.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),

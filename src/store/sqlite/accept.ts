@@ -11,7 +11,7 @@ import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
 import type { Vault } from './vault.js';
 
-type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters'>;
+type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
 
 interface Digests {
   identity: string;
@@ -50,6 +50,7 @@ interface Entry {
 function enter(tables: AcceptTables, { job, rules, digests, source, charge }: Entry): Acceptance {
   const { kept, leaderId } = source;
   const row = Object.assign(toRow(job, digests), { leaderId }, kept);
+  if (kept === null && leaderId === null) tables.turns.join(job.accountId, job.enqueuedAt);
   tables.jobs.insert(row);
   if (job.webhook !== null) {
     tables.deliveries.insert({ jobId: job.id, webhook: job.webhook, maxAttempts: rules.webhookMaxAttempts, now: job.enqueuedAt });
@@ -140,6 +141,8 @@ function toRow(job: NewJob, digests: Digests): NewJobRow {
     enqueuedAt: job.enqueuedAt,
     dueAt: null,
     firstClaimedAt: null,
+    claimedAt: null,
+    bookedMs: null,
     leaseExpiresAt: null,
     workerId: null,
     progress: 0,

@@ -1,31 +1,46 @@
 import { toStoredError } from '../../contract/capture-error.js';
-import type { ClaimedJob, JobStore } from '../store.js';
+import type { Claim, ClaimedJob, JobClaim } from '../store.js';
 import { endJob } from './end-job.js';
 import type { JobRow } from './schema.js';
 import type { Tables } from './tables.js';
 
-type ClaimTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters'>;
+type ClaimTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
 
 /**
- * The next job: the account whose last turn is longest ago, sync before async within it, first in first out (decisions.md, Jobs).
+ * The next job: the account whose turn it is (turns.ts), sync before async within it, first in first out (decisions.md, Jobs).
  * Runs inside the caller's transaction.
  */
-export function claimNextJob(tables: ClaimTables, claim: Parameters<JobStore['claimNextJob']>[0]): ClaimedJob | null {
-  const { jobs, orders, counters } = tables;
+export function claimNextJob(tables: ClaimTables, claim: JobClaim): ClaimedJob | null {
+  const { jobs, orders, counters, turns } = tables;
   if (counters.isPaused()) return null;
   for (;;) {
-    const job = nextInTurn(jobs, claim.now);
+    const job = nextInTurn(tables, claim);
     if (job === null) return null;
-    if (!jobs.claim(job, claim)) throw new Error(`job ${job.id} was not ${job.state} as it was read`);
-    jobs.takeTurn(job.accountId, counters.nextTurn());
     const options = orders.open(job.id);
+    const bookedMs = turns.book(job.accountId, options?.delay ?? 0);
+    if (!jobs.claim(job, { ...claim, bookedMs })) throw new Error(`job ${job.id} was not ${job.state} as it was read`);
     if (options !== null) return toClaimedJob(job, options, claim);
     failUnreadable(tables, job, claim);
   }
 }
 
-function nextInTurn(jobs: ClaimTables['jobs'], now: number): JobRow | null {
-  for (const accountId of jobs.accountsInTurn()) {
+/** Back to the queue until `dueAt`, for a second attempt. Runs inside the caller's transaction. */
+export function retryLater({ jobs, turns }: Pick<Tables, 'jobs' | 'turns'>, claim: Claim, at: { dueAt: number; now: number }): boolean {
+  const job = jobs.delay(claim, at.dueAt);
+  if (job !== null) turns.settle(job, at.now);
+  return job !== null;
+}
+
+/** Undoes a claim. Runs inside the caller's transaction. */
+export function release({ jobs, turns }: Pick<Tables, 'jobs' | 'turns'>, claim: Claim): boolean {
+  const job = jobs.putBack(claim, claim.attempt - 1);
+  if (job !== null) turns.refund(job);
+  return job !== null;
+}
+
+function nextInTurn({ jobs, turns }: ClaimTables, { now, keptSlot = false }: JobClaim): JobRow | null {
+  for (const accountId of turns.inTurn()) {
+    if (keptSlot && jobs.hasRunning(accountId) && turns.isAnotherActive(accountId, now)) continue;
     const job = jobs.nextClaimable(accountId, now);
     if (job !== null) return job;
   }

@@ -16,8 +16,12 @@ export type CountersTable = ReturnType<typeof countersTable>;
 export function countersTable(db: Db) {
   const all = db.prepare<[], [string, number]>('SELECT name, value FROM counters').raw();
   const add = db.prepare<[number, string]>('UPDATE counters SET value = value + ? WHERE name = ?');
-  const next = db.prepare<[], number>(`UPDATE counters SET value = value + 1 WHERE name = 'turn' RETURNING value`).pluck();
+  const turn = db.prepare<[], number>(`SELECT value FROM counters WHERE name = 'turn'`).pluck();
+  const raiseTurn = db.prepare<[number]>(`UPDATE counters SET value = max(value, ?) WHERE name = 'turn'`);
   const queued = db.prepare<[], number>(`SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed')`).pluck();
+  const unfinished = db
+    .prepare<[], number>(`SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed', 'active')`)
+    .pluck();
   const bytes = db.prepare<[], number>(`SELECT value FROM counters WHERE name = 'artifacts/bytes'`).pluck();
   const paused = db.prepare<[], number>('SELECT paused FROM queue').pluck();
   const setPaused = db.prepare<[number]>('UPDATE queue SET paused = ?');
@@ -29,7 +33,13 @@ export function countersTable(db: Db) {
     all(): Map<string, number> {
       return new Map(all.all());
     },
-    nextTurn: (): number => next.get() ?? 0,
+    /** Virtual time of the queue (turns.ts): the tag of the latest claim. It never goes back. */
+    turn: (): number => turn.get() ?? 0,
+    raiseTurn(to: number): void {
+      raiseTurn.run(to);
+    },
+    /** Jobs queued or running, followers of a shared render left out. */
+    unfinished: (): number => unfinished.get() ?? 0,
     /** Jobs that take a place in the queue: followers of a shared render do not. */
     queued: (): number => queued.get() ?? 0,
     artifactBytes: (): number => bytes.get() ?? 0,

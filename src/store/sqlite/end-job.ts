@@ -5,7 +5,7 @@ import type { Ending } from './jobs.js';
 import type { JobRow } from './schema.js';
 import type { Tables } from './tables.js';
 
-type EndTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries'>;
+type EndTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'turns'>;
 
 /**
  * Ends a claimed job, and those that follow it, with all that hangs on the end: credits, wiped orders, due deliveries. Runs inside
@@ -16,6 +16,7 @@ type EndTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries'>
 export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob[] {
   const job = tables.jobs.end(held, ending, ending.state === 'completed' ? ending.now : null);
   if (job === null) return [];
+  tables.turns.settle(job, ending.now);
   const leader = { id: job.id, workerId: held.workerId };
   const followers = tables.jobs.followersOf(job.id);
   const heirs = ending.state === 'failed' ? followers.filter((follower) => follower.timeoutMs > job.timeoutMs) : [];
@@ -35,7 +36,7 @@ function handOver({ jobs }: Pick<EndTables, 'jobs'>, from: JobRow, heirs: JobRow
   if (others.some((other) => other.lane === 'prioritized')) jobs.promote(first.id);
 }
 
-function concludeJob(tables: Omit<EndTables, 'jobs'>, row: JobRow, { state, now }: Ending): EndedJob {
+function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { state, now }: Ending): EndedJob {
   tables.orders.wipe(row.id);
   if (state === 'completed') tables.reservations.settle(row.id);
   else tables.reservations.release(row.id);

@@ -11,6 +11,13 @@ export type NewJobRow = Omit<JobRow, 'seq'>;
 /** How a job ends: `data` and `artifactName` or `error`. */
 export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & { state: 'completed' | 'failed'; now: number };
 
+interface Booking {
+  workerId: string;
+  now: number;
+  /** turns.ts */
+  bookedMs: number;
+}
+
 const COLUMNS = selectList(jobs, 'j');
 const FOUND = `SELECT ${COLUMNS}, q.paused FROM jobs j, queue q`;
 const HELD = `id = @id AND state = 'active' AND worker_id = @workerId AND attempts_made = @attempt`;
@@ -70,27 +77,28 @@ function admission(db: Db) {
 }
 
 function claims(db: Db) {
-  const accountsInTurn = db.prepare<[], string>('SELECT account_id FROM turns WHERE queued > 0 ORDER BY last_turn').pluck();
-  const takeTurn = db.prepare<[number, string]>('UPDATE turns SET last_turn = ? WHERE account_id = ?');
   const next = db.prepare<[string, number], JobRow>(
     `SELECT ${COLUMNS} FROM jobs j INDEXED BY jobs_claimable
      WHERE j.account_id = ? AND ${QUEUED} AND (j.due_at IS NULL OR j.due_at <= ?) ORDER BY j.lane, j.seq LIMIT 1`,
   );
-  const claim = db.prepare<{ id: string; state: string; attemptsMade: number; workerId: string; now: number; leaseExpiresAt: number }>(
+  const running = db
+    .prepare<[string], number>(`SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE state = 'active' AND account_id = ? LIMIT 1`)
+    .pluck();
+  const claim = db.prepare<Pick<JobRow, 'id' | 'state' | 'attemptsMade'> & Booking & { leaseExpiresAt: number }>(
     `UPDATE jobs SET state = 'active', attempts_made = attempts_made + 1, worker_id = @workerId, lease_expires_at = @leaseExpiresAt,
-       first_claimed_at = ifnull(first_claimed_at, @now), due_at = NULL, progress = 0
+       first_claimed_at = ifnull(first_claimed_at, @now), claimed_at = @now, booked_ms = @bookedMs, due_at = NULL, progress = 0
      WHERE id = @id AND state = @state AND attempts_made = @attemptsMade AND leader_id IS NULL`,
   );
   const renew = db.prepare<Claim & { leaseExpiresAt: number; progress: number }>(
     `UPDATE jobs SET lease_expires_at = @leaseExpiresAt, progress = max(progress, @progress) WHERE ${HELD}`,
   );
-  const delay = db.prepare<Claim & { dueAt: number }>(
+  const delay = db.prepare<Claim & { dueAt: number }, JobRow>(
     `UPDATE jobs SET state = 'delayed', due_at = @dueAt, lease_expires_at = NULL, worker_id = NULL, progress = 0
-     WHERE ${HELD} AND attempts_made < attempt_budget`,
+     WHERE ${HELD} AND attempts_made < attempt_budget RETURNING ${selectList(jobs, 'jobs')}`,
   );
-  const putBack = db.prepare<Claim & { attemptsMade: number }>(
+  const putBack = db.prepare<Claim & { attemptsMade: number }, JobRow>(
     `UPDATE jobs SET state = lane, attempts_made = @attemptsMade, lease_expires_at = NULL, worker_id = NULL, progress = 0,
-       first_claimed_at = iif(@attemptsMade = 0, NULL, first_claimed_at) WHERE ${HELD}`,
+       first_claimed_at = iif(@attemptsMade = 0, NULL, first_claimed_at) WHERE ${HELD} RETURNING ${selectList(jobs, 'jobs')}`,
   );
   const abandoned = db.prepare<[number], JobRow>(
     `SELECT ${COLUMNS} FROM jobs j INDEXED BY jobs_leased WHERE j.state = 'active' AND j.lease_expires_at <= ? ORDER BY j.seq`,
@@ -102,20 +110,16 @@ function claims(db: Db) {
     `UPDATE jobs SET lease_expires_at = @horizon WHERE state = 'active' AND lease_expires_at > @horizon`,
   );
   return {
-    /** Accounts with queued jobs, the one whose last turn is longest ago first. */
-    accountsInTurn: () => accountsInTurn.all(),
-    takeTurn(accountId: string, turn: number): void {
-      takeTurn.run(turn, accountId);
-    },
     nextClaimable: (accountId: string, now: number): JobRow | null => next.get(accountId, now) ?? null,
-    claim: (job: JobRow, by: { workerId: string; now: number; leaseMs: number }): boolean =>
-      claim.run({ ...pick(job), workerId: by.workerId, now: by.now, leaseExpiresAt: by.now + by.leaseMs }).changes === 1,
+    hasRunning: (accountId: string): boolean => running.get(accountId) === 1,
+    claim: (job: JobRow, { workerId, now, bookedMs, leaseMs }: Booking & { leaseMs: number }): boolean =>
+      claim.run({ ...pick(job), workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
     renew: (held: Claim, leaseExpiresAt: number, progress: number): boolean =>
       renew.run({ ...held, leaseExpiresAt, progress }).changes === 1,
-    /** false also when no attempt is left */
-    delay: (held: Claim, dueAt: number): boolean => delay.run({ ...held, dueAt }).changes === 1,
-    /** Back to its lane. @param attemptsMade what the count shall be from now on */
-    putBack: (held: Claim, attemptsMade: number): boolean => putBack.run({ ...held, attemptsMade }).changes === 1,
+    /** null when the claim was lost, also when no attempt is left */
+    delay: (held: Claim, dueAt: number): JobRow | null => delay.get({ ...held, dueAt }) ?? null,
+    /** Back to its lane; null when the claim was lost. @param attemptsMade what the count shall be from now on */
+    putBack: (held: Claim, attemptsMade: number): JobRow | null => putBack.get({ ...held, attemptsMade }) ?? null,
     /** Nothing waits beyond the horizon: delayed jobs are due now, leases end there unless they are renewed. */
     pullForward(now: number, horizon: number): void {
       pullDelayed.run({ now, horizon });

@@ -9,7 +9,7 @@ import type { AccountStore, Claim, DeliveryStore, FinishedCapture, JobStore, Key
 import { accept } from './accept.js';
 import { backup } from './backup.js';
 import { claimNextDelivery, recordAttempt, redeliver } from './claim-delivery.js';
-import { claimNextJob } from './claim-job.js';
+import { claimNextJob, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
 import { queueStatusOf } from './counters.js';
 import { toDeliveryStatus } from './deliveries.js';
@@ -104,8 +104,8 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
       }),
     fail: (claim, error, now) =>
       writer.run(() => endJob(tables, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
-    retryLater: (claim, dueAt) => writer.run(() => jobs.delay(claim, dueAt)),
-    release: (claim) => writer.run(() => jobs.putBack(claim, claim.attempt - 1)),
+    retryLater: (claim, dueAt, now) => writer.run(() => retryLater(tables, claim, { dueAt, now })),
+    release: (claim) => writer.run(() => release(tables, claim)),
     recover: (recovery) => writer.run(() => recover(tables, recovery)),
   };
 }

@@ -6,7 +6,7 @@ import type { Tables } from './tables.js';
 /** Longer than anything is ever put off (a receiver's Retry-After counts up to 1 h): what lies beyond, a clock set back has left there. */
 const HORIZON_MS = 90 * 60_000;
 
-type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries'>;
+type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'turns'>;
 
 /**
  * Puts back what a process that is gone (or a stuck worker) held: active jobs with an attempt left are queued again, the others
@@ -21,7 +21,7 @@ export function recover(tables: RecoverTables, recovery: { now: number; all: boo
   let requeued = 0;
   for (const job of tables.jobs.abandoned(all ? Number.MAX_SAFE_INTEGER : now)) {
     const held = { id: job.id, workerId: job.workerId ?? '', attempt: job.attemptsMade };
-    if (job.attemptsMade < job.attemptBudget) requeued += tables.jobs.putBack(held, job.attemptsMade) ? 1 : 0;
+    if (job.attemptsMade < job.attemptBudget) requeued += tables.jobs.putBack(held, job.attemptsMade) === null ? 0 : 1;
     else ended.push(...endJob(tables, held, { state: 'failed', now, error: CRASHED, data: null, artifactName: null }));
   }
   return { requeued, ended };

@@ -28,17 +28,30 @@ export const accounts = sqliteTable(
   () => [check('accounts_quota', sql`quota IS NULL OR quota >= 0`)],
 );
 
-/** Whose turn it is: `queued` counts claimable and delayed jobs, so that idle accounts cost a claim nothing. */
+/**
+ * Whose turn it is, by start-time fair queueing (turns.ts). `queued` counts claimable and delayed jobs, so that idle accounts cost a
+ * claim nothing.
+ */
 export const turns = sqliteTable(
   'turns',
   {
     accountId: text('account_id')
       .primaryKey()
       .references(() => accounts.id),
-    lastTurn: integer('last_turn').notNull().default(0),
     queued: integer('queued').notNull().default(0),
+    /** Virtual ms of slot time: the waiting account with the smallest one is next. */
+    tag: integer('tag').notNull().default(0),
+    /** ms that a job of the account lately held its slot, as a moving average. */
+    typicalMs: integer('typical_ms').notNull().default(1000),
+    /** When it last queued a job. */
+    seenAt: integer('seen_at').notNull().default(0),
   },
-  (t) => [check('turns_queued', sql`queued >= 0`), index('turns_next').on(t.lastTurn).where(sql`queued > 0`)],
+  (t) => [
+    check('turns_queued', sql`queued >= 0`),
+    index('turns_next').on(t.tag).where(sql`queued > 0`),
+    index('turns_tag').on(t.tag),
+    index('turns_seen').on(t.seenAt),
+  ],
 );
 
 export const apiKeys = sqliteTable('api_keys', {
@@ -99,6 +112,10 @@ export const jobs = sqliteTable(
     /** Of a delayed job. */
     dueAt: integer('due_at'),
     firstClaimedAt: integer('first_claimed_at'),
+    /** Of the latest claim. */
+    claimedAt: integer('claimed_at'),
+    /** ms of slot time that the latest claim was booked with; corrected when it ends. */
+    bookedMs: integer('booked_ms'),
     /** Of an active job. */
     leaseExpiresAt: integer('lease_expires_at'),
     /** Kept at the end; of a cached result, the renderer's. */

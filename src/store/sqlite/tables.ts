@@ -7,6 +7,7 @@ import { deliveriesTable } from './deliveries.js';
 import { jobsTable } from './jobs.js';
 import { ordersTable } from './orders.js';
 import { reservationsTable } from './reservations.js';
+import { turnsTable } from './turns.js';
 import type { Vault } from './vault.js';
 
 export type Tables = ReturnType<typeof prepareTables>;
@@ -23,5 +24,6 @@ export function prepareTables(db: Db, vault: Vault) {
     jobs: jobsTable(db),
     orders: ordersTable(db, vault),
     reservations: reservationsTable(db, counters),
+    turns: turnsTable(db, counters),
   };
 }

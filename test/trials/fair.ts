@@ -1,0 +1,95 @@
+/**
+ * Trial "fair": one account queues forty slow captures on four slots, and another one's quick captures, queued behind them, start as
+ * soon as the first slow ones end; at once where a slot is kept (STILLFRAME_KEEP_SLOTS).
+ *
+ * Sabotage that turns it red: take the line `tag = tag + @tookMs - @bookedMs` out of store/sqlite/turns, so that an account pays for its
+ * jobs by their number; or let `keptSlot` of store/sqlite/claim-job be false always.
+ */
+import { startSite } from '../fixtures/site/site.js';
+import { postCapture } from './call-api.js';
+import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
+
+export interface FairOptions {
+  /** That a slow capture takes; 30 when absent. */
+  seconds?: number;
+  slowJobs?: number;
+  quickJobs?: number;
+  /** When the last quick capture must have started, without a kept slot and with one. */
+  startMs?: number;
+  keptStartMs?: number;
+  /** When it must have ended, without a kept slot. */
+  endMs?: number;
+}
+
+const AS_PROMISED = { seconds: 30, slowJobs: 40, quickJobs: 10, startMs: 31_000, keptStartMs: 5_000, endMs: 36_000 };
+const SLOTS = 4;
+const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
+
+export async function run(given: FairOptions = {}): Promise<TrialResult> {
+  const options = { ...AS_PROMISED, ...given };
+  const plain = await compete(options, 0);
+  const kept = await compete(options, 1);
+  const problems: string[] = [];
+  if (plain.startMs > options.startMs) problems.push(`the last quick capture started after ${plain.startMs} ms`);
+  if (plain.endMs > options.endMs) problems.push(`the last quick capture ended after ${plain.endMs} ms`);
+  if (kept.startMs > options.keptStartMs) problems.push(`with a kept slot, the last quick capture started after ${kept.startMs} ms`);
+  return {
+    ok: problems.length === 0,
+    figures: {
+      last_start_ms: plain.startMs,
+      last_end_ms: plain.endMs,
+      kept_slot_last_start_ms: kept.startMs,
+      kept_slot_last_end_ms: kept.endMs,
+    },
+    problems,
+  };
+}
+
+async function compete(options: Required<FairOptions>, keepSlots: number): Promise<{ startMs: number; endMs: number }> {
+  await using site = await startSite({ host: '127.0.0.2' });
+  using dir = aTrialDir();
+  await using server = startServerProcess({
+    ...dir,
+    env: { STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_BROWSERS: '2', STILLFRAME_KEEP_SLOTS: String(keepSlots) },
+  });
+  const { url, firstKey } = await server.ready;
+  const slow = { url, key: firstKey ?? '' };
+  const quick = { url, key: await anotherKey(dir.dataDir) };
+  // Nothing is kept for an account that nobody has heard of.
+  await postCapture(quick, { ...SMALL, url: site.url('/static') });
+  for (let nth = 0; nth < options.slowJobs; nth++) {
+    const page = site.url(`/slow?ms=${options.seconds * 1_000}&${nth}`);
+    await postCapture(slow, { ...SMALL, url: page, timeout: 60_000 }, { query: '?mode=async' });
+  }
+  const from = Date.now();
+  const ids: string[] = [];
+  for (let nth = 0; nth < options.quickJobs; nth++) {
+    const answer = await postCapture(quick, { ...SMALL, url: site.url(`/static?${nth}`) }, { query: '?mode=async' });
+    ids.push(String(answer.body.data.job_id));
+  }
+  const ends = await Promise.all(ids.map((id) => ended(server, id)));
+  // The slow captures that wait would take minutes.
+  server.kill('SIGKILL');
+  return { startMs: Math.max(...ends.map((end) => end.queueMs)), endMs: Math.max(...ends.map((end) => end.at)) - from };
+}
+
+/** A key of another account, made beside the running server. */
+async function anotherKey(dataDir: string): Promise<string> {
+  const made = await runCommand(['accounts', 'create', 'quick', '--data-dir', dataDir]);
+  const { out, err } = await runCommand(['keys', 'create', '--label', 'quick', '--account', 'quick', '--json', '--data-dir', dataDir]);
+  if (made.code !== 0 || out === '') throw new Error(`no other account: ${made.err} ${err}`);
+  return String(JSON.parse(out).secret);
+}
+
+/** Waits for the line that the server logs at a job's end. */
+async function ended(server: ServerProcess, id: string): Promise<{ queueMs: number; at: number }> {
+  for (;;) {
+    const line = server.said.find((text) => text.includes(`"job_id":"${id}"`) && text.includes('"state":"completed"'));
+    if (line !== undefined) {
+      const { queue, time } = JSON.parse(line) as { queue: number; time: number };
+      return { queueMs: queue, at: time };
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
