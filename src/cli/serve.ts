@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { Config } from '../config.js';
+import { guardProcess } from '../guard-process.js';
 import { createLog, type Log } from '../log.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
@@ -24,6 +25,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
     const config = readSettings(command);
     const log = createLog({ level: config.log, format: config.logFormat });
+    using _guard = guardProcess(log);
     const { Service } = await import('../service.js');
     const service = await Service.start(config, { log, say: (line) => process.stderr.write(`${line}\n`) });
     await readyOrStopped(service);

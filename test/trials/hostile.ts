@@ -6,13 +6,11 @@
  * Sabotage that turns it red: leave out refuseBlank and refuseWhite in render.ts (blank pages are pictured), or the `unreachableUrl` line of
  * judge-document.ts (error pages are).
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import sharp from 'sharp';
 import { quantile } from '../bench/figure.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { buildProgram } from './build-program.js';
+import { startElsewhere } from './elsewhere.js';
 import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -96,25 +94,6 @@ export async function run(options: HostileOptions): Promise<TrialResult> {
       'server memory at the end': `${Math.round(server.memoryBytes() / 1e6)} MB`,
     },
     problems,
-  };
-}
-
-/** See hostile-site.ts. */
-async function startElsewhere(): Promise<AsyncDisposable & { origin: string }> {
-  const program = await buildProgram('hostile-site');
-  const child = spawn(process.execPath, [program.file], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const exited = once(child, 'exit');
-  const ready = once(child.stdout, 'data') as Promise<[Buffer]>;
-  const failed = exited.then(([code]) => Promise.reject(new Error(`the hostile site ended (${code})`)));
-  failed.catch(() => {});
-  const [said] = await Promise.race([ready, failed]);
-  return {
-    origin: String(said).trim(),
-    async [Symbol.asyncDispose]() {
-      child.stdin.end();
-      await exited;
-      await program[Symbol.asyncDispose]();
-    },
   };
 }
 

@@ -47,6 +47,8 @@ export class ChromiumProcess implements AsyncDisposable {
     private readonly profile: string,
     /** Settles when the process is gone. */
     readonly exited: Promise<void>,
+    /** Why it was ended, when it has sent what cannot be handled. */
+    readonly fault: () => string | null,
   ) {}
 
   /** @throws Error with the last of what Chromium said, when it does not come up within 20 s */
@@ -93,7 +95,8 @@ export async function versionOf(executable: Executable): Promise<string | null> 
   }
 }
 
-type Made = (browser: Browser, pid: number, child: ChildProcess, profile: string, exited: Promise<void>) => ChromiumProcess;
+type Parts = [browser: Browser, pid: number, child: ChildProcess, profile: string, exited: Promise<void>, fault: () => string | null];
+type Made = (...parts: Parts) => ChromiumProcess;
 
 async function start(options: LaunchOptions, profile: string, made: Made): Promise<ChromiumProcess> {
   const host = { platform: process.platform, arch: process.arch };
@@ -109,6 +112,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   });
   const said = listen(child);
+  let fault: string | null = null;
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
@@ -123,11 +127,17 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   const stop = (): void => killGroup(child);
   options.signal?.addEventListener('abort', stop, { once: true });
   if (options.signal?.aborted) stop();
-  const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, (agent, known) => identityOf(agent, known, host));
+  const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, {
+    identify: (agent, known) => identityOf(agent, known, host),
+    failed: (why) => {
+      fault = why;
+      killGroup(child);
+    },
+  });
   try {
     const connected = chromium.connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
     connected.catch(() => {});
-    return made(await Promise.race([connected, failed]), pid, child, profile, exited);
+    return made(await Promise.race([connected, failed]), pid, child, profile, exited, () => fault);
   } catch (error) {
     killGroup(child);
     await exited;

@@ -79,8 +79,8 @@ export class PooledBrowser implements AsyncDisposable {
     this.load = new BrowserLoad({ ...options, pid, group: new GroupWatch(pid), user: options.launch.user });
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
-    void chromium.exited.then(() => this.lose('the browser process ended'));
-    chromium.browser.once('disconnected', () => this.lose('the browser closed its pipe'));
+    void chromium.exited.then(() => this.lose(chromium.fault() ?? 'the browser process ended'));
+    chromium.browser.once('disconnected', () => this.lose(chromium.fault() ?? 'the browser closed its pipe'));
   }
 
   /** @throws Error when Chromium does not come up */

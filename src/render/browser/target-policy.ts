@@ -4,10 +4,15 @@ import { languagesOf } from '../emulate/languages.js';
 import type { Identity } from '../emulate/user-agent.js';
 import { wearInWorker } from '../emulate/wear-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
+import { EventCutter } from './cut-event.js';
 import { SharedWorkerScripts } from './shared-worker-scripts.js';
 
 /** Ids of our own commands, far from Playwright's, which count up from 1. */
 const OWN_IDS_FROM = 1 << 30;
+/** Below this nothing of an event is long enough to be cut. */
+const CUT_FROM_BYTES = 2_048;
+/** Of large events, for the life of a session: a page that makes more is not listened to any more but for what is small. */
+const SESSION_MAX_BYTES = 64 * 1024 * 1024;
 /** A service worker that someone lays rules on is let go by them; by us when they have not heard of it. */
 const HELD_BACK_MS = 1_000;
 
@@ -46,18 +51,25 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly watched = new Set<string>();
   private readonly serviceWorkers = new Set<string>();
   private readonly workerScripts = new SharedWorkerScripts();
+  /** Bytes of large events so far, by session. */
+  private readonly spent = new Map<string, number>();
+  private readonly cutters = new Map<string, EventCutter>();
 
+  /** @param failed told, once, when the browser has sent what cannot be handled: it must be ended */
   constructor(
     output: Writable,
     input: Readable,
-    private readonly identify: (userAgent: string, chromiumVersion: string) => Identity,
+    private readonly options: {
+      identify(userAgent: string, chromiumVersion: string): Identity;
+      failed(why: string): void;
+    },
   ) {
-    this.pipe = new CdpPipe(
-      output,
-      input,
-      (message) => this.receive(message),
-      () => this.onclose?.(),
-    );
+    this.pipe = new CdpPipe(output, input, {
+      deliver: (message, bytes) => this.receive(bytes < CUT_FROM_BYTES ? message : this.cut(message)),
+      admits: (sessionId, bytes) => this.admits(sessionId, bytes),
+      closed: () => this.onclose?.(),
+      failed: (why) => options.failed(why),
+    });
   }
 
   send(message: CdpMessage): void {
@@ -72,6 +84,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       this.watched.add(context);
     if (method === 'Runtime.runIfWaitingForDebugger' && this.serviceWorkers.has(sessionId ?? '') && this.watched.has(context ?? '')) {
       setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
+      return;
+    }
+    // Of the log nothing is heard: nothing is to be sent.
+    if (method === 'Log.enable') {
+      this.answer(message);
       return;
     }
     if (method === 'Browser.getVersion' && sessionId === undefined) this.versionRequest = id;
@@ -92,6 +109,19 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.onmessage?.(message);
     const end = this.endOfWorkerScript(message);
     if (end !== null) setImmediate(() => this.onmessage?.(end));
+  }
+
+  private admits(sessionId: string, bytes: number): boolean {
+    const spent = (this.spent.get(sessionId) ?? 0) + bytes;
+    this.spent.set(sessionId, spent);
+    return sessionId === '' || spent <= SESSION_MAX_BYTES;
+  }
+
+  private cut(message: CdpMessage): CdpMessage {
+    const { sessionId = '' } = message;
+    const cutter = this.cutters.get(sessionId) ?? new EventCutter();
+    if (sessionId !== '') this.cutters.set(sessionId, cutter);
+    return cutter.cut(message);
   }
 
   /** @returns false for a target that Playwright must not hear of */
@@ -143,7 +173,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   /** Playwright's own client hints miss what a real browser sends, and name the headless product. */
   private agentFor(message: CdpMessage): Agent {
     const { userAgent, acceptLanguage } = message.params as { userAgent: string; acceptLanguage?: string };
-    const identity = this.identify(userAgent, this.version);
+    const identity = this.options.identify(userAgent, this.version);
     const override = {
       userAgent,
       platform: identity.platform,
@@ -172,6 +202,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.contextOf.delete(sessionId);
     this.kept.delete(sessionId);
     this.serviceWorkers.delete(sessionId);
+    this.spent.delete(sessionId);
+    this.cutters.delete(sessionId);
   }
 
   private forget(context: string): void {

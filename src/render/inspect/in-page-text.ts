@@ -32,16 +32,19 @@ export function readSource(mostChars: number): VisibleSource {
     'data-language',
   ];
   const VOID = /^(img|br|hr|wbr|col)$/;
+  const TITLE_MOST_CHARS = 2_000;
+  const ATTRIBUTE_MOST_CHARS = 10_000;
   const parts: string[] = [];
   let chars = 0;
   write(document.body ?? document.documentElement, 0, { inCode: false, isSeen: true });
-  const escapedTitle = asText(document.title);
-  const lang = asText(document.documentElement.lang);
+  const title = document.title.slice(0, TITLE_MOST_CHARS);
+  const escapedTitle = asText(title);
+  const lang = asText(document.documentElement.lang.slice(0, 100));
   return {
     html: `<!doctype html><html lang="${lang}"><head><title>${escapedTitle}</title></head>${parts.join('')}</html>`,
     text: (document.body?.innerText ?? '').slice(0, 20_000),
-    url: document.baseURI,
-    title: document.title,
+    url: document.baseURI.slice(0, ATTRIBUTE_MOST_CHARS),
+    title,
   };
 
   function put(text: string): void {
@@ -51,7 +54,7 @@ export function readSource(mostChars: number): VisibleSource {
 
   function write(node: Node, depth: number, parent: { inCode: boolean; isSeen: boolean }): void {
     if (chars > mostChars || depth > 400) return;
-    if (node.nodeType === Node.TEXT_NODE && parent.isSeen) put(asText(node.nodeValue ?? ''));
+    if (node.nodeType === Node.TEXT_NODE && parent.isSeen) put(asText((node.nodeValue ?? '').slice(0, mostChars)));
     if (!isElement(node)) return;
     if (isTick(node)) put(`<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
     const frame = frameBody(node);
@@ -114,7 +117,7 @@ export function readSource(mostChars: number): VisibleSource {
     let text = '';
     for (const name of KEPT) {
       const value = name === 'src' || name === 'href' ? address(element, name) : element.getAttribute(name);
-      if (value) text += ` ${name}="${asText(value)}"`;
+      if (value) text += ` ${name}="${asText(value.slice(0, ATTRIBUTE_MOST_CHARS))}"`;
     }
     return text;
   }
@@ -133,11 +136,13 @@ export function readSource(mostChars: number): VisibleSource {
 }
 
 /**
- * Removes what follows the first so many rendered elements, in document order. For a page that is looked at no more.
+ * Removes what follows the first so many rendered elements, in document order, and cuts their texts and labels. For a page that is looked
+ * at no more.
  *
  * @returns whether the page has a body: a frameset, a picture and XML have none
  */
 export function shortenPage(mostElements: number): boolean {
+  const TEXT_MOST_CHARS = 20_000;
   let left = mostElements;
   visit(document.body ?? document.documentElement);
   return Document.prototype.querySelector.call(document, 'body') !== null;
@@ -145,7 +150,10 @@ export function shortenPage(mostElements: number): boolean {
   function visit(parent: Element | ShadowRoot): void {
     // A form's `children` may be a field of that name.
     for (const child of [...parent.childNodes]) {
+      if (child instanceof CharacterData && child.length > TEXT_MOST_CHARS) child.deleteData(TEXT_MOST_CHARS, child.length);
       if (!(child instanceof Element)) continue;
+      for (const attribute of child.attributes)
+        if (attribute.value.length > TEXT_MOST_CHARS) attribute.value = attribute.value.slice(0, TEXT_MOST_CHARS);
       if (left <= 0) child.remove();
       else if (child.checkVisibility() || getComputedStyle(child).display === 'contents') {
         left--;

@@ -56,7 +56,7 @@ function lookForWall(kit: PageKit, { marks, maxChars }: { marks: Mark[]; maxChar
     .all(typed)
     .filter((field) => kit.isVisible(field) && !/captcha|answer|response/i.test(`${field.id} ${field.getAttribute('name')}`));
   return {
-    title: kit.documentProperty('title').trim(),
+    title: kit.documentProperty('title').slice(0, maxChars).trim(),
     text: kit.visibleText(maxChars).trim(),
     marked: marks.map(
       ({ marker, widget }) => (marker === null || kit.all(marker).length > 0) && (widget === null || kit.all(widget).some(isRendered)),

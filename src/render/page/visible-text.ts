@@ -4,6 +4,7 @@ import type { PageKit } from './page-kit.js';
 
 /** More text than any marker needs; a page of books is not carried out of the browser. */
 const TEXT_MAX_CHARS = 2_000_000;
+const TITLE_MAX_CHARS = 10_000;
 
 /**
  * Title and text as a visitor sees them.
@@ -12,7 +13,7 @@ const TEXT_MAX_CHARS = 2_000_000;
  * @throws PageMoved
  */
 export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<string | null> {
-  const text = await deadlines.within(world.run(readText, TEXT_MAX_CHARS), ms);
+  const text = await deadlines.within(world.run(readText, { maxChars: TEXT_MAX_CHARS, titleMaxChars: TITLE_MAX_CHARS }), ms);
   return text === LATE ? null : text;
 }
 
@@ -32,6 +33,6 @@ export function foldText(text: string): string {
 }
 
 /** Runs in the page. */
-function readText(kit: PageKit, maxChars: number): string {
-  return `${kit.documentProperty('title')}\n${kit.visibleText(maxChars)}`;
+function readText(kit: PageKit, { maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number }): string {
+  return `${kit.documentProperty('title').slice(0, titleMaxChars)}\n${kit.visibleText(maxChars)}`;
 }

@@ -9,6 +9,7 @@ import { setDensity } from './metrics.js';
 import { openHand, type PageHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { pixelPdf } from './pixel-pdf.js';
+import { printStream } from './print-stream.js';
 import type { ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
 
@@ -128,21 +129,9 @@ async function holdForPaper(
   return alike;
 }
 
-async function print({ stage, options, deadline }: PictureOrder, paper: { height: number; pages: string }): Promise<Buffer> {
-  const { data } = await within(stage, deadline, () =>
-    stage.cdp.send('Page.printToPDF', {
-      printBackground: true,
-      preferCSSPageSize: false,
-      paperWidth: options.view.width / CSS_PX_PER_INCH,
-      paperHeight: paper.height / CSS_PX_PER_INCH,
-      marginTop: 0,
-      marginBottom: 0,
-      marginLeft: 0,
-      marginRight: 0,
-      pageRanges: paper.pages,
-    }),
-  );
-  return Buffer.from(data, 'base64');
+function print({ stage, options, deadline }: PictureOrder, paper: { height: number; pages: string }): Promise<Buffer> {
+  const size = { paperWidth: options.view.width / CSS_PX_PER_INCH, paperHeight: paper.height / CSS_PX_PER_INCH };
+  return within(stage, deadline, () => printStream(stage.cdp, { ...size, pageRanges: paper.pages }));
 }
 
 function picture(content: Buffer, begun: number, diagnostics: RenderDiagnostics): Picture {

@@ -38,6 +38,9 @@ const AWAITED = 'stillframeAwaited';
 
 const ELEMENTS_MAX = 30_000;
 const NAMES_MAX = 6_000;
+/** Hiding rules know no longer names and addresses. */
+const NAME_MAX_CHARS = 256;
+const HREF_MAX_CHARS = 1_024;
 
 /** What is wanted of a look. */
 export interface LookFor {
@@ -118,9 +121,11 @@ function scriptRuns(refused: Set<string>): boolean {
 /** Attributes are compared as they stand: tens of thousands of elements share a few hundred of them. */
 function features(): Pick<Look, 'ids' | 'classes' | 'hrefs'> {
   const classes = new Set<string>();
-  for (const list of attributes('class')) for (const name of list.split(/\s+/)) if (name !== '') classes.add(name);
-  const hrefs = [...attributes('href')].filter((href) => /^(https?:)?\/\//i.test(href));
-  return { ids: [...attributes('id')], classes: [...classes].slice(0, NAMES_MAX), hrefs };
+  for (const list of attributes('class'))
+    for (const name of list.split(/\s+/)) if (name !== '' && name.length <= NAME_MAX_CHARS) classes.add(name);
+  const hrefs = [...attributes('href')].filter((href) => href.length <= HREF_MAX_CHARS && /^(https?:)?\/\//i.test(href));
+  const ids = [...attributes('id')].filter((id) => id.length <= NAME_MAX_CHARS);
+  return { ids, classes: [...classes].slice(0, NAMES_MAX), hrefs };
 }
 
 function attributes(name: string): Set<string> {

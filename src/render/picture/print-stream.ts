@@ -1,0 +1,53 @@
+import type { CDPSession } from 'playwright-core';
+import { CaptureError } from '../../contract/capture-error.js';
+
+const PART_BYTES = 1024 * 1024;
+/** A page of 30,000 px full of photographs prints as about 40 MB. */
+const PDF_MAX_BYTES = 96 * 1024 * 1024;
+
+type PrintOptions = Parameters<typeof printed>[1];
+
+/**
+ * Prints the page and reads its PDF part by part, so that no message of the browser is as long as the PDF.
+ * @throws CaptureError navigation_failed for a PDF beyond 96 MB
+ */
+export async function printStream(cdp: CDPSession, options: PrintOptions): Promise<Buffer> {
+  const handle = await printed(cdp, options);
+  const parts: Buffer[] = [];
+  try {
+    for (let bytes = 0; ; ) {
+      const { data, eof, base64Encoded } = await cdp.send('IO.read', { handle, size: PART_BYTES });
+      const part = Buffer.from(data, base64Encoded === true ? 'base64' : 'utf8');
+      bytes += part.length;
+      if (bytes > PDF_MAX_BYTES) throw tooLong();
+      parts.push(part);
+      if (eof) return Buffer.concat(parts);
+    }
+  } finally {
+    // A browser that is gone has closed it.
+    cdp.send('IO.close', { handle }).catch(() => undefined);
+  }
+}
+
+async function printed(cdp: CDPSession, options: { paperWidth: number; paperHeight: number; pageRanges: string }): Promise<string> {
+  const { stream } = await cdp.send('Page.printToPDF', {
+    ...options,
+    printBackground: true,
+    preferCSSPageSize: false,
+    marginTop: 0,
+    marginBottom: 0,
+    marginLeft: 0,
+    marginRight: 0,
+    transferMode: 'ReturnAsStream',
+  });
+  if (stream === undefined) throw new Error('The browser printed no stream.');
+  return stream;
+}
+
+function tooLong(): CaptureError {
+  return new CaptureError({
+    code: 'navigation_failed',
+    message: `The page prints as more than ${PDF_MAX_BYTES / 1024 / 1024} MB of PDF.`,
+    retriable: false,
+  });
+}
