@@ -1,6 +1,6 @@
 import { type FiltersEngine, Request } from '@ghostery/adblocker';
 import type { Category } from './category.js';
-import type { Engines } from './engines.js';
+import { type Engines, matchedPart } from './engines.js';
 
 /** What a page has that hiding rules look for. */
 export interface Features {
@@ -66,7 +66,8 @@ function joined(on: readonly Category[], css: (category: Category) => string): s
     .join('\n');
 }
 
-function hiding(engine: FiltersEngine, url: string, want: { base: boolean; host: boolean; features: Features | null }): string {
+function hiding(engine: FiltersEngine, address: string, want: { base: boolean; host: boolean; features: Features | null }): string {
+  const url = matchedPart(address);
   const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
   return engine.getCosmeticsFilters({
     url,

@@ -1,7 +1,7 @@
 import type { RequestType } from '@ghostery/adblocker';
 import type { TargetLine } from '../stage.js';
 import type { Category } from './category.js';
-import { type Engines, refusing } from './engines.js';
+import { type Engines, matchedPart, refusing } from './engines.js';
 import type { TargetHeaders } from './target-headers.js';
 import { ChildTargets, type Send } from './targets.js';
 
@@ -20,6 +20,11 @@ interface Paused {
   resourceType: string;
 }
 
+/** More than ten thousand ordinary requests take. A page that wants more of the server's one thread is let ask, unjudged. */
+const MATCHING_MAX_MS = 1_000;
+/** Of consent platforms' scripts. */
+const REFUSED_SCRIPTS_MAX = 200;
+
 /** Judges every request of a page, its frames and its workers, at the moment it would leave the browser. */
 export class Interception implements AsyncDisposable {
   /** Refused so far, by switch. */
@@ -32,6 +37,7 @@ export class Interception implements AsyncDisposable {
   readonly #refusedScripts = new Set<string>();
   #targets: ChildTargets | null = null;
   #mainFrameId = '';
+  #matchingMs = 0;
   #unlisten = () => {};
 
   private constructor(line: TargetLine, plan: InterceptionPlan) {
@@ -81,28 +87,35 @@ export class Interception implements AsyncDisposable {
     const isDocument = paused.resourceType === 'Document';
     if (isDocument && paused.frameId === this.#mainFrameId) {
       this.#documents.clear();
-      this.#documents.set(paused.frameId, url);
+      this.#documents.set(paused.frameId, matchedPart(url));
       this.#letGo(paused, send);
       return;
     }
     const category = this.#judge(paused, isDocument);
     if (category === null) {
-      if (isDocument) this.#documents.set(paused.frameId, url);
+      if (isDocument) this.#documents.set(paused.frameId, matchedPart(url));
       this.#letGo(paused, send);
       return;
     }
     this.blocked[category] += 1;
-    if (category === 'cookies' && paused.resourceType === 'Script') this.#refusedScripts.add(url);
+    if (category === 'cookies' && paused.resourceType === 'Script') this.#noteRefused(url);
     const { method, params } = refusal(paused);
     send(method, params);
   }
 
   #judge({ request, frameId, resourceType }: Paused, isDocument: boolean): Category | null {
     const { engines, on } = this.#plan;
-    if (on.length === 0) return null;
+    if (on.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return null;
+    const began = performance.now();
     const main = this.#documents.get(this.#mainFrameId) ?? '';
     const sourceUrl = isDocument ? main : (this.#documents.get(frameId) ?? main);
-    return refusing(engines, on, { url: request.url, type: TYPES[resourceType] ?? 'other', sourceUrl });
+    const category = refusing(engines, on, { url: request.url, type: TYPES[resourceType] ?? 'other', sourceUrl });
+    this.#matchingMs += performance.now() - began;
+    return category;
+  }
+
+  #noteRefused(url: string): void {
+    if (this.#refusedScripts.size < REFUSED_SCRIPTS_MAX) this.#refusedScripts.add(matchedPart(url));
   }
 
   #letGo({ requestId, request }: Paused, send: Send): void {

@@ -215,17 +215,15 @@ export class PooledBrowser implements AsyncDisposable {
 
   private async open(shape: Shape): Promise<OpenStage> {
     const door = await this.options.egress.openDoor();
-    const timer = setTimeout(() => this.lose('a page could not be opened'), OPEN_TIMEOUT_MS);
     try {
       const opening = openStage({ browser: this.chromium.browser, door, shape, chromiumVersion: this.version });
-      const stage = await abortable(opening, this.end.signal);
+      const stage = await within(OPEN_TIMEOUT_MS, abortable(opening, this.end.signal));
       this.stages.add(stage);
       return stage;
     } catch (error) {
+      if (error instanceof Late) this.lose('a page could not be opened');
       await door[Symbol.asyncDispose]();
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
