@@ -17,7 +17,8 @@ export interface Config {
   baseUrl: string | null;
   chromium: string | null;
   browserInstall: boolean;
-  sandbox: boolean;
+  /** `required`: rather no server than a browser without its sandbox. */
+  sandbox: boolean | 'required';
   concurrency: number;
   keepSlots: number;
   browsers: number | null;
@@ -108,7 +109,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     default: true,
     parse: onOff,
   },
-  sandbox: { env: 'SANDBOX', flag: '--no-sandbox', argument: '', help: 'run the browser without its sandbox', default: true, parse: onOff },
+  sandbox: {
+    env: 'SANDBOX',
+    flag: '--no-sandbox',
+    argument: '',
+    help: 'run the browser without its sandbox; the variable may also be "required": no server without it',
+    default: true,
+    parse: (value) => (value === 'required' ? value : onOff(value)),
+  },
   concurrency: {
     env: 'CONCURRENCY',
     flag: '--concurrency',

@@ -72,6 +72,11 @@ export class Renderer implements AsyncDisposable {
     return this.parts.pool.readyBrowsers();
   }
 
+  /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */
+  get sandboxed(): boolean {
+    return this.parts.pool.sandboxed;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const { pool, blocker, markdown } = this.parts;
     await Promise.allSettled([pool[Symbol.asyncDispose](), blocker[Symbol.asyncDispose](), markdown[Symbol.asyncDispose]()]);

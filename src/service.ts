@@ -218,6 +218,7 @@ export class Service implements AsyncDisposable {
     return new RecentHealth({
       store,
       readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
+      sandboxed: () => this.renderer?.sandboxed ?? false,
       hasRoom: () => artifacts.hasRoom(),
       webhooksActive: () => !this.draining,
       draining: () => this.draining,

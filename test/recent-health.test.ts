@@ -12,6 +12,7 @@ function aRecentHealth() {
       },
     } as unknown as HealthDeps['store'],
     readyBrowsers: () => seen.looks,
+    sandboxed: () => true,
     hasRoom: async () => true,
     webhooksActive: () => true,
     draining: () => false,

@@ -5,6 +5,8 @@ export interface HealthDeps {
   store: Pick<Store, 'ping' | 'settlement'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
   /** Browsers that have answered within the last 30 s. */
   readyBrowsers(): number;
+  /** Whether renderers run in Chromium's sandbox. */
+  sandboxed(): boolean;
   /** Whether the disk takes another picture. */
   hasRoom(): Promise<boolean>;
   webhooksActive(): boolean;
@@ -20,7 +22,7 @@ export interface Health {
 /** What the health endpoint tells (decisions.md, Health). Never throws: a store that fails is `unavailable`. */
 export async function checkHealth(deps: HealthDeps): Promise<Health> {
   const readyWorkers = deps.readyBrowsers();
-  const worker = { worker_ready: readyWorkers > 0, ready_workers: readyWorkers };
+  const worker = { worker_ready: readyWorkers > 0, ready_workers: readyWorkers, sandboxed: deps.sandboxed() };
   try {
     await deps.store.ping();
     // On a full disk a ping may still fit into the log's last page: jobs and pictures do not.
@@ -57,6 +59,7 @@ const UNAVAILABLE: WireHealth = {
   database: 'unavailable',
   worker_ready: false,
   ready_workers: 0,
+  sandboxed: false,
   queue: { waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false, total_pending: 0 },
   settlement: { pending: 0, settled: 0, released: 0, oldest_pending_ms: 0 },
   webhooks: { delivered: 0, failed: 0, errors: 0, active: false },

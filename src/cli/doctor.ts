@@ -99,10 +99,14 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
     {
       check: 'Sandbox',
       state: pool.sandboxed ? 'ok' : 'warn',
-      found: pool.sandboxed ? 'on: renderers are confined' : 'off: the browser runs without it',
+      found: pool.sandboxed
+        ? 'on: renderers are confined'
+        : config.sandbox
+          ? 'off: this system refuses it'
+          : 'off: switched off by a setting',
       advice: pool.sandboxed
         ? ''
-        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run where the kernel has them.',
+        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run where the kernel has them. STILLFRAME_SANDBOX=required starts no server without it.',
     },
   ];
 }

@@ -202,6 +202,7 @@ export const HEALTHY = {
   worker_ready: true,
   database: 'ready' as const,
   ready_workers: 2,
+  sandboxed: true,
   queue: { waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false, total_pending: 0 },
   settlement: { pending: 0, settled: 0, released: 0, oldest_pending_ms: 0 },
   webhooks: { delivered: 0, failed: 0, errors: 0, active: true },

@@ -3,7 +3,7 @@ import type { Log } from '../../log.js';
 import type { Shape } from '../emulate/shape-of.js';
 import { abortable, delay } from './abortable.js';
 import type { Executable } from './executable.js';
-import { type LaunchMode, launchConfined } from './launch-mode.js';
+import { type LaunchMode, launchConfined, type SandboxWish, sandboxMissing } from './launch-mode.js';
 import { PooledBrowser } from './pooled-browser.js';
 import { renderersConfined } from './process-table.js';
 import { leaveRoot } from './profile-dir.js';
@@ -21,7 +21,7 @@ export interface KeeperOptions {
   browsers: number;
   /** See profilesRoot. */
   profiles: string;
-  sandbox: boolean;
+  sandbox: SandboxWish;
   /** Chromium's version, when it is known before a start. */
   version: string | null;
   /** What each browser draws once before it is used. */
@@ -69,7 +69,12 @@ export class BrowserKeeper implements AsyncDisposable {
     const { started, mode, concession } = await launchConfined(sandbox, (tried) => this.launch(tried));
     this.mode = mode;
     this.confined = mode.sandbox && (renderersConfined(started.chromium.pid) ?? true);
+    if (!this.confined && sandbox === 'required') {
+      await started[Symbol.asyncDispose]();
+      throw sandboxMissing('its renderers have no seccomp filter');
+    }
     if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system refuses it');
+    if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it does not start as another user');
     this.install(this.slots[0], started);
     for (const slot of this.slots.slice(1)) this.chore(this.follow(slot));
   }
@@ -185,9 +190,10 @@ export class BrowserKeeper implements AsyncDisposable {
   }
 
   private async launch(mode = this.mode): Promise<PooledBrowser> {
+    if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
     const { executable, profiles, version, egress, log, now, shape } = this.options;
     const browser = await PooledBrowser.start({
-      launch: { executable, profiles, version, sandbox: mode?.sandbox ?? false, user: mode?.user ?? null, signal: this.ended.signal },
+      launch: { executable, profiles, version, ...mode, signal: this.ended.signal },
       egress,
       log,
       now,

@@ -33,7 +33,8 @@ export interface PoolOptions {
   pagesPerBrowser: number;
   /** Names this server's own place for profiles; the profiles themselves lie in the temporary directory. */
   runDir: string;
-  sandbox: boolean;
+  /** `required`: rather no browser than one without its sandbox. */
+  sandbox: boolean | 'required';
   log: Log;
   /** Captures after which a browser is replaced, unseen by clients; 500 when absent. */
   recycleAfter?: number;

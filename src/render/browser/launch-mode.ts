@@ -1,8 +1,12 @@
+import { BrowserError } from './browser-error.js';
 import type { LaunchOptions } from './chromium-process.js';
 import { unprivilegedUser } from './unprivileged.js';
 
 /** How confined a browser runs. */
 export type LaunchMode = Pick<LaunchOptions, 'sandbox' | 'user'>;
+
+/** `required`: rather no browser than one without its sandbox. */
+export type SandboxWish = boolean | 'required';
 
 export interface ConfinedLaunch<Started> {
   started: Started;
@@ -11,31 +15,57 @@ export interface ConfinedLaunch<Started> {
   concession: string | null;
 }
 
+/** What Chromium ends with where the kernel gives it none of its sandboxes. Anything else is trouble that may pass. */
+const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to new namespace/;
+
 /**
- * Starts a browser as confined as this system lets it: as nobody in particular and in its sandbox, then without the one, then without the other.
- * @param wanted false: the operator has switched the sandbox off
- * @throws the first failure when no mode works
+ * Starts a browser as confined as this system lets it: as nobody in particular and in its sandbox. Without the sandbox only where the browser
+ * itself says, twice, that there is none; as root only where the operator has switched the sandbox off.
+ * @throws BrowserError when the sandbox is required and refused; the second failure when the browser does not start for another reason
  */
 export async function launchConfined<Started>(
-  wanted: boolean,
+  wish: SandboxWish,
   start: (mode: LaunchMode) => Promise<Started>,
 ): Promise<ConfinedLaunch<Started>> {
-  let refusal: Error | undefined;
-  for (const mode of launchModes(wanted)) {
-    try {
-      return { started: await start(mode), mode, concession: refusal === undefined ? null : refusal.message };
-    } catch (error) {
-      refusal ??= error as Error;
-    }
+  const user = unprivilegedUser();
+  if (wish === false) return await launchOpen(start);
+  try {
+    const mode = { sandbox: true, user };
+    return { started: await twice(mode, start), mode, concession: null };
+  } catch (error) {
+    const { message } = error as Error;
+    if (!REFUSAL.test(message)) throw error;
+    if (wish === 'required') throw sandboxMissing(message);
+    const mode = { sandbox: false, user };
+    return { started: await twice(mode, start), mode, concession: message };
   }
-  throw refusal ?? new Error('no way to start a browser');
 }
 
-function launchModes(wanted: boolean): LaunchMode[] {
+/** The error for a system that refuses a sandbox that the operator requires. */
+export function sandboxMissing(reason: string): BrowserError {
+  const advice =
+    'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or set STILLFRAME_SANDBOX=true to do without.';
+  return new BrowserError(`STILLFRAME_SANDBOX=required, and this system refuses Chromium its sandbox. ${advice} (${reason})`);
+}
+
+/** The operator has said so: as somebody else when the server is root, and as root where that cannot be. */
+async function launchOpen<Started>(start: (mode: LaunchMode) => Promise<Started>): Promise<ConfinedLaunch<Started>> {
   const user = unprivilegedUser();
-  return [
-    ...(wanted ? [{ sandbox: true, user }] : []),
-    { sandbox: false, user },
-    ...(user === null ? [] : [{ sandbox: false, user: null }]),
-  ];
+  const mode = { sandbox: false, user };
+  try {
+    return { started: await twice(mode, start), mode, concession: null };
+  } catch (error) {
+    if (user === null) throw error;
+    const asRoot = { sandbox: false, user: null };
+    return { started: await start(asRoot), mode: asRoot, concession: (error as Error).message };
+  }
+}
+
+async function twice<Started>(mode: LaunchMode, start: (mode: LaunchMode) => Promise<Started>): Promise<Started> {
+  try {
+    return await start(mode);
+  } catch {
+    // A full disk or a busy machine: the second failure is the one that counts.
+    return await start(mode);
+  }
 }
