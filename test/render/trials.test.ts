@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { run as bombs } from '../trials/bombs.js';
 import { run as hostile } from '../trials/hostile.js';
 import { run as isolation } from '../trials/isolation.js';
 import { run as pictureMemory } from '../trials/picture-memory.js';
@@ -37,6 +38,12 @@ describe('trials of browsers and pictures, in short', () => {
     const { problems, figures } = await hostile({ cases: 'few', timeout: 6_000, alone: 5, ...UNJUDGED });
     expect(problems).toEqual([]);
     expect(figures.pages).toBeGreaterThanOrEqual(12);
+  });
+
+  it('bombs: what a page writes is as large as it likes, and the server lives in bounded memory', async () => {
+    const { problems, figures } = await bombs({ pages: 'console,url,request-headers', timeout: 6_000 });
+    expect(problems).toEqual([]);
+    expect(figures.pages).toBe(3);
   });
 
   it('watchdog: what was stopped or killed is replaced, and only its own jobs are done again', async () => {

@@ -144,16 +144,24 @@ export function readSource(mostChars: number): VisibleSource {
 export function shortenPage(mostElements: number): boolean {
   const TEXT_MOST_CHARS = 20_000;
   let left = mostElements;
+  if (document.body !== null) cutLabels(document.body);
   visit(document.body ?? document.documentElement);
   return Document.prototype.querySelector.call(document, 'body') !== null;
+
+  function cutLabels(element: Element): void {
+    // A form's `attributes` may be a field of that name.
+    for (const name of Element.prototype.getAttributeNames.call(element)) {
+      const value = Element.prototype.getAttribute.call(element, name) ?? '';
+      if (value.length > TEXT_MOST_CHARS) Element.prototype.setAttribute.call(element, name, value.slice(0, TEXT_MOST_CHARS));
+    }
+  }
 
   function visit(parent: Element | ShadowRoot): void {
     // A form's `children` may be a field of that name.
     for (const child of [...parent.childNodes]) {
       if (child instanceof CharacterData && child.length > TEXT_MOST_CHARS) child.deleteData(TEXT_MOST_CHARS, child.length);
       if (!(child instanceof Element)) continue;
-      for (const attribute of child.attributes)
-        if (attribute.value.length > TEXT_MOST_CHARS) attribute.value = attribute.value.slice(0, TEXT_MOST_CHARS);
+      cutLabels(child);
       if (left <= 0) child.remove();
       else if (child.checkVisibility() || getComputedStyle(child).display === 'contents') {
         left--;
