@@ -274,7 +274,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'MAX_STORAGE_MB',
     flag: '--max-storage-mb',
     argument: '<n>',
-    help: 'pictures kept at most; the oldest go first',
+    help: 'pictures and database take at most; the account that takes most loses its oldest pictures first',
     default: 10_240,
     parse: whole(1, 1_000_000_000),
   },

@@ -9,6 +9,7 @@ import { addDemoCommand } from './cli/demo.js';
 import { addDoctorCommand } from './cli/doctor.js';
 import { addKeysCommand } from './cli/keys.js';
 import { addListsCommand } from './cli/lists.js';
+import { addMigrateCommand } from './cli/migrate.js';
 import { failWith } from './cli/operator-error.js';
 import { addQueueCommand } from './cli/queue.js';
 import { addServeCommand } from './cli/serve.js';
@@ -30,6 +31,7 @@ async function main(argv: string[]): Promise<void> {
   addQueueCommand(program);
   addBrowserCommand(program);
   addListsCommand(program);
+  addMigrateCommand(program);
   addBackupCommand(program);
   addDoctorCommand(program);
   try {

@@ -105,7 +105,7 @@ export class Service implements AsyncDisposable {
       log,
     });
     const lock = lockDataDir(config.dataDir);
-    const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log });
+    const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'at start', log });
     const artifacts = await openArtifactDirectory({ dir: artifactsDirOf(config.dataDir), log });
     const service = new Service(config, log, { lock, store, egress, artifacts });
     try {

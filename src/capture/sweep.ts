@@ -17,6 +17,8 @@ export interface SweepDeps {
 
 /** Rows or files a step; small, so that no step stalls the server. */
 const BATCH = 200;
+/** Free pages of the database that are left for what is written next. */
+const FREE_KEPT_BYTES = 16_000_000;
 
 /** One round of house-keeping: lost leases, retention, the storage budget. Ends early when the signal aborts. */
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
@@ -67,15 +69,25 @@ export async function findMissing(
   if (missing.size > 0) deps.log.warn({ count: missing.size }, 'pictures that the database tells of are missing; they are rendered again');
 }
 
+/** Pictures whose time is over go, then those that do not fit into the budget beside the database. */
 async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+  const maxBytes = await pictureBudget(deps);
   while (!signal.aborted) {
     const now = deps.now();
-    const rules = { before: now - deps.artifactTtlMs, maxBytes: deps.maxStorageBytes, limit: BATCH, now };
-    const names = await deps.store.expireArtifacts(rules);
+    const names = await deps.store.expireArtifacts({ before: now - deps.artifactTtlMs, maxBytes, limit: BATCH, now });
     for (const name of names) await deps.artifacts.remove(name);
     if (names.length < BATCH) return;
     await breathe();
   }
+}
+
+/** What the database leaves of the storage budget. It gives back what it can before a picture has to go. */
+async function pictureBudget({ store, maxStorageBytes }: SweepDeps): Promise<number> {
+  const use = await store.storageUse();
+  const isOver = use.pictures + use.database > maxStorageBytes;
+  if (!isOver && use.free < FREE_KEPT_BYTES) return maxStorageBytes - use.database;
+  await store.shrinkDatabase();
+  return maxStorageBytes - (await store.storageUse()).database;
 }
 
 async function deleteJobs(deps: SweepDeps, signal: AbortSignal): Promise<void> {

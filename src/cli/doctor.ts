@@ -139,7 +139,7 @@ async function checkDataDir(config: Config): Promise<Finding> {
 async function checkDatabase(config: Config): Promise<Finding[]> {
   const check = 'Database';
   try {
-    await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log: silentLog() });
+    await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'no', log: silentLog() });
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;

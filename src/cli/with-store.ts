@@ -10,7 +10,7 @@ import { readSettings } from './settings-flags.js';
 export async function withStore<Result>(command: Command, work: (store: Store, config: Config) => Promise<Result>): Promise<Result> {
   const config = readSettings(command);
   const log = createLog({ level: 'warn', format: config.logFormat });
-  await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, log });
+  await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'no', log });
   return await work(store, config);
 }
 

@@ -248,7 +248,14 @@ export interface ArtifactRow {
 
 export interface RetentionStore {
   findArtifact(name: string): Promise<ArtifactRow | null>;
-  /** Marks gone, oldest first, artifacts older than `before` or beyond `maxBytes`; at most `limit` a call. @returns their names */
+  /** Bytes on the disk: of pictures that are not gone, of the database with its log, and how much of that holds nothing (`free`). */
+  storageUse(): Promise<{ pictures: number; database: number; free: number }>;
+  /** Gives some of what holds nothing back to the disk. */
+  shrinkDatabase(): Promise<void>;
+  /**
+   * Marks gone artifacts older than `before`; then, while all pictures take more than `maxBytes`, the oldest of the account that
+   * takes most of the disk. At most `limit` a call. @returns their names
+   */
   expireArtifacts(rules: { before: number; maxBytes: number; limit: number; now: number }): Promise<string[]>;
   /** Deletes ended jobs (their idempotency and delivery records with them) ended before; at most `limit`. @returns how many */
   deleteJobs(rules: { before: number; limit: number }): Promise<number>;

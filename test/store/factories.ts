@@ -25,7 +25,7 @@ export function aDataDir(): string {
 }
 
 export function openAt(dataDir: string): Promise<Store> {
-  return openStore({ dataDir, migrationsDir: MIGRATIONS_DIR, log: silentLog() });
+  return openStore({ dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'at start', log: silentLog() });
 }
 
 export async function aStore(): Promise<TestStore> {

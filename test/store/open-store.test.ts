@@ -5,8 +5,11 @@ import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { compareVersions, SQLITE_FLOOR } from '../../src/store/sqlite/connect.js';
-import { openStore } from '../../src/store/sqlite/open-store.js';
+import { makeShrinkable } from '../../src/store/sqlite/make-shrinkable.js';
+import { migrate } from '../../src/store/sqlite/migrate.js';
+import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
 import { StoreError } from '../../src/store/sqlite/store-error.js';
+import { openVault } from '../../src/store/sqlite/vault.js';
 import {
   aCaller,
   aCapture,
@@ -41,7 +44,35 @@ function moreMigrations(sql: string): string {
   return dir;
 }
 
-const open = (dataDir: string, migrationsDir: string) => openStore({ dataDir, migrationsDir, log: silentLog() });
+/** The migrations of the first version. */
+function oldMigrations(): string {
+  const dir = aDirectory();
+  cpSync(MIGRATIONS_DIR, dir, { recursive: true });
+  const journalFile = join(dir, 'meta/_journal.json');
+  const journal = JSON.parse(readFileSync(journalFile, 'utf8'));
+  writeFileSync(journalFile, JSON.stringify({ ...journal, entries: journal.entries.slice(0, 2) }));
+  return dir;
+}
+
+/** The database of the first version, with one captured page, whose files could not shrink. */
+function anOldDatabase(dataDir: string): void {
+  const db = new Database(join(dataDir, 'stillframe.db'));
+  migrate(db, { migrationsDir: oldMigrations(), isAllowed: true });
+  db.exec(`INSERT INTO accounts (id, name, created_at) VALUES ('acc_1', 'old', 1);
+    INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at) VALUES ('key_1', 'acc_1', 'h', 'l', '[]', 'p', 1);
+    INSERT INTO artifacts (name, bytes, sha256, created_at) VALUES ('old.webp', 700, 'aa', ${NOON});`);
+  const key = openVault(dataDir);
+  const data = JSON.stringify({ ...aCapture().data, artifact: 'old.webp' });
+  db.prepare(
+    `INSERT INTO jobs (id, account_id, key_id, request_id, mode, state, lane, identity_digest, cache_digest, timeout_ms, attempts_made,
+       attempt_budget, enqueued_at, worker_id, progress, ended_at, rendered_at, artifact_name, data)
+     VALUES ('job_1', 'acc_1', 'key_1', 'req_1', 'async', 'completed', 'waiting', 'i', ?, 30000, 1, 2, ?, 'w', 100, ?, ?, 'old.webp', ?)`,
+  ).run(key.digest('cache', 'page'), NOON, NOON, NOON, data);
+  db.close();
+}
+
+const open = (dataDir: string, migrationsDir: string, migrates: StoreOptions['migrates'] = 'at start') =>
+  openStore({ dataDir, migrationsDir, migrates, log: silentLog() });
 
 function tablesOf(dataDir: string): string[] {
   const db = new Database(join(dataDir, 'stillframe.db'), { readonly: true });
@@ -126,6 +157,51 @@ describe('migrations', () => {
       stdio: 'pipe',
     });
     expect(readdirSync(out)).toEqual(readdirSync(MIGRATIONS_DIR));
+  });
+
+  test('are not applied by a command, which says what to do and changes nothing', async () => {
+    const dataDir = aDirectory();
+    anOldDatabase(dataDir);
+    const before = tablesOf(dataDir);
+    await expect(open(dataDir, MIGRATIONS_DIR, 'no')).rejects.toThrow(
+      /made by an older stillframe: stop the server .*stillframe migrate\.$/,
+    );
+    expect(tablesOf(dataDir)).toEqual(before);
+    await (await open(dataDir, MIGRATIONS_DIR))[Symbol.asyncDispose]();
+    await using store = await open(dataDir, MIGRATIONS_DIR, 'no');
+    await store.ping();
+  });
+
+  test('a new database is made by any command', async () => {
+    await using store = await open(aDirectory(), MIGRATIONS_DIR, 'no');
+    await store.ping();
+  });
+
+  test('keep what an older version captured, and let its jobs be answered from after it is deleted', async () => {
+    const dataDir = aDirectory();
+    anOldDatabase(dataDir);
+    await using store = await openAt(dataDir);
+    const expected = { ...aCapture().data, artifact: 'old.webp' };
+    expect((await store.findJob('job_1'))?.result?.outcome).toEqual({ ok: true, data: expected });
+    const hit = aNewJob({ accountId: 'acc_1', keyId: 'key_1' }, { cacheIdentity: 'page', enqueuedAt: NOON + 1 });
+    expect((await store.accept(hit, RULES)).kind).toBe('cached');
+    expect(await store.deleteJobs({ before: NOON + 1, limit: 10 })).toBe(1);
+    expect((await store.findJob(hit.id))?.result?.outcome).toEqual({ ok: true, data: { ...expected, cached: true } });
+    expect(await store.expireArtifacts({ before: 0, maxBytes: 699, limit: 10, now: NOON + 2 })).toEqual(['old.webp']);
+  });
+
+  test('let a database that could not shrink shrink, unless it is too large to be rewritten at a start', async () => {
+    const dataDir = aDirectory();
+    anOldDatabase(dataDir);
+    const db = new Database(join(dataDir, 'stillframe.db'));
+    onTestFinished(() => void db.close());
+    expect(db.pragma('auto_vacuum', { simple: true })).toBe(0);
+    makeShrinkable(db, { maxBytes: 1_000, log: silentLog() });
+    expect(db.pragma('auto_vacuum', { simple: true })).toBe(0);
+    await (await openAt(dataDir))[Symbol.asyncDispose]();
+    const again = new Database(join(dataDir, 'stillframe.db'));
+    onTestFinished(() => void again.close());
+    expect([again.pragma('auto_vacuum', { simple: true }), again.pragma('integrity_check', { simple: true })]).toEqual([2, 'ok']);
   });
 
   test('one that fails leaves the old schema, whole and usable', async () => {

@@ -1,4 +1,7 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { keepFinalUrl } from '../../src/contract/final-url.js';
 import type { Store } from '../../src/store/store.js';
 import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, NOON, RULES } from './factories.js';
 
@@ -105,4 +108,54 @@ test('an artifact whose jobs are all deleted still expires', async () => {
   expect(await it.store.keptArtifacts([name])).toEqual(new Set([name]));
   expect(await it.store.expireArtifacts({ ...UNLIMITED, before: NOON + 1 })).toEqual([name]);
   expect(await it.store.findArtifact(name)).toBeNull();
+});
+
+test('whoever fills the budget loses their own pictures first, and the rows of the database count', async () => {
+  await using it = await aStore();
+  const [large, small, busy] = [await aCaller(it.store), await aCaller(it.store), await aCaller(it.store)];
+  const fill = async (caller: Caller, given: { endedAt: number; bytes: number; cacheIdentity?: string }) =>
+    (await anEnded(it.store, caller, given)).name;
+  const ofSmall = await fill(small, { endedAt: NOON, bytes: 10_000 });
+  const ofBusy = await fill(busy, { endedAt: NOON + 1, bytes: 9_000, cacheIdentity: 'page' });
+  const ofLarge = [];
+  for (let i = 2; i < 6; i++) ofLarge.push(await fill(large, { endedAt: NOON + i, bytes: 10_000 }));
+  for (let i = 0; i < 30; i++) {
+    await it.store.accept(aNewJob(busy, { cacheIdentity: 'page', enqueuedAt: NOON + 10 }), RULES);
+  }
+  const rules = { ...UNLIMITED, before: 0 };
+  expect(await it.store.expireArtifacts({ ...rules, maxBytes: 50_000 })).toEqual([ofBusy]);
+  expect(await it.store.expireArtifacts({ ...rules, maxBytes: 49_999 })).toEqual(ofLarge.slice(0, 1));
+  expect(await it.store.expireArtifacts({ ...rules, maxBytes: 20_000 })).toEqual(ofLarge.slice(1, 3));
+  expect(await it.store.keptArtifacts([ofSmall])).toEqual(new Set([ofSmall]));
+});
+
+test('sixty cached answers of a page with the longest address add little to the database, and tell all of it', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
+  const kept = keepFinalUrl(`https://example.com/#${'x'.repeat(2_000_000)}`);
+  const capture = aCapture({ ...kept, inspection: { markdown: 'm'.repeat(12_000), accessibleTree: 't'.repeat(12_000) } });
+  await it.store.complete(claimOf(await claimNext(it.store)), capture, NOON);
+  await it.store.shrinkDatabase();
+  const before = await it.store.storageUse();
+  const hits = Array.from({ length: 60 }, () => aNewJob(caller, { cacheIdentity: 'page', enqueuedAt: NOON + 1 }));
+  for (const hit of hits) expect((await it.store.accept(hit, RULES)).kind).toBe('cached');
+  await it.store.shrinkDatabase();
+  expect((await it.store.storageUse()).database - before.database).toBeLessThan(60 * 4_000);
+  expect((await it.store.findJob(hits[59]?.id ?? ''))?.result?.outcome).toEqual({ ok: true, data: { ...capture.data, cached: true } });
+});
+
+test('what deleted jobs took is given back to the disk', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  await anEnded(it.store, caller, { endedAt: NOON, cacheIdentity: 'page' });
+  await Promise.all(Array.from({ length: 500 }, () => it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES)));
+  await it.store.shrinkDatabase();
+  const full = await it.store.storageUse();
+  await it.store.deleteJobs({ before: NOON + 1, limit: 1_000 });
+  await it.store.shrinkDatabase();
+  const shrunk = await it.store.storageUse();
+  expect(shrunk.free).toBe(0);
+  expect(shrunk.database).toBeLessThan(full.database - 300_000);
+  expect(shrunk.database).toBe(statSync(join(it.dataDir, 'stillframe.db')).size);
 });

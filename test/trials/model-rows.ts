@@ -38,5 +38,6 @@ export interface ModelJob {
 export interface ModelArtifact {
   bytes: number;
   createdAt: number;
+  accountId: string;
   gone: boolean;
 }

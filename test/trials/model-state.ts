@@ -4,6 +4,7 @@
  */
 import type { JobState, StoredJobState } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
+import { JOB_BYTES } from '../../src/store/sqlite/artifacts.js';
 import type { Claim, NewJob } from '../../src/store/store.js';
 import type { ModelArtifact, ModelJob } from './model-rows.js';
 
@@ -84,7 +85,7 @@ export class ModelState {
     const job = this.held(claim);
     if (job === null) return [];
     this.#settleTurn(job, now);
-    this.artifacts.set(artifact.name, { bytes: artifact.bytes, createdAt: now, gone: false });
+    this.artifacts.set(artifact.name, { bytes: artifact.bytes, createdAt: now, gone: false, accountId: job.wish.accountId });
     const followers = this.#followers(job);
     const ending = { state: 'completed', now, worker: claim.workerId, artifact: artifact.name, error: null } as const;
     this.#end(job, { ...ending, cached: false });
@@ -155,16 +156,26 @@ export class ModelState {
   }
 
   expire(before: number, maxBytes: number): string[] {
-    const kept = [...this.artifacts].filter(([, artifact]) => !artifact.gone).sort((a, b) => a[1].createdAt - b[1].createdAt);
-    let bytes = kept.reduce((sum, [, artifact]) => sum + artifact.bytes, 0);
     const expired: string[] = [];
-    for (const [name, artifact] of kept) {
-      if (artifact.createdAt >= before && bytes <= maxBytes) break;
-      artifact.gone = true;
-      bytes -= artifact.bytes;
-      expired.push(name);
+    for (let next = this.#nextToExpire(before, maxBytes); next !== null; next = this.#nextToExpire(before, maxBytes)) {
+      const artifact = this.artifacts.get(next);
+      if (artifact !== undefined) artifact.gone = true;
+      expired.push(next);
     }
     return expired;
+  }
+
+  #nextToExpire(before: number, maxBytes: number): string | null {
+    const kept = [...this.artifacts].filter(([, artifact]) => !artifact.gone).sort((a, b) => a[1].createdAt - b[1].createdAt);
+    const [oldest] = kept;
+    if (oldest !== undefined && oldest[1].createdAt < before) return oldest[0];
+    const bytesOf = (accountId: string) => sum(kept.filter(([, artifact]) => artifact.accountId === accountId));
+    if (sum(kept) <= maxBytes) return null;
+    const holders = [...new Set(kept.map(([, artifact]) => artifact.accountId))].sort();
+    const useOf = (accountId: string) =>
+      bytesOf(accountId) + this.#all().filter((job) => job.wish.accountId === accountId).length * JOB_BYTES;
+    const largest = holders.reduce((most, one) => (useOf(one) > useOf(most) ? one : most), holders[0] ?? '');
+    return kept.find(([, artifact]) => artifact.accountId === largest)?.[0] ?? null;
   }
 
   deleteBefore(before: number): number {
@@ -283,6 +294,10 @@ export class ModelState {
     if (state === 'completed') this.settled.set(book, (this.settled.get(book) ?? 0) + job.wish.price);
     if (job.delivery !== null) Object.assign(job.delivery, { event: `capture.${state}`, dueAt: now });
   }
+}
+
+function sum(artifacts: readonly [string, ModelArtifact][]): number {
+  return artifacts.reduce((bytes, [, artifact]) => bytes + artifact.bytes, 0);
 }
 
 function promote(job: ModelJob): void {

@@ -105,8 +105,8 @@ function fill(dataDir: string, { accountId, keyId }: Caller, rows: { jobs: numbe
   const insert = (into: string, select: string) => db.prepare(`INSERT INTO ${into} ${numbers} ${select}`).run(given);
   db.transaction(() => {
     insert(
-      'artifacts (name, bytes, sha256, created_at, gone_at)',
-      `SELECT @name || '-' || i || '.webp', 1000, 'aa', @endedAt - i, iif(i % @every = 0, NULL, @goneAt) FROM n`,
+      'artifacts (name, bytes, sha256, created_at, gone_at, account_id, data)',
+      `SELECT @name || '-' || i || '.webp', 1000, 'aa', @endedAt - i, iif(i % @every = 0, NULL, @goneAt), @accountId, '{}' FROM n`,
     );
     insert(
       `jobs (id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms, attempts_made,

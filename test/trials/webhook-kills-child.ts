@@ -13,7 +13,7 @@ import { aCapture } from '../store/factories.js';
 
 const [dataDir = '', migrationsDir = '', origin = ''] = process.argv.slice(2);
 const log = silentLog();
-const store = await openStore({ dataDir, migrationsDir, log });
+const store = await openStore({ dataDir, migrationsDir, migrates: 'at start', log });
 await store.recover({ now: Date.now(), all: true });
 const egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
 const cut = new AbortController();

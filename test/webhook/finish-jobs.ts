@@ -8,7 +8,7 @@ export const WEBHOOK_SECRET = 'whsec_0123456789abcdef';
 const RULES = { maxQueue: 1_000_000, webhookMaxAttempts: 5 };
 
 export function openStoreAt(dataDir: string): Promise<Store> {
-  return openStore({ dataDir, migrationsDir: MIGRATIONS_DIR, log: silentLog() });
+  return openStore({ dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'at start', log: silentLog() });
 }
 
 /** Queues a job that asks for a webhook. @returns its id */

@@ -2,25 +2,31 @@
  * Admission as one step (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → kept result →
  * identical one in flight → queue limit → credits → job. A refusal writes nothing, so it never binds its idempotency key.
  */
-import type { CaptureData } from '../../contract/capture-data.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import type { Acceptance, AcceptRules, NewJob } from '../store.js';
 import type { NewJobRow } from './jobs.js';
 import type { Reservation } from './reservations.js';
+import { SHARED_DATA } from './result-data.js';
 import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
 import type { Vault } from './vault.js';
 
-type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
+type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters' | 'artifacts' | 'turns'>;
 
 interface Digests {
   identity: string;
   cache: string | null;
 }
 
+interface KeptResult {
+  ended: Partial<NewJobRow>;
+  /** CaptureData as JSON. */
+  data: string;
+}
+
 /** Where a new job gets its picture from: an earlier one's row, another one's render, or (neither) its own. */
 interface Source {
-  kept: Partial<NewJobRow> | null;
+  kept: KeptResult | null;
   leaderId: string | null;
 }
 
@@ -49,7 +55,7 @@ interface Entry {
 
 function enter(tables: AcceptTables, { job, rules, digests, source, charge }: Entry): Acceptance {
   const { kept, leaderId } = source;
-  const row = Object.assign(toRow(job, digests), { leaderId }, kept);
+  const row = Object.assign(toRow(job, digests), { leaderId }, kept?.ended);
   if (kept === null && leaderId === null) tables.turns.join(job.accountId, job.enqueuedAt);
   tables.jobs.insert(row);
   if (job.webhook !== null) {
@@ -64,7 +70,7 @@ function enter(tables: AcceptTables, { job, rules, digests, source, charge }: En
   }
   if (leaderId !== null && job.mode === 'sync') tables.jobs.promote(leaderId);
   const kind = kept !== null ? 'cached' : leaderId !== null ? 'shared' : 'queued';
-  return { kind, job: toSnapshot({ ...row, paused: tables.counters.isPaused() ? 1 : 0 }) };
+  return { kind, job: toSnapshot({ ...row, paused: tables.counters.isPaused() ? 1 : 0, keptData: kept?.data ?? null }) };
 }
 
 /** Only what takes a place in the queue can find it full. */
@@ -85,23 +91,20 @@ function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: 
 
 /** The ended row's fields, from the newest picture of the same digest, when it is young enough and still there. */
 function findKept(
-  { jobs }: Pick<AcceptTables, 'jobs'>,
+  { jobs, artifacts }: Pick<AcceptTables, 'jobs' | 'artifacts'>,
   job: NewJob,
   { digests, missing }: { digests: Digests; missing: AcceptRules['missing'] },
-): Partial<NewJobRow> | null {
+): KeptResult | null {
   if (digests.cache === null || job.cacheTtl === 0) return null;
   const source = jobs.findRendered(job.accountId, digests.cache);
   if (source === null || source.goneAt !== null || source.renderedAt === null || source.data === null) return null;
   if (source.artifactName === null || missing?.has(source.artifactName)) return null;
   if (job.enqueuedAt - source.renderedAt > job.cacheTtl * 1000) return null;
-  return {
-    state: 'completed',
-    endedAt: job.enqueuedAt,
-    progress: 100,
-    workerId: source.workerId,
-    artifactName: source.artifactName,
-    data: asCached(source.data),
-  };
+  const { workerId, artifactName } = source;
+  // An older version kept it with the job, which may be deleted before this one.
+  if (source.keptData === null) artifacts.keepData(artifactName, source.data);
+  const ended = { state: 'completed', endedAt: job.enqueuedAt, progress: 100, workerId, artifactName, data: SHARED_DATA } as const;
+  return { ended, data: source.keptData ?? source.data };
 }
 
 function findLeader({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: Digests): string | null {
@@ -153,10 +156,4 @@ function toRow(job: NewJob, digests: Digests): NewJobRow {
     data: null,
     error: null,
   };
-}
-
-/** What a job tells of a picture that another one rendered. @param data CaptureData as JSON */
-export function asCached(data: string): string {
-  const kept: CaptureData = JSON.parse(data);
-  return JSON.stringify({ ...kept, cached: true });
 }

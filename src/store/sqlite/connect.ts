@@ -70,6 +70,8 @@ function openDatabase(file: string): Db {
   const db = new Database(file, { timeout: BOOT_BUSY_MS });
   try {
     checkVersion(db);
+    // Before the first page is written; make-shrinkable.ts sees to databases of older versions.
+    db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('secure_delete = ON');

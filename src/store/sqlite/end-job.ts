@@ -1,7 +1,7 @@
 import { eventOf } from '../../contract/job.js';
 import type { Claim, EndedJob } from '../store.js';
-import { asCached } from './accept.js';
 import type { Ending } from './jobs.js';
+import { SHARED_DATA } from './result-data.js';
 import type { JobRow } from './schema.js';
 import type { Tables } from './tables.js';
 
@@ -21,7 +21,7 @@ export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob
   const followers = tables.jobs.followersOf(job.id);
   const heirs = ending.state === 'failed' ? followers.filter((follower) => follower.timeoutMs > job.timeoutMs) : [];
   handOver(tables, job, heirs);
-  const shared = ending.data === null ? ending : { ...ending, data: asCached(ending.data) };
+  const shared = ending.data === null ? ending : { ...ending, data: SHARED_DATA };
   const ended = followers.filter((follower) => !heirs.includes(follower));
   for (const follower of ended) expectOne(tables.jobs.endFollower(follower.id, leader, shared), follower.id);
   return [job, ...ended].map((row) => concludeJob(tables, row, ending));

@@ -4,8 +4,8 @@ import { insertInto, selectList } from './columns.js';
 import type { Db } from './connect.js';
 import { type JobRow, jobs } from './schema.js';
 
-/** A row and whether the queue is paused, which its reported state depends on. */
-export type FoundJob = JobRow & { paused: 0 | 1 };
+/** A row, whether the queue is paused (which its reported state depends on), and `data` of its artifact. */
+export type FoundJob = JobRow & { paused: 0 | 1; keptData: string | null };
 export type NewJobRow = Omit<JobRow, 'seq'>;
 
 /** How a job ends: `data` and `artifactName` or `error`. */
@@ -19,7 +19,7 @@ interface Booking {
 }
 
 const COLUMNS = selectList(jobs, 'j');
-const FOUND = `SELECT ${COLUMNS}, q.paused FROM jobs j, queue q`;
+const FOUND = `SELECT ${COLUMNS}, q.paused, a.data AS keptData FROM jobs j JOIN queue q LEFT JOIN artifacts a ON a.name = j.artifact_name`;
 const HELD = `id = @id AND state = 'active' AND worker_id = @workerId AND attempts_made = @attempt`;
 const QUEUED = `state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL`;
 
@@ -48,8 +48,8 @@ function admission(db: Db) {
       Object.keys(getTableColumns(jobs)).filter((key) => key !== 'seq'),
     ),
   );
-  const rendered = db.prepare<[string, string], JobRow & { goneAt: number | null }>(
-    `SELECT ${COLUMNS}, a.gone_at AS goneAt FROM jobs j JOIN artifacts a ON a.name = j.artifact_name
+  const rendered = db.prepare<[string, string], JobRow & { goneAt: number | null; keptData: string | null }>(
+    `SELECT ${COLUMNS}, a.gone_at AS goneAt, a.data AS keptData FROM jobs j JOIN artifacts a ON a.name = j.artifact_name
      WHERE j.account_id = ? AND j.cache_digest = ? AND j.cache_digest IS NOT NULL AND j.rendered_at IS NOT NULL
      ORDER BY j.rendered_at DESC LIMIT 1`,
   );

@@ -9,17 +9,20 @@ const JOURNAL = '__drizzle_migrations';
  * Brings the schema up to date in ONE immediate transaction: whatever happens, the old or the new schema stands, and two processes
  * that start at once apply each migration once. (drizzle's migrate() reads its journal before it begins a deferred transaction.)
  *
- * @returns how many migrations were applied
- * @throws StoreError when the database knows a migration that this program does not
+ * A new database is made in any case; an older one is left alone unless that `isAllowed`: a server of its version may run on it.
+ *
+ * @returns how many migrations were applied, and whether the database is new
+ * @throws StoreError when the database knows a migration that this program does not, or lacks one that may not be applied
  */
-export function migrate(db: Db, migrationsDir: string): number {
+export function migrate(db: Db, rules: { migrationsDir: string; isAllowed: boolean }): { applied: number; made: boolean } {
+  const { migrationsDir, isAllowed } = rules;
   const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
   // Rebuilding a table drops it for a moment: the check before the commit stands in for the enforcement (connect.ts, startRunning).
   db.pragma('foreign_keys = OFF');
-  return db.transaction(() => apply(db, migrations)).immediate();
+  return db.transaction(() => apply(db, migrations, isAllowed)).immediate();
 }
 
-function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>): number {
+function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>, isAllowed: boolean): { applied: number; made: boolean } {
   db.exec(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, created_at NUMERIC)`);
   const applied = db.prepare<[], string>(`SELECT hash FROM ${JOURNAL}`).pluck().all();
   const known = new Set(migrations.map((migration) => migration.hash));
@@ -29,6 +32,12 @@ function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>): numbe
     );
   }
   const missing = migrations.filter((migration) => !applied.includes(migration.hash));
+  const made = applied.length === 0;
+  if (missing.length > 0 && !made && !isAllowed) {
+    throw new StoreError(
+      `${db.name} was made by an older stillframe: stop the server that uses it, if one runs, then run stillframe migrate.`,
+    );
+  }
   for (const migration of missing) {
     for (const statement of migration.sql) db.exec(statement);
     db.prepare(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES (?, ?)`).run(migration.hash, migration.folderMillis);
@@ -36,5 +45,5 @@ function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>): numbe
   if (missing.length > 0 && (db.pragma('foreign_key_check') as unknown[]).length > 0) {
     throw new StoreError(`${db.name} has rows that refer to nothing: it was not migrated. Restore a backup.`);
   }
-  return missing.length;
+  return { applied: missing.length, made };
 }

@@ -2,20 +2,23 @@
  * The store in one SQLite file, shared with the other processes of this machine (the commands): nothing is cached, rows are the
  * truth. Must not know HTTP, browsers, sockets or the bytes of artifacts.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../log.js';
-import type { AccountStore, Claim, DeliveryStore, FinishedCapture, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
+import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
 import { accept } from './accept.js';
 import { backup } from './backup.js';
 import { claimNextDelivery, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
 import { queueStatusOf } from './counters.js';
+import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
 import { endJob } from './end-job.js';
+import type { FoundJob } from './jobs.js';
+import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
 import { recover } from './recover.js';
+import { RENDERED_DATA } from './result-data.js';
 import { deleteJobs, expireArtifacts } from './retention.js';
 import { toSnapshot } from './snapshot.js';
 import { StoreError, translateEngineError } from './store-error.js';
@@ -28,6 +31,11 @@ export interface StoreOptions {
   dataDir: string;
   /** The folder drizzle/ of this program. */
   migrationsDir: string;
+  /**
+   * Whether an older database is brought up to date, or refused; only the holder of the data directory's lock may. `wholly` takes the
+   * time that it needs, however large the database is.
+   */
+  migrates: 'no' | 'at start' | 'wholly';
   log: Log;
 }
 
@@ -43,13 +51,13 @@ interface Engine {
  *
  * @throws StoreError with one line for the operator
  */
-export async function openStore({ dataDir, migrationsDir, log }: StoreOptions): Promise<Store> {
+export async function openStore({ dataDir, migrationsDir, migrates, log }: StoreOptions): Promise<Store> {
   const file = join(dataDir, DATABASE_FILE);
-  const made = !existsSync(file);
   const db = connect(dataDir);
   try {
-    const applied = guardOpening(file, () => migrate(db, migrationsDir));
+    const { applied, made } = guardOpening(file, () => migrate(db, { migrationsDir, isAllowed: migrates !== 'no' }));
     if (applied > 0 && !made) log.info({ applied }, 'database migrated');
+    if (migrates !== 'no') makeShrinkable(db, { maxBytes: migrates === 'wholly' ? Infinity : REWRITE_AT_START_BYTES, log });
     const vault = openVault(dataDir);
     guardOpening(file, () => checkVault(db, vault, dataDir));
     const engine = { tables: prepareTables(db, vault), vault, writer: new Writer(db) };
@@ -59,7 +67,7 @@ export async function openStore({ dataDir, migrationsDir, log }: StoreOptions): 
       ...jobSteps(engine),
       ...jobLookUps(engine),
       ...deliverySteps(engine),
-      ...retentionSteps(engine),
+      ...retentionSteps(engine, new DatabaseFile(db, engine.writer)),
       ...engineSteps(engine, db, file),
     };
   } catch (error) {
@@ -98,9 +106,11 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
       writer.run(() => jobs.renew(claim, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress))))),
     complete: (claim, capture, now) =>
       writer.run(() => {
-        if (!holds(tables, claim)) return [];
-        artifacts.insert({ ...capture.artifact, createdAt: now });
-        return endJob(tables, claim, { ...toCompletion(capture), now });
+        const job = heldJob(tables, claim);
+        if (job === null) return [];
+        artifacts.insert({ ...capture.artifact, createdAt: now, accountId: job.accountId, data: JSON.stringify(capture.data) });
+        const { name: artifactName } = capture.artifact;
+        return endJob(tables, claim, { state: 'completed', data: RENDERED_DATA, artifactName, error: null, now });
       }),
     fail: (claim, error, now) =>
       writer.run(() => endJob(tables, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
@@ -142,10 +152,12 @@ function deliverySteps({ tables, writer }: Engine): DeliveryStore {
   };
 }
 
-function retentionSteps({ tables, writer }: Engine): RetentionStore {
+function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): RetentionStore {
   const { artifacts } = tables;
   return {
     findArtifact: (name) => read(() => artifacts.find(name)),
+    storageUse: () => read(() => ({ pictures: tables.counters.artifactBytes(), ...database.size() })),
+    shrinkDatabase: () => database.shrink(),
     expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
     deleteJobs: (rules) => deleteJobs(tables, writer, rules),
     keptArtifacts: (names) => read(() => new Set(names.filter((name) => artifacts.find(name)?.goneAt === null))),
@@ -184,13 +196,9 @@ function checkVault(db: Db, vault: Vault, dataDir: string): void {
   throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
 }
 
-function holds({ jobs }: Pick<Tables, 'jobs'>, claim: Claim): boolean {
+function heldJob({ jobs }: Pick<Tables, 'jobs'>, claim: Claim): FoundJob | null {
   const job = jobs.find(claim.id);
-  return job?.state === 'active' && job.workerId === claim.workerId && job.attemptsMade === claim.attempt;
-}
-
-function toCompletion({ data, artifact }: FinishedCapture) {
-  return { state: 'completed', data: JSON.stringify(data), artifactName: artifact.name, error: null } as const;
+  return job?.state === 'active' && job.workerId === claim.workerId && job.attemptsMade === claim.attempt ? job : null;
 }
 
 function orNull<Row, Told>(row: Row | null, tell: (row: Row) => Told): Told | null {

@@ -5,7 +5,7 @@ import type { Writer } from './writer.js';
 /** Rows that one transaction touches: a slice must never hold up the writes behind it (no statement over 50 ms). */
 const SLICE_ROWS = 25;
 
-/** Marks gone the oldest artifacts that are too old or too much, slice by slice. @returns their names */
+/** Marks gone the artifacts that are too old, then those that are too much, slice by slice. @returns their names */
 export async function expireArtifacts(
   tables: Pick<Tables, 'artifacts' | 'counters'>,
   writer: Writer,
@@ -47,14 +47,25 @@ function expireSlice(
 ): string[] {
   let kept = counters.artifactBytes();
   const expired: string[] = [];
-  for (const { name, bytes, createdAt } of artifacts.oldest(rules.limit)) {
-    if (createdAt >= rules.before && kept <= rules.maxBytes) break;
-    artifacts.markGone(name, rules.now);
-    artifacts.forget(name);
-    expired.push(name);
-    kept -= bytes;
+  while (expired.length < rules.limit) {
+    const next = tooOld(artifacts, rules.before) ?? (kept > rules.maxBytes ? tooMuch(artifacts) : null);
+    if (next === null) break;
+    artifacts.markGone(next.name, rules.now);
+    artifacts.forget(next.name);
+    expired.push(next.name);
+    kept -= next.bytes;
   }
   return expired;
+}
+
+function tooOld(artifacts: Tables['artifacts'], before: number) {
+  const oldest = artifacts.oldest();
+  return oldest !== null && oldest.createdAt < before ? oldest : null;
+}
+
+/** Whoever fills the disk pays for it first. A row of an older version may belong to nobody. */
+function tooMuch(artifacts: Tables['artifacts']) {
+  return artifacts.oldestOfLargest() ?? artifacts.oldest();
 }
 
 function deleteSlice({ jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>, rules: { before: number; limit: number }): number {

@@ -76,8 +76,28 @@ export const artifacts = sqliteTable(
     sha256: text('sha256').notNull(),
     createdAt: integer('created_at').notNull(),
     goneAt: integer('gone_at'),
+    accountId: text('account_id').references(() => accounts.id),
+    /** CaptureData as JSON, for all jobs that have this picture; null where an older version made it. */
+    data: text('data'),
   },
-  (t) => [check('artifacts_bytes', sql`bytes >= 0`), index('artifacts_oldest').on(t.createdAt).where(sql`gone_at IS NULL`)],
+  (t) => [
+    check('artifacts_bytes', sql`bytes >= 0`),
+    index('artifacts_oldest').on(t.createdAt).where(sql`gone_at IS NULL`),
+    index('artifacts_of_account').on(t.accountId, t.createdAt).where(sql`gone_at IS NULL`),
+  ],
+);
+
+/** What each account takes of the disk: bytes of pictures that are not gone, and rows. Moved by triggers. */
+export const accountStorage = sqliteTable(
+  'account_storage',
+  {
+    accountId: text('account_id')
+      .primaryKey()
+      .references(() => accounts.id),
+    pictureBytes: integer('picture_bytes').notNull().default(0),
+    jobs: integer('jobs').notNull().default(0),
+  },
+  () => [check('account_storage_sums', sql`picture_bytes >= 0 AND jobs >= 0`)],
 );
 
 const ENDED = sql.raw(`state IN ('completed', 'failed')`);
@@ -126,7 +146,7 @@ export const jobs = sqliteTable(
     /** When this job itself rendered the picture; null for cached and shared results. */
     renderedAt: integer('rendered_at'),
     artifactName: text('artifact_name').references(() => artifacts.name),
-    /** CaptureData as JSON. */
+    /** What it tells otherwise than `artifacts.data` (result-data.ts), as JSON. */
     data: text('data'),
     /** StoredError as JSON. */
     error: text('error'),

@@ -1,5 +1,6 @@
 import type { JobResult, JobSnapshot, JobState } from '../../contract/job.js';
 import type { FoundJob } from './jobs.js';
+import { readResultData } from './result-data.js';
 
 type ToldJob = Omit<FoundJob, 'seq'>;
 
@@ -21,7 +22,8 @@ function toldState(row: ToldJob): JobState {
 function toResult(row: ToldJob): JobResult | null {
   if (row.endedAt === null) return null;
   return {
-    outcome: row.data === null ? { ok: false, error: JSON.parse(row.error ?? '{}') } : { ok: true, data: JSON.parse(row.data) },
+    outcome:
+      row.data === null ? { ok: false, error: JSON.parse(row.error ?? '{}') } : { ok: true, data: readResultData(row.data, row.keptData) },
     durationMs: Math.max(0, row.endedAt - row.enqueuedAt),
     completedAt: row.endedAt,
     workerId: row.workerId ?? '',

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { createLog } from '../log.js';
+import { MIGRATIONS_DIR } from '../package-files.js';
+import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
+import { openStore } from '../store/sqlite/open-store.js';
+import { addSettings, readSettings } from './settings-flags.js';
+import { print } from './with-store.js';
+
+/** `stillframe migrate`: brings the database up to date without starting a server; refuses while one runs. */
+export function addMigrateCommand(program: Command): void {
+  const migrate = program
+    .command('migrate')
+    .description('bring the database up to date after an upgrade, as the next start would; not while a server runs')
+    .option('--json', 'machine-readable')
+    .addHelpText('after', '\nExample:\n  stillframe migrate --data-dir /var/lib/stillframe');
+  addSettings(migrate, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
+    const config = readSettings(command);
+    const log = createLog({ level: 'info', format: config.logFormat });
+    using _lock = lockDataDir(config.dataDir);
+    await using _store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'wholly', log });
+    print(options.json, { migrated: true }, () => 'The database is up to date.');
+  });
+}

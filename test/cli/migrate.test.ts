@@ -1,0 +1,30 @@
+import { rmSync } from 'node:fs';
+import { Command } from 'commander';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { addMigrateCommand } from '../../src/cli/migrate.js';
+import { lockDataDir } from '../../src/store/sqlite/lock-data-dir.js';
+import { aDataDir } from '../store/factories.js';
+
+function aDirectory(): string {
+  const dir = aDataDir();
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+async function runMigrate(dataDir: string): Promise<void> {
+  const program = new Command().exitOverride();
+  addMigrateCommand(program);
+  await program.parseAsync(['migrate', '--data-dir', dataDir, '--json'], { from: 'user' });
+}
+
+test('refuses while a server runs, and works when it has stopped', async () => {
+  const dataDir = aDirectory();
+  const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  onTestFinished(() => written.mockRestore());
+  {
+    using _server = lockDataDir(dataDir);
+    await expect(runMigrate(dataDir)).rejects.toThrow(/Another stillframe server runs .*Stop it first/);
+  }
+  await runMigrate(dataDir);
+  expect(written).toHaveBeenCalledExactlyOnceWith('{"migrated":true}\n');
+});
