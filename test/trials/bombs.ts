@@ -3,8 +3,7 @@
  * through the public API of the built server. Its process lives, its memory stays below 600 MB at every moment, and the page that follows
  * each of them is captured.
  *
- * Sabotage that turns it red: let fateOf in message-fate.ts keep every event (the process ends at `console`), or leave `deliver` of
- * target-policy.ts uncut (the memory grows beyond the bound).
+ * Sabotage that turns it red: let fateOf in message-fate.ts keep every event, however long.
  */
 import { readFileSync } from 'node:fs';
 import { type BenchServer, startServer } from '../bench/server.js';

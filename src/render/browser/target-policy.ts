@@ -50,6 +50,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   /** Contexts whose service workers somebody lays rules on before they run. */
   private readonly watched = new Set<string>();
   private readonly serviceWorkers = new Set<string>();
+  private readonly workers = new Set<string>();
   private readonly workerScripts = new SharedWorkerScripts();
   /** Bytes of large events so far, by session. */
   private readonly spent = new Map<string, number>();
@@ -86,8 +87,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
       return;
     }
-    // Of the log nothing is heard: nothing is to be sent.
-    if (method === 'Log.enable') {
+    // Nobody listens to the log, nor to what workers say or to their contexts: it is not even to be written.
+    if (method === 'Log.enable' || (method === 'Runtime.enable' && this.workers.has(sessionId ?? ''))) {
       this.answer(message);
       return;
     }
@@ -139,6 +140,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     }
     this.contextOf.set(sessionId, context);
     if (type === 'service_worker') this.serviceWorkers.add(sessionId);
+    if (type.endsWith('worker')) this.workers.add(sessionId);
     const agent = this.agents.get(context);
     if (agent !== undefined) this.introduce(type, sessionId, agent);
     return true;
@@ -202,6 +204,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.contextOf.delete(sessionId);
     this.kept.delete(sessionId);
     this.serviceWorkers.delete(sessionId);
+    this.workers.delete(sessionId);
     this.spent.delete(sessionId);
     this.cutters.delete(sessionId);
   }

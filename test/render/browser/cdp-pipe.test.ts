@@ -62,7 +62,7 @@ describe('the pipe', () => {
     const before = process.memoryUsage().rss;
     const part = Buffer.alloc(MB, '\\u0001');
     await feed(ends, ['{"method":"Runtime.consoleAPICalled","params":{"args":["', ...Array(600).fill(part), '"]}}\0']);
-    await feed(ends, [event('Page.loadEventFired', {})]);
+    await feed(ends, [event('Runtime.exceptionThrown', {}), event('Network.webSocketFrameReceived', {}), event('Page.loadEventFired', {})]);
     expect(ends.got.map(({ method }) => method)).toEqual(['Page.loadEventFired']);
     expect(ends.failures).toEqual([]);
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MB);

@@ -3,6 +3,7 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, stat
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ChromiumProcess } from '../../../src/render/browser/chromium-process.js';
+import type { Executable } from '../../../src/render/browser/executable.js';
 import { launchConfined } from '../../../src/render/browser/launch-mode.js';
 import { renderersConfined } from '../../../src/render/browser/process-table.js';
 import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
@@ -127,6 +128,38 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     await lease.release();
   });
 });
+
+describe('where the system', () => {
+  const REFUSAL = '[1:1:FATAL:content/browser/zygote_host/zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, …';
+
+  it('refuses the sandbox, the browser runs without it, and tells', async () => {
+    using home = aWrapper(`case "$*" in *--no-sandbox*) exec ${ANY_BROWSER.path} "$@";; esac; echo '${REFUSAL}' >&2; exit 1`);
+    await using test = await aPool({ executable: home.executable });
+    expect(test.pool.sandboxed).toBe(false);
+    await expect(aPool({ executable: home.executable, sandbox: 'required' })).rejects.toThrow(/STILLFRAME_SANDBOX=required/);
+  });
+
+  it('fails a first start for another reason, the browser runs in its sandbox', async () => {
+    using home = aWrapper(`case "$*" in *--version*) exit 1;; esac; mkdir "$0.once" 2>/dev/null && exit 1; exec ${ANY_BROWSER.path} "$@"`);
+    await using test = await aPool({ executable: home.executable });
+    expect(test.pool.sandboxed).toBe(true);
+  });
+
+  it('fails every start for another reason, there is no browser', async () => {
+    using home = aWrapper("echo 'no space left on device' >&2; exit 1");
+    await expect(aPool({ executable: home.executable })).rejects.toThrow(/no space left/);
+  });
+});
+
+/** A program in place of the browser, that anybody may run. */
+function aWrapper(script: string): { executable: Executable } & Disposable {
+  const home = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
+  const path = join(home, 'chromium');
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  chmodSync(home, 0o777);
+  return { executable: { ...ANY_BROWSER, path }, [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }) };
+}
 
 it('runs without the sandbox when the operator says so, and tells', async () => {
   await using test = await aPool({ sandbox: false });

@@ -1,0 +1,50 @@
+import { pino } from 'pino';
+import { afterEach, expect, it, vi } from 'vitest';
+import { guardProcess } from '../src/guard-process.js';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** The guard's own listeners, called as Node would; what else listens in a test's process is left out. */
+function guarded() {
+  const lines: { level: number; msg: string }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const before = new Set([...process.listeners('uncaughtException'), ...process.listeners('unhandledRejection')]);
+  const guard = guardProcess(log);
+  const [onException] = process.listeners('uncaughtException').filter((listener) => !before.has(listener));
+  const [onRejection] = process.listeners('unhandledRejection').filter((listener) => !before.has(listener));
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+  return {
+    ...{ lines, exit, guard },
+    except: (error: Error) => onException?.(error, 'uncaughtException'),
+    reject: (reason: Error) => onRejection?.(reason, Promise.resolve()),
+  };
+}
+
+it('an error that comes through the browser library is logged, and the process stays', () => {
+  const { lines, exit, guard, except } = guarded();
+  const error = new Error('listener');
+  error.stack =
+    'Error: listener\n    at onRequest (dist/service.js:1:1)\n    at Page.emit (node_modules/playwright-core/lib/coreBundle.js:1:1)';
+  except(error);
+  expect(lines).toMatchObject([{ level: 50 }]);
+  expect(exit).not.toHaveBeenCalled();
+  guard[Symbol.dispose]();
+});
+
+it('a rejection that nobody waits for is logged, and the process stays', () => {
+  const { lines, exit, guard, reject } = guarded();
+  reject(new Error('nobody'));
+  expect(lines).toMatchObject([{ level: 50 }]);
+  expect(exit).not.toHaveBeenCalled();
+  guard[Symbol.dispose]();
+});
+
+it('any other error ends the process', () => {
+  const { lines, exit, guard, except } = guarded();
+  const error = new Error('bug');
+  error.stack = 'Error: bug\n    at submit (dist/service.js:1:1)';
+  except(error);
+  expect(lines).toMatchObject([{ level: 60 }]);
+  expect(exit).toHaveBeenCalledWith(1);
+  guard[Symbol.dispose]();
+});
