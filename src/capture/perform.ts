@@ -14,7 +14,7 @@ const STORE_RETRY_MS = 500;
 const TELL_PROGRESS_MS = 500;
 
 export interface PerformDeps {
-  store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'retryLater' | 'release'>;
+  store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'>;
   artifacts: Pick<Artifacts, 'put' | 'remove'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   /** Called for each job that ended, after its commit. */
@@ -132,21 +132,25 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
   const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
   if (ended.length === 0) await deps.artifacts.remove(artifact.name);
   const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
-  tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings });
+  await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, stop });
 }
 
-/** The claimed job first, then those that shared its render: a line for each, as far as they did end. */
-function tellEnded(
-  deps: Pick<PerformDeps, 'onEnded' | 'log'>,
+/** The claimed job first, then those that shared its render, slice by slice: a line for each, as far as they did end. */
+async function tellEnded(
+  deps: Pick<PerformDeps, 'store' | 'onEnded' | 'log' | 'leaseMs' | 'now'>,
   [own, ...followers]: EndedJob[],
-  { facts, timings }: { facts: Record<string, unknown>; timings: Record<string, number> },
-): void {
+  { facts, timings, stop }: { facts: Record<string, unknown>; timings: Record<string, number>; stop: AbortSignal },
+): Promise<void> {
   if (own === undefined) return;
   deps.onEnded(own, timings);
   deps.log.info({ job_id: own.id, request_id: own.requestId, state: own.state, ...facts }, 'job');
-  for (const follower of followers) {
-    deps.onEnded(follower, {});
-    deps.log.info({ job_id: follower.id, request_id: follower.requestId, state: follower.state, shared: own.id }, 'job');
+  let slice: EndedJob[] | null = followers;
+  while (slice !== null) {
+    for (const follower of slice) {
+      deps.onEnded(follower, {});
+      deps.log.info({ job_id: follower.id, request_id: follower.requestId, state: follower.state, shared: own.id }, 'job');
+    }
+    slice = await insist(deps, stop, () => deps.store.endFollowers(own.id));
   }
 }
 
@@ -167,7 +171,8 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: un
     return;
   }
   const ended = await insist(deps, stop, () => deps.store.fail(claim, stored, deps.now()));
-  tellEnded(deps, ended, { facts: { ...facts, message: stored.message, duration_ms: deps.now() - job.claimedAt }, timings: {} });
+  const told = { ...facts, message: stored.message, duration_ms: deps.now() - job.claimedAt };
+  await tellEnded(deps, ended, { facts: told, timings: {}, stop });
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Log } from '../log.js';
 import type { EndedJob, JobStore, RetentionStore } from '../store/store.js';
 
 export interface SweepDeps {
-  store: Pick<JobStore, 'recover'> & RetentionStore;
+  store: RecoverDeps['store'] & RetentionStore;
   artifacts: Pick<Artifacts, 'remove' | 'list'>;
   onEnded(job: EndedJob): void;
   /** Jobs were put back: there is work to claim. */
@@ -27,17 +27,28 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void>
   await deleteJobs(deps, signal);
 }
 
-export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'now'> & { store: Pick<JobStore, 'recover'> };
+export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'now'> & {
+  store: Pick<JobStore, 'recover' | 'endedLeaders' | 'endFollowers'>;
+};
 
-/** Puts back jobs whose lease ran out; at boot all that the last run held. */
+/** Puts back jobs whose lease ran out; at boot all that the last run held. Ends followers whose render ended without them. */
 export async function recoverLeases(deps: RecoverDeps, { all } = { all: false }): Promise<void> {
   const { requeued, ended } = await deps.store.recover({ now: deps.now(), all });
-  for (const job of ended) {
-    deps.onEnded(job);
-    deps.log.info({ job_id: job.id, request_id: job.requestId, state: job.state, code: 'render_crashed' }, 'job');
+  for (const job of ended) tellEnded(deps, job, { code: 'render_crashed' });
+  let left = 0;
+  for (const leaderId of await deps.store.endedLeaders()) {
+    for (let slice = await deps.store.endFollowers(leaderId); slice !== null; slice = await deps.store.endFollowers(leaderId)) {
+      for (const job of slice) tellEnded(deps, job, { shared: leaderId });
+      left += slice.length;
+    }
   }
-  if (requeued > 0) deps.onRequeued();
+  if (requeued + left > 0) deps.onRequeued();
   if (requeued + ended.length > 0) deps.log.warn({ requeued, failed: ended.length }, 'jobs recovered');
+}
+
+function tellEnded(deps: Pick<SweepDeps, 'onEnded' | 'log'>, job: EndedJob, facts: Record<string, unknown>): void {
+  deps.onEnded(job);
+  deps.log.info({ job_id: job.id, request_id: job.requestId, state: job.state, ...facts }, 'job');
 }
 
 /**

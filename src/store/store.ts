@@ -81,7 +81,7 @@ export interface NewJob {
 }
 
 export interface AcceptRules {
-  /** Waiting jobs (prioritized, waiting, delayed) at which nothing more is taken. */
+  /** Waiting jobs (prioritized, waiting, delayed, followers of a shared render too) at which nothing more is taken. */
   maxQueue: number;
   webhookMaxAttempts: number;
   /** Artifacts whose files are missing: nobody is answered from them. */
@@ -157,10 +157,17 @@ export interface JobStore {
   claimNextJob(claim: JobClaim): Promise<ClaimedJob | null>;
   /** Keeps a claim alive, and tells progress (0–100). @returns false when the claim was lost */
   renewLease(claim: Claim, renewal: { now: number; leaseMs: number; progress: number }): Promise<boolean>;
-  /** ONE transaction: job, credits, kept result, artifact row, followers, deliveries. Empty when the claim was lost. */
+  /**
+   * ONE transaction: job, credits, kept result, artifact row, deliveries, and the first of its followers: `endFollowers` ends the
+   * others. Empty when the claim was lost.
+   */
   complete(claim: Claim, capture: FinishedCapture, now: number): Promise<EndedJob[]>;
   /** As `complete`, for a failure; followers with a longer timeout than this job's go on by themselves. */
   fail(claim: Claim, error: StoredError, now: number): Promise<EndedJob[]>;
+  /** Ends the next few followers of an ended job, as it ended, in a transaction of their own. @returns null when none is left */
+  endFollowers(leaderId: string): Promise<EndedJob[] | null>;
+  /** Ended jobs that have followers left: a restart came between. */
+  endedLeaders(): Promise<string[]>;
   /** Back to the queue as `delayed` until `dueAt`, for a second attempt. @returns false when the claim was lost */
   retryLater(claim: Claim, dueAt: number, now: number): Promise<boolean>;
   /** Puts back an unfinished claim as if it had not been made (drain). */

@@ -287,6 +287,13 @@ describe('the story of a capture', () => {
     expect((await house.store.findJob(job.id))?.state).toBe('failed');
   });
 
+  it('ends all that share a render, however many they are', async () => {
+    await using house = await aHouse();
+    const jobs = await Promise.all(Array.from({ length: 120 }, () => house.submit({})));
+    await house.perform(await house.claim(), draws);
+    expect(house.ended.map((one) => one.id).sort()).toEqual(jobs.map((job) => job.id).sort());
+  });
+
   it('lets identical captures share one render, each with its own job and charge', async () => {
     await using house = await aHouse();
     const first = await house.submit({});

@@ -159,7 +159,7 @@ describe('kept results', () => {
 });
 
 describe('limits', () => {
-  test('at the queue limit nothing more is taken, but replays, kept results and followers are', async () => {
+  test('at the queue limit nothing more is taken, but replays and kept results are', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const rules = { ...RULES, maxQueue: 2 };
@@ -170,7 +170,7 @@ describe('limits', () => {
     expect(await it.store.accept(aNewJob(caller), rules)).toEqual({ kind: 'queue_full', waiting: 2 });
     expect((await it.store.accept(aNewJob(caller, { idempotencyKey: 'k', identity: 'same' }), rules)).kind).toBe('replayed');
     expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'kept' }), rules)).kind).toBe('cached');
-    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), rules)).kind).toBe('shared');
+    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), rules)).kind).toBe('queue_full');
     await claimNext(it.store);
     expect((await it.store.accept(aNewJob(caller), rules)).kind).toBe('queued');
   });

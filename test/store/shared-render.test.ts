@@ -1,11 +1,28 @@
-import { expect, test } from 'vitest';
+import { rmSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { recoverLeases } from '../../src/capture/sweep.js';
 import type { StoredError } from '../../src/contract/capture-error.js';
-import type { NewJob } from '../../src/store/store.js';
-import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, jobOf, NOON, RULES, someOptions, type TestStore } from './factories.js';
+import { silentLog } from '../../src/log.js';
+import type { EndedJob, NewJob, Store } from '../../src/store/store.js';
+import {
+  aCaller,
+  aCapture,
+  aDataDir,
+  aNewJob,
+  aStore,
+  claimNext,
+  claimOf,
+  jobOf,
+  NOON,
+  openAt,
+  RULES,
+  someOptions,
+  type TestStore,
+} from './factories.js';
 
 const FAILURE: StoredError = { code: 'render_timeout', message: 'not in time', retriable: true, status: 504 };
 
-async function aLeader(it: TestStore, given: Partial<NewJob> = {}) {
+async function aLeader(it: Pick<TestStore, 'store'>, given: Partial<NewJob> = {}) {
   const caller = await aCaller(it.store);
   const leader = aNewJob(caller, { cacheIdentity: 'page', ...given });
   await it.store.accept(leader, RULES);
@@ -93,7 +110,7 @@ test('followers stay with a leader that is tried again, and through a restart', 
   expect(ended.map((job) => job.id)).toEqual([leader.id, follower.id]);
 });
 
-test('a follower can be replayed, and counts as waiting but not towards the queue limit', async () => {
+test('a follower can be replayed, and counts as waiting, towards the queue limit too', async () => {
   await using it = await aStore();
   const { follow, caller } = await aLeader(it);
   const { job } = await follow({ idempotencyKey: 'f', identity: 'same' });
@@ -101,5 +118,67 @@ test('a follower can be replayed, and counts as waiting but not towards the queu
   expect(again.kind).toBe('replayed');
   expect(jobOf(again).id).toBe(job.id);
   expect(await it.store.queueStatus()).toMatchObject({ waiting: 2, prioritized: 0 });
-  expect((await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 2 })).kind).toBe('queued');
+  expect(await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 2 })).toEqual({ kind: 'queue_full', waiting: 2 });
+  expect((await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 3 })).kind).toBe('queued');
+});
+
+/** All slices but the first. */
+async function endOthers(store: Store, leaderId: string): Promise<EndedJob[]> {
+  const ended: EndedJob[] = [];
+  for (let slice: EndedJob[] | null = []; slice !== null; slice = await store.endFollowers(leaderId)) ended.push(...slice);
+  return ended;
+}
+
+const LATER = { enqueuedAt: NOON + 1 };
+
+test('many followers end in slices, each told once and charged once', async () => {
+  await using it = await aStore();
+  const { caller, leader, follow } = await aLeader(it);
+  const followers = await Promise.all(Array.from({ length: 130 }, () => follow(LATER)));
+  const claimed = await claimNext(it.store);
+  const first = await it.store.complete(claimOf(claimed), aCapture(), NOON + 500);
+  expect(first.length).toBeLessThan(100);
+  expect(await it.store.endedLeaders()).toEqual([leader.id]);
+  const others = await endOthers(it.store, leader.id);
+  expect([...first, ...others].map((job) => job.id)).toEqual([leader.id, ...followers.map(({ job }) => job.id)]);
+  expect(await it.store.endedLeaders()).toEqual([]);
+  expect((await it.store.findJob(followers[129]?.job.id ?? ''))?.result).toMatchObject({
+    outcome: { ok: true, data: { cached: true } },
+    completedAt: NOON + 500,
+  });
+  expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 131, reserved: 0 });
+});
+
+test('a restart between two slices loses none of them', async () => {
+  const dataDir = aDataDir();
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const before = await openAt(dataDir);
+  const { caller, leader, follow } = await aLeader({ store: before });
+  await Promise.all(Array.from({ length: 130 }, () => follow(LATER)));
+  await before.complete(claimOf(await claimNext(before)), aCapture(), NOON + 500);
+  await before[Symbol.asyncDispose]();
+  await using store = await openAt(dataDir);
+  const ended: string[] = [];
+  const onEnded = (job: EndedJob) => void ended.push(job.id);
+  await recoverLeases({ store, onEnded, onRequeued: () => undefined, log: silentLog(), now: () => NOON + 600 }, { all: true });
+  expect(new Set(ended).size).toBeGreaterThan(50);
+  expect(await store.queueStatus()).toMatchObject({ completed: 131, waiting: 0 });
+  expect(await store.usage(caller.accountId, NOON)).toMatchObject({ credits: 131, reserved: 0 });
+  expect(await store.findJob(leader.id)).toMatchObject({ state: 'completed' });
+});
+
+test('after a failure those with more time gather behind one of them, in whatever slice they are', async () => {
+  await using it = await aStore();
+  const { leader, follow, caller } = await aLeader(it, { options: someOptions({ timeout: 5_000 }) });
+  const given = (i: number) => ({ ...LATER, options: someOptions({ timeout: i % 2 === 0 ? 5_000 : 9_000 }) });
+  await Promise.all(Array.from({ length: 130 }, (_, i) => follow(given(i))));
+  await it.store.fail(claimOf(await claimNext(it.store)), FAILURE, NOON + 5_000);
+  await endOthers(it.store, leader.id);
+  expect(await it.store.queueStatus()).toMatchObject({ failed: 66, waiting: 65 });
+  const heir = await claimNext(it.store);
+  expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+  await it.store.complete(claimOf(heir), aCapture(), NOON + 9_000);
+  await endOthers(it.store, heir.id);
+  expect(await it.store.queueStatus()).toMatchObject({ failed: 66, completed: 65, waiting: 0 });
+  expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 65, reserved: 0 });
 });

@@ -31,7 +31,7 @@ export class ModelState {
     }
     const kept = this.#kept(wish);
     const leader = kept === null ? this.#inFlight(wish) : null;
-    if (kept === null && leader === null && this.#claimable(Infinity).length >= maxQueue) return 'queue_full';
+    if (kept === null && this.#all().filter((job) => QUEUED.includes(job.state)).length >= maxQueue) return 'queue_full';
     const quota = this.quotas.get(wish.accountId) ?? null;
     if (quota !== null && this.#used(wish) + wish.price > quota) return 'quota_exceeded';
     if (kept === null && leader === null) this.#joinTurns(wish.accountId);
@@ -102,11 +102,10 @@ export class ModelState {
     const heirs = followers.filter((follower) => follower.wish.options.timeout > job.wish.options.timeout);
     const ended = [job, ...followers.filter((follower) => !heirs.includes(follower))];
     for (const each of ended) this.#end(each, { state: 'failed', now, worker: claim.workerId, artifact: null, cached: false, error });
-    const [first, ...others] = heirs;
-    if (first !== undefined) first.leader = null;
-    for (const other of others) {
-      other.leader = first?.wish.id ?? null;
-      if (first !== undefined && other.lane === 'prioritized') promote(first);
+    for (const heir of heirs) {
+      const next = this.#inFlight(heir.wish);
+      heir.leader = next?.wish.id ?? null;
+      if (next !== null && heir.lane === 'prioritized') promote(next);
     }
     return ended.map((each) => each.wish.id);
   }

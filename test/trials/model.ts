@@ -10,7 +10,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { periodOf } from '../../src/contract/pricing.js';
-import type { Claim, DueDelivery, NewJob, Store } from '../../src/store/store.js';
+import type { Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
 import { aCapture, aDataDir, aKey, NOON, openAt } from '../store/factories.js';
 import { compareJob, compareSums, compareUsage, judgeMoves, type Sides, watchMoves } from './model-comparison.js';
 import { Dice, type ModelCaller, SECRET } from './model-dice.js';
@@ -131,7 +131,7 @@ class ModelTrial {
     const claim = this.#anyClaim();
     if (claim === null) return;
     const capture = aCapture({ bytes: 1 + this.#dice.below(1_000) });
-    const ended = await this.#sides.store.complete(claim, capture, this.#now);
+    const ended = await this.#withFollowers(await this.#sides.store.complete(claim, capture, this.#now));
     deepStrictEqual(
       ended.map((job) => job.id),
       this.#sides.model.complete(claim, capture.artifact, this.#now),
@@ -143,12 +143,21 @@ class ModelTrial {
     const claim = this.#anyClaim();
     if (claim === null) return;
     const error = { code: 'target_error', message: 'no', retriable: false, status: 502 } as const;
-    const ended = await this.#sides.store.fail(claim, error, this.#now);
+    const ended = await this.#withFollowers(await this.#sides.store.fail(claim, error, this.#now));
     deepStrictEqual(
       ended.map((job) => job.id),
       this.#sides.model.fail(claim, error.code, this.#now),
     );
     for (const job of ended) await compareJob(this.#sides, job.id);
+  }
+
+  /** The slices that are left of those that share a render. */
+  async #withFollowers(ended: EndedJob[]): Promise<EndedJob[]> {
+    const all = [...ended];
+    for (const leaderId of await this.#sides.store.endedLeaders()) {
+      for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.#sides.store.endFollowers(leaderId)) all.push(...slice);
+    }
+    return all;
   }
 
   async retryLater(): Promise<void> {
@@ -177,7 +186,8 @@ class ModelTrial {
       await this.#sides.store[Symbol.asyncDispose]();
       this.#sides.store = await openAt(this.dataDir);
     }
-    const { requeued, ended } = await this.#sides.store.recover({ now: this.#now, all: restart });
+    const { requeued, ended: crashed } = await this.#sides.store.recover({ now: this.#now, all: restart });
+    const ended = await this.#withFollowers(crashed);
     const expected = this.#sides.model.recover(this.#now, restart);
     deepStrictEqual({ requeued, ended: ended.map((job) => job.id).sort() }, { ...expected, ended: expected.ended.sort() });
   }

@@ -73,10 +73,10 @@ function enter(tables: AcceptTables, { job, rules, digests, source, charge }: En
   return { kind, job: toSnapshot({ ...row, paused: tables.counters.isPaused() ? 1 : 0, keptData: kept?.data ?? null }) };
 }
 
-/** Only what takes a place in the queue can find it full. */
-function refuseWhenFull({ counters }: Pick<AcceptTables, 'counters'>, { kept, leaderId }: Source, rules: AcceptRules): Acceptance | null {
-  if (kept !== null || leaderId !== null) return null;
-  const waiting = counters.queued();
+/** What is answered from a kept result does not wait. */
+function refuseWhenFull({ counters }: Pick<AcceptTables, 'counters'>, { kept }: Source, rules: AcceptRules): Acceptance | null {
+  if (kept !== null) return null;
+  const waiting = counters.waiting();
   return waiting >= rules.maxQueue ? { kind: 'queue_full', waiting } : null;
 }
 

@@ -22,6 +22,11 @@ export function countersTable(db: Db) {
   const unfinished = db
     .prepare<[], number>(`SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed', 'active')`)
     .pluck();
+  const waiting = db
+    .prepare<[], number>(
+      `SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed', 'waiting/following', 'prioritized/following')`,
+    )
+    .pluck();
   const bytes = db.prepare<[], number>(`SELECT value FROM counters WHERE name = 'artifacts/bytes'`).pluck();
   const paused = db.prepare<[], number>('SELECT paused FROM queue').pluck();
   const setPaused = db.prepare<[number]>('UPDATE queue SET paused = ?');
@@ -40,7 +45,9 @@ export function countersTable(db: Db) {
     },
     /** Jobs queued or running, followers of a shared render left out. */
     unfinished: (): number => unfinished.get() ?? 0,
-    /** Jobs that take a place in the queue: followers of a shared render do not. */
+    /** Jobs that wait, followers of a shared render too. */
+    waiting: (): number => waiting.get() ?? 0,
+    /** Jobs that can be claimed now or later: followers of a shared render cannot. */
     queued: (): number => queued.get() ?? 0,
     artifactBytes: (): number => bytes.get() ?? 0,
     isPaused: (): boolean => paused.get() === 1,

@@ -7,9 +7,12 @@ import type { Tables } from './tables.js';
 
 type EndTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'turns'>;
 
+/** Followers that one transaction ends: a slice takes a few ms, whatever their number. */
+const SLICE_FOLLOWERS = 50;
+
 /**
- * Ends a claimed job, and those that follow it, with all that hangs on the end: credits, wiped orders, due deliveries. Runs inside
- * the caller's transaction.
+ * Ends a claimed job, and the first slice of those that follow it (`endFollowers` ends the others), with all that hangs on the end:
+ * credits, wiped orders, due deliveries. Runs inside the caller's transaction.
  *
  * @returns the ended jobs, the claimed one first; empty when the claim was lost
  */
@@ -17,23 +20,32 @@ export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob
   const job = tables.jobs.end(held, ending, ending.state === 'completed' ? ending.now : null);
   if (job === null) return [];
   tables.turns.settle(job, ending.now);
-  const leader = { id: job.id, workerId: held.workerId };
-  const followers = tables.jobs.followersOf(job.id);
-  const heirs = ending.state === 'failed' ? followers.filter((follower) => follower.timeoutMs > job.timeoutMs) : [];
-  handOver(tables, job, heirs);
-  const shared = ending.data === null ? ending : { ...ending, data: SHARED_DATA };
-  const ended = followers.filter((follower) => !heirs.includes(follower));
-  for (const follower of ended) expectOne(tables.jobs.endFollower(follower.id, leader, shared), follower.id);
-  return [job, ...ended].map((row) => concludeJob(tables, row, ending));
+  return [concludeJob(tables, job, ending), ...endFollowers(tables, job)];
 }
 
-/** Followers that were promised more time than the failed render had go on: the first renders for the others. */
-function handOver({ jobs }: Pick<EndTables, 'jobs'>, from: JobRow, heirs: JobRow[]): void {
-  const [first, ...others] = heirs;
-  if (first === undefined) return;
-  expectOne(jobs.follow(first.id, from.id, null), first.id);
-  for (const other of others) expectOne(jobs.follow(other.id, from.id, first.id), other.id);
-  if (others.some((other) => other.lane === 'prioritized')) jobs.promote(first.id);
+/**
+ * Ends the next slice of an ended job's followers as it ended. After a failure those that were promised more time go on: the first
+ * renders for the others. Runs inside the caller's transaction. @returns the ended ones
+ */
+export function endFollowers(tables: EndTables, leader: JobRow): EndedJob[] {
+  const { state, endedAt, artifactName, error } = leader;
+  if ((state !== 'completed' && state !== 'failed') || endedAt === null) return [];
+  const ending: Ending = { state, now: endedAt, artifactName, error, data: state === 'completed' ? SHARED_DATA : null };
+  const ended: EndedJob[] = [];
+  for (const follower of tables.jobs.followersOf(leader.id, SLICE_FOLLOWERS)) {
+    if (state === 'failed' && follower.timeoutMs > leader.timeoutMs) goOn(tables, leader, follower);
+    else {
+      expectOne(tables.jobs.endFollower(follower.id, { id: leader.id, workerId: leader.workerId ?? '' }, ending), follower.id);
+      ended.push(concludeJob(tables, follower, ending));
+    }
+  }
+  return ended;
+}
+
+function goOn({ jobs }: Pick<EndTables, 'jobs'>, from: JobRow, heir: JobRow): void {
+  const next = heir.cacheDigest === null ? null : jobs.findInFlight(heir.accountId, heir.cacheDigest);
+  expectOne(jobs.follow(heir.id, from.id, next), heir.id);
+  if (next !== null && heir.lane === 'prioritized') jobs.promote(next);
 }
 
 function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { state, now }: Ending): EndedJob {

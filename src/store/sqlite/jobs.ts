@@ -135,7 +135,12 @@ function endings(db: Db) {
     `UPDATE jobs SET state = @state, ended_at = @now, progress = 100, lease_expires_at = NULL, rendered_at = @renderedAt,
        artifact_name = @artifactName, data = @data, error = @error WHERE ${HELD} RETURNING ${selectList(jobs, 'jobs')}`,
   );
-  const followers = db.prepare<[string], JobRow>(`SELECT ${COLUMNS} FROM jobs j WHERE j.leader_id = ? ORDER BY j.seq`);
+  const followers = db.prepare<[string, number], JobRow>(`SELECT ${COLUMNS} FROM jobs j WHERE j.leader_id = ? ORDER BY j.seq LIMIT ?`);
+  const endedLeaders = db
+    .prepare<[], string>(
+      `SELECT l.id FROM jobs l WHERE l.ended_at IS NOT NULL AND l.id IN (SELECT DISTINCT leader_id FROM jobs WHERE leader_id IS NOT NULL)`,
+    )
+    .pluck();
   const endFollower = db.prepare<Ending & { id: string; leaderId: string; workerId: string }>(
     `UPDATE jobs SET state = @state, ended_at = @now, progress = 100, leader_id = NULL, worker_id = @workerId,
        artifact_name = @artifactName, data = @data, error = @error
@@ -153,7 +158,9 @@ function endings(db: Db) {
   return {
     /** null when the claim was lost */
     end: (held: Claim, ending: Ending, renderedAt: number | null): JobRow | null => end.get({ ...held, ...ending, renderedAt }) ?? null,
-    followersOf: (leaderId: string): JobRow[] => followers.all(leaderId),
+    followersOf: (leaderId: string, limit: number): JobRow[] => followers.all(leaderId, limit),
+    /** Ended jobs that are still followed: the process went down, or a step failed, between two slices. */
+    endedLeaders: (): string[] => endedLeaders.all(),
     endFollower: (id: string, leader: { id: string; workerId: string }, ending: Ending): boolean =>
       endFollower.run({ ...ending, id, leaderId: leader.id, workerId: leader.workerId }).changes === 1,
     /** Follows another leader, or none. */

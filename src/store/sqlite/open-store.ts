@@ -13,7 +13,7 @@ import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './c
 import { queueStatusOf } from './counters.js';
 import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
-import { endJob } from './end-job.js';
+import { endFollowers, endJob } from './end-job.js';
 import type { FoundJob } from './jobs.js';
 import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
@@ -114,6 +114,16 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
       }),
     fail: (claim, error, now) =>
       writer.run(() => endJob(tables, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
+    endFollowers: async (leaderId) => {
+      // Most jobs have none, which must not cost a write.
+      const isFollowed = await read(() => jobs.followersOf(leaderId, 1).length > 0);
+      if (!isFollowed) return null;
+      return await writer.run(() => {
+        const leader = jobs.find(leaderId);
+        return leader === null ? null : endFollowers(tables, leader);
+      });
+    },
+    endedLeaders: () => read(() => jobs.endedLeaders()),
     retryLater: (claim, dueAt, now) => writer.run(() => retryLater(tables, claim, { dueAt, now })),
     release: (claim) => writer.run(() => release(tables, claim)),
     recover: (recovery) => writer.run(() => recover(tables, recovery)),
