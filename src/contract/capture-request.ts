@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type CaptureExtensions, extensionFields, toCaptureExtensions } from './capture-extensions.js';
 import { DEVICE_NAMES, DEVICE_PRESETS, type DeviceName } from './device-presets.js';
 import { canonicalTimezone, forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
 import * as limits from './limits.js';
@@ -78,8 +79,9 @@ const targetUrl = z
 
 export const captureRequestSchema = z
   .strictObject({
-    url: targetUrl.meta({
-      description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS.',
+    // Required, but for captures of `html`: see combinations.ts.
+    url: targetUrl.optional().meta({
+      description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
       example: 'https://example.com/',
     }),
     viewport,
@@ -156,6 +158,7 @@ export const captureRequestSchema = z
     store: z.boolean().default(false),
     inspect_page: z.boolean().default(false).meta({ description: 'extract Markdown and accessibility text from the render' }),
     webhook: webhook.optional().meta({ description: 'completion callback' }),
+    ...extensionFields,
   })
   .meta({ id: 'CaptureRequest' });
 
@@ -193,8 +196,8 @@ export interface WebhookOptions {
 }
 
 /** What a capture is asked to do: everything decided, nothing optional, names as used inside. Times are ms. */
-export interface CaptureOptions {
-  /** Normalised, absolute. */
+export interface CaptureOptions extends CaptureExtensions {
+  /** Normalised, absolute. Of `html` without a `base_url`: HTML_DOCUMENT_URL. */
   url: string;
   view: View;
   device: DeviceName | null;
@@ -245,7 +248,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
   const region = wire.region === undefined ? null : REGIONS[wire.region];
   const view = preset ?? wire.viewport;
   return {
-    url: wire.url,
+    url: wire.url ?? wire.base_url ?? HTML_DOCUMENT_URL,
     view: {
       width: view.width,
       height: view.height,
@@ -298,7 +301,16 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     customJs: wire.custom_js ?? null,
     headers: lowerCaseNames(wire.headers ?? {}),
     inspectPage: wire.inspect_page,
+    ...toCaptureExtensions(wire),
   };
+}
+
+/** Where `html` without a `base_url` is loaded: no such host can exist (RFC 2606), so its origin reaches nothing. */
+export const HTML_DOCUMENT_URL = 'http://html.invalid/';
+
+/** `url` of CaptureData. */
+export function shownUrl({ url, html, baseUrl }: Pick<CaptureOptions, 'url' | 'html' | 'baseUrl'>): string {
+  return html !== null && baseUrl === null ? 'about:html' : url;
 }
 
 function lowerCaseNames(headers: Record<string, string>): Record<string, string> {

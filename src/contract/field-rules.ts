@@ -51,3 +51,7 @@ export function forbiddenHeader(name: string): string | null {
   if (REFUSED_HEADERS.has(name.toLowerCase())) return 'cannot be set: it belongs to the connection';
   return null;
 }
+
+export function hasControlCharacter(text: string): boolean {
+  return /[\u0000-\u001f\u007f]/.test(text);
+}

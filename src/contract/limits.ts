@@ -38,3 +38,17 @@ export const IDEMPOTENCY_KEY_PATTERN = /^[A-Za-z0-9._-]{1,128}$/;
 export const FORMAT_MAX_SIDE_PX = { webp: 16_383, jpeg: 65_535, png: 2_147_483_647 } as const;
 /** Largest side of a PDF page: 14,400 pt at 72 pt per inch and 96 CSS px per inch. */
 export const PDF_PAGE_MAX_PX = 19_200;
+
+/** extensions.md, Fields of CaptureRequest. */
+export const HTML_MAX_BYTES = 196_608;
+export const COOKIES_MAX_ITEMS = 50;
+export const COOKIE_NAME_MAX_CHARS = 1_024;
+export const COOKIE_VALUE_MAX_CHARS = 4_096;
+export const STORAGE_STATE_MAX_BYTES = 65_536;
+export const PADDING_MAX_PX = 200;
+/** As tall as a page can be captured at all. */
+export const CLIP_MAX_PX = 100_000;
+export const RESIZE_MAX_PX = 16_383;
+export const PDF_TEMPLATE_MAX_CHARS = 16_384;
+/** A page of less than about a third of an inch has no room to print in; the format ends at 200. */
+export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;

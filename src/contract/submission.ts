@@ -2,6 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import stringify from 'safe-stable-stringify';
 import type { z } from 'zod';
 import { CaptureError } from './capture-error.js';
+import { type CaptureExtensions, EXTENSION_DEFAULTS, extensionFields } from './capture-extensions.js';
 import {
   type CaptureOptions,
   captureRequestSchema,
@@ -10,6 +11,7 @@ import {
   type WebhookOptions,
   type WireCaptureRequest,
 } from './capture-request.js';
+import { type CombinationIssue, combinationIssues } from './combinations.js';
 import { webhookUrlProblem } from './webhook-url.js';
 
 /** A capture request, understood: what to render, how to answer, and the two texts that say what it is equal to. */
@@ -41,20 +43,20 @@ export interface SubmissionRules {
 /**
  * Reads a request body.
  *
- * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option` for pdf with `selector`
+ * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option` for fields that exclude each other
  */
 export function parseSubmission(body: unknown, rules: SubmissionRules): Submission {
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...webhookIssues(body, rules));
-  const excluded = exclusionIssues(body);
-  if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...excluded]);
-  if (excluded.length > 0) {
-    throw new CaptureError({
-      code: 'unsupported_option',
-      message: '`selector` cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.',
-      details: { issues: excluded },
-    });
+  const combined = combinationIssues(body);
+  issues.push(...combined.filter((issue) => issue.code === 'invalid_request').map(toIssue));
+  const unsupported = combined.filter((issue) => issue.code === 'unsupported_option').map(toIssue);
+  if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported]);
+  const [first] = unsupported;
+  if (first !== undefined) {
+    const message = `\`${first.path}\` ${first.message}`;
+    throw new CaptureError({ code: 'unsupported_option', message, details: { issues: unsupported } });
   }
   return toSubmission(parsed.data, rules);
 }
@@ -70,8 +72,8 @@ export function invalidRequest(issues: RequestIssue[]): CaptureError {
 function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submission {
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
   const options = toCaptureOptions(wire);
-  const { sync: _sync, ...compared } = { ...wire, headers: options.headers };
-  const { timeout: _timeout, ...pictured } = options;
+  const { sync: _sync, ...compared } = { ...withoutExtensions(wire), headers: options.headers, ...usedExtensions(options) };
+  const { timeout: _timeout, ...pictured } = { ...withoutExtensions(options), ...usedExtensions(options) };
   return {
     options,
     mode,
@@ -89,9 +91,24 @@ function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
   return problem === null ? [] : [{ path: 'webhook.url', message: problem }];
 }
 
-function exclusionIssues(body: unknown): RequestIssue[] {
-  const { format, selector } = (body ?? {}) as { format?: unknown; selector?: unknown };
-  return format === 'pdf' && selector !== undefined ? [{ path: 'selector', message: 'not supported with format pdf' }] : [];
+function toIssue({ path, message }: CombinationIssue): RequestIssue {
+  return { path, message };
+}
+
+/** What is asked for beyond interface.md, and nothing else: a request without it keeps the identity that it always had. */
+function usedExtensions(options: CaptureOptions): Partial<CaptureExtensions> {
+  const isUsed = ([name, byDefault]: [string, unknown]) =>
+    JSON.stringify(options[name as keyof CaptureExtensions]) !== JSON.stringify(byDefault);
+  const names = Object.entries(EXTENSION_DEFAULTS)
+    .filter(isUsed)
+    .map(([name]) => name as keyof CaptureExtensions);
+  return Object.fromEntries(names.map((name) => [name, options[name]]));
+}
+
+/** Of a request on the wire, or of its options. */
+function withoutExtensions<Request extends object>(request: Request): Partial<Request> {
+  const isExtension = (name: string) => name in extensionFields || name in EXTENSION_DEFAULTS;
+  return Object.fromEntries(Object.entries(request).filter(([name]) => !isExtension(name))) as Partial<Request>;
 }
 
 /** Problems told at most: 256 KiB hold tens of thousands, and finding the nearest field to each takes a second. */
@@ -145,7 +162,9 @@ function measured(origin: string, value: unknown): string {
 
 /** What must not come back in an answer, whatever type it was sent as. */
 function isSecret(path: readonly PropertyKey[]): boolean {
-  return path[0] === 'headers' || path.at(-1) === 'secret' || path.at(-1) === 'password';
+  const [field] = path;
+  if (field === 'headers' || field === 'cookies' || field === 'storage_state' || field === 'html') return true;
+  return path.at(-1) === 'secret' || path.at(-1) === 'password';
 }
 
 /** Never a text: it could be a secret. */
@@ -166,13 +185,29 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
+/** Names of the object at a path; none for what is no object of fixed fields. */
 function knownFields(path: readonly string[]): string[] {
-  const shape = captureRequestSchema.shape;
-  if (path.length === 0) return Object.keys(shape);
-  if (path[0] === 'viewport') return Object.keys(shape.viewport.unwrap().shape);
-  if (path[0] === 'proxy') return Object.keys(shape.proxy.unwrap().shape);
-  if (path[0] === 'webhook') return Object.keys(shape.webhook.unwrap().shape);
-  return [];
+  let schema: unknown = captureRequestSchema;
+  for (const step of path) schema = memberOf(bare(schema), step);
+  return Object.keys(bare(schema)?.shape ?? {});
+}
+
+interface SchemaLike {
+  shape?: Record<string, unknown>;
+  element?: unknown;
+  def: { innerType?: unknown; options?: unknown[] };
+}
+
+/** Without its default and optionality; of several forms, the one that is an object. */
+function bare(schema: unknown): SchemaLike | null {
+  let inner = schema as SchemaLike | null | undefined;
+  while (inner?.def.innerType !== undefined) inner = inner.def.innerType as SchemaLike;
+  if (inner?.def.options === undefined) return inner ?? null;
+  return (inner.def.options as SchemaLike[]).find((option) => option.shape !== undefined) ?? null;
+}
+
+function memberOf(schema: SchemaLike | null, step: string): unknown {
+  return schema?.element ?? schema?.shape?.[step] ?? null;
 }
 
 function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {

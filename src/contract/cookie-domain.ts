@@ -1,0 +1,19 @@
+import { isIP } from 'node:net';
+import { getPublicSuffix } from 'tldts';
+
+/**
+ * Whether a cookie may be set for a domain.
+ *
+ * @param host the target's host, of which the domain must be a parent, or the same; null: any host's
+ * @returns what is wrong, or null
+ */
+export function cookieDomainProblem(domain: string, host: string | null): string | null {
+  const bare = domain.replace(/^\./, '').toLowerCase();
+  if (!/^(?!-)[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/.test(bare) && isIP(bare.replace(/^\[|\]$/g, '')) === 0) return 'must be a host name';
+  const target = host?.toLowerCase() ?? null;
+  if (target === bare) return null;
+  if (getPublicSuffix(bare, { allowPrivateDomains: true }) === bare) return 'must not be a public suffix';
+  if (target === null) return null;
+  const isParent = target.endsWith(`.${bare}`) && isIP(target.replace(/^\[|\]$/g, '')) === 0;
+  return isParent ? null : `must be the target's host (${target}) or a parent domain of it`;
+}

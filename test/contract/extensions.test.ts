@@ -1,0 +1,235 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { CaptureError } from '../../src/contract/capture-error.js';
+import { parseSubmission } from '../../src/contract/submission.js';
+
+const RULES = { forceAsync: false, webhookAllow: [] };
+const URL_ONLY = { url: 'https://shop.example.co.uk/cart' };
+const parse = (body: unknown) => parseSubmission(body, RULES);
+
+function refusal(body: unknown): CaptureError {
+  try {
+    parse(body);
+  } catch (error) {
+    return error as CaptureError;
+  }
+  throw new Error('the body was taken');
+}
+
+const pathsOf = (body: unknown) => ((refusal(body).details?.issues ?? []) as { path: string }[]).map(({ path }) => path);
+
+describe('a request that uses no extension', () => {
+  // Digests of the texts as they were before there were extensions: jobs and cached pictures of then are found by them.
+  it.each([
+    [{ url: 'https://example.com/' }, 'c956f3d9df78291e', '735e59f89c0616cc'],
+    [{ url: 'example.com', format: 'pdf', full_page: true, headers: { 'X-A': '1' } }, '79011c81ff77fabc', 'ac9dbe39380fff5c'],
+  ])('keeps its identity: %j', (body, identity, cache) => {
+    const digest = (text: string | null) =>
+      createHash('sha256')
+        .update(text ?? '')
+        .digest('hex')
+        .slice(0, 16);
+    const submission = parse(body);
+    expect([digest(submission.identity), digest(submission.cacheIdentity)]).toEqual([identity, cache]);
+  });
+
+  it('is equal to one that spells out their defaults', () => {
+    const spelled = parse({ ...URL_ONLY, cookies: [], padding: 0, omit_background: false, tolerate: [] });
+    expect(spelled.identity).toBe(parse(URL_ONLY).identity);
+    expect(spelled.cacheIdentity).toBe(parse(URL_ONLY).cacheIdentity);
+  });
+});
+
+describe('extensions in the identity', () => {
+  const login = { cookies: [{ name: 'session', value: 'one' }], origins: [] };
+  it.each([
+    { cookies: [{ name: 'session', value: 'one' }] },
+    { storage_state: { cookies: [{ ...login.cookies[0], domain: 'shop.example.co.uk' }] } },
+    { format: 'pdf', pdf: { paper: 'a4' } },
+    { clip: { x: 0, y: 0, width: 10, height: 10 } },
+    { selector: 'main', padding: 8 },
+    { omit_background: true },
+    { resize: { width: 100 } },
+    { tolerate: ['target_error'] },
+  ])('tells %j apart', (extension) => {
+    const [plain, used] = [parse(URL_ONLY), parse({ ...URL_ONLY, ...extension })];
+    expect(used.identity).not.toBe(plain.identity);
+    expect(used.cacheIdentity).not.toBe(plain.cacheIdentity);
+  });
+
+  it('does not mind the order or repetition of `tolerate`, nor how a length is written', () => {
+    expect(parse({ ...URL_ONLY, tolerate: ['render_incomplete', 'target_error', 'target_error'] }).identity).toBe(
+      parse({ ...URL_ONLY, tolerate: ['target_error', 'render_incomplete'] }).identity,
+    );
+    const margin = (top: unknown) => parse({ ...URL_ONLY, format: 'pdf', pdf: { margin: { top } } }).identity;
+    expect(margin('96px')).toBe(margin('1in'));
+    expect(margin(96)).toBe(margin('1in'));
+  });
+});
+
+describe('html', () => {
+  it('stands in for `url`, at its base or at an origin that reaches nothing', () => {
+    expect(parse({ html: '<p>' }).options.url).toBe('http://html.invalid/');
+    expect(parse({ html: '<p>', base_url: 'example.com' }).options).toMatchObject({ url: 'https://example.com/', html: '<p>' });
+  });
+
+  it('excludes `url`, and one of the two is required', () => {
+    expect(pathsOf({ ...URL_ONLY, html: '<p>' })).toEqual(['html']);
+    expect(pathsOf({})).toEqual(['url']);
+    expect(pathsOf({ ...URL_ONLY, base_url: 'https://example.com' })).toEqual(['base_url']);
+  });
+
+  it('is measured in bytes of UTF-8', () => {
+    expect(() => parse({ html: 'é'.repeat(98_304) })).not.toThrow();
+    expect(pathsOf({ html: `${'é'.repeat(98_304)}e` })).toEqual(['html']);
+    expect(pathsOf({ html: '' })).toEqual(['html']);
+  });
+});
+
+describe('cookies', () => {
+  const domain = (name: string) => ({ ...URL_ONLY, cookies: [{ name: 'a', value: 'b', domain: name }] });
+
+  it.each(['shop.example.co.uk', 'example.co.uk', '.example.co.uk', 'EXAMPLE.co.uk'])('may be for %s', (name) => {
+    expect(() => parse(domain(name))).not.toThrow();
+  });
+
+  it.each(['co.uk', 'uk', 'other.example.co.uk', 'ample.co.uk', 'example.com', 'a b', ''])('may not be for "%s"', (name) => {
+    expect(pathsOf(domain(name))).toEqual(['cookies.0.domain']);
+  });
+
+  it('belong to the very address of a target without a name', () => {
+    const cookies = (name: string) => ({ url: 'http://127.0.0.2:8080/', cookies: [{ name: 'a', value: 'b', domain: name }] });
+    expect(() => parse(cookies('127.0.0.2'))).not.toThrow();
+    expect(pathsOf(cookies('0.0.2'))).toEqual(['cookies.0.domain']);
+  });
+
+  it('take SameSite in any case, and at most 50 of them', () => {
+    const cookie = { name: 'a', value: 'b', same_site: 'lax' };
+    expect(parse({ ...URL_ONLY, cookies: [cookie] }).options.cookies).toEqual([
+      { name: 'a', value: 'b', domain: null, path: '/', secure: false, httpOnly: false, sameSite: 'Lax', expires: -1 },
+    ]);
+    expect(pathsOf({ ...URL_ONLY, cookies: Array(51).fill(cookie) })).toEqual(['cookies']);
+    expect(pathsOf({ ...URL_ONLY, cookies: [{ ...cookie, same_site: 'sometimes' }] })).toEqual(['cookies.0.same_site']);
+  });
+
+  it.each([
+    ['name', 'a=b'],
+    ['name', 'a;b'],
+    ['value', 'a;b'],
+    ['value', 'a\r\nb'],
+    ['path', 'no-slash'],
+  ])('refuse the %s %j', (field, value) => {
+    expect(pathsOf({ ...URL_ONLY, cookies: [{ name: 'a', value: 'b', [field]: value }] })).toEqual([`cookies.0.${field}`]);
+  });
+
+  it('are never repeated in an error', () => {
+    const error = refusal({
+      ...URL_ONLY,
+      cookies: [{ name: 'a', value: 44_112_233 }],
+      storage_state: { cookies: [{ value: 55_667_788 }] },
+    });
+    expect(JSON.stringify([error.message, error.details])).not.toMatch(/44112233|55667788/);
+  });
+});
+
+describe('storage_state', () => {
+  it("takes Playwright's own file, newer members included", () => {
+    const state = {
+      cookies: [
+        {
+          name: 's',
+          value: 'v',
+          domain: '.example.com',
+          path: '/',
+          expires: -1,
+          httpOnly: true,
+          secure: true,
+          sameSite: 'None',
+          partitionKey: 'x',
+        },
+      ],
+      origins: [{ origin: 'https://example.com', localStorage: [{ name: 'token', value: 't' }], indexedDB: [] }],
+    };
+    expect(parse({ ...URL_ONLY, storage_state: state }).options.storageState).toEqual({
+      cookies: [{ name: 's', value: 'v', domain: '.example.com', path: '/', expires: -1, httpOnly: true, secure: true, sameSite: 'None' }],
+      origins: [{ origin: 'https://example.com', localStorage: [{ name: 'token', value: 't' }] }],
+    });
+  });
+
+  it('is at most 64 KiB, of web origins, with no cookie for a public suffix', () => {
+    const item = { name: 'a', value: 'x'.repeat(65_536) };
+    expect(pathsOf({ ...URL_ONLY, storage_state: { origins: [{ origin: 'https://example.com', localStorage: [item] }] } })).toEqual([
+      'storage_state',
+    ]);
+    expect(pathsOf({ ...URL_ONLY, storage_state: { origins: [{ origin: 'file:///etc' }] } })).toEqual(['storage_state.origins.0.origin']);
+    expect(pathsOf({ ...URL_ONLY, storage_state: { cookies: [{ name: 'a', value: 'b', domain: 'com' }] } })).toEqual([
+      'storage_state.cookies.0.domain',
+    ]);
+  });
+});
+
+describe('pdf', () => {
+  const pdf = (options: object) => ({ ...URL_ONLY, format: 'pdf', pdf: options });
+
+  it('becomes inches, turned when landscape', () => {
+    expect(parse(pdf({ paper: 'a4', landscape: true, margin: { top: '25.4mm', left: 48 } })).options.pdf).toMatchObject({
+      paper: { width: 11.7, height: 8.27 },
+      margin: { top: 1, right: 0, bottom: 0, left: 0.5 },
+      printBackground: true,
+      media: 'print',
+    });
+    expect(parse(pdf({ paper: { width: '8in', height: '72pt' } })).options.pdf?.paper).toEqual({ width: 8, height: 1 });
+  });
+
+  it.each([
+    [{ paper: 'a9' }, 'pdf.paper'],
+    [{ paper: { width: '1in' } }, 'pdf.paper'],
+    [{ paper: { width: '0.1in', height: '1in' } }, 'pdf.paper.width'],
+    [{ margin: { top: '5 bananas' } }, 'pdf.margin.top'],
+    [{ margin: { top: -1 } }, 'pdf.margin.top'],
+    [{ scale: 3 }, 'pdf.scale'],
+    [{ page_ranges: '3-1' }, 'pdf.page_ranges'],
+    [{ page_ranges: '0' }, 'pdf.page_ranges'],
+    [{ header_template: 'x'.repeat(16_385) }, 'pdf.header_template'],
+    [{ media: 'tv' }, 'pdf.media'],
+  ])('refuses %j', (options, path) => {
+    expect(pathsOf(pdf(options))).toEqual([path]);
+  });
+
+  it('names the field that was meant', () => {
+    expect(refusal(pdf({ margins: {} })).message).toBe('Unknown field `margins`. Did you mean `margin`?');
+    expect(refusal(pdf({ margin: { topp: 1 } })).message).toBe('Unknown field `topp`. Did you mean `top`?');
+    expect(refusal({ ...URL_ONLY, cookies: [{ nam: 'a', name: 'a', value: 'b' }] }).message).toBe(
+      'Unknown field `nam`. Did you mean `name`?',
+    );
+  });
+});
+
+describe('fields that exclude each other', () => {
+  const clip = { x: 0, y: 0, width: 10, height: 10 };
+  it.each([
+    [{ format: 'png', pdf: {} }, 'pdf'],
+    [{ pdf: {} }, 'pdf'],
+    [{ format: 'pdf', clip }, 'clip'],
+    [{ selector: 'main', clip }, 'clip'],
+    [{ padding: 8 }, 'padding'],
+    [{ format: 'jpeg', omit_background: true }, 'omit_background'],
+    [{ format: 'pdf', omit_background: true }, 'omit_background'],
+    [{ format: 'pdf', resize: { width: 100 } }, 'resize'],
+  ])('%j is an unsupported option', (fields, path) => {
+    const error = refusal({ ...URL_ONLY, ...fields });
+    expect(error.code).toBe('unsupported_option');
+    expect(pathsOf({ ...URL_ONLY, ...fields })).toEqual([path]);
+  });
+
+  it.each([
+    [{ resize: {} }, 'resize'],
+    [{ resize: { width: 10, fit: 'cover' } }, 'resize'],
+    [{ clip: { ...clip, width: 0 } }, 'clip.width'],
+    [{ selector: 'a', padding: 201 }, 'padding'],
+    [{ tolerate: ['render_timeout'] }, 'tolerate.0'],
+  ])('%j is refused', (fields, path) => {
+    expect(refusal({ ...URL_ONLY, ...fields }).code).toBe('invalid_request');
+    expect(pathsOf({ ...URL_ONLY, ...fields })).toEqual([path]);
+  });
+});
