@@ -1,0 +1,37 @@
+import type { Context } from 'hono';
+import type { CaptureData } from '../contract/capture-data.js';
+import { CaptureError } from '../contract/capture-error.js';
+import type { Edge, EdgeEnv } from './edge.js';
+import { sendArtifact } from './send-artifact.js';
+
+export interface PictureAnswer {
+  data: CaptureData;
+  cacheControl: string;
+  /** Whether the client may ask for a part of it, or whether its copy is still good. */
+  conditional: boolean;
+}
+
+/**
+ * A finished capture's bytes (extensions.md, Answers).
+ *
+ * @throws CaptureError `invalid_request` (410) when the picture has been deleted since
+ */
+export async function answerPicture(
+  edge: Edge,
+  c: Context<EdgeEnv>,
+  { data, cacheControl, conditional }: PictureAnswer,
+): Promise<Response> {
+  const artifact = await edge.artifacts.open(data.artifact);
+  if (artifact === null) {
+    throw new CaptureError({
+      code: 'invalid_request',
+      status: 410,
+      message: 'The picture has been deleted since. Capture the page again.',
+    });
+  }
+  const { headers } = c.var.exchange;
+  headers['x-width'] = String(data.width);
+  headers['x-height'] = String(data.height);
+  headers['x-cached'] = String(data.cached);
+  return sendArtifact(edge, c, { name: data.artifact, artifact, cacheControl, conditional });
+}

@@ -1,0 +1,40 @@
+import { CaptureError } from '../contract/capture-error.js';
+import type { CaptureFormat } from '../contract/capture-request.js';
+import { contentTypeOf } from './send-artifact.js';
+
+const ACCEPT_MAX_CHARS = 1_024;
+
+/**
+ * What a finished capture is answered with: the envelope, or the picture itself (extensions.md, Answers). JSON is the default, also for
+ * any type; the bytes are answered to an `Accept` that names the format's media type, or `image/*`, no less than JSON.
+ *
+ * @throws CaptureError `invalid_request` (406) for an `Accept` that names pictures of other formats only
+ */
+export function negotiate(accept: string | undefined, format: CaptureFormat): 'json' | 'bytes' {
+  if (accept === undefined || accept.trim() === '') return 'json';
+  const ranges = accept.slice(0, ACCEPT_MAX_CHARS).split(',').map(readRange);
+  const weightOf = (...types: string[]) => Math.max(0, ...ranges.filter(({ type }) => types.includes(type)).map(({ weight }) => weight));
+  const mediaType = contentTypeOf(format);
+  const bytes = weightOf(mediaType, ...(format === 'pdf' ? [] : ['image/*']));
+  const json = weightOf('application/json', 'application/*');
+  if (bytes > 0 && bytes >= json) return 'bytes';
+  if (json > 0 || weightOf('*/*') > 0) return 'json';
+  if (ranges.some(({ type, weight }) => weight > 0 && (type.startsWith('image/') || type === 'application/pdf'))) {
+    throw notAcceptable(mediaType, format);
+  }
+  return 'json';
+}
+
+function readRange(text: string): { type: string; weight: number } {
+  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  const weight = parameters.map((parameter) => /^q=([\d.]+)$/.exec(parameter)?.[1]).find((value) => value !== undefined);
+  return { type, weight: weight === undefined ? 1 : Number(weight) };
+}
+
+function notAcceptable(mediaType: string, format: CaptureFormat): CaptureError {
+  return new CaptureError({
+    code: 'invalid_request',
+    status: 406,
+    message: `The capture would be ${mediaType}, which the header \`Accept\` does not take. Set \`format\` (now ${format}) to the type you accept.`,
+  });
+}

@@ -1,0 +1,56 @@
+import type { Context } from 'hono';
+import { CaptureError, type StoredError } from '../contract/capture-error.js';
+import { isTerminal, type JobSnapshot } from '../contract/job.js';
+import type { Submission } from '../contract/submission.js';
+import type { Edge, EdgeEnv, Exchange } from './edge.js';
+import { answerStoredError } from './envelope.js';
+import { principalOf } from './guard.js';
+
+/** What a client is told to wait while the server is going down: about as long as a restart takes. */
+const DRAIN_RETRY_SECONDS = 5;
+/** In the order in which a capture goes through them (decisions.md, Capture semantics). */
+const TIMED_STAGES = ['queue', 'navigate', 'settle', 'scroll', 'shoot', 'encode', 'store'];
+
+/**
+ * The one way in for every route that captures: accepts the submission durably and, when it is sync, waits for its end. Puts `x-job-id`
+ * and `server-timing` on the answer, whatever it will be.
+ *
+ * @throws CaptureError as Edge.submit
+ */
+export async function submitAndSettle(
+  edge: Edge,
+  c: Context<EdgeEnv>,
+  { submission, idempotencyKey }: { submission: Submission; idempotencyKey: string | null },
+): Promise<JobSnapshot> {
+  const { exchange } = c.var;
+  const accepted = await edge.submit(submission, { principal: principalOf(c), requestId: exchange.requestId, idempotencyKey });
+  exchange.headers['x-job-id'] = accepted.id;
+  const waits = submission.mode === 'sync' && !isTerminal(accepted.state);
+  const job = waits ? await edge.settle(accepted, c.req.raw.signal) : accepted;
+  const timing = job.result?.outcome.ok === true ? serverTiming(edge.timingsOf?.(job.id) ?? null) : '';
+  if (timing !== '') exchange.headers['server-timing'] = timing;
+  return job;
+}
+
+/** @throws CaptureError `internal_error` (503) once the server is on its way down */
+export function refuseWhenDraining(edge: Edge): void {
+  if (!edge.draining()) return;
+  throw new CaptureError({
+    code: 'internal_error',
+    status: 503,
+    message: 'This server is going down and takes no new captures.',
+    retryAfterSeconds: DRAIN_RETRY_SECONDS,
+  });
+}
+
+/** A failed capture's own error, with the job to look up (interface.md, Errors rule 2). */
+export function failedAnswer(edge: Edge, exchange: Exchange, { job, error }: { job: JobSnapshot; error: StoredError }): Response {
+  return answerStoredError(edge, exchange, { ...error, details: { ...error.details, job_id: job.id } });
+}
+
+function serverTiming(timings: Record<string, number> | null): string {
+  if (timings === null) return '';
+  return TIMED_STAGES.filter((stage) => timings[stage] !== undefined)
+    .map((stage) => `${stage};dur=${Math.round((timings[stage] ?? 0) * 10) / 10}`)
+    .join(', ');
+}
