@@ -52,7 +52,7 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   const combined = combinationIssues(body);
   issues.push(...combined.filter((issue) => issue.code === 'invalid_request').map(toIssue));
   const unsupported = combined.filter((issue) => issue.code === 'unsupported_option').map(toIssue);
-  if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported]);
+  if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   const [first] = unsupported;
   if (first !== undefined) {
     const message = `\`${first.path}\` ${first.message}`;

@@ -1,6 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { captureDataSchema } from '../../contract/capture-data.js';
+import { EXTENSION } from '../../contract/capture-extensions.js';
 import { errorEnvelopeSchema, WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
 import { operations } from './operations.js';
 
@@ -34,12 +35,29 @@ export function describeInterface(productVersion: string, baseUrl: string): Reco
     ],
   });
   requireDefaulted(document.components?.schemas?.CaptureData as ObjectSchema);
+  tellTargets(document as unknown as InterfaceDocument);
   return document as unknown as Record<string, unknown>;
 }
 
 interface ObjectSchema {
   properties: Record<string, { default?: unknown }>;
   required: string[];
+}
+
+interface InterfaceDocument {
+  components: { schemas: Record<string, ObjectSchema> };
+  paths: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
+}
+
+/** `url` is required, and `html` stands in for it: said as two schemas, so that a generated type wants exactly one of them. */
+function tellTargets({ components: { schemas }, paths }: InterfaceDocument): void {
+  const { CaptureRequest: request } = schemas;
+  const body = paths['/v1/screenshot']?.post.requestBody.content['application/json'];
+  if (request === undefined || body === undefined) return;
+  const { url: _url, ...properties } = request.properties;
+  schemas.CaptureHtmlRequest = { ...request, properties, required: ['html'], ...EXTENSION };
+  request.required = ['url'];
+  body.schema = { anyOf: ['CaptureRequest', 'CaptureHtmlRequest'].map((name) => ({ $ref: `#/components/schemas/${name}` })) };
 }
 
 /** In an answer, what has a default is always there (interface.md, CaptureData). */

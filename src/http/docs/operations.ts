@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { captureDataSchema } from '../../contract/capture-data.js';
+import { EXTENSION } from '../../contract/capture-extensions.js';
 import { captureRequestSchema } from '../../contract/capture-request.js';
 import { deliveryStatusSchema } from '../../contract/delivery.js';
 import { healthSchema } from '../../contract/health.js';
@@ -42,6 +43,14 @@ function submitScreenshot(): Operation {
           .regex(IDEMPOTENCY_KEY_PATTERN)
           .optional()
           .meta({ description: 'identifies a logical submission: a repetition gets the first job, never a second render' }),
+        Accept: z
+          .string()
+          .optional()
+          .meta({
+            description: 'Name the media type of `format`, or `image/*`, to be answered with the picture itself.',
+            example: 'image/png',
+            ...EXTENSION,
+          }),
       }),
       body: {
         required: true,
@@ -50,19 +59,30 @@ function submitScreenshot(): Operation {
       },
     },
     responses: {
-      200: success('The capture is finished; download `data.cdn_url`.', captureDataSchema, {
-        ...rateHeaders(),
-        'server-timing': header('milliseconds by stage: queue, navigate, settle, scroll, shoot, encode, store'),
-      }),
+      200: withPictures(
+        success(
+          'The capture is finished; download `data.cdn_url`, or the picture itself when `Accept` names its media type.',
+          captureDataSchema,
+          {
+            ...rateHeaders(),
+            'server-timing': header('milliseconds by stage: queue, navigate, settle, scroll, shoot, encode, store'),
+            'x-job-id': header('id of the job'),
+            ...pictureHeaders(),
+          },
+        ),
+      ),
       202: success('The capture is queued or still running; poll `data.poll_url`.', acceptedJobSchema, {
         ...rateHeaders(),
         location: header('the same as `data.poll_url`'),
+        'x-job-id': header('id of the job'),
       }),
       ...failures({
         400: 'The request is not valid: `details.issues` names every problem. Also a body that is too large, too deep or of another content type.',
         401: 'The key is missing, unknown or revoked.',
         403: 'The key lacks the scope.',
+        406: 'The header `Accept` names pictures of other formats only.',
         409: 'The idempotency key belongs to another API key or another request.',
+        410: 'The picture has been deleted since; only where `Accept` names its media type.',
         429: 'Too fast, or the quota is spent.',
         451: 'The target refuses the visitor.',
         500: 'The browser crashed twice, or something is wrong on our side.',
@@ -151,8 +171,7 @@ function redeliverWebhook(): Operation {
 }
 
 function readArtifact(): Operation {
-  const bytes = z.string().meta({ format: 'binary' });
-  const content = Object.fromEntries(['image/png', 'image/jpeg', 'image/webp', 'application/pdf'].map((type) => [type, { schema: bytes }]));
+  const content = pictureContent();
   return {
     method: 'get',
     path: '/artifacts/{name}',
@@ -225,7 +244,7 @@ function lookupFailures() {
   };
 }
 
-function success(description: string, data: z.ZodType, headers: Record<string, object>): Responses[string] {
+function success(description: string, data: z.ZodType, headers: Record<string, object>) {
   const schema = z.object({ ok: z.literal(true), request_id: z.string(), data });
   return { description, headers: { ...commonHeaders(), ...headers }, content: { 'application/json': { schema } } };
 }
@@ -243,6 +262,25 @@ function failureHeaders(status: number): Record<string, object> {
   if (status === 401) return { 'www-authenticate': header('Bearer') };
   if (status === 429 || status === 503) return { 'retry-after': header('whole seconds, when provided', 'integer') };
   return {};
+}
+
+/** Beside the envelope, the bytes of every format. */
+function withPictures(response: ReturnType<typeof success>): Responses[string] {
+  return { ...response, content: { ...response.content, ...pictureContent() } };
+}
+
+function pictureContent() {
+  const schema = z.string().meta({ format: 'binary' });
+  return Object.fromEntries(['image/png', 'image/jpeg', 'image/webp', 'application/pdf'].map((type) => [type, { schema }]));
+}
+
+function pictureHeaders() {
+  return {
+    etag: header('of a picture'),
+    'x-width': header('of a picture: output px', 'integer'),
+    'x-height': header('of a picture: output px', 'integer'),
+    'x-cached': header('of a picture: whether it comes from the cache'),
+  };
 }
 
 function commonHeaders() {

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { negotiate } from '../../src/http/negotiate.js';
+import { aCapture, aCompletedJob, aFailedJob, aJob, type FakeEdge, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
+
+describe('negotiate', () => {
+  it.each([
+    [undefined, 'png', 'json'],
+    ['', 'png', 'json'],
+    ['*/*', 'png', 'json'],
+    ['application/json', 'png', 'json'],
+    ['application/json, image/png', 'png', 'bytes'],
+    ['application/json, image/png;q=0.9', 'png', 'json'],
+    ['image/png', 'png', 'bytes'],
+    ['IMAGE/PNG; q=0.5', 'png', 'bytes'],
+    ['image/*', 'webp', 'bytes'],
+    ['image/avif,image/webp,image/*,*/*;q=0.8', 'jpeg', 'bytes'],
+    ['image/png, */*;q=0.1', 'webp', 'json'],
+    ['application/pdf', 'pdf', 'bytes'],
+    ['text/html', 'png', 'json'],
+    ['image/png;q=0', 'png', 'json'],
+  ] as const)('%s with format %s is answered with %s', (accept, format, form) => {
+    expect(negotiate(accept, format)).toBe(form);
+  });
+
+  it.each([
+    ['image/png', 'webp'],
+    ['image/*', 'pdf'],
+    ['application/pdf', 'png'],
+    ['image/png, image/jpeg;q=0.3', 'webp'],
+  ] as const)('%s with format %s is not acceptable', (accept, format) => {
+    expect(() => negotiate(accept, format)).toThrow(expect.objectContaining({ code: 'invalid_request', status: 406 }));
+  });
+});
+
+async function post(edge: FakeEdge, accept: string, body: object) {
+  await using served = await serveEdge(edge);
+  return await fetch(`${served.url}/v1/screenshot`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json', accept },
+    body: JSON.stringify({ url: 'example.com', ...body }),
+  }).then(async (answer) => ({ status: answer.status, headers: answer.headers, content: Buffer.from(await answer.arrayBuffer()) }));
+}
+
+describe('POST /v1/screenshot with Accept', () => {
+  const picture = Buffer.from('the bytes of a picture');
+
+  it('answers with the picture itself', async () => {
+    const job = aCompletedJob();
+    const edge = fakeEdge({ submit: async () => job });
+    edge.files.set(aCapture().artifact, picture);
+    const answer = await post(edge, 'image/webp', {});
+    expect(answer.status).toBe(200);
+    expect(answer.content).toEqual(picture);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/webp',
+      'content-disposition': `inline; filename="${aCapture().artifact}"`,
+      etag: `"${aCapture().artifact}"`,
+      'x-job-id': job.id,
+      'x-width': '2560',
+      'x-height': '1440',
+      'x-cached': 'false',
+      'cache-control': 'no-store',
+    });
+  });
+
+  it('refuses before anything is submitted when the format is another one', async () => {
+    const edge = fakeEdge();
+    const answer = await post(edge, 'image/png', { format: 'webp' });
+    expect(answer.status).toBe(406);
+    expect(JSON.parse(answer.content.toString()).error.code).toBe('invalid_request');
+    expect(edge.submitted).toEqual([]);
+  });
+
+  it('answers failures and job handles as JSON, with the job on each', async () => {
+    const failed = aFailedJob();
+    const failure = await post(fakeEdge({ submit: async () => failed }), 'image/webp', {});
+    expect([failure.status, failure.headers.get('content-type'), failure.headers.get('x-job-id')]).toEqual([
+      502,
+      'application/json',
+      failed.id,
+    ]);
+    const waiting = aJob();
+    const handle = await post(fakeEdge({ submit: async () => waiting }), 'image/webp', {});
+    expect([handle.status, handle.headers.get('content-type'), handle.headers.get('x-job-id')]).toEqual([
+      202,
+      'application/json',
+      waiting.id,
+    ]);
+  });
+
+  it('says when the picture has been deleted since', async () => {
+    expect((await post(fakeEdge(), 'image/*', {})).status).toBe(410);
+  });
+});
