@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Artifacts } from '../artifacts/artifacts.js';
-import type { CaptureData } from '../contract/capture-data.js';
+import type { CaptureData, CaptureWarning } from '../contract/capture-data.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
-import type { CaptureOptions } from '../contract/capture-request.js';
+import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
 import { keepFinalUrl } from '../contract/final-url.js';
 import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
@@ -113,8 +113,8 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
   const artifact = await deps.artifacts.put(rendering.content, rendering.format);
   const now = deps.now();
   const data: CaptureData = {
-    url: job.options.url,
-    ...keepFinalUrl(rendering.finalUrl),
+    url: shownUrl(job.options),
+    ...withWarnings(keepFinalUrl(rendering.finalUrl), rendering.warnings),
     format: rendering.format,
     width: rendering.width,
     height: rendering.height,
@@ -133,6 +133,11 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
   if (ended.length === 0) await deps.artifacts.remove(artifact.name);
   const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
   await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, stop });
+}
+
+function withWarnings({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes'>, warnings: CaptureWarning[]) {
+  const all = warnings.length === 0 ? notes : { ...notes, warnings };
+  return { finalUrl, ...(all === undefined ? {} : { notes: all }) };
 }
 
 /** The claimed job first, then those that shared its render, slice by slice: a line for each, as far as they did end. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TOLERATED_CODES, type ToleratedCode } from './capture-extensions.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 
 /** CaptureData of interface.md, inside (camelCase) and on the wire. */
@@ -23,9 +24,17 @@ export interface Inspection {
 }
 
 /** What else there is to say of a capture that succeeded; an extension of the interface. */
+/** A failure that `tolerate` let pass. */
+export interface CaptureWarning {
+  code: ToleratedCode;
+  message: string;
+}
+
 export interface CaptureNotes {
   /** `finalUrl` was longer than URL_MAX_BYTES. */
   finalUrlCut?: true;
+  /** What `tolerate` let pass; never empty. */
+  warnings?: CaptureWarning[];
 }
 
 export interface CaptureData {
@@ -83,6 +92,10 @@ export const captureDataSchema = z
           .literal(true)
           .optional()
           .meta({ description: `final_url was longer than ${URL_MAX_BYTES} bytes` }),
+        warnings: z
+          .array(z.object({ code: z.enum(TOLERATED_CODES), message: z.string() }))
+          .optional()
+          .meta({ description: 'failures that `tolerate` let pass' }),
       })
       .optional()
       .meta({ description: 'what else there is to say of the capture', 'x-stillframe-extension': true }),
@@ -138,6 +151,6 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): WireCa
   };
 }
 
-function toWireNotes({ finalUrlCut }: CaptureNotes): WireCaptureData['diagnostics'] {
-  return finalUrlCut === true ? { final_url_cut: true } : {};
+function toWireNotes({ finalUrlCut, warnings }: CaptureNotes): WireCaptureData['diagnostics'] {
+  return { ...(finalUrlCut === true ? { final_url_cut: true } : {}), ...(warnings === undefined ? {} : { warnings }) };
 }

@@ -2,9 +2,9 @@
  * Request in, picture out: what one capture does in a browser, as one list of small steps. Knows no job, account, store or HTTP.
  */
 
-import type { Inspection, RenderDiagnostics } from '../contract/capture-data.js';
+import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
-import type { CaptureFormat, CaptureOptions } from '../contract/capture-request.js';
+import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { Log } from '../log.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
 import { checkPage } from './page/check-page.js';
@@ -18,9 +18,11 @@ import { dismissDialogs } from './page/guard-page.js';
 import type { DocumentState } from './page/main-document.js';
 import { navigate } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
+import { restoreLogin } from './page/restore-login.js';
 import { checkSelectors } from './page/selectors.js';
 import { settle } from './page/settle.js';
 import { StageTimes } from './page/stage-times.js';
+import { Tolerance } from './page/tolerance.js';
 import { type EgressCountries, verifyEgress } from './page/verify-egress.js';
 import { waitForSelector } from './page/wait-for-selector.js';
 import { follow, waitUntil } from './page/wait-until.js';
@@ -50,6 +52,8 @@ export interface Rendering {
   height: number;
   finalUrl: string;
   blockedRequests: number;
+  /** What `tolerate` let pass. */
+  warnings: CaptureWarning[];
   egressCountry: string | null;
   diagnostics: RenderDiagnostics;
   inspection: Inspection | null;
@@ -123,11 +127,12 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   times.enter('prepare', 5);
   dismissDialogs(stage);
   const preparing = Promise.all([
-    openPage(stage, deadlines),
+    openPage(stage, deadlines, new Tolerance(options.tolerate)),
     deps.blocker.guard(stage, options, order.id),
     verifyEgress(deps.countries, { door: stage.door, options, deadlines }),
     checkSelectors(on, options),
     edit(on, options),
+    restoreLogin(on, options),
     options.customJs !== null || fetches(options.customCss) ? liftPolicy(stage) : null,
   ]);
   const prepared = await deadlines.within(preparing, deadlines.leftMs());
@@ -139,8 +144,10 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   if (options.customJs !== null) await runCustomJs(page, options.customJs);
   if (options.waitForSelector !== null) await waitForSelector(page, options.waitForSelector);
   const { picture, shown } = await pictureOf(deps, options, { page, guard, times });
-  if (options.format !== 'pdf' && options.selector === null) await refuseWhite(picture);
-  checkOutput(picture, options);
+  const { tolerance } = page;
+  const showsAll = options.selector === null && options.clip === null && !options.omitBackground;
+  if (options.format !== 'pdf' && showsAll) await refuseWhite(picture).catch((error: unknown) => tolerance.orThrow(error));
+  checkOutput(picture, options, tolerance);
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: inspectMs(deadlines) })) : null;
   const { prepare: _prepare, picture: _picture, ...timings } = times.taken();
   return {
@@ -148,8 +155,9 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     format: options.format,
     width: picture.width,
     height: picture.height,
-    finalUrl: finalUrl(stage, shown),
+    finalUrl: finalUrl(stage, shown, options),
     blockedRequests: guard.blockedRequests + stage.door.refusedCount,
+    warnings: tolerance.warnings,
     egressCountry,
     diagnostics: picture.diagnostics,
     inspection,
@@ -187,7 +195,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   const { stage, deadlines } = page;
   times.enter('settle', 40);
   if (options.waitForIdle) await settle(page);
-  const scrolls = options.fullPage && options.selector === null;
+  const scrolls = options.selector === null && (options.fullPage || clipsBelowView(options));
   const waits = options.waitForContent || options.delay > 0;
   await clearBanners(page, options, { guard, last: !waits && !scrolls });
   if (options.waitForContent) await contentReady(page);
@@ -238,9 +246,16 @@ function inspectMs({ budgetEndsAt }: Deadlines): number {
 }
 
 /** With what a script has made of the address since, and the fragment. */
-function finalUrl(stage: Stage, shown: DocumentState): string {
-  const url = stage.page.url();
-  return /^https?:/.test(url) ? url : shown.url;
+function finalUrl(stage: Stage, shown: DocumentState, { html, baseUrl }: CaptureOptions): string {
+  const current = stage.page.url();
+  const url = /^https?:/.test(current) ? current : shown.url;
+  const ownAddress = html !== null && baseUrl === null && url.startsWith(HTML_DOCUMENT_URL);
+  return ownAddress ? `about:html${new URL(url).hash}` : url;
+}
+
+/** What lies there may load only once it is scrolled to. */
+function clipsBelowView({ clip, view }: CaptureOptions): boolean {
+  return clip !== null && clip.y + clip.height > view.height;
 }
 
 function neverReady(timeoutMs: number): CaptureError {

@@ -104,6 +104,7 @@ const aRendering = (over: Partial<Rendering> = {}): Rendering => ({
   format: 'webp',
   width: 2560,
   height: 1440,
+  warnings: [],
   finalUrl: 'https://example.com/',
   blockedRequests: 3,
   egressCountry: null,

@@ -59,7 +59,22 @@ describe('openapi.json', () => {
 
   it('has every status of a submission, and its Retry-After', () => {
     const responses = document.paths['/v1/screenshot']?.post?.responses ?? {};
-    expect(Object.keys(responses)).toEqual(['200', '202', '400', '401', '403', '406', '409', '410', '429', '451', '500', '502', '503', '504']);
+    expect(Object.keys(responses)).toEqual([
+      '200',
+      '202',
+      '400',
+      '401',
+      '403',
+      '406',
+      '409',
+      '410',
+      '429',
+      '451',
+      '500',
+      '502',
+      '503',
+      '504',
+    ]);
     expect(responses['429']?.headers).toHaveProperty('retry-after');
     expect(responses['401']?.headers).toHaveProperty('www-authenticate');
     for (const { status } of Object.values(ERROR_TABLE)) expect(responses).toHaveProperty(String(status));

@@ -43,9 +43,9 @@ const ANSWER_MAX_MS = 7_000;
 export async function raiseGuard(parts: GuardParts, stage: Stage, options: CaptureOptions): Promise<Guard> {
   const on = switchedOn(options);
   const headers = new TargetHeaders(options.url, options.headers);
-  if (on.length === 0 && headers.none) return NO_GUARD;
+  if (on.length === 0 && headers.none && options.html === null) return NO_GUARD;
   const guard = new StageGuard(parts, stage, on);
-  await guard.start(options.url, headers);
+  await guard.start(options, headers);
   return guard;
 }
 
@@ -64,12 +64,13 @@ class StageGuard implements Guard {
     private readonly on: readonly Category[],
   ) {}
 
-  async start(url: string, headers: TargetHeaders): Promise<void> {
+  async start({ url, html }: Pick<CaptureOptions, 'url' | 'html'>, headers: TargetHeaders): Promise<void> {
     const [interception] = await Promise.all([
       Interception.start(lineOf(this.stage), {
         engines: this.parts.engines,
         on: this.on,
         headers,
+        document: html === null ? null : { url, html },
       }),
       this.dress(url),
     ]);

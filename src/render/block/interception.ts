@@ -10,6 +10,8 @@ export interface InterceptionPlan {
   /** The switches that are on. */
   on: readonly Category[];
   headers: TargetHeaders;
+  /** A document of the caller's that the browser gets without a request (extensions.md, `html`). */
+  document: { url: string; html: string } | null;
 }
 
 /** `Fetch.requestPaused`, as far as it is read. */
@@ -88,7 +90,7 @@ export class Interception implements AsyncDisposable {
     if (isDocument && paused.frameId === this.#mainFrameId) {
       this.#documents.clear();
       this.#documents.set(paused.frameId, matchedPart(url));
-      this.#letGo(paused, send);
+      this.#answerDocument(paused, send);
       return;
     }
     const category = this.#judge(paused, isDocument);
@@ -101,6 +103,20 @@ export class Interception implements AsyncDisposable {
     if (category === 'cookies' && paused.resourceType === 'Script') this.#noteRefused(url);
     const { method, params } = refusal(paused);
     send(method, params);
+  }
+
+  #answerDocument(paused: Paused, send: Send): void {
+    const { document } = this.#plan;
+    if (document === null || !isSameDocument(paused.request.url, document.url)) {
+      this.#letGo(paused, send);
+      return;
+    }
+    send('Fetch.fulfillRequest', {
+      requestId: paused.requestId,
+      responseCode: 200,
+      responseHeaders: [{ name: 'content-type', value: 'text/html; charset=utf-8' }],
+      body: Buffer.from(document.html).toString('base64'),
+    });
   }
 
   #judge({ request, frameId, resourceType }: Paused, isDocument: boolean): Category | null {
@@ -122,6 +138,11 @@ export class Interception implements AsyncDisposable {
     const headers = this.#plan.headers.forHop(request.url, request.headers);
     send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
   }
+}
+
+/** But for the fragment, which no request carries. */
+function isSameDocument(requested: string, url: string): boolean {
+  return requested.split('#', 1)[0] === url.split('#', 1)[0];
 }
 
 const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { Tolerance } from './tolerance.js';
 
 /**
  * `min_capture_height` (output px) and `min_capture_bytes`, on the encoded picture.
@@ -10,13 +11,14 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 export function checkOutput(
   picture: { content: Uint8Array; height: number },
   { minCaptureHeight, minCaptureBytes }: Pick<CaptureOptions, 'minCaptureHeight' | 'minCaptureBytes'>,
+  tolerance: Pick<Tolerance, 'orThrow'>,
 ): void {
   if (minCaptureHeight !== null && picture.height < minCaptureHeight) {
-    throw tooLittle('min_capture_height', { required: minCaptureHeight, seen: picture.height }, 'px high');
+    tolerance.orThrow(tooLittle('min_capture_height', { required: minCaptureHeight, seen: picture.height }, 'px high'));
   }
   const bytes = picture.content.byteLength;
   if (minCaptureBytes !== null && bytes < minCaptureBytes)
-    throw tooLittle('min_capture_bytes', { required: minCaptureBytes, seen: bytes }, 'bytes');
+    tolerance.orThrow(tooLittle('min_capture_bytes', { required: minCaptureBytes, seen: bytes }, 'bytes'));
 }
 
 function tooLittle(check: string, { required, seen }: { required: number; seen: number }, unit: string): CaptureError {

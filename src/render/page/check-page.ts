@@ -17,7 +17,7 @@ const ANSWER_MIN_MS = 1_500;
 /** All checks together may take this long past the budget. */
 const GRACE_MS = 3_000;
 
-type Checked = Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>;
+type Checked = Omit<OpenPage, 'main'>;
 type CheckOptions = Pick<
   CaptureOptions,
   'failIfIncomplete' | 'failIfContentMissing' | 'failIfContentContains' | 'selector' | 'fullPage' | 'format'
@@ -40,12 +40,22 @@ async function checkAll(page: Checked, shown: DocumentState, options: CheckOptio
   const mayBeCovered = !isView || (options.selector === null && options.format !== 'pdf');
   // The page answers in turn: the others ask what is edited already.
   const edited = page.deadlines.within(page.world.run(editAgain, null), ms);
-  await Promise.all([edited, refuseWall(page, shown, ms), refuseUnreadable(page, shown, ms), refuseBlank(page, { ms, mayBeCovered })]);
-  if (options.failIfIncomplete) await refuseIncomplete(page, ms);
+  const tolerated = (check: Promise<void>): Promise<void> => check.catch((error: unknown) => page.tolerance.orThrow(error));
+  await Promise.all([
+    edited,
+    tolerated(refuseWall(page, shown, ms)),
+    refuseUnreadable(page, shown, ms),
+    tolerated(refuseBlank(page, { ms, mayBeCovered })),
+  ]);
+  if (options.failIfIncomplete) await tolerated(refuseIncomplete(page, ms));
   if (!asksForText(options)) return;
   const text = await visibleText(page, ms);
   if (text === null) throw tooBusy(page.deadlines.timeout);
-  checkContent(text, options);
+  try {
+    checkContent(text, options);
+  } catch (error) {
+    page.tolerance.orThrow(error);
+  }
 }
 
 /** Runs in the page, which may have replaced our style sheets since it settled: it is judged as it is pictured next. */

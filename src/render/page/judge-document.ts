@@ -20,14 +20,17 @@ const TRANSPORT_ERRORS =
   /^ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|ADDRESS_|INTERNET_DISCONNECTED|NETWORK_(CHANGED|IO_SUSPENDED|ACCESS_DENIED)|SOCKET_|TUNNEL_|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED|PROXY_CONNECTION_FAILED|FAILED$|INSUFFICIENT_RESOURCES|SOCKS_)/;
 
 /**
- * Whether what the main frame shows may be captured. Judges by what network and browser say, never by the page.
- * @throws CaptureError navigation_failed, egress_unavailable, and for statuses ≥ 400 blocked_by_target or target_error
+ * Whether the main frame shows a document at all. Judges by what network and browser say, never by the page.
+ * @throws CaptureError navigation_failed, egress_unavailable
  */
 export function judgeDocument(shown: DocumentState, door: JudgedDoor): void {
   if (shown.unreachableUrl !== null) throw failedNavigation(shown.unreachableUrl, shown.failure ?? 'net::ERR_FAILED', door);
   if (shown.failure !== null) throw failedNavigation(shown.url, shown.failure, door);
   if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
-  if (shown.response !== null && shown.response.status >= 400) throw refusedBy(shown.response.status, null);
+}
+
+/** Whether the document is of a kind that is captured. @throws CaptureError navigation_failed */
+export function judgeContent(shown: DocumentState): void {
   if (shown.response?.status === 204 || shown.response?.status === 205) throw nothingShown(shown.response.status);
   const type = typeOf(shown.response?.headers ?? {});
   if (!isPictured(shown.mimeType)) throw notAPage(shown.mimeType);

@@ -1,7 +1,16 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import { recogniseWall } from './bot-wall.js';
 import { LATE } from './deadline.js';
-import { failedNavigation, judgeDocument, notAPage, nothingShown, proxyUnavailable, refusedBy, typeOf } from './judge-document.js';
+import {
+  failedNavigation,
+  judgeContent,
+  judgeDocument,
+  notAPage,
+  nothingShown,
+  proxyUnavailable,
+  refusedBy,
+  typeOf,
+} from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
 import { PageMoved } from './world.js';
@@ -14,7 +23,7 @@ const VENDOR_LOOK_MS = 2_500;
  *
  * @throws CaptureError navigation_failed, blocked_by_target, target_error, egress_unavailable, render_timeout
  */
-export async function navigate(page: Pick<OpenPage, 'stage' | 'main' | 'world' | 'deadlines'>, url: string): Promise<void> {
+export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Promise<void> {
   const { stage, main, deadlines } = page;
   // Chromium of its own accord gives up only after minutes: the budget is what bounds a silent target.
   const going = stage.cdp.send('Page.navigate', { url });
@@ -37,17 +46,13 @@ export async function navigate(page: Pick<OpenPage, 'stage' | 'main' | 'world' |
  * @returns the document judged; later steps compare its number
  * @throws CaptureError as `navigate`
  */
-export async function classify(page: Pick<OpenPage, 'stage' | 'main' | 'world' | 'deadlines'>): Promise<DocumentState> {
+export async function classify(page: Omit<OpenPage, 'network'>): Promise<DocumentState> {
   const shown = page.main.current;
   if (shown === null) throw nothingShown();
-  try {
-    judgeDocument(shown, page.stage.door);
-  } catch (error) {
-    const status = shown.response?.status ?? 0;
-    if (!(error instanceof CaptureError) || status < 400 || shown.unreachableUrl !== null || error.code === 'navigation_failed')
-      throw error;
-    throw refusedBy(status, await vendorOf(page, shown));
-  }
+  judgeDocument(shown, page.stage.door);
+  const status = shown.response?.status ?? 0;
+  if (status >= 400) page.tolerance.orThrow(refusedBy(status, await vendorOf(page, shown)));
+  judgeContent(shown);
   return shown;
 }
 

@@ -2,6 +2,7 @@ import type { Stage } from '../stage.js';
 import type { Deadlines } from './deadline.js';
 import { MainDocument } from './main-document.js';
 import { NetworkTracker } from './network.js';
+import type { Tolerance } from './tolerance.js';
 import { World } from './world.js';
 
 /** A stage with all that watches it. Each step names the parts that it uses. */
@@ -11,11 +12,12 @@ export interface OpenPage {
   readonly main: MainDocument;
   readonly network: NetworkTracker;
   readonly world: World;
+  readonly tolerance: Tolerance;
 }
 
 /** Starts to watch a stage; must come before anything is navigated. One round trip. */
-export async function openPage(stage: Stage, deadlines: Deadlines): Promise<OpenPage> {
+export async function openPage(stage: Stage, deadlines: Deadlines, tolerance: Tolerance): Promise<OpenPage> {
   const network = new NetworkTracker(stage.page);
   const main = await deadlines.orEnd(MainDocument.watch(stage, (url) => network.forgetBefore(url)));
-  return { stage, deadlines, main, network, world: new World(stage.cdp, main) };
+  return { stage, deadlines, main, network, world: new World(stage.cdp, main), tolerance };
 }

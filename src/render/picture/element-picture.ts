@@ -21,11 +21,12 @@ import { type SectionPlan, takeSections } from './sections.js';
 export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
   const { stage, options, deadline } = order;
   const begun = performance.now();
-  await using store = await SectionStore.open();
+  await using store = await SectionStore.open(encoding.transparent);
   const hand = await openHand(stage, deadline);
-  const { box, density, limited } = await findAtDensity(order, { hand, selector, encoding });
+  const { box: own, density, limited } = await findAtDensity(order, { hand, selector, encoding });
   const { viewHeight, zoom, pageHeight, scrollX, scrollY } = await hand.run(measureExtent, null);
   const viewWidth = options.view.width / zoom;
+  const box = padded(own, options.padding, { width: viewWidth, height: pageHeight });
   const ratio = density * zoom;
   const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
   const plan: SectionPlan = {
@@ -62,6 +63,17 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
       truncated: !whole,
     },
     timings: { shoot: shot - begun, encode: performance.now() - shot },
+  };
+}
+
+/** With `padding` CSS px around it, as far as the page goes. */
+function padded(box: ElementBox, padding: number, page: { width: number; height: number }): ElementBox {
+  if (padding === 0) return box;
+  return {
+    left: Math.min(box.left, Math.max(0, box.left - padding)),
+    top: Math.min(box.top, Math.max(0, box.top - padding)),
+    right: Math.max(box.right, Math.min(page.width, box.right + padding)),
+    bottom: Math.max(box.bottom, Math.min(page.height, box.bottom + padding)),
   };
 }
 

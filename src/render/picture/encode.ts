@@ -1,5 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
-import type { ImageFormat } from '../../contract/capture-request.js';
+import type { ResizeOption } from '../../contract/capture-extensions.js';
+import type { CaptureOptions, ImageFormat } from '../../contract/capture-request.js';
 import type { Strips } from './section-store.js';
 
 // No picture is read twice, and several are made at once: what would be kept, or split among threads, is memory.
@@ -10,6 +11,15 @@ export interface Encoding {
   format: ImageFormat;
   /** 1–100; jpeg and webp. */
   quality: number;
+  /** Keeps what the page leaves transparent. */
+  transparent: boolean;
+  /** Of the finished picture. */
+  resize: ResizeOption | null;
+}
+
+/** How the image that a capture asks for is encoded. */
+export function encodingOf(options: CaptureOptions, format: ImageFormat): Encoding {
+  return { format, quality: options.quality, transparent: options.omitBackground, resize: options.resize };
 }
 
 export interface Encoded {
@@ -42,9 +52,16 @@ function open(input: Buffer | string): Sharp {
   return sharp(input, { limitInputPixels: false, sequentialRead: true });
 }
 
-async function finish(image: Sharp, { format, quality }: Encoding): Promise<Encoded> {
-  const { data, info } = await encoder(image.removeAlpha(), format, quality).toBuffer({ resolveWithObject: true });
+async function finish(image: Sharp, { format, quality, transparent, resize }: Encoding): Promise<Encoded> {
+  const shown = transparent ? image : image.removeAlpha();
+  const sized = resize === null ? shown : scaledDown(shown, resize, transparent);
+  const { data, info } = await encoder(sized, format, quality).toBuffer({ resolveWithObject: true });
   return { content: data, width: info.width, height: info.height };
+}
+
+function scaledDown(image: Sharp, { width, height, fit }: ResizeOption, transparent: boolean): Sharp {
+  const background = transparent ? { r: 0, g: 0, b: 0, alpha: 0 } : '#fff';
+  return image.resize({ width: width ?? undefined, height: height ?? undefined, fit, background, withoutEnlargement: true });
 }
 
 function encoder(image: Sharp, format: ImageFormat, quality: number): Sharp {

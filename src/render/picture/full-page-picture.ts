@@ -18,7 +18,7 @@ const SECTION_MS = 500;
 
 /** The whole page, by sections or by the browser's own capture beyond the viewport, stitched without a seam. */
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
-  await using store = await SectionStore.open();
+  await using store = await SectionStore.open(encoding.transparent);
   const begun = performance.now();
   const taken = await rollOut(order, scroll, { store, format: encoding.format });
   const strips = await store.strips();

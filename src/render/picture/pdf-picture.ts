@@ -71,7 +71,7 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
 }
 
 async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
-  await using store = await SectionStore.open();
+  await using store = await SectionStore.open(false);
   const begun = performance.now();
   const { diagnostics } = await rollOut(order, scroll, { store, format: null });
   const strips = await store.strips();
@@ -138,13 +138,13 @@ function picture(content: Buffer, begun: number, diagnostics: RenderDiagnostics)
   return { content, ...firstPageSize(content), diagnostics, timings: { shoot: performance.now() - begun, encode: 0 } };
 }
 
-/** CSS px. Both makers of our PDFs write page objects as plain text. */
-function firstPageSize(pdf: Buffer): { width: number; height: number } {
+/** CSS px. All makers of our PDFs write page objects as plain text. */
+export function firstPageSize(pdf: Buffer): { width: number; height: number } {
   const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(pdf.toString('latin1'));
   if (box === null) throw new Error('The PDF has no page.');
   return { width: Math.round(Number(box[1]) * CSS_PX_PER_POINT), height: Math.round(Number(box[2]) * CSS_PX_PER_POINT) };
 }
 
-function countPages(pdf: Buffer): number {
+export function countPages(pdf: Buffer): number {
   return pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0;
 }

@@ -24,7 +24,7 @@ export async function pixelPdf(strips: Strips, density: number): Promise<Buffer>
   const mostRows = Math.floor(PDF_PAGE_MAX_PX * density);
   for (let top = 0; top < strips.height; top += mostRows) {
     const rows = { top, height: Math.min(mostRows, strips.height - top) };
-    const { content } = await stitch(strips, { format: 'jpeg', quality: PDF_JPEG_QUALITY }, rows);
+    const { content } = await stitch(strips, { format: 'jpeg', quality: PDF_JPEG_QUALITY, transparent: false, resize: null }, rows);
     const size: [number, number] = [(strips.width / density) * POINTS_PER_CSS_PX, (rows.height / density) * POINTS_PER_CSS_PX];
     document.addPage({ size, margin: 0 });
     document.image(content, 0, 0, { width: size[0], height: size[1] });

@@ -5,7 +5,25 @@ const PART_BYTES = 1024 * 1024;
 /** A page of 30,000 px full of photographs prints as about 40 MB. */
 const PDF_MAX_BYTES = 96 * 1024 * 1024;
 
-type PrintOptions = Parameters<typeof printed>[1];
+/** Of the protocol's `Page.printToPDF`. Lengths are inches; a margin that is not given is 0. */
+export interface PrintOptions {
+  paperWidth: number;
+  paperHeight: number;
+  /** Empty for all. */
+  pageRanges: string;
+  marginTop?: number;
+  marginRight?: number;
+  marginBottom?: number;
+  marginLeft?: number;
+  printBackground?: boolean;
+  preferCSSPageSize?: boolean;
+  scale?: number;
+  displayHeaderFooter?: boolean;
+  headerTemplate?: string;
+  footerTemplate?: string;
+  generateTaggedPDF?: boolean;
+  generateDocumentOutline?: boolean;
+}
 
 /**
  * Prints the page and reads its PDF part by part, so that no message of the browser is as long as the PDF.
@@ -29,15 +47,15 @@ export async function printStream(cdp: CDPSession, options: PrintOptions): Promi
   }
 }
 
-async function printed(cdp: CDPSession, options: { paperWidth: number; paperHeight: number; pageRanges: string }): Promise<string> {
+async function printed(cdp: CDPSession, options: PrintOptions): Promise<string> {
   const { stream } = await cdp.send('Page.printToPDF', {
-    ...options,
     printBackground: true,
     preferCSSPageSize: false,
     marginTop: 0,
     marginBottom: 0,
     marginLeft: 0,
     marginRight: 0,
+    ...options,
     transferMode: 'ReturnAsStream',
   });
   if (stream === undefined) throw new Error('The browser printed no stream.');

@@ -19,8 +19,6 @@ export interface Strips {
   height: number;
 }
 
-const CHANNELS = 3;
-
 /**
  * The rows of one picture, on disk as they come, so that a long page costs no memory; gone when disposed.
  * The encoder joins strips of one height only: the first section sets it, and sections of another are cut anew.
@@ -35,12 +33,16 @@ export class SectionStore implements AsyncDisposable {
   /** Raw rows that do not fill a strip yet. */
   #rest: Buffer = Buffer.alloc(0);
 
-  private constructor(folder: string) {
+  readonly #channels: 3 | 4;
+
+  private constructor(folder: string, channels: 3 | 4) {
     this.#folder = folder;
+    this.#channels = channels;
   }
 
-  static async open(): Promise<SectionStore> {
-    return new SectionStore(await mkdtemp(join(tmpdir(), 'stillframe-sections-')));
+  /** @param transparent keeps the alpha channel */
+  static async open(transparent: boolean): Promise<SectionStore> {
+    return new SectionStore(await mkdtemp(join(tmpdir(), 'stillframe-sections-')), transparent ? 4 : 3);
   }
 
   /** Keeps a part of a png, below all that is kept already. Works in the background; what fails is told by strips(). */
@@ -64,9 +66,10 @@ export class SectionStore implements AsyncDisposable {
     }
     this.#height += rows;
     if (this.#rest.length === 0 && rows === this.#stripRows) return this.#writePng(png, cut);
-    const raw = await part(png, cut).removeAlpha().raw().toBuffer();
+    const kept = part(png, cut);
+    const raw = await (this.#channels === 4 ? kept.ensureAlpha() : kept.removeAlpha()).raw().toBuffer();
     this.#rest = Buffer.concat([this.#rest, raw]);
-    const stripBytes = this.#stripRows * this.#width * CHANNELS;
+    const stripBytes = this.#stripRows * this.#width * this.#channels;
     while (this.#rest.length >= stripBytes) {
       await this.#writeRaw(this.#rest.subarray(0, stripBytes));
       this.#rest = this.#rest.subarray(stripBytes);
@@ -81,8 +84,9 @@ export class SectionStore implements AsyncDisposable {
   }
 
   async #writeRaw(raw: Buffer): Promise<void> {
-    const height = raw.length / (this.#width * CHANNELS);
-    await sharp(raw, { raw: { width: this.#width, height, channels: CHANNELS }, limitInputPixels: false })
+    const channels = this.#channels;
+    const height = raw.length / (this.#width * channels);
+    await sharp(raw, { raw: { width: this.#width, height, channels }, limitInputPixels: false })
       .png({ compressionLevel: 1 })
       .toFile(this.#nextPath());
   }

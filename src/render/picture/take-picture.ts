@@ -5,9 +5,13 @@
 
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Stage } from '../stage.js';
+import { takeClip } from './clip-picture.js';
 import { takeElement } from './element-picture.js';
+import { encodingOf } from './encode.js';
 import type { EncodeQueue } from './encode-queue.js';
 import { takeFullPage } from './full-page-picture.js';
+import { within } from './page-hand.js';
+import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';
 import type { ScrollReport } from './scroll-through.js';
@@ -30,9 +34,18 @@ export async function takePicture(
   how: { deadline: number; scroll: ScrollReport | null; encodes: EncodeQueue },
 ): Promise<Picture> {
   const order: PictureOrder = { stage, options, deadline: how.deadline, encodes: how.encodes };
-  const { format, quality } = options;
-  if (format === 'pdf') return takePdf(order, how.scroll);
-  if (options.selector !== null) return takeElement(order, options.selector, { format, quality });
-  if (how.scroll !== null) return takeFullPage(order, how.scroll, { format, quality });
-  return takeView(order, { format, quality });
+  const { format } = options;
+  if (format === 'pdf') return options.pdf === null ? takePdf(order, how.scroll) : takePagedPdf(order, options.pdf);
+  const encoding = encodingOf(options, format);
+  if (options.omitBackground) await clearBackground(order);
+  if (options.selector !== null) return takeElement(order, options.selector, encoding);
+  if (options.clip !== null) return takeClip(order, options.clip, encoding);
+  if (how.scroll !== null) return takeFullPage(order, how.scroll, encoding);
+  return takeView(order, encoding);
+}
+
+/** What the page itself does not paint stays transparent. */
+async function clearBackground({ stage, deadline }: PictureOrder): Promise<void> {
+  const color = { r: 0, g: 0, b: 0, a: 0 };
+  await within(stage, deadline, () => stage.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color }));
 }

@@ -33,7 +33,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
   const scrolled = await shootScrolled(order, metrics).catch(() => stage.lost.throwIfAborted());
   const taken = performance.now();
   const { content, width, height } =
-    scrolled !== undefined || encoding.format === 'webp'
+    scrolled !== undefined || encoding.format === 'webp' || encoding.resize !== null
       ? await order.encodes.run(0, () => encodePng(scrolled ?? shot, encoding))
       : await read(shot);
   return {
@@ -52,9 +52,9 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
   };
 }
 
-function shotFor({ format, quality }: Encoding): Shot {
-  if (format === 'jpeg') return { format: 'jpeg', quality };
-  return { format: 'png', fast: format === 'webp' };
+function shotFor({ format, quality, resize }: Encoding): Shot {
+  if (format === 'jpeg' && resize === null) return { format: 'jpeg', quality };
+  return { format: 'png', fast: format === 'webp' || resize !== null };
 }
 
 async function read(content: Buffer): Promise<{ content: Buffer; width: number; height: number }> {

@@ -1,3 +1,4 @@
+import { EXTENSION_DEFAULTS } from '../../contract/capture-extensions.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Db } from './connect.js';
 import type { Vault } from './vault.js';
@@ -18,7 +19,8 @@ export function ordersTable(db: Db, vault: Vault) {
       const sealed = find.get(jobId);
       if (sealed === undefined) return null;
       try {
-        return JSON.parse(vault.open(sealed, place(jobId)));
+        // Those of an earlier version lack what was added since.
+        return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(sealed, place(jobId))) };
       } catch {
         return null;
       }

@@ -1,0 +1,24 @@
+import type { CaptureWarning } from '../../contract/capture-data.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { ToleratedCode } from '../../contract/capture-extensions.js';
+
+/** `tolerate` of one capture: which failures become warnings, and what has been tolerated so far. */
+export class Tolerance {
+  readonly #codes: ReadonlySet<string>;
+  readonly #warnings = new Map<string, CaptureWarning>();
+
+  constructor(codes: readonly ToleratedCode[]) {
+    this.#codes = new Set(codes);
+  }
+
+  get warnings(): CaptureWarning[] {
+    return [...this.#warnings.values()];
+  }
+
+  /** Keeps a failure that is tolerated, once. @throws the error when it is not */
+  orThrow(error: unknown): void {
+    if (!(error instanceof CaptureError) || !this.#codes.has(error.code)) throw error;
+    const { code, message } = error;
+    this.#warnings.set(`${code} ${message}`, { code: code as ToleratedCode, message });
+  }
+}

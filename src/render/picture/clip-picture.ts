@@ -1,0 +1,74 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { ClipOption } from '../../contract/capture-extensions.js';
+import { takeBands } from './bands.js';
+import { type Encoding, stitch } from './encode.js';
+import { fitDensity } from './fit-density.js';
+import { makeScrollable, measureExtent } from './in-page-extent.js';
+import { setDensity } from './metrics.js';
+import { openHand } from './page-hand.js';
+import type { Picture, PictureOrder } from './picture.js';
+import { SectionStore } from './section-store.js';
+
+/**
+ * A part of the page, wherever it lies, by the browser's own capture beyond the viewport. What lies beyond the page is left out.
+ *
+ * @throws CaptureError `render_incomplete` when the page has nothing there
+ */
+export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encoding): Promise<Picture> {
+  const { stage, options, deadline } = order;
+  const begun = performance.now();
+  await using store = await SectionStore.open(encoding.transparent);
+  const hand = await openHand(stage, deadline);
+  await hand.run(makeScrollable, null);
+  const { density, limited } = fitDensity(clip, options.view.deviceScaleFactor, encoding.format);
+  await setDensity(stage, { view: options.view, density, deadline });
+  const { pageHeight, viewHeight, zoom, scrollX } = await hand.run(measureExtent, null);
+  const { cssContentSize } = await stage.cdp.send('Page.getLayoutMetrics');
+  const right = Math.min(clip.x + clip.width, Math.max(cssContentSize.width, options.view.width / zoom));
+  const bottom = Math.min(clip.y + clip.height, Math.max(pageHeight, viewHeight));
+  if (right - clip.x < 0.5 || bottom - clip.y < 0.5) throw outside(clip, { width: cssContentSize.width, height: pageHeight });
+  const ratio = density * zoom;
+  const taken = await takeBands(
+    { stage, hand, store },
+    {
+      from: clip.y,
+      to: bottom,
+      columns: { left: clip.x, right },
+      start: 0,
+      scrollX,
+      viewHeight,
+      zoom,
+      ratio,
+      keep: 'page',
+      finishMotion: options.reduceMotion,
+      lastStart: deadline - 1_000,
+      deadline,
+    },
+  );
+  const strips = await store.strips();
+  const shot = performance.now();
+  const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
+  return {
+    content,
+    width,
+    height,
+    diagnostics: {
+      algorithm: 'native',
+      sections: taken.count,
+      deviceScaleFactor: density,
+      scrollHeight: pageHeight,
+      stoppedReason: !taken.whole ? 'time_limit' : limited ? 'format_limit' : 'viewport',
+      truncated: !taken.whole || right < clip.x + clip.width - 0.5 || bottom < clip.y + clip.height - 0.5,
+    },
+    timings: { shoot: shot - begun, encode: performance.now() - shot },
+  };
+}
+
+function outside(clip: ClipOption, page: { width: number; height: number }): CaptureError {
+  return new CaptureError({
+    code: 'render_incomplete',
+    message: `\`clip\` begins at ${clip.x},${clip.y}, outside of the page, which is ${page.width} × ${page.height} CSS px.`,
+    retriable: false,
+    details: { check: 'clip', clip, page },
+  });
+}

@@ -1,0 +1,76 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { PdfOption } from '../../contract/capture-extensions.js';
+import { measureExtent } from './in-page-extent.js';
+import { openHand, within } from './page-hand.js';
+import { countPages, firstPageSize } from './pdf-picture.js';
+import type { Picture, PictureOrder } from './picture.js';
+import { type PrintOptions, printStream } from './print-stream.js';
+
+/** Chromium prints a date and the title where a template is not given. */
+const EMPTY_TEMPLATE = '<span></span>';
+
+/**
+ * A PDF as a browser prints it: on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
+ *
+ * @throws CaptureError `invalid_request` for page ranges beyond the document and for margins that leave no room
+ */
+export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
+  const { stage, options, deadline } = order;
+  const begun = performance.now();
+  const hand = await openHand(stage, deadline);
+  const { pageHeight } = await hand.run(measureExtent, null);
+  await within(stage, deadline, () => stage.page.emulateMedia({ media: pdf.media }));
+  const content = await within(stage, deadline, () => printStream(stage.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
+    throw asRefusal(error);
+  });
+  return {
+    content,
+    ...firstPageSize(content),
+    diagnostics: {
+      algorithm: 'native',
+      sections: countPages(content),
+      deviceScaleFactor: options.view.deviceScaleFactor,
+      scrollHeight: pageHeight,
+      stoppedReason: 'end_of_page',
+      truncated: false,
+    },
+    timings: { shoot: performance.now() - begun, encode: 0 },
+  };
+}
+
+function toPrintOptions(pdf: PdfOption): PrintOptions {
+  const { headerTemplate, footerTemplate } = pdf;
+  const templates = { headerTemplate: headerTemplate ?? EMPTY_TEMPLATE, footerTemplate: footerTemplate ?? EMPTY_TEMPLATE };
+  return {
+    ...(headerTemplate === null && footerTemplate === null ? {} : { displayHeaderFooter: true, ...templates }),
+    printBackground: pdf.printBackground,
+    preferCSSPageSize: pdf.preferCssPageSize,
+    scale: pdf.scale,
+    paperWidth: pdf.paper.width,
+    paperHeight: pdf.paper.height,
+    marginTop: pdf.margin.top,
+    marginBottom: pdf.margin.bottom,
+    marginLeft: pdf.margin.left,
+    marginRight: pdf.margin.right,
+    pageRanges: pdf.pageRanges ?? '',
+    generateTaggedPDF: pdf.tagged || pdf.outline,
+    generateDocumentOutline: pdf.outline,
+  };
+}
+
+/** What the browser says of options that it cannot print with. */
+function asRefusal(error: unknown): unknown {
+  const said = error instanceof Error ? error.message : '';
+  const [, path, message] =
+    [
+      [/page range/i, 'pdf.page_ranges', 'names pages that the document does not have'],
+      [/content area is empty|invalid print parameters/i, 'pdf.margin', 'leaves no room on the paper'],
+    ].find(([pattern]) => (pattern as RegExp).test(said)) ?? [];
+  if (typeof path !== 'string' || typeof message !== 'string') return error;
+  return new CaptureError({
+    code: 'invalid_request',
+    message: `\`${path}\` ${message}.`,
+    details: { issues: [{ path, message }] },
+    cause: error,
+  });
+}
