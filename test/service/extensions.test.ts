@@ -1,0 +1,250 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PDFDocument } from 'pdf-lib';
+import sharp from 'sharp';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startService, type TestService } from '../fixtures/start-service.js';
+
+/** What the site was asked for, in order. */
+const asked: { path: string; cookie: string }[] = [];
+const forbidden: string[] = [];
+const SMALL = { viewport: { width: 400, height: 320, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
+const RED = [255, 0, 0];
+const GREEN = [0, 128, 0];
+const BLUE = [0, 0, 255];
+
+let site: Server;
+let canary: Server;
+let service: TestService;
+let base: string;
+
+beforeAll(async () => {
+  site = createServer((request, response) => {
+    asked.push({ path: request.url ?? '', cookie: request.headers.cookie ?? '' });
+    response.setHeader('content-type', request.url?.endsWith('.svg') ? 'image/svg+xml' : 'text/html');
+    const page = pages[request.url?.split('?', 1)[0] ?? ''];
+    response.statusCode = page === undefined || request.url === '/missing' ? 404 : 200;
+    response.end(page ?? '<h1>Nothing here</h1>');
+  });
+  canary = createServer((request, response) => {
+    forbidden.push(request.url ?? '');
+    response.end();
+  });
+  await Promise.all([listen(site, '127.0.0.2'), listen(canary, '127.0.0.1')]);
+  base = `http://127.0.0.2:${(site.address() as AddressInfo).port}`;
+  service = await startService();
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  site.close();
+  canary.close();
+});
+beforeEach(() => {
+  asked.length = 0;
+});
+
+const block = (color: string, style = '') => `<div style="background:${color};width:100px;height:100px;${style}"></div>`;
+const pages: Record<string, string> = {
+  '/missing': `<body style="margin:0;background:#fff">${block('red')}not here, but made with care`,
+  '/tall': `<body style="margin:0">${block('red', 'height:1000px;width:100%')}${block('green', 'height:1000px;width:100%')}`,
+  '/element': `<body style="margin:0;background:blue"><div style="height:50px"></div>${block('red', 'margin-left:30px')}`,
+  '/bare': `<body style="margin:0">${block('red')}`,
+  '/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="blue"/></svg>',
+  '/login': `<body style="margin:0"><script>
+    const ok = localStorage.getItem('token') === 't-1' && document.cookie.includes('seen=yes');
+    document.body.style.background = ok ? 'green' : 'red';
+  </script><p>member area`,
+};
+
+function listen(server: Server, host: string): Promise<void> {
+  return new Promise((resolve) => server.listen(0, host, resolve));
+}
+
+async function pixel(picture: Buffer, x: number, y: number): Promise<number[]> {
+  const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true });
+  return [...data.subarray((y * info.width + x) * info.channels, (y * info.width + x + 1) * info.channels)];
+}
+
+async function capture(body: object) {
+  const answer = await service.post({ ...SMALL, ...body });
+  expect(answer.body.error ?? null).toBeNull();
+  return { data: answer.body.data, picture: await service.picture(answer) };
+}
+
+describe('html', () => {
+  it('is captured without a request, at an origin that reaches nothing', async () => {
+    const port = (canary.address() as AddressInfo).port;
+    const html = `<!doctype html><body style="margin:0">${block('green')}<img src="/x.png"><img src="file:///etc/passwd">
+      <iframe src="${service.url}/v1/health"></iframe><iframe src="http://127.0.0.1:${port}/"></iframe>
+      <script>fetch('http://127.0.0.1:${port}/fetched').catch(() => {}); document.title = location.origin</script>`;
+    const { data, picture } = await capture({ html });
+    expect(data).toMatchObject({ url: 'about:html', final_url: 'about:html', width: 400, height: 320 });
+    expect(await pixel(picture, 50, 50)).toEqual(GREEN);
+    expect(asked).toEqual([]);
+    expect(forbidden).toEqual([]);
+  });
+
+  it('loads what its base leads to, through the gate', async () => {
+    const { data, picture } = await capture({ html: `<body style="margin:0"><img src="logo.svg" style="display:block">`, base_url: `${base}/` });
+    expect(data).toMatchObject({ url: `${base}/`, final_url: `${base}/` });
+    expect(asked.map(({ path }) => path)).toEqual(['/logo.svg']);
+    expect(await pixel(picture, 50, 50)).toEqual(BLUE);
+  });
+
+  it('has a base that is judged like a url', async () => {
+    const answer = await service.post({ ...SMALL, html: '<p>', base_url: 'http://127.0.0.1/' });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.details.reason).toBe('blocked_destination');
+  });
+});
+
+describe('a saved login', () => {
+  it('is there before the first script, and goes to nobody else', async () => {
+    const { picture } = await capture({
+      url: `${base}/login`,
+      cookies: [{ name: 'seen', value: 'yes' }],
+      storage_state: {
+        cookies: [{ name: 'elsewhere', value: 'secret', domain: 'other.example', path: '/' }],
+        origins: [{ origin: base, localStorage: [{ name: 'token', value: 't-1' }] }],
+      },
+    });
+    expect(await pixel(picture, 300, 300)).toEqual(GREEN);
+    expect(asked[0]).toEqual({ path: '/login', cookie: 'seen=yes' });
+  });
+
+  it('leaves no trace for the next capture', async () => {
+    const { picture } = await capture({ url: `${base}/login` });
+    expect(await pixel(picture, 300, 300)).toEqual(RED);
+    expect(asked[0]?.cookie).toBe('');
+  });
+
+  it('says which cookie rule was broken, without the cookie', async () => {
+    const answer = await service.post({ ...SMALL, url: `${base}/login`, cookies: [{ name: '__Secure-a', value: 'top-secret' }] });
+    expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
+    expect(JSON.stringify(answer.body)).not.toContain('top-secret');
+  });
+});
+
+describe('parts and forms of a picture', () => {
+  it('clips the page, below the view too', async () => {
+    const { data, picture } = await capture({ url: `${base}/tall`, clip: { x: 10, y: 950, width: 80, height: 100 } });
+    expect(data).toMatchObject({ width: 80, height: 100, render_diagnostics: { truncated: false } });
+    expect(await pixel(picture, 40, 49)).toEqual(RED);
+    expect(await pixel(picture, 40, 50)).toEqual(GREEN);
+  });
+
+  it('cuts a clip at the end of the page, and refuses one beyond it', async () => {
+    const { data } = await capture({ url: `${base}/tall`, clip: { x: 0, y: 1950, width: 100, height: 100 } });
+    expect(data).toMatchObject({ height: 50, render_diagnostics: { truncated: true } });
+    const answer = await service.post({ ...SMALL, url: `${base}/tall`, clip: { x: 0, y: 5000, width: 10, height: 10 } });
+    expect(answer.body.error).toMatchObject({ code: 'render_incomplete', retriable: false, details: { check: 'clip' } });
+  });
+
+  it('keeps padding around an element, within the page', async () => {
+    const { data, picture } = await capture({ url: `${base}/element`, selector: 'div + div', padding: 40 });
+    expect([data.width, data.height]).toEqual([170, 180]);
+    expect(await pixel(picture, 10, 10)).toEqual(BLUE);
+    expect(await pixel(picture, 30, 40)).toEqual(RED);
+    expect(await pixel(picture, 130, 100)).toEqual(BLUE);
+  });
+
+  it.each([
+    ['png', {}],
+    ['webp', {}],
+    ['png', { full_page: true }],
+    ['png', { selector: 'body' }],
+  ])('leaves out the background of a %s %j', async (format, extra) => {
+    const { picture } = await capture({ url: `${base}/bare`, format, omit_background: true, ...extra });
+    expect((await pixel(picture, 50, 50))[3]).toBe(255);
+    expect((await pixel(picture, 300, 50))[3]).toBe(0);
+  });
+
+  it.each([
+    [{ width: 100 }, 100, 80],
+    [{ width: 100, height: 100, fit: 'cover' }, 100, 100],
+    [{ width: 100, height: 100, fit: 'contain' }, 100, 100],
+    [{ width: 100, height: 40 }, 50, 40],
+    [{ width: 4000 }, 400, 320],
+  ])('resizes to %j, never up', async (resize, width, height) => {
+    for (const format of ['png', 'jpeg', 'webp']) {
+      const { data, picture } = await capture({ url: `${base}/element`, format, resize });
+      expect([data.width, data.height]).toEqual([width, height]);
+      expect(await sharp(picture).metadata()).toMatchObject({ width, height, format });
+    }
+  });
+});
+
+describe('pdf', () => {
+  const report = `<style>@media print { .screen { display: none } } h1 { break-before: page } a { color: blue }</style>
+    <p class="screen">on screen only</p>${Array.from({ length: 5 }, (_, n) => `<h1>Chapter ${n + 1}</h1><p>${'words '.repeat(100)}<a href="https://example.com/${n}">link</a>`).join('')}`;
+
+  async function print(pdf: object, extra: object = {}) {
+    const { data, picture } = await capture({ html: report, format: 'pdf', pdf, ...extra });
+    return { data, document: await PDFDocument.load(picture), text: picture.toString('latin1') };
+  }
+  const sizeOf = (document: PDFDocument) => {
+    const { width, height } = document.getPage(0).getSize();
+    return [Math.round(width), Math.round(height)];
+  };
+
+  it.each([
+    [{}, [612, 792]],
+    [{ paper: 'a4' }, [595, 842]],
+    [{ paper: 'a4', landscape: true }, [842, 595]],
+    [{ paper: { width: '4in', height: '288pt' } }, [288, 288]],
+  ])('prints on the paper of %j', async (pdf, size) => {
+    const { document, data } = await print(pdf);
+    expect(sizeOf(document).map((side, index) => Math.abs(side - (size[index] ?? 0)) <= 1)).toEqual([true, true]);
+    expect(data.format).toBe('pdf');
+    expect(document.getPageCount()).toBeGreaterThanOrEqual(5);
+  });
+
+  it('keeps the pages asked for, and refuses those that are not there', async () => {
+    expect((await print({ page_ranges: '2-3,5' })).document.getPageCount()).toBe(3);
+    const answer = await service.post({ ...SMALL, html: report, format: 'pdf', pdf: { page_ranges: '90-91' } });
+    expect([answer.status, answer.body.error.code, answer.body.error.details?.issues?.[0]?.path]).toEqual([
+      400,
+      'invalid_request',
+      'pdf.page_ranges',
+    ]);
+  });
+
+  it('refuses margins that leave no room', async () => {
+    const answer = await service.post({ ...SMALL, html: report, format: 'pdf', pdf: { margin: { left: '5in', right: '5in' } } });
+    expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
+  });
+
+  it('embeds links, an outline and tags', async () => {
+    const { text } = await print({ outline: true, tagged: true });
+    expect(text).toContain('https://example.com/3');
+    expect(text).toContain('/Outlines');
+    expect(text).toContain('/StructTreeRoot');
+    expect((await print({})).text).not.toContain('/Outlines');
+  });
+});
+
+describe('tolerate', () => {
+  it('pictures an error page of the target, and says what would have failed', async () => {
+    const strict = await service.post({ ...SMALL, url: `${base}/missing` });
+    expect(strict.body.error.code).toBe('target_error');
+    const { data, picture } = await capture({ url: `${base}/missing`, tolerate: ['target_error'] });
+    expect(data.diagnostics.warnings).toEqual([{ code: 'target_error', message: 'The target answered with HTTP status 404.' }]);
+    expect(await pixel(picture, 50, 50)).toEqual(RED);
+  });
+
+  it('lets a blank page and missed checks pass', async () => {
+    const { data } = await capture({
+      html: '<title>x</title><body>',
+      tolerate: ['render_incomplete'],
+      fail_if_content_missing: ['order complete'],
+      min_capture_height: 5000,
+    });
+    expect(data.diagnostics.warnings.map(({ code }: { code: string }) => code)).toContain('render_incomplete');
+    expect(data.diagnostics.warnings.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('tolerates no code that it does not name', async () => {
+    const answer = await service.post({ ...SMALL, url: `${base}/missing`, tolerate: ['render_incomplete', 'blocked_by_target'] });
+    expect(answer.body.error.code).toBe('target_error');
+  });
+});
