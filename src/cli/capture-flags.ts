@@ -3,8 +3,10 @@ import { captureRequestSchema } from '../contract/capture-request.js';
 
 /** One command-line flag per CaptureRequest field, made from the schema itself, so that none can be forgotten. */
 
+/** Fields made of parts. */
+const NOT_YET = ['html', 'base_url', 'cookies', 'storage_state', 'pdf', 'clip', 'resize'];
 /** Fields that only a server can act on, or that are spelt in another way here. */
-const SPELT_ELSEWHERE = new Set(['url', 'viewport', 'proxy', 'headers', 'webhook', 'sync', 'cache_ttl', 'store']);
+const SPELT_ELSEWHERE = new Set(['url', 'viewport', 'proxy', 'headers', 'webhook', 'sync', 'cache_ttl', 'store', ...NOT_YET]);
 
 interface Field {
   name: string;
