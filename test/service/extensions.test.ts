@@ -85,7 +85,10 @@ describe('html', () => {
   });
 
   it('loads what its base leads to, through the gate', async () => {
-    const { data, picture } = await capture({ html: `<body style="margin:0"><img src="logo.svg" style="display:block">`, base_url: `${base}/` });
+    const { data, picture } = await capture({
+      html: `<body style="margin:0"><img src="logo.svg" style="display:block">`,
+      base_url: `${base}/`,
+    });
     expect(data).toMatchObject({ url: `${base}/`, final_url: `${base}/` });
     expect(asked.map(({ path }) => path)).toEqual(['/logo.svg']);
     expect(await pixel(picture, 50, 50)).toEqual(BLUE);
