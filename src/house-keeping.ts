@@ -3,35 +3,42 @@ import { findMissing, removeOrphans, type SweepDeps, sweep } from './capture/swe
 
 /** How late a picture may be gone, or a lost lease noticed; a sweep that finds nothing costs next to nothing. */
 const SWEEP_EVERY_MS = 5_000;
+/** How often rows and files are held against each other. */
+const COMPARE_EVERY_MS = 3_600_000;
 
 export interface HouseKeepingOptions {
   deps: SweepDeps & { artifacts: Pick<Artifacts, 'open'> };
   /** Unix ms: what lay in the artifact directory before, without a job, is an orphan. */
   startedAt: number;
-  /** Takes the pictures whose files are not there. */
-  missing: Set<string>;
   /** Ends a step under way between two of its parts. */
   signal: AbortSignal;
   onError(error: unknown): void;
 }
 
-/** Keeps the data directory in order while the server runs, one step after the other: orphans and missing files once, a sweep every 5 s. */
+/** Keeps the data directory in order while the server runs, one step after the other: a sweep every 5 s, orphans and missing
+ * files at the start and every hour. */
 export class HouseKeeping implements AsyncDisposable {
   private readonly timer: NodeJS.Timeout;
+  private readonly comparing: NodeJS.Timeout;
   private steps: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: HouseKeepingOptions) {
-    const { deps, startedAt, missing, signal } = options;
+    const { deps, startedAt, signal } = options;
     const sweepOnce = () => this.add(() => sweep(deps, signal));
     sweepOnce();
-    this.add(() => removeOrphans(deps, startedAt, signal));
-    this.add(() => findMissing(deps, missing, signal));
+    const compareOnce = (before: number) => {
+      this.add(() => removeOrphans(deps, before, signal));
+      this.add(() => findMissing(deps, signal));
+    };
+    compareOnce(startedAt);
+    this.comparing = setInterval(() => compareOnce(deps.now() - COMPARE_EVERY_MS), COMPARE_EVERY_MS);
     this.timer = setInterval(sweepOnce, SWEEP_EVERY_MS);
   }
 
   /** Begins no further sweep. */
   pause(): void {
     clearInterval(this.timer);
+    clearInterval(this.comparing);
   }
 
   /** Settles when the last step has ended. */

@@ -2,6 +2,7 @@ import { authenticate } from './account/authenticate.js';
 import type { Artifacts } from './artifacts/artifacts.js';
 import type { FinishSignals } from './capture/finish-signals.js';
 import { lookupJob, lookupRequest } from './capture/lookup.js';
+import { isFileMissing } from './capture/missing-file.js';
 import { settle } from './capture/settle.js';
 import { submit } from './capture/submit.js';
 import type { Config } from './config.js';
@@ -31,8 +32,6 @@ export interface ServiceEdgeParts {
   health: Pick<RecentHealth, 'ask'>;
   metrics: Metrics;
   timings: RecentTimings;
-  /** Pictures whose files were not there at the start. */
-  missing: ReadonlySet<string>;
   draining(): boolean;
   onQueued(): void;
   /** A job that was born finished. */
@@ -46,7 +45,9 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
   const submitDeps = {
     store,
     egress,
-    rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts, missing: parts.missing },
+    artifacts,
+    log,
+    rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts },
     webhookAllow: config.webhookAllow,
     draining,
     onQueued: parts.onQueued,
@@ -64,7 +65,12 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     findDelivery: (jobId) => findDelivery(store, jobId),
     redeliver: (jobId, expected) => redeliver({ store, now: Date.now, onDue: parts.onDeliveryDue }, jobId, expected),
     artifacts,
-    artifactGone: async (name) => (await store.findArtifact(name)) !== null,
+    artifactGone: async (name) => {
+      const row = await store.findArtifact(name);
+      if (row === null || row.goneAt !== null) return row !== null;
+      await isFileMissing({ store, artifacts, log, now: Date.now }, name);
+      return (await store.findArtifact(name))?.goneAt !== null;
+    },
     health: () => health.ask(),
     metrics: async () => metrics.text(await health.ask()),
     timingsOf: (jobId) => timings.of(jobId),

@@ -64,8 +64,6 @@ export class Service implements AsyncDisposable {
   private readonly metrics = new Metrics();
   private readonly timings = new RecentTimings();
   private readonly heap = new IdleHeap({ running: () => this.jobs.running, onError: (error) => this.onLoopError(error) });
-  /** Pictures whose files were not there at the start. */
-  private readonly missing = new Set<string>();
   private readonly limits: RateLimits;
   private readonly places: PublicPlaces = { baseUrl: '' };
   private readonly jobs: Loop<ClaimedJob>;
@@ -202,10 +200,10 @@ export class Service implements AsyncDisposable {
   }
 
   private makeEdge(): Edge {
-    const { config, log, made, limits, signals, places, health, metrics, timings, missing } = this;
+    const { config, log, made, limits, signals, places, health, metrics, timings } = this;
     return serviceEdge({
       ...made,
-      ...{ config, log, limits, signals, places, health, metrics, timings, missing },
+      ...{ config, log, limits, signals, places, health, metrics, timings },
       draining: () => this.draining,
       onQueued: () => this.jobs.wake(),
       onCached: (job) => this.tellCached(job),
@@ -266,7 +264,6 @@ export class Service implements AsyncDisposable {
         maxStorageBytes: config.maxStorageMb * 1_000_000,
       },
       startedAt: this.startedAt,
-      missing: this.missing,
       signal: this.cut.signal,
       onError: this.onLoopError,
     });

@@ -29,7 +29,7 @@ it('a step that fails is told and holds up no other, and the end waits for the l
   } as unknown as HouseKeepingOptions['deps'];
   const told: unknown[] = [];
   const signal = new AbortController().signal;
-  const house = new HouseKeeping({ deps, startedAt: 0, missing: new Set(), signal, onError: (error) => told.push(error) });
+  const house = new HouseKeeping({ deps, startedAt: 0, signal, onError: (error) => told.push(error) });
   const ended = house[Symbol.asyncDispose]().then(() => steps.push('ended'));
   setImmediate(letFind);
   await ended;

@@ -28,6 +28,8 @@ export interface Artifacts extends AsyncDisposable {
   /** Removing what is not there is no error. */
   remove(name: string): Promise<void>;
   usage(): Promise<{ count: number; bytes: number }>;
+  /** Whether the storage itself is there, with whatever it holds. */
+  isPresent(): Promise<boolean>;
   /** Whether the next picture is likely to find space. */
   hasRoom(): Promise<boolean>;
   /** Names of artifacts last modified before; in batches. */

@@ -91,6 +91,10 @@ class ArtifactDirectory implements Artifacts {
     return this.#tally.total;
   }
 
+  async isPresent(): Promise<boolean> {
+    return (await stat(join(this.#dir, UNFINISHED)).catch(nullIfMissing)) !== null;
+  }
+
   async hasRoom(): Promise<boolean> {
     const isWritable = await access(join(this.#dir, UNFINISHED), constants.W_OK).then(
       () => true,

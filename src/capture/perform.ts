@@ -7,14 +7,15 @@ import { keepFinalUrl } from '../contract/final-url.js';
 import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/render.js';
-import type { Claim, ClaimedJob, EndedJob, JobStore } from '../store/store.js';
+import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 
 const STORE_RETRY_MS = 500;
 /** How soon a look-up sees a job's progress; shorter captures write none. */
 const TELL_PROGRESS_MS = 500;
 
 export interface PerformDeps {
-  store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'>;
+  store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
+    Pick<RetentionStore, 'keptArtifacts'>;
   artifacts: Pick<Artifacts, 'put' | 'remove'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   /** Called for each job that ended, after its commit. */
@@ -130,7 +131,9 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
   };
   const claim = claimOf(job);
   const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
-  if (ended.length === 0) await deps.artifacts.remove(artifact.name);
+  // Nothing ended: another worker has the job, or an earlier try of this very step was kept although it seemed to fail.
+  const { name } = artifact;
+  if (ended.length === 0 && !(await deps.store.keptArtifacts([name])).has(name)) await deps.artifacts.remove(name);
   const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
   await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, stop });
 }

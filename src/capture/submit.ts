@@ -10,11 +10,14 @@ import { ATTEMPT_BUDGET } from '../contract/limits.js';
 import { priceOf } from '../contract/pricing.js';
 import { invalidRequest, type RequestIssue, type Submission } from '../contract/submission.js';
 import type { Egress } from '../egress/egress.js';
-import type { Acceptance, AcceptRules, JobStore } from '../store/store.js';
+import type { Log } from '../log.js';
+import type { Acceptance, AcceptRules, JobStore, NewJob, RetentionStore } from '../store/store.js';
 import { judgeCallback } from '../webhook/judge-callback.js';
+import { isFileMissing, type MissingFileDeps } from './missing-file.js';
 
 export interface SubmitDeps {
-  store: Pick<JobStore, 'accept' | 'findJobByIdempotencyKey'>;
+  store: Pick<JobStore, 'accept' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'findKept' | 'markGone'>;
+  artifacts: MissingFileDeps['artifacts'];
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];
@@ -24,6 +27,7 @@ export interface SubmitDeps {
   onQueued(): void;
   /** Called when a job was born finished. */
   onEnded(job: JobSnapshot): void;
+  log: Log;
   now(): number;
 }
 
@@ -42,26 +46,29 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
   if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
   refuseBlockedDestinations(deps, submission);
   await judgeWebhook(deps, submission, context);
-  const acceptance = await deps.store.accept(
-    {
-      id: newId('job'),
-      accountId: context.principal.accountId,
-      keyId: context.principal.keyId,
-      requestId: context.requestId,
-      mode: submission.mode,
-      idempotencyKey: context.idempotencyKey,
-      identity: submission.identity,
-      cacheIdentity: submission.cacheIdentity,
-      cacheTtl: submission.cacheTtl,
-      options: submission.options,
-      webhook: submission.webhook,
-      price: priceOf(submission.options),
-      attemptBudget: ATTEMPT_BUDGET,
-      enqueuedAt: deps.now(),
-    },
-    deps.rules,
-  );
-  return follow(deps, acceptance);
+  const job: NewJob = {
+    id: newId('job'),
+    accountId: context.principal.accountId,
+    keyId: context.principal.keyId,
+    requestId: context.requestId,
+    mode: submission.mode,
+    idempotencyKey: context.idempotencyKey,
+    identity: submission.identity,
+    cacheIdentity: submission.cacheIdentity,
+    cacheTtl: submission.cacheTtl,
+    options: submission.options,
+    webhook: submission.webhook,
+    price: priceOf(submission.options),
+    attemptBudget: ATTEMPT_BUDGET,
+    enqueuedAt: deps.now(),
+  };
+  return follow(deps, await deps.store.accept(job, await keptRules(deps, job)));
+}
+
+/** Nobody is answered from a picture whose file has gone missing. */
+async function keptRules(deps: SubmitDeps, job: NewJob): Promise<AcceptRules> {
+  const kept = await deps.store.findKept(job);
+  return kept !== null && (await isFileMissing(deps, kept)) ? { ...deps.rules, missing: new Set([kept]) } : deps.rules;
 }
 
 /** A repeated submission is not judged anew: its receiver's name may be out of reach for a moment, its job is not. */

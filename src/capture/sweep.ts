@@ -52,32 +52,56 @@ function tellEnded(deps: Pick<SweepDeps, 'onEnded' | 'log'>, job: EndedJob, fact
 }
 
 /**
- * Removes files that no row refers to: what a crash between rename and commit leaves.
+ * Removes files that no row refers to, or only one that says they are gone: what a crash between rename and commit leaves, and
+ * what could not be removed before.
  *
- * @param before Unix ms: when this run began, as what it wrote itself may yet have its row
+ * @param before Unix ms: what was written later may yet get its row
  */
-export async function removeOrphans(deps: Pick<SweepDeps, 'store' | 'artifacts'>, before: number, signal: AbortSignal): Promise<void> {
+export async function removeOrphans(
+  deps: Pick<SweepDeps, 'store' | 'artifacts' | 'log'>,
+  before: number,
+  signal: AbortSignal,
+): Promise<void> {
   for await (const names of deps.artifacts.list(before)) {
     if (signal.aborted) return;
     const kept = await deps.store.keptArtifacts(names);
     for (const name of names) {
-      if (!kept.has(name)) await deps.artifacts.remove(name);
+      if (!kept.has(name)) await removeFile(deps, name);
     }
   }
 }
 
-/** Finds pictures whose files are missing: what a database restored without them leaves. Their rows stay, should the files come back. */
+/**
+ * Finds pictures whose files are missing, and says so in their rows. Where not one file is there, the storage is taken to be away (not
+ * mounted, not yet restored) and the rows stay.
+ */
 export async function findMissing(
-  deps: Pick<SweepDeps, 'store' | 'log'> & { artifacts: Pick<Artifacts, 'open'> },
-  missing: Set<string>,
+  deps: Pick<SweepDeps, 'store' | 'log' | 'now'> & { artifacts: Pick<Artifacts, 'open'> },
   signal: AbortSignal,
 ): Promise<void> {
+  const missing: string[] = [];
+  let found = 0;
   for (let after: string | undefined = ''; after !== undefined && !signal.aborted; ) {
     const names: string[] = await deps.store.artifactNames({ after, limit: BATCH });
-    for (const name of names) if ((await deps.artifacts.open(name)) === null) missing.add(name);
+    for (const name of names) {
+      if ((await deps.artifacts.open(name)) === null) missing.push(name);
+      else found++;
+    }
     after = names.at(-1);
   }
-  if (missing.size > 0) deps.log.warn({ count: missing.size }, 'pictures that the database tells of are missing; they are rendered again');
+  if (missing.length === 0 || signal.aborted) return;
+  if (found === 0) return deps.log.warn({ count: missing.length }, 'none of the pictures is there: is the storage of artifacts mounted?');
+  for (const name of missing) await deps.store.markGone(name, deps.now());
+  deps.log.warn({ count: missing.length }, 'files of pictures are missing; these count as gone, and are rendered again');
+}
+
+/** A file that cannot be removed holds up no other; `removeOrphans` comes back to it. */
+async function removeFile(deps: Pick<SweepDeps, 'artifacts' | 'log'>, name: string): Promise<void> {
+  try {
+    await deps.artifacts.remove(name);
+  } catch (error) {
+    deps.log.warn({ err: error, artifact: name }, 'a file could not be removed; it is tried again');
+  }
 }
 
 /** Pictures whose time is over go, then those that do not fit into the budget beside the database. */
@@ -86,7 +110,7 @@ async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<vo
   while (!signal.aborted) {
     const now = deps.now();
     const names = await deps.store.expireArtifacts({ before: now - deps.artifactTtlMs, maxBytes, limit: BATCH, now });
-    for (const name of names) await deps.artifacts.remove(name);
+    for (const name of names) await removeFile(deps, name);
     if (names.length < BATCH) return;
     await breathe();
   }

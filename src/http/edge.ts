@@ -49,7 +49,7 @@ export interface Edge {
    */
   redeliver(jobId: string, expected: ExpectedDelivery | null): Promise<DeliveryStatus>;
   artifacts: Pick<Artifacts, 'open'>;
-  /** Whether there once was such an artifact: 410 rather than 404. */
+  /** Whether there was such an artifact and it is gone for good: 410 rather than 404. */
   artifactGone(name: string): Promise<boolean>;
   /** Never throws, and is cheap: it is asked while the server is saturated too. */
   health(): Promise<Health>;

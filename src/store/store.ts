@@ -255,6 +255,10 @@ export interface ArtifactRow {
 
 export interface RetentionStore {
   findArtifact(name: string): Promise<ArtifactRow | null>;
+  /** The picture that `accept` would answer this submission from, if its file is there; null when none. */
+  findKept(job: Pick<NewJob, 'accountId' | 'cacheIdentity' | 'cacheTtl' | 'enqueuedAt'>): Promise<string | null>;
+  /** Its file is not there any more. @returns false when the row said so before, or is not there either */
+  markGone(name: string, now: number): Promise<boolean>;
   /** Bytes on the disk: of pictures that are not gone, of the database with its log, and how much of that holds nothing (`free`). */
   storageUse(): Promise<{ pictures: number; database: number; free: number }>;
   /** Gives some of what holds nothing back to the disk. */

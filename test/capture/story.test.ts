@@ -27,7 +27,7 @@ interface House extends AsyncDisposable {
   caller: Caller;
   signals: FinishSignals;
   ended: EndedJob[];
-  submit(body: Record<string, unknown>, idempotencyKey?: string): Promise<JobSnapshot>;
+  submit(body: Record<string, unknown>, idempotencyKey?: string, over?: Partial<SubmitDeps>): Promise<JobSnapshot>;
   claim(): Promise<ClaimedJob>;
   perform(job: ClaimedJob, render: PerformDeps['render'], stop?: AbortSignal): Promise<void>;
 }
@@ -46,6 +46,8 @@ async function aHouse(over: Partial<SubmitDeps> = {}): Promise<House> {
   const submitDeps: SubmitDeps = {
     store,
     egress,
+    artifacts,
+    log: silentLog(),
     rules: RULES,
     webhookAllow: [],
     draining: () => false,
@@ -74,12 +76,16 @@ async function aHouse(over: Partial<SubmitDeps> = {}): Promise<House> {
     caller,
     signals,
     ended,
-    submit: (body, idempotencyKey) =>
-      submit(submitDeps, parseSubmission({ url: 'https://example.com/', ...body }, { forceAsync: false, webhookAllow: [] }), {
-        principal,
-        requestId: newId('request'),
-        idempotencyKey: idempotencyKey ?? null,
-      }),
+    submit: (body, idempotencyKey, more) =>
+      submit(
+        { ...submitDeps, ...more },
+        parseSubmission({ url: 'https://example.com/', ...body }, { forceAsync: false, webhookAllow: [] }),
+        {
+          principal,
+          requestId: newId('request'),
+          idempotencyKey: idempotencyKey ?? null,
+        },
+      ),
     claim: async () => {
       const job = await store.claimNextJob({ workerId: 'worker-0', now: Date.now(), leaseMs: LEASE_MS });
       if (job === null) throw new Error('nothing to claim');
@@ -91,6 +97,15 @@ async function aHouse(over: Partial<SubmitDeps> = {}): Promise<House> {
       await close.call({ store, dataDir });
     },
   };
+}
+
+/** A page that is captured, and the picture that is kept of it. */
+async function aPicture(house: House, url: string): Promise<{ name: string }> {
+  const { id } = await house.submit({ url, cache_ttl: 60 });
+  await house.perform(await house.claim(), draws);
+  const outcome = (await house.store.findJob(id))?.result?.outcome;
+  if (outcome?.ok !== true) throw new Error('no picture was kept');
+  return { name: outcome.data.artifact };
 }
 
 async function readAll(artifacts: Artifacts, name: string): Promise<Buffer> {
@@ -295,6 +310,20 @@ describe('the story of a capture', () => {
     expect(house.ended.map((one) => one.id).sort()).toEqual(jobs.map((job) => job.id).sort());
   });
 
+  it('keeps the picture of a step that seemed to fail and had been kept', async () => {
+    await using house = await aHouse();
+    const { complete } = house.store;
+    let isFirst = true;
+    house.store.complete = async (...given) => {
+      const ended = await complete(...given);
+      if (!isFirst) return ended;
+      isFirst = false;
+      throw new CaptureError({ code: 'internal_error', status: 503, message: 'the disk answered late' });
+    };
+    const { name } = await aPicture(house, 'https://example.com/');
+    expect((await house.artifacts.open(name))?.bytes).toBe(PICTURE.length);
+  });
+
   it('lets identical captures share one render, each with its own job and charge', async () => {
     await using house = await aHouse();
     const first = await house.submit({});
@@ -454,26 +483,66 @@ describe('sweeping', () => {
     await house.submit({});
     await house.perform(await house.claim(), draws);
     const writtenAt = (await artifacts.open(orphan.name))?.modifiedAt ?? 0;
-    await removeOrphans({ store, artifacts }, writtenAt, new AbortController().signal);
+    await removeOrphans({ store, artifacts, log: silentLog() }, writtenAt, new AbortController().signal);
     expect((await artifacts.usage()).count).toBe(2);
-    await removeOrphans({ store, artifacts }, Date.now() + 1_000, new AbortController().signal);
+    await removeOrphans({ store, artifacts, log: silentLog() }, Date.now() + 1_000, new AbortController().signal);
     expect((await artifacts.usage()).count).toBe(1);
     expect(await artifacts.open(orphan.name)).toBeNull();
   });
 
-  it('answers nobody from a picture whose file is missing, and everybody from those that are there', async () => {
-    const missing = new Set<string>();
-    await using house = await aHouse({ rules: { ...RULES, missing } });
+  it('renders again what a file is missing of when it is asked for, and the row says so', async () => {
+    await using house = await aHouse();
     const { store, artifacts } = house;
-    const kept = await house.submit({ cache_ttl: 60 });
+    await house.submit({ cache_ttl: 60 });
     await house.perform(await house.claim(), draws);
-    const lost = await house.submit({ url: 'https://example.com/lost', cache_ttl: 60 });
-    await house.perform(await house.claim(), draws);
-    const told = (await store.findJob(lost.id))?.result?.outcome;
-    await artifacts.remove(told?.ok ? told.data.artifact : '');
-    await findMissing({ store, artifacts, log: silentLog() }, missing, new AbortController().signal);
-    expect((await house.submit({ url: 'https://example.com/lost', cache_ttl: 60 })).state).toBe('prioritized');
     expect((await house.submit({ cache_ttl: 60 })).state).toBe('completed');
-    expect([(await store.findJob(kept.id))?.state, (await store.findJob(lost.id))?.state]).toEqual(['completed', 'completed']);
+    const { name } = await aPicture(house, 'https://example.com/lost');
+    await artifacts.remove(name);
+    expect((await house.submit({ url: 'https://example.com/lost', cache_ttl: 60 })).state).toBe('prioritized');
+    expect((await store.findArtifact(name))?.goneAt).not.toBeNull();
+    expect((await house.submit({ cache_ttl: 60 })).state).toBe('completed');
+  });
+
+  it('answers from no picture while the storage is away, and from all when it is back', async () => {
+    let isAway = true;
+    await using house = await aHouse();
+    const { artifacts } = house;
+    const { name } = await aPicture(house, 'https://example.com/');
+    const away: SubmitDeps['artifacts'] = {
+      open: (wanted) => (isAway ? Promise.resolve(null) : artifacts.open(wanted)),
+      isPresent: async () => !isAway,
+    };
+    expect((await house.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('prioritized');
+    expect((await house.store.findArtifact(name))?.goneAt).toBeNull();
+    isAway = false;
+    expect((await house.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('completed');
+  });
+
+  it('marks rows without files, but none where not one file is there', async () => {
+    await using house = await aHouse();
+    const { store, artifacts } = house;
+    const [one, other] = [await aPicture(house, 'https://example.com/1'), await aPicture(house, 'https://example.com/2')];
+    const deps = { store, log: silentLog(), now: Date.now };
+    const signal = new AbortController().signal;
+    await findMissing({ ...deps, artifacts: { open: async () => null } }, signal);
+    expect(await store.keptArtifacts([one.name, other.name])).toEqual(new Set([one.name, other.name]));
+    await artifacts.remove(one.name);
+    await findMissing({ ...deps, artifacts }, signal);
+    expect(await store.keptArtifacts([one.name, other.name])).toEqual(new Set([other.name]));
+  });
+
+  it('removes the other files although one cannot be removed, and comes back to that one', async () => {
+    await using house = await aHouse();
+    const { store, artifacts } = house;
+    const pictures = [await aPicture(house, 'https://example.com/1'), await aPicture(house, 'https://example.com/2')];
+    const stubborn: Pick<Artifacts, 'remove' | 'list'> = {
+      list: (before) => artifacts.list(before),
+      remove: (name) => (name === pictures[0]?.name ? Promise.reject(new Error('EIO')) : artifacts.remove(name)),
+    };
+    const signal = new AbortController().signal;
+    await sweep({ ...rules, store, artifacts: stubborn, now: () => Date.now() + 1_500 }, signal);
+    expect((await artifacts.usage()).count).toBe(1);
+    await removeOrphans({ store, artifacts, log: silentLog() }, Date.now() + 1_000, signal);
+    expect((await artifacts.usage()).count).toBe(0);
   });
 });

@@ -35,7 +35,7 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
   const { job, rules } = submission;
   const digests: Digests = {
     identity: vault.digest('identity', job.identity),
-    cache: job.cacheIdentity === null ? null : vault.digest('cache', job.cacheIdentity),
+    cache: cacheDigestOf(vault, job.cacheIdentity),
   };
   const known = findReplay(tables, job, digests);
   if (known !== null) return known;
@@ -43,6 +43,10 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
   const source = { kept, leaderId: kept === null ? findLeader(tables, job, digests) : null };
   const charge = chargeOf(job);
   return refuseWhenFull(tables, source, rules) ?? refuseOverQuota(tables, charge) ?? enter(tables, { job, rules, digests, source, charge });
+}
+
+export function cacheDigestOf(vault: Vault, cacheIdentity: string | null): string | null {
+  return cacheIdentity === null ? null : vault.digest('cache', cacheIdentity);
 }
 
 interface Entry {
@@ -89,17 +93,28 @@ function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: 
   return { kind: 'replayed', job: toSnapshot(known) };
 }
 
-/** The ended row's fields, from the newest picture of the same digest, when it is young enough and still there. */
+/** The newest picture of the same digest, when it is young enough and not gone; null when none. */
+export function findKeptSource(
+  { jobs }: Pick<AcceptTables, 'jobs'>,
+  job: Pick<NewJob, 'accountId' | 'cacheTtl' | 'enqueuedAt'>,
+  cacheDigest: string | null,
+) {
+  if (cacheDigest === null || job.cacheTtl === 0) return null;
+  const source = jobs.findRendered(job.accountId, cacheDigest);
+  if (source === null || source.goneAt !== null) return null;
+  const { renderedAt, data, artifactName } = source;
+  if (renderedAt === null || data === null || artifactName === null) return null;
+  return job.enqueuedAt - renderedAt > job.cacheTtl * 1000 ? null : { ...source, data, artifactName };
+}
+
+/** The ended row's fields, from a kept picture. */
 function findKept(
   { jobs, artifacts }: Pick<AcceptTables, 'jobs' | 'artifacts'>,
   job: NewJob,
   { digests, missing }: { digests: Digests; missing: AcceptRules['missing'] },
 ): KeptResult | null {
-  if (digests.cache === null || job.cacheTtl === 0) return null;
-  const source = jobs.findRendered(job.accountId, digests.cache);
-  if (source === null || source.goneAt !== null || source.renderedAt === null || source.data === null) return null;
-  if (source.artifactName === null || missing?.has(source.artifactName)) return null;
-  if (job.enqueuedAt - source.renderedAt > job.cacheTtl * 1000) return null;
+  const source = findKeptSource({ jobs }, job, digests.cache);
+  if (source === null || missing?.has(source.artifactName)) return null;
   const { workerId, artifactName } = source;
   // An older version kept it with the job, which may be deleted before this one.
   if (source.keptData === null) artifacts.keepData(artifactName, source.data);

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { Log } from '../../log.js';
 import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
-import { accept } from './accept.js';
+import { accept, cacheDigestOf, findKeptSource } from './accept.js';
 import { backup } from './backup.js';
 import { claimNextDelivery, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
@@ -162,10 +162,12 @@ function deliverySteps({ tables, writer }: Engine): DeliveryStore {
   };
 }
 
-function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): RetentionStore {
+function retentionSteps({ tables, vault, writer }: Engine, database: DatabaseFile): RetentionStore {
   const { artifacts } = tables;
   return {
     findArtifact: (name) => read(() => artifacts.find(name)),
+    findKept: (job) => read(() => findKeptSource(tables, job, cacheDigestOf(vault, job.cacheIdentity))?.artifactName ?? null),
+    markGone: (name, now) => writer.run(() => artifacts.markGone(name, now)),
     storageUse: () => read(() => ({ pictures: tables.counters.artifactBytes(), ...database.size() })),
     shrinkDatabase: () => database.shrink(),
     expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
