@@ -27,7 +27,6 @@ export interface Artifacts extends AsyncDisposable {
   open(name: string): Promise<OpenArtifact | null>;
   /** Removing what is not there is no error. */
   remove(name: string): Promise<void>;
-  usage(): Promise<{ count: number; bytes: number }>;
   /** Whether the storage itself is there, with whatever it holds. */
   isPresent(): Promise<boolean>;
   /** Whether the next picture is likely to find space. */

@@ -5,7 +5,6 @@ import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
 import { asNoRoom } from './no-room.js';
-import { UsageTally } from './usage-tally.js';
 import { syncPath, writeSynced } from './write-synced.js';
 
 export interface ArtifactDirectoryOptions {
@@ -38,9 +37,6 @@ class ArtifactDirectory implements Artifacts {
   readonly #log: Log;
   /** Known to exist durably: their own entry in `dir` has been synced. */
   readonly #shards = new Map<string, Promise<void>>();
-  readonly #tally = new UsageTally();
-  #scan: Promise<void> | null = null;
-  #closed = false;
 
   constructor(options: ArtifactDirectoryOptions) {
     this.#dir = options.dir;
@@ -50,16 +46,13 @@ class ArtifactDirectory implements Artifacts {
   async put(content: Uint8Array, extension: string): Promise<StoredArtifact> {
     const name = newArtifactName(extension);
     const unfinished = join(this.#dir, UNFINISHED, name);
-    this.#tally.putBegins(name);
     try {
       const sha256 = await writeSynced(unfinished, content);
       await this.#makeShard(shardOf(name));
       await rename(unfinished, this.#path(name));
       await syncPath(join(this.#dir, shardOf(name)));
-      this.#tally.putEnds(name, content.byteLength);
       return { name, bytes: content.byteLength, sha256 };
     } catch (error) {
-      this.#tally.putFails(name);
       // Someone may have removed the subdirectory: the next put makes sure of it again.
       this.#shards.delete(shardOf(name));
       await this.#discard(unfinished, this.#path(name));
@@ -77,18 +70,7 @@ class ArtifactDirectory implements Artifacts {
 
   async remove(name: string): Promise<void> {
     if (!isArtifactName(name)) return;
-    const found = await stat(this.#path(name)).catch(nullIfMissing);
-    if (found === null) return;
-    const wasCounted = this.#tally.removeBegins(name);
-    // Of two removals at once one finds nothing, and must not count.
-    const removed = await unlink(this.#path(name)).then(() => true, nullIfMissing);
-    if (removed !== null) this.#tally.removeEnds(found.size, wasCounted);
-  }
-
-  async usage(): Promise<{ count: number; bytes: number }> {
-    this.#scan ??= this.#scanAll();
-    await this.#scan;
-    return this.#tally.total;
+    await unlink(this.#path(name)).catch(nullIfMissing);
   }
 
   async isPresent(): Promise<boolean> {
@@ -119,10 +101,7 @@ class ArtifactDirectory implements Artifacts {
     return leftovers.length;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true;
-    await this.#scan?.catch(() => undefined);
-  }
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   /** The name has been judged by the caller: nothing else may become a path. */
   #path(name: string): string {
@@ -145,21 +124,6 @@ class ArtifactDirectory implements Artifacts {
       await unlink(path)
         .catch(nullIfMissing)
         .catch((error: unknown) => this.#log.warn({ err: error }, 'a half-written artifact could not be removed'));
-    }
-  }
-
-  async #scanAll(): Promise<void> {
-    this.#tally.beginScan();
-    try {
-      for (const shard of await this.#listShards()) {
-        if (this.#closed) break;
-        this.#tally.addShard(shard, await this.#listShard(shard));
-      }
-      this.#tally.endScan();
-    } catch (error) {
-      this.#tally.abandonScan();
-      this.#scan = null;
-      throw error;
     }
   }
 

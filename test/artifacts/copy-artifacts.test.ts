@@ -6,6 +6,7 @@ import type { Artifacts, StoredArtifact } from '../../src/artifacts/artifacts.js
 import { copyArtifacts } from '../../src/artifacts/copy-artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { silentLog } from '../../src/log.js';
+import { countFiles } from './count-files.js';
 
 let dir: string;
 let artifacts: Artifacts;
@@ -26,7 +27,7 @@ const copy = (wanted = kept) => copyArtifacts(join(dir, 'artifacts'), join(dir, 
 it('copies what is wanted into a directory that may stand in for the original', async () => {
   expect(await copy(kept.slice(0, 2))).toEqual({ copied: 2, missing: 0 });
   await using opened = await openArtifactDirectory({ dir: join(dir, 'copy'), log: silentLog() });
-  expect(await opened.usage()).toEqual({ count: 2, bytes: 6 });
+  expect(await countFiles(opened)).toBe(2);
   expect(readFileSync(join(dir, 'copy', kept[0]?.name.slice(0, 2) ?? '', kept[0]?.name ?? ''), 'utf8')).toBe('one');
 });
 

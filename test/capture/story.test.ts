@@ -16,6 +16,7 @@ import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
 import type { Rendering, RenderOrder } from '../../src/render/render.js';
 import type { ClaimedJob, EndedJob, Store } from '../../src/store/store.js';
+import { countFiles } from '../artifacts/count-files.js';
 import { aCaller, aStore, type Caller, RULES } from '../store/factories.js';
 
 const LEASE_MS = 30_000;
@@ -299,7 +300,7 @@ describe('the story of a capture', () => {
       );
       return aRendering();
     });
-    expect((await house.artifacts.usage()).count).toBe(0);
+    expect(await countFiles(house.artifacts)).toBe(0);
     expect((await house.store.findJob(job.id))?.state).toBe('failed');
   });
 
@@ -454,7 +455,7 @@ describe('sweeping', () => {
     await house.perform(await house.claim(), draws);
     const { store, artifacts } = house;
     await sweep({ ...rules, store, artifacts, now: () => Date.now() + 1_500 }, new AbortController().signal);
-    expect((await artifacts.usage()).count).toBe(0);
+    expect(await countFiles(artifacts)).toBe(0);
     expect((await store.findJob(id))?.state).toBe('completed');
     await sweep({ ...rules, store, artifacts, now: () => Date.now() + 2_500 }, new AbortController().signal);
     expect(await store.findJob(id)).toBeNull();
@@ -484,9 +485,9 @@ describe('sweeping', () => {
     await house.perform(await house.claim(), draws);
     const writtenAt = (await artifacts.open(orphan.name))?.modifiedAt ?? 0;
     await removeOrphans({ store, artifacts, log: silentLog() }, writtenAt, new AbortController().signal);
-    expect((await artifacts.usage()).count).toBe(2);
+    expect(await countFiles(artifacts)).toBe(2);
     await removeOrphans({ store, artifacts, log: silentLog() }, Date.now() + 1_000, new AbortController().signal);
-    expect((await artifacts.usage()).count).toBe(1);
+    expect(await countFiles(artifacts)).toBe(1);
     expect(await artifacts.open(orphan.name)).toBeNull();
   });
 
@@ -541,8 +542,8 @@ describe('sweeping', () => {
     };
     const signal = new AbortController().signal;
     await sweep({ ...rules, store, artifacts: stubborn, now: () => Date.now() + 1_500 }, signal);
-    expect((await artifacts.usage()).count).toBe(1);
+    expect(await countFiles(artifacts)).toBe(1);
     await removeOrphans({ store, artifacts, log: silentLog() }, Date.now() + 1_000, signal);
-    expect((await artifacts.usage()).count).toBe(0);
+    expect(await countFiles(artifacts)).toBe(0);
   });
 });
