@@ -1,5 +1,5 @@
 import type { DeliveryStore, DueDelivery } from './store/store.js';
-import { claimDelivery, DELIVERIES_AT_ONCE } from './webhook/claim-delivery.js';
+import { claimDelivery, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from './webhook/claim-delivery.js';
 import { type DeliverDeps, deliver } from './webhook/deliver.js';
 import { Loop } from './work/loop.js';
 import { underTaskSignal } from './work/task-signal.js';
@@ -22,7 +22,7 @@ export function deliveryLoop({ pollMs, deps, cut, onError }: DeliveryLoopOptions
     concurrency: DELIVERIES_AT_ONCE,
     claim: () => claimDelivery(deliverDeps),
     run: (due) => underTaskSignal(cut, (stop) => deliver(deliverDeps, due, stop)),
-    nextDueAt: () => deps.store.nextDeliveryDueAt(),
+    nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
     pollMs,
     onError,
   });

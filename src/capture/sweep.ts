@@ -19,11 +19,14 @@ export interface SweepDeps {
 const BATCH = 200;
 /** Free pages of the database that are left for what is written next. */
 const FREE_KEPT_BYTES = 16_000_000;
+/** In one transaction. */
+const DELIVERIES_BATCH = 25;
 
 /** One round of house-keeping: lost leases, retention, the storage budget. Ends early when the signal aborts. */
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   await recoverLeases(deps);
   await expireArtifacts(deps, signal);
+  await expireDeliveries(deps, signal);
   await deleteJobs(deps, signal);
 }
 
@@ -123,6 +126,15 @@ async function pictureBudget({ store, maxStorageBytes }: SweepDeps): Promise<num
   if (!isOver && use.free < FREE_KEPT_BYTES) return maxStorageBytes - use.database;
   await store.shrinkDatabase();
   return maxStorageBytes - (await store.storageUse()).database;
+}
+
+/** Before jobs are deleted: those with a pending delivery are kept. */
+async function expireDeliveries(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const expired = await deps.store.expireDeliveries({ now: deps.now(), limit: DELIVERIES_BATCH });
+    if (expired < DELIVERIES_BATCH) return;
+    await breathe();
+  }
 }
 
 async function deleteJobs(deps: SweepDeps, signal: AbortSignal): Promise<void> {

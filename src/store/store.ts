@@ -229,8 +229,11 @@ export type Redelivery =
   | { kind: 'generation_changed' };
 
 export interface DeliveryStore {
-  /** Claims the delivery longest due, for `leaseMs`; at most `perReceiver` claims at once to one origin. */
-  claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number }): Promise<DueDelivery | null>;
+  /**
+   * Claims, for `leaseMs`, the delivery longest due of the account with the fewest claims; at most `perReceiver` claims at once of an
+   * account to one origin, fewer to one that does not answer. Of `places` in all, an account leaves as many free as it takes.
+   */
+  claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number; places?: number }): Promise<DueDelivery | null>;
   /** @returns false when the delivery's generation or attempt is not that one any more */
   recordAttempt(
     delivery: Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>,
@@ -241,7 +244,8 @@ export interface DeliveryStore {
   findDelivery(jobId: string): Promise<DeliveryStatus | null>;
   /** ONE step: of two simultaneous ones with the same generation, one wins. */
   redeliver(jobId: string, generation: number, now: number): Promise<Redelivery>;
-  nextDeliveryDueAt(): Promise<number | null>;
+  /** When a delivery whose receiver has a place free is due. */
+  nextDeliveryDueAt(perReceiver: number): Promise<number | null>;
   webhookTotals(): Promise<{ delivered: number; failed: number; errors: number }>;
 }
 
@@ -268,6 +272,8 @@ export interface RetentionStore {
    * takes most of the disk. At most `limit` a call. @returns their names
    */
   expireArtifacts(rules: { before: number; maxBytes: number; limit: number; now: number }): Promise<string[]>;
+  /** Gives up (`failed`) deliveries whose event is more than 24 h ago; at most `limit`. @returns how many */
+  expireDeliveries(rules: { now: number; limit: number }): Promise<number>;
   /** Deletes ended jobs (their idempotency and delivery records with them) ended before; at most `limit`. @returns how many */
   deleteJobs(rules: { before: number; limit: number }): Promise<number>;
   /** Which of these artifact names have a row that is not gone. */

@@ -1,11 +1,14 @@
 /**
  * Trial "fair": one account queues forty slow captures on four slots, and another one's quick captures, queued behind them, start as
- * soon as the first slow ones end; at once where a slot is kept (STILLFRAME_KEEP_SLOTS).
+ * soon as the first slow ones end; at once where a slot is kept (STILLFRAME_KEEP_SLOTS). And a hundred receivers of one account hang,
+ * while the callback of another one is made as if they were not there.
  *
  * Sabotage that turns it red: take the line `tag = tag + @tookMs - @bookedMs` out of store/sqlite/turns, so that an account pays for its
- * jobs by their number; or let `keptSlot` of store/sqlite/claim-job be false always.
+ * jobs by their number; or let `keptSlot` of store/sqlite/claim-job be false always; or leave `places`
+ * out of webhook/claim-delivery.
  */
 import { startSite } from '../fixtures/site/site.js';
+import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { postCapture } from './call-api.js';
 import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
@@ -20,20 +23,35 @@ export interface FairOptions {
   keptStartMs?: number;
   /** When it must have ended, without a kept slot. */
   endMs?: number;
+  /** Receivers that hang, and how late another account's callback may be. */
+  hanging?: number;
+  callbackMs?: number;
 }
 
-const AS_PROMISED = { seconds: 30, slowJobs: 40, quickJobs: 10, startMs: 31_000, keptStartMs: 5_000, endMs: 36_000 };
+const AS_PROMISED = {
+  seconds: 30,
+  slowJobs: 40,
+  quickJobs: 10,
+  startMs: 31_000,
+  keptStartMs: 5_000,
+  endMs: 36_000,
+  hanging: 100,
+  callbackMs: 1_000,
+};
 const SLOTS = 4;
+const SECRET = 'a webhook secret of this trial';
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
 export async function run(given: FairOptions = {}): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
   const plain = await compete(options, 0);
   const kept = await compete(options, 1);
+  const callbacks = await announce(options.hanging);
   const problems: string[] = [];
   if (plain.startMs > options.startMs) problems.push(`the last quick capture started after ${plain.startMs} ms`);
   if (plain.endMs > options.endMs) problems.push(`the last quick capture ended after ${plain.endMs} ms`);
   if (kept.startMs > options.keptStartMs) problems.push(`with a kept slot, the last quick capture started after ${kept.startMs} ms`);
+  if (callbacks.slowestMs > options.callbackMs) problems.push(`a callback of another account took ${callbacks.slowestMs} ms`);
   return {
     ok: problems.length === 0,
     figures: {
@@ -41,6 +59,8 @@ export async function run(given: FairOptions = {}): Promise<TrialResult> {
       last_end_ms: plain.endMs,
       kept_slot_last_start_ms: kept.startMs,
       kept_slot_last_end_ms: kept.endMs,
+      attempts_that_hung: callbacks.hung,
+      slowest_callback_ms: callbacks.slowestMs,
     },
     problems,
   };
@@ -72,6 +92,49 @@ async function compete(options: Required<FairOptions>, keepSlots: number): Promi
   // The slow captures that wait would take minutes.
   server.kill('SIGKILL');
   return { startMs: Math.max(...ends.map((end) => end.queueMs)), endMs: Math.max(...ends.map((end) => end.at)) - from };
+}
+
+const CALLBACKS = 10;
+const JOBS_PER_RECEIVER = 2;
+
+/** All from kept pictures: the callbacks are what there is to do. */
+async function announce(hanging: number): Promise<{ hung: number; slowestMs: number }> {
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using good = await startReceiver();
+  await using receivers = await startHanging(hanging);
+  using dir = aTrialDir();
+  const allowed = [good, ...receivers.all].map((receiver) => receiver.origin);
+  await using server = startServerProcess({ ...dir, env: { STILLFRAME_WEBHOOK_ALLOW: allowed.join(',') } });
+  const { url, firstKey } = await server.ready;
+  const busy = { url, key: firstKey ?? '' };
+  const calm = { url, key: await anotherKey(dir.dataDir) };
+  const body = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
+  for (const at of [busy, calm]) await postCapture(at, body);
+  for (const receiver of receivers.all) {
+    for (let nth = 0; nth < JOBS_PER_RECEIVER; nth++)
+      await postCapture(busy, { ...body, webhook: { url: receiver.url(), secret: SECRET } });
+  }
+  let slowestMs = 0;
+  for (let nth = 1; nth <= CALLBACKS; nth++) {
+    const from = performance.now();
+    await postCapture(calm, { ...body, webhook: { url: good.url(), secret: SECRET } });
+    await good.received(nth);
+    slowestMs = Math.max(slowestMs, performance.now() - from);
+  }
+  const hung = receivers.all.reduce((sum, receiver) => sum + receiver.requests.length, 0);
+  server.kill('SIGKILL');
+  await server.exited;
+  return { hung, slowestMs: Math.round(slowestMs) };
+}
+
+async function startHanging(count: number): Promise<{ all: Receiver[] } & AsyncDisposable> {
+  const all = await Promise.all(Array.from({ length: count }, () => startReceiver({ script: ['hang'] })));
+  return {
+    all,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(all.map((receiver) => receiver[Symbol.asyncDispose]()));
+    },
+  };
 }
 
 /** A key of another account, made beside the running server. */

@@ -21,6 +21,7 @@ export class ModelState {
   /** By account: slot time in virtual ms, and what a job lately took. */
   readonly #tags = new Map<string, number>();
   readonly #typicalMs = new Map<string, number>();
+  readonly #receivers = new Map<string, { silences: number; pausedUntil: number }>();
   #turn = 0;
   #order = 0;
 
@@ -131,7 +132,7 @@ export class ModelState {
     const ended: string[] = [];
     let requeued = 0;
     for (const job of this.#all()) {
-      if (all && job.delivery !== null && job.delivery.claimedUntil !== null) job.delivery.claimedUntil = null;
+      if (job.delivery !== null && (all || !isLater(job.delivery.claimedUntil, now))) job.delivery.claimedUntil = null;
       if (job.state !== 'active' || (!all && job.leaseUntil > now)) continue;
       if (job.attempts < job.wish.attemptBudget) {
         Object.assign(job, { state: job.lane, worker: null });
@@ -141,17 +142,44 @@ export class ModelState {
     return { requeued, ended };
   }
 
-  /** Any of those longest due whose receiver has a place free. */
+  /** Any of those that may be next: of an account with the fewest under way, at the receiver that is ready longest. */
   dueDeliveries(now: number, perReceiver: number): ModelJob[] {
     const open = this.#all().filter((job) => job.delivery?.state === 'pending' && job.delivery.dueAt !== null);
-    const inHand = open.filter((job) => isLater(job.delivery?.claimedUntil ?? null, now)).map((job) => job.delivery?.origin);
-    const due = open.filter(({ delivery }) => {
-      if (delivery === null || delivery.dueAt === null || delivery.dueAt > now || isLater(delivery.claimedUntil, now)) return false;
-      return inHand.filter((origin) => origin === delivery.origin).length < perReceiver;
+    const isHeld = (job: ModelJob) => job.delivery?.claimedUntil !== null;
+    const heldBy = (accountId: string) => open.filter((job) => isHeld(job) && job.wish.accountId === accountId).length;
+    const heldAt = (receiver: string) => open.filter((job) => isHeld(job) && receiverOf(job) === receiver).length;
+    const pauseOf = (job: ModelJob) => this.#receivers.get(receiverOf(job)) ?? { silences: 0, pausedUntil: 0 };
+    const readyAt = (job: ModelJob) => Math.max(job.delivery?.dueAt ?? 0, pauseOf(job).pausedUntil);
+    const due = open.filter((job) => {
+      const places = pauseOf(job).silences >= 8 ? 1 : perReceiver;
+      return !isHeld(job) && readyAt(job) <= now && heldAt(receiverOf(job)) < places;
     });
-    const visibleAt = (job: ModelJob) => Math.max(job.delivery?.claimedUntil ?? 0, job.delivery?.dueAt ?? 0);
-    const first = Math.min(...due.map(visibleAt));
-    return due.filter((job) => visibleAt(job) === first);
+    const fewest = Math.min(...due.map((job) => heldBy(job.wish.accountId)));
+    const inTurn = due.filter((job) => heldBy(job.wish.accountId) === fewest);
+    const first = Math.min(...inTurn.map(readyAt));
+    const receivers = new Set(inTurn.filter((job) => readyAt(job) === first).map(receiverOf));
+    return [...receivers].flatMap((receiver) => {
+      const own = inTurn.filter((job) => receiverOf(job) === receiver);
+      const longest = Math.min(...own.map((job) => job.delivery?.dueAt ?? 0));
+      return own.filter((job) => job.delivery?.dueAt === longest);
+    });
+  }
+
+  /** Before an attempt is written down. */
+  judgeReceiver(job: ModelJob, status: number | null, now: number): void {
+    const known = this.#receivers.get(receiverOf(job)) ?? { silences: 0, pausedUntil: 0 };
+    if (status !== null) this.#receivers.delete(receiverOf(job));
+    else if (known.pausedUntil <= now) {
+      const silences = known.silences + 1;
+      const pausedUntil = silences < 8 ? 0 : now + Math.min(5_000 * 2 ** (silences - 8), 300_000);
+      this.#receivers.set(receiverOf(job), { silences, pausedUntil });
+    }
+  }
+
+  /** A receiver to which nothing is to be delivered is forgotten. */
+  forgetReceiver(job: ModelJob): void {
+    const isWanted = this.#all().some((each) => each.delivery?.dueAt != null && receiverOf(each) === receiverOf(job));
+    if (!isWanted) this.#receivers.delete(receiverOf(job));
   }
 
   expire(before: number, maxBytes: number): string[] {
@@ -297,6 +325,10 @@ export class ModelState {
 
 function sum(artifacts: readonly [string, ModelArtifact][]): number {
   return artifacts.reduce((bytes, [, artifact]) => bytes + artifact.bytes, 0);
+}
+
+function receiverOf(job: ModelJob): string {
+  return `${job.wish.accountId} ${job.delivery?.origin}`;
 }
 
 function promote(job: ModelJob): void {

@@ -213,12 +213,15 @@ class ModelTrial {
     const due = this.#dice.anyOf(this.#dice.chance(0.9) ? this.#deliveries.slice(-8) : this.#deliveries);
     if (due === null) return;
     const outcome = this.#dice.outcome(this.#now);
-    const delivery = this.#sides.model.jobs.get(due.jobId)?.delivery;
+    const job = this.#sides.model.jobs.get(due.jobId);
+    const delivery = job?.delivery;
     const current = delivery?.state === 'pending' && delivery.generation === due.generation && delivery.attempts === due.attempt - 1;
     deepStrictEqual(await this.#sides.store.recordAttempt(due, outcome, this.#now), current);
-    if (!current || !delivery) return;
+    if (!current || !delivery || !job) return;
+    this.#sides.model.judgeReceiver(job, outcome.status, this.#now);
     const again = outcome.kind === 'retry' ? { dueAt: outcome.nextAttemptAt } : { state: outcome.kind, dueAt: null };
     Object.assign(delivery, { attempts: due.attempt, claimedUntil: null, ...again });
+    this.#sides.model.forgetReceiver(job);
     if (outcome.kind !== 'delivered') this.#sides.model.totals.errors += 1;
     if (outcome.kind !== 'retry') this.#sides.model.totals[outcome.kind] += 1;
   }

@@ -120,8 +120,8 @@ function fill(dataDir: string, { accountId, keyId }: Caller, rows: { jobs: numbe
       `SELECT 'job_' || @name || i, @accountId, '2026-01', 1, 'settled', @endedAt - i FROM n`,
     );
     insert(
-      'deliveries (job_id, delivery_id, url, origin, secret, event, state, generation, attempts, max_attempts)',
-      `SELECT 'job_' || @name || i, 'dlv_' || @name || i, 'https://r.example/', 'https://r.example', x'00', 'capture.completed', 'delivered', 1, 1, 5
+      'deliveries (job_id, delivery_id, account_id, url, origin, secret, event, state, generation, attempts, max_attempts)',
+      `SELECT 'job_' || @name || i, 'dlv_' || @name || i, @accountId, 'https://r.example/', 'https://r.example', x'00', 'capture.completed', 'delivered', 1, 1, 5
        FROM n WHERE i % @deliveryEvery = 0`,
     );
   })();

@@ -105,7 +105,7 @@ async function startDeliveries(store: Store, receivers: readonly Receiver[]): Pr
     concurrency: DELIVERIES_AT_ONCE,
     claim: () => claimDelivery(deps),
     run: (due) => deliver(deps, due, cut.signal),
-    nextDueAt: () => store.nextDeliveryDueAt(),
+    nextDueAt: () => store.nextDeliveryDueAt(4),
     pollMs: 500,
     onError: (error) => {
       throw error;

@@ -26,7 +26,7 @@ const deliveries = new Loop<DueDelivery>({
   concurrency: 8,
   claim: () => claimDelivery(deps),
   run: (due) => deliver(deps, due, cut.signal),
-  nextDueAt: () => store.nextDeliveryDueAt(),
+  nextDueAt: () => store.nextDeliveryDueAt(4),
   pollMs: 100,
   onError: report,
 });

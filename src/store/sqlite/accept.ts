@@ -63,7 +63,13 @@ function enter(tables: AcceptTables, { job, rules, digests, source, charge }: En
   if (kept === null && leaderId === null) tables.turns.join(job.accountId, job.enqueuedAt);
   tables.jobs.insert(row);
   if (job.webhook !== null) {
-    tables.deliveries.insert({ jobId: job.id, webhook: job.webhook, maxAttempts: rules.webhookMaxAttempts, now: job.enqueuedAt });
+    tables.deliveries.insert({
+      jobId: job.id,
+      accountId: job.accountId,
+      webhook: job.webhook,
+      maxAttempts: rules.webhookMaxAttempts,
+      now: job.enqueuedAt,
+    });
   }
   if (kept === null) {
     tables.reservations.reserve(charge);

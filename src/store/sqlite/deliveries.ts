@@ -5,44 +5,58 @@ import type { WebhookEvent } from '../../contract/job.js';
 import type { AttemptOutcome, DueDelivery } from '../store.js';
 import { selectList } from './columns.js';
 import type { Db } from './connect.js';
+import type { ReceiverKey, ReceiversTable } from './receivers.js';
 import { type DeliveryRow, deliveries } from './schema.js';
 import type { Vault } from './vault.js';
 
 interface NewDelivery {
   jobId: string;
+  accountId: string;
   webhook: WebhookOptions;
   maxAttempts: number;
   now: number;
 }
 
+type Recorded = Held & { status: number | null; error?: string; nextAttemptAt?: number; now: number };
 type Held = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
 
+/** A delivery is given up so long after its event, whatever attempts are left: a dead receiver's backlog must end. */
+const MAX_AGE_MS = 24 * 3_600_000;
+const EXPIRED = 'It could not be delivered within 24 hours.';
+
 const COLUMNS = selectList(deliveries, 'd');
+const KEY = 'account_id AS accountId, origin';
 /** Attempts are counted when they are recorded: a crash in between repeats one, and never loses one. */
 const HELD = `delivery_id = @deliveryId AND generation = @generation AND attempts = @attempt - 1 AND state = 'pending' AND due_at IS NOT NULL`;
 
 /** Synchronous statements; the caller owns the transaction. */
-export function deliveriesTable(db: Db, vault: Vault) {
-  return { ...announcing(db, vault), ...claiming(db), ...recording(db) };
+export function deliveriesTable(db: Db, vault: Vault, receivers: ReceiversTable) {
+  return { ...announcing(db, vault, receivers), ...claiming(db), ...recording(db) };
 }
 
-function announcing(db: Db, vault: Vault) {
+function announcing(db: Db, vault: Vault, receivers: ReceiversTable) {
   const insert = db.prepare(
-    `INSERT INTO deliveries (job_id, delivery_id, url, origin, secret, state, generation, attempts, max_attempts)
-     VALUES (@jobId, @deliveryId, @url, @origin, @secret, 'pending', 1, 0, @maxAttempts)`,
+    `INSERT INTO deliveries (job_id, delivery_id, account_id, url, origin, secret, state, generation, attempts, max_attempts)
+     VALUES (@jobId, @deliveryId, @accountId, @url, @origin, @secret, 'pending', 1, 0, @maxAttempts)`,
   );
-  const announce = db.prepare<{ jobId: string; event: WebhookEvent; now: number }>(
-    `UPDATE deliveries SET event = @event, due_at = @now, next_attempt_at = @now WHERE job_id = @jobId AND event IS NULL`,
+  const announce = db.prepare<{ jobId: string; event: WebhookEvent; now: number }, ReceiverKey>(
+    `UPDATE deliveries SET event = @event, due_at = @now, next_attempt_at = @now, expires_at = @now + ${MAX_AGE_MS}
+     WHERE job_id = @jobId AND event IS NULL RETURNING ${KEY}`,
   );
   const find = db.prepare<[string], DeliveryRow>(`SELECT ${COLUMNS} FROM deliveries d WHERE d.job_id = ?`);
   const place = (jobId: string) => `webhook:${jobId}`;
   return {
-    insert({ jobId, webhook, maxAttempts, now }: NewDelivery): void {
+    insert({ jobId, accountId, webhook, maxAttempts, now }: NewDelivery): void {
       const secret = vault.seal(webhook.secret, place(jobId));
-      insert.run({ jobId, deliveryId: newId('delivery', now), url: webhook.url, origin: new URL(webhook.url).origin, secret, maxAttempts });
+      const { url } = webhook;
+      insert.run({ jobId, accountId, deliveryId: newId('delivery', now), url, origin: new URL(url).origin, secret, maxAttempts });
     },
     /** Due from now on. */
-    announce: (jobId: string, event: WebhookEvent, now: number): boolean => announce.run({ jobId, event, now }).changes === 1,
+    announce(jobId: string, event: WebhookEvent, now: number): boolean {
+      const receiver = announce.get({ jobId, event, now });
+      if (receiver !== undefined) receivers.refresh([receiver]);
+      return receiver !== undefined;
+    },
     find: (jobId: string): DeliveryRow | null => find.get(jobId) ?? null,
     /** null when it cannot be opened any more */
     openSecret(row: DeliveryRow): string | null {
@@ -56,68 +70,73 @@ function announcing(db: Db, vault: Vault) {
 }
 
 function claiming(db: Db) {
-  const due = db.prepare<{ now: number; perReceiver: number }, DeliveryRow>(
-    `SELECT ${COLUMNS} FROM deliveries d WHERE d.due_at <= @now AND d.due_at IS NOT NULL AND d.origin NOT IN (
-       SELECT origin FROM deliveries WHERE claimed_until IS NOT NULL AND claimed_until > @now GROUP BY origin HAVING count(*) >= @perReceiver)
+  const next = db.prepare<ReceiverKey & { now: number }, DeliveryRow>(
+    `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_waiting
+     WHERE d.account_id = @accountId AND d.origin = @origin AND d.due_at IS NOT NULL AND d.claimed_until IS NULL AND d.due_at <= @now
      ORDER BY d.due_at LIMIT 1`,
   );
-  const anyDue = db.prepare<[number], number>('SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND due_at <= ? LIMIT 1').pluck();
   const claim = db.prepare<{ jobId: string; generation: number; attempts: number; until: number }>(
-    `UPDATE deliveries SET due_at = @until, claimed_until = @until
-     WHERE job_id = @jobId AND generation = @generation AND attempts = @attempts AND state = 'pending' AND due_at IS NOT NULL`,
+    `UPDATE deliveries SET claimed_until = @until
+     WHERE job_id = @jobId AND generation = @generation AND attempts = @attempts AND due_at IS NOT NULL AND claimed_until IS NULL`,
   );
-  const unclaim = db.prepare('UPDATE deliveries SET due_at = next_attempt_at, claimed_until = NULL WHERE claimed_until IS NOT NULL');
-  const pullForward = db.prepare<{ now: number; horizon: number }>(
-    'UPDATE deliveries SET due_at = @now, next_attempt_at = @now, claimed_until = NULL WHERE due_at IS NOT NULL AND due_at > @horizon',
+  const unclaim = db.prepare<[number], ReceiverKey>(
+    `UPDATE deliveries SET claimed_until = NULL WHERE claimed_until IS NOT NULL AND claimed_until <= ? RETURNING ${KEY}`,
   );
-  // A receiver at work frees its place by an event, not by time: its waiting deliveries must not keep a loop spinning.
-  const nextDue = db
-    .prepare<[], number | null>(
-      `SELECT min(d.due_at) FROM deliveries d WHERE d.due_at IS NOT NULL AND NOT EXISTS (
-         SELECT 1 FROM deliveries c WHERE c.origin = d.origin AND c.claimed_until IS NOT NULL AND c.claimed_until > d.due_at)`,
-    )
-    .pluck();
+  const pullDue = db.prepare<{ now: number; horizon: number }, ReceiverKey>(
+    `UPDATE deliveries SET due_at = @now, next_attempt_at = @now, expires_at = min(expires_at, @now + ${MAX_AGE_MS})
+     WHERE due_at IS NOT NULL AND due_at > @horizon RETURNING ${KEY}`,
+  );
+  const pullClaims = db.prepare<[number, number]>(
+    'UPDATE deliveries SET claimed_until = ? WHERE claimed_until IS NOT NULL AND claimed_until > ?',
+  );
   return {
-    anyDue: (now: number): boolean => anyDue.get(now) === 1,
-    /** The one longest due whose receiver has a place free. */
-    nextClaimable: (now: number, perReceiver: number): DeliveryRow | null => due.get({ now, perReceiver }) ?? null,
+    /** The one longest due at a receiver. */
+    nextAt: ({ accountId, origin }: ReceiverKey, now: number): DeliveryRow | null => next.get({ accountId, origin, now }) ?? null,
     claim: ({ jobId, generation, attempts }: DeliveryRow, until: number): boolean =>
       claim.run({ jobId, generation, attempts, until }).changes === 1,
-    /** Forgets all claims: those of a process that is gone. */
-    unclaimAll: (): number => unclaim.run().changes,
-    /** Nothing waits beyond the horizon. */
-    pullForward(now: number, horizon: number): void {
-      pullForward.run({ now, horizon });
+    /** Takes back the claims whose lease ran out by then. @returns whom to refresh */
+    unclaim: (leasedUntil: number): ReceiverKey[] => unclaim.all(leasedUntil),
+    /** Nothing waits beyond the horizon. @returns whom to refresh */
+    pullForward(now: number, horizon: number): ReceiverKey[] {
+      pullClaims.run(horizon, horizon);
+      return pullDue.all({ now, horizon });
     },
-    nextDueAt: (): number | null => nextDue.get() ?? null,
   };
 }
 
 function recording(db: Db) {
-  const delivered = db.prepare(
+  const delivered = db.prepare<Recorded, ReceiverKey>(
     `UPDATE deliveries SET state = 'delivered', attempts = @attempt, last_status = @status, last_error = NULL, last_attempt_at = @now,
-       delivered_at = @now, due_at = NULL, next_attempt_at = NULL, claimed_until = NULL WHERE ${HELD}`,
+       delivered_at = @now, due_at = NULL, next_attempt_at = NULL, claimed_until = NULL, expires_at = NULL WHERE ${HELD} RETURNING ${KEY}`,
   );
-  const failed = db.prepare(
+  const failed = db.prepare<Recorded, ReceiverKey>(
     `UPDATE deliveries SET state = 'failed', attempts = @attempt, last_status = @status, last_error = @error, last_attempt_at = @now,
-       due_at = NULL, next_attempt_at = NULL, claimed_until = NULL WHERE ${HELD}`,
+       due_at = NULL, next_attempt_at = NULL, claimed_until = NULL, expires_at = NULL WHERE ${HELD} RETURNING ${KEY}`,
   );
-  const retry = db.prepare(
+  const retry = db.prepare<Recorded, ReceiverKey>(
     `UPDATE deliveries SET attempts = @attempt, last_status = @status, last_error = @error, last_attempt_at = @now,
-       due_at = @nextAttemptAt, next_attempt_at = @nextAttemptAt, claimed_until = NULL WHERE ${HELD}`,
+       due_at = @nextAttemptAt, next_attempt_at = @nextAttemptAt, claimed_until = NULL WHERE ${HELD} RETURNING ${KEY}`,
   );
-  const redeliver = db.prepare<{ jobId: string; generation: number; now: number }>(
+  const redeliver = db.prepare<{ jobId: string; generation: number; now: number }, ReceiverKey>(
     `UPDATE deliveries SET state = 'pending', generation = generation + 1, attempts = 0, last_status = NULL, last_error = NULL,
-       last_attempt_at = NULL, delivered_at = NULL, due_at = @now, next_attempt_at = @now
-     WHERE job_id = @jobId AND generation = @generation AND state IN ('delivered', 'failed')`,
+       last_attempt_at = NULL, delivered_at = NULL, due_at = @now, next_attempt_at = @now, expires_at = @now + ${MAX_AGE_MS}
+     WHERE job_id = @jobId AND generation = @generation AND state IN ('delivered', 'failed') RETURNING ${KEY}`,
+  );
+  const expire = db.prepare<{ now: number; limit: number; error: string }, ReceiverKey>(
+    `UPDATE deliveries SET state = 'failed', last_error = @error, due_at = NULL, next_attempt_at = NULL, expires_at = NULL
+     WHERE job_id IN (
+       SELECT job_id FROM deliveries WHERE expires_at IS NOT NULL AND expires_at <= @now AND claimed_until IS NULL
+       ORDER BY expires_at LIMIT @limit) RETURNING ${KEY}`,
   );
   const statements = { delivered, failed, retry };
   return {
-    /** false when that attempt was recorded before, or the generation has changed */
-    record: (held: Held, outcome: AttemptOutcome, now: number): boolean =>
-      statements[outcome.kind].run({ ...pick(held), ...outcome, now }).changes === 1,
-    /** Of two with the same generation one wins. */
-    redeliver: (jobId: string, generation: number, now: number): boolean => redeliver.run({ jobId, generation, now }).changes === 1,
+    /** null when that attempt was recorded before, or the generation has changed; else whom to refresh */
+    record: (held: Held, outcome: AttemptOutcome, now: number): ReceiverKey | null =>
+      statements[outcome.kind].get({ ...pick(held), ...outcome, now }) ?? null,
+    /** Of two with the same generation one wins: null for the other, else whom to refresh. */
+    redeliver: (jobId: string, generation: number, now: number): ReceiverKey | null => redeliver.get({ jobId, generation, now }) ?? null,
+    /** Gives up what is too old and not under way. @returns whom to refresh, one for each */
+    expire: (now: number, limit: number): ReceiverKey[] => expire.all({ now, limit, error: EXPIRED }),
   };
 }
 

@@ -11,6 +11,9 @@ export type NewJobRow = Omit<JobRow, 'seq'>;
 /** How a job ends: `data` and `artifactName` or `error`. */
 export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & { state: 'completed' | 'failed'; now: number };
 
+/** Jobs that wait for their delivery, for a day at most, are passed over up to so many: a slice of deletions stays short. */
+const LOOK_AHEAD_ROWS = 1_000;
+
 interface Booking {
   workerId: string;
   now: number;
@@ -150,9 +153,10 @@ function endings(db: Db) {
     `UPDATE jobs SET leader_id = @to WHERE id = @id AND leader_id = @from AND state IN ('waiting', 'prioritized')`,
   );
   const endedBefore = db.prepare<[number, number], { id: string; artifactName: string | null }>(
-    `SELECT id, artifact_name AS artifactName FROM jobs WHERE ended_at < ? AND ended_at IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job_id = jobs.id AND d.state = 'pending')
-     ORDER BY ended_at LIMIT ?`,
+    `SELECT ended.id, ended.artifact_name AS artifactName FROM (
+         SELECT id, artifact_name, ended_at FROM jobs WHERE ended_at < ? AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ${LOOK_AHEAD_ROWS}) ended
+     WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job_id = ended.id AND d.state = 'pending')
+     ORDER BY ended.ended_at LIMIT ?`,
   );
   const remove = db.prepare<[string]>(`DELETE FROM jobs WHERE id = ? AND state IN ('completed', 'failed')`);
   return {

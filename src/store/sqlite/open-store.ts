@@ -7,7 +7,7 @@ import type { Log } from '../../log.js';
 import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
 import { accept, cacheDigestOf, findKeptSource } from './accept.js';
 import { backup } from './backup.js';
-import { claimNextDelivery, recordAttempt, redeliver } from './claim-delivery.js';
+import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
 import { queueStatusOf } from './counters.js';
@@ -143,16 +143,16 @@ function jobLookUps({ tables, writer }: Engine): JobLookUps {
 }
 
 function deliverySteps({ tables, writer }: Engine): DeliveryStore {
-  const { deliveries, counters } = tables;
+  const { deliveries, receivers, counters } = tables;
   return {
     claimNextDelivery: async (claim) => {
-      const idle = await read(() => !deliveries.anyDue(claim.now));
+      const idle = await read(() => nextReceiver(tables, claim) === null);
       return idle ? null : writer.run(() => claimNextDelivery(tables, claim));
     },
     recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(tables, delivery, outcome, now)),
     findDelivery: (jobId) => read(() => orNull(deliveries.find(jobId), toDeliveryStatus)),
     redeliver: (jobId, generation, now) => writer.run(() => redeliver(tables, { jobId, generation, now })),
-    nextDeliveryDueAt: () => read(() => deliveries.nextDueAt()),
+    nextDeliveryDueAt: (perReceiver) => read(() => receivers.nextReadyAt(perReceiver)),
     webhookTotals: () =>
       read(() => {
         const counts = counters.all();
@@ -171,6 +171,7 @@ function retentionSteps({ tables, vault, writer }: Engine, database: DatabaseFil
     storageUse: () => read(() => ({ pictures: tables.counters.artifactBytes(), ...database.size() })),
     shrinkDatabase: () => database.shrink(),
     expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
+    expireDeliveries: (rules) => writer.run(() => expireDeliveries(tables, rules)),
     deleteJobs: (rules) => deleteJobs(tables, writer, rules),
     keptArtifacts: (names) => read(() => new Set(names.filter((name) => artifacts.find(name)?.goneAt === null))),
     artifactNames: ({ after, limit }) => read(() => artifacts.namesAfter(after, limit)),

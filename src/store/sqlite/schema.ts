@@ -229,6 +229,9 @@ export const deliveries = sqliteTable(
       .primaryKey()
       .references(() => jobs.id, { onDelete: 'cascade' }),
     deliveryId: text('delivery_id').notNull().unique(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
     url: text('url').notNull(),
     origin: text('origin').notNull(),
     /** Sealed. */
@@ -243,17 +246,50 @@ export const deliveries = sqliteTable(
     lastAttemptAt: integer('last_attempt_at'),
     nextAttemptAt: integer('next_attempt_at'),
     deliveredAt: integer('delivered_at'),
-    /** When it may be claimed: the next attempt, or the end of the claim's lease. */
+    /** When it may be claimed. */
     dueAt: integer('due_at'),
     claimedUntil: integer('claimed_until'),
+    /** When it is given up, whatever attempts are left. */
+    expiresAt: integer('expires_at'),
   },
   (t) => [
     ...oneOf('deliveries', { state: t.state }),
     check('deliveries_due', sql`(due_at IS NOT NULL) = (state = 'pending' AND event IS NOT NULL)`),
     check('deliveries_claimed', sql`claimed_until IS NULL OR due_at IS NOT NULL`),
+    check('deliveries_expire', sql`(expires_at IS NOT NULL) = (due_at IS NOT NULL)`),
     check('deliveries_counts', sql`generation >= 1 AND attempts >= 0`),
-    index('deliveries_due_next').on(t.dueAt, t.origin).where(sql`due_at IS NOT NULL`),
-    index('deliveries_in_hand').on(t.origin, t.claimedUntil).where(sql`claimed_until IS NOT NULL`),
+    index('deliveries_waiting').on(t.accountId, t.origin, t.dueAt).where(sql`due_at IS NOT NULL AND claimed_until IS NULL`),
+    index('deliveries_claimed_by').on(t.accountId, t.origin).where(sql`claimed_until IS NOT NULL`),
+    index('deliveries_due_last').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+    index('deliveries_expiring').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
+  ],
+);
+
+/**
+ * Where an account's pending deliveries go, one row for each origin as long as there are any. It keeps claims from looking at a backlog,
+ * and remembers a receiver that does not answer.
+ */
+export const receivers = sqliteTable(
+  'receivers',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    origin: text('origin').notNull(),
+    /** When the next waiting delivery may be claimed; null when none waits. */
+    readyAt: integer('ready_at'),
+    /** Attempts under way. */
+    inHand: integer('in_hand').notNull(),
+    /** Attempts in a row that had no answer. */
+    silences: integer('silences').notNull().default(0),
+    /** No attempt before, since it did not answer. */
+    pausedUntil: integer('paused_until').notNull().default(0),
+  },
+  (t) => [
+    primaryKey({ columns: [t.accountId, t.origin] }),
+    check('receivers_counts', sql`in_hand >= 0 AND silences >= 0`),
+    index('receivers_of').on(t.accountId, t.readyAt).where(sql`ready_at IS NOT NULL`),
+    index('receivers_next').on(t.readyAt).where(sql`ready_at IS NOT NULL`),
   ],
 );
 

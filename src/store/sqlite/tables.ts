@@ -6,6 +6,7 @@ import { countersTable } from './counters.js';
 import { deliveriesTable } from './deliveries.js';
 import { jobsTable } from './jobs.js';
 import { ordersTable } from './orders.js';
+import { receiversTable } from './receivers.js';
 import { reservationsTable } from './reservations.js';
 import { turnsTable } from './turns.js';
 import type { Vault } from './vault.js';
@@ -15,14 +16,16 @@ export type Tables = ReturnType<typeof prepareTables>;
 /** Every statement of the store, prepared once. */
 export function prepareTables(db: Db, vault: Vault) {
   const counters = countersTable(db);
+  const receivers = receiversTable(db);
   return {
     accounts: accountsTable(db),
     apiKeys: apiKeysTable(db),
     artifacts: artifactsTable(db),
     counters,
-    deliveries: deliveriesTable(db, vault),
+    deliveries: deliveriesTable(db, vault, receivers),
     jobs: jobsTable(db),
     orders: ordersTable(db, vault),
+    receivers,
     reservations: reservationsTable(db, counters),
     turns: turnsTable(db, counters),
   };
