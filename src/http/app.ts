@@ -45,7 +45,7 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
   serveAt(app, '/', 'GET', [readHome(edge)]);
   serveAt(app, '/openapi.json', 'GET', [readOpenapi(edge)]);
   serveAt(app, '/docs', 'GET', [readDocs(edge)]);
-  for (const name of ['page.css', 'start.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsText(name)]);
+  for (const name of ['page.css', 'theme.js', 'start.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsText(name)]);
   for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsFile(name)]);
   return app;
 }

@@ -1,7 +1,9 @@
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, ERROR_TABLE } from '../../src/contract/capture-error.js';
 import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
+import { FIELD_NOTES } from '../../src/http/docs/field-notes.js';
 import { describeInterface } from '../../src/http/docs/openapi.js';
 import { launchAnyBrowser } from '../render/browser/any-browser.js';
 import { fakeEdge, serveEdge } from './fake-edge.js';
@@ -31,7 +33,7 @@ describe('openapi.json', () => {
     expect(second.headers.get('content-type')).toBe('application/json');
     expect(await second.json()).toEqual(first);
     expect(first.openapi).toBe('3.1.0');
-    expect(first.info).toMatchObject({ title: 'stillframe', version: '1.0.0' });
+    expect(first.info).toMatchObject({ title: 'stillframe', version: '0.0.0-test' });
   });
 
   it('describes every operation of the interface', () => {
@@ -91,11 +93,62 @@ describe('openapi.json', () => {
     expect(Object.keys(schema?.properties ?? {})).toEqual(Object.keys(captureRequestSchema.shape));
     expect(schema?.required).toEqual(['url']);
     expect(schema?.additionalProperties).toBe(false);
-    expect(schema?.properties?.quality).toMatchObject({ type: 'integer', minimum: 1, maximum: 100, default: 90 });
+    expect(schema?.properties?.quality).toMatchObject({ type: 'integer', minimum: 1, maximum: 100, examples: [90] });
+    expect(JSON.stringify(schema?.properties?.quality)).toMatch(/Default: `90`\."/);
   });
 
   it('requires in an answer what has a default', () => {
     expect(document.components.schemas.CaptureData?.required).toEqual(expect.arrayContaining(['cached', 'blocked_requests', 'url']));
+  });
+
+  it('describes every field and gives an example of it', () => {
+    const bare: string[] = [];
+    walk(document, ({ properties }) => {
+      if (properties === null || typeof properties !== 'object' || Array.isArray(properties)) return;
+      for (const [name, field] of Object.entries(properties as Record<string, JsonObject>)) {
+        const [example] = (field.examples ?? []) as Json[];
+        if (!field.description || example === undefined) bare.push(`${name}: ${JSON.stringify(field)}`);
+      }
+    });
+    expect(bare).toEqual([]);
+  });
+
+  it('has examples that its own schema of requests accepts', () => {
+    const { properties = {} } = document.components.schemas.CaptureRequest ?? {};
+    for (const [name, field] of Object.entries(properties)) {
+      const [example] = ((field as JsonObject).examples ?? []) as Json[];
+      const parsed = captureRequestSchema.safeParse({ url: 'https://example.com/', [name]: example });
+      expect(parsed.error?.issues, name).toBeUndefined();
+    }
+  });
+
+  it('notes no field that there is none of', () => {
+    const names = new Set<string>();
+    const collect = (schema: JsonObject, path: string): void => {
+      for (const [name, field] of Object.entries((schema.properties ?? {}) as Record<string, JsonObject>)) {
+        names.add(`${path}.${name}`);
+        collect(field, `${path}.${name}`);
+      }
+    };
+    for (const [name, schema] of Object.entries(document.components.schemas)) collect(schema, name);
+    expect(Object.keys(FIELD_NOTES).filter((name) => name.includes('.') && !names.has(name))).toEqual([]);
+  });
+
+  it('passes the lint of redocly without an error', async () => {
+    const { lintFromString, createConfig } = await import('@redocly/openapi-core');
+    const problems = await lintFromString({ source: JSON.stringify(document), config: await createConfig({ extends: ['recommended'] }) });
+    expect(problems.filter(({ severity }) => severity === 'error').map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+  });
+
+  it('makes types that accept a request with a URL alone', { timeout: 60_000 }, async () => {
+    const { default: openapiTS, astToString } = await import('openapi-typescript');
+    const types = astToString(await openapiTS(JSON.stringify(document)));
+    const request = "paths['/v1/screenshot']['post']['requestBody']['content']['application/json']";
+    const problemsOf = (body: string) => typeProblems(`${types}\nexport const body: ${request} = ${body};`);
+    expect(problemsOf("{ url: 'example.com' }")).toEqual([]);
+    expect(problemsOf("{ url: 'example.com', viewport: { width: 800 }, webhook: { url: 'https://a.example', secret: 's' } }")).toEqual([]);
+    expect(problemsOf("{ format: 'png' }")).toHaveLength(1);
+    expect(problemsOf("{ url: 'example.com', format: 'gif' }")).toHaveLength(1);
   });
 
   it('is sound: references lead somewhere, path parameters are declared, ids are single, required properties exist', () => {
@@ -147,6 +200,32 @@ describe('the reference page', () => {
     }
   });
 
+  it('is readable at three widths, light and dark: nothing scrolls sideways, badges stand out', { timeout: 60_000 }, async () => {
+    await using served = await serveEdge(fakeEdge());
+    const browser = await launchAnyBrowser({ args: ['--no-sandbox', '--disable-background-networking'] });
+    try {
+      const page = await browser.newPage();
+      await page.goto(`${served.url}/docs`);
+      await page.click('#operations-captures-submitScreenshot .opblock-summary-control');
+      await page.waitForSelector('#operations-captures-submitScreenshot .responses-wrapper');
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        const background = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(28, 32, 34)';
+        await expect.poll(() => page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background);
+        const badges = (await page.evaluate(BADGES)) as string[][];
+        expect(badges).toHaveLength(2);
+        for (const colours of badges) expect(contrast(colours), String(colours)).toBeGreaterThan(4.5);
+        for (const width of [375, 768, 1280]) {
+          await page.setViewportSize({ width, height: 900 });
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+          expect(await page.evaluate(WIDE_BLOCKS)).toEqual([]);
+        }
+      }
+    } finally {
+      await browser.close();
+    }
+  });
+
   it('draws the endpoints in a browser without an outside request or a refused script', async () => {
     await using served = await serveEdge(fakeEdge());
     const browser = await launchAnyBrowser({
@@ -185,6 +264,35 @@ describe('the reference page', () => {
     }
   });
 });
+
+const WIDE_BLOCKS = `[...document.querySelectorAll('section > pre')].filter((block) => block.scrollWidth > block.clientWidth).map((block) => block.textContent)`;
+
+/** Colours of each badge: its text's, its own, and that of the block in it that holds the text. */
+const BADGES = `[...document.querySelectorAll('.info .title small pre')].map((block) =>
+  [getComputedStyle(block).color, getComputedStyle(block.parentElement).backgroundColor, getComputedStyle(block).backgroundColor])`;
+
+/** As WCAG reckons it. */
+function contrast([text = '', around = '', behind = '']: string[]): number {
+  const luminance = (colour: string) => {
+    const [red = 0, green = 0, blue = 0] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
+      const value = Number(part) / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const [one, other] = [luminance(text), luminance(/, 0\)$/.test(behind) ? around : behind)];
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+}
+
+/** What TypeScript says about one file, which imports nothing. */
+function typeProblems(source: string): string[] {
+  const host = ts.createCompilerHost({});
+  const own = ts.createSourceFile('api.ts', source, ts.ScriptTarget.ES2022);
+  const { getSourceFile } = host;
+  host.getSourceFile = (name, ...rest) => (name === 'api.ts' ? own : getSourceFile.call(host, name, ...rest));
+  const program = ts.createProgram(['api.ts'], { strict: true, noEmit: true, lib: ['lib.es2022.d.ts'], types: [] }, host);
+  return ts.getPreEmitDiagnostics(program, own).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+}
 
 function walk(value: Json, visit: (object: JsonObject) => void): void {
   if (value === null || typeof value !== 'object') return;

@@ -3,12 +3,14 @@ import { z } from 'zod';
 import { captureDataSchema } from '../../contract/capture-data.js';
 import { EXTENSION } from '../../contract/capture-extensions.js';
 import { errorEnvelopeSchema, WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
+import { describeFields } from './describe-fields.js';
 import { operations } from './operations.js';
 
-const INTERFACE_VERSION = '1.0.0';
-
-/** The interface as OpenAPI 3.1, from the schemas that requests are judged by and answers are made of. */
-export function describeInterface(productVersion: string, baseUrl: string): Record<string, unknown> {
+/**
+ * The interface as OpenAPI 3.1, from the schemas that requests are judged by and answers are made of.
+ * @param version the program's: the interface has no other
+ */
+export function describeInterface(version: string, baseUrl: string): Record<string, unknown> {
   const app = new OpenAPIHono();
   const registry = app.openAPIRegistry;
   registry.registerComponent('securitySchemes', 'apiKey', {
@@ -22,8 +24,8 @@ export function describeInterface(productVersion: string, baseUrl: string): Reco
     openapi: '3.1.0',
     info: {
       title: 'stillframe',
-      version: INTERFACE_VERSION,
-      description: `Public web pages as pictures and PDFs, by stillframe ${productVersion}.`,
+      version,
+      description: 'Public web pages as pictures and PDFs.',
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: baseUrl }],
@@ -36,6 +38,7 @@ export function describeInterface(productVersion: string, baseUrl: string): Reco
   });
   requireDefaulted(document.components?.schemas?.CaptureData as ObjectSchema);
   tellTargets(document as unknown as InterfaceDocument);
+  describeFields(document);
   return document as unknown as Record<string, unknown>;
 }
 
@@ -86,7 +89,9 @@ function notification(event: WebhookEvent): Parameters<OpenAPIHono['openAPIRegis
   return {
     method: 'post',
     path: event,
+    operationId: completed ? 'captureCompleted' : 'captureFailed',
     tags: ['webhooks'],
+    security: [],
     summary: completed ? 'A capture finished successfully' : 'A capture failed',
     request: {
       headers: z.object({

@@ -55,7 +55,9 @@ function submitScreenshot(): Operation {
       body: {
         required: true,
         description: 'At most 256 KiB, 32 levels deep.',
-        content: { 'application/json': { schema: captureRequestSchema } },
+        content: {
+          'application/json': { schema: captureRequestSchema, example: { url: 'https://example.com/', format: 'png', full_page: true } },
+        },
       },
     },
     responses: {

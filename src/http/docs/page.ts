@@ -13,6 +13,7 @@ export function docsPage(version: string, baseUrl: string) {
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 <link rel="stylesheet" href="docs/page.css">
+<script src="docs/theme.js"></script>
 </head>
 <body>
 <header><h1>stillframe ${version}</h1><p>URL in, faithful picture or PDF out.</p></header>
@@ -53,6 +54,7 @@ export function homePage(version: string, baseUrl: string) {
 <title>stillframe</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/page.css">
+<script src="docs/theme.js"></script>
 </head>
 <body>
 <header><h1>stillframe ${version}</h1><p>URL in, faithful picture or PDF out.</p></header>
@@ -65,16 +67,39 @@ export function homePage(version: string, baseUrl: string) {
 </html>`;
 }
 
-export const PAGE_CSS = `:root { color-scheme: light; }
-body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; background: #fff; }
+export const PAGE_CSS = `:root { color-scheme: light; --text: #1b1f24; --page: #fff; --block: #f4f6f8; --link: #0550ae; --mark: #fff8db; }
+:root.dark-mode { color-scheme: dark; --text: #e4e6e6; --page: #1c2022; --block: #2a2f33; --link: #7ab7ff; --mark: #3d3a1f; }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); overflow-wrap: break-word; }
+a { color: var(--link); }
 header, main > section, main > p, main > pre { max-width: 60rem; margin: 1.5rem auto; padding: 0 1rem; }
 #api { max-width: 90rem; }
 h1, h2 { line-height: 1.2; }
 h3 code { font-size: 1.1em; }
-pre { overflow-x: auto; padding: 1rem !important; background: #f4f6f8; border-radius: 6px; }
+section > pre, main > pre { padding: 1rem; background: var(--block); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; }
+.swagger-ui .info .title small { background: #57606a; }
+.swagger-ui .info .title small.version-stamp { background: #2f6f2f; }
+.swagger-ui .info .title small pre { color: #fff; }
 dt { font-weight: 600; }
 dd { margin: 0 0 .5rem; }
-:target { background: #fff8db; }
+:target { background: var(--mark); }
+@media (max-width: 40rem) {
+  body { overflow-wrap: anywhere; }
+  .swagger-ui .wrapper { padding: 0; }
+  .swagger-ui .opblock .opblock-summary-control { min-width: 0; flex-wrap: wrap; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: 100%; }
+  .swagger-ui table.parameters, .swagger-ui table.parameters tbody, .swagger-ui table.parameters tr, .swagger-ui table.parameters td { display: block; }
+  .swagger-ui table.parameters thead { display: none; }
+  .swagger-ui .parameters-col_description input, .swagger-ui .parameters-col_description select { max-width: 100%; min-width: 0; }
+  .swagger-ui .opblock-body select { max-width: 100%; min-width: 0; }
+  .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; }
+}
+`;
+
+/** Runs before anything is drawn. */
+export const THEME_JS = `const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+follow();
+dark.addEventListener('change', follow);
 `;
 
 export const START_JS = `window.SwaggerUIBundle({
@@ -99,5 +124,10 @@ function errorSection(code: ErrorCode) {
 }
 
 function curlLine(baseUrl: string): string {
-  return `curl ${baseUrl}/v1/screenshot -H 'Authorization: Bearer sf_live_…' -H 'Content-Type: application/json' -d '{"url": "https://example.com"}'`;
+  return [
+    `curl ${baseUrl}/v1/screenshot \\`,
+    "  -H 'Authorization: Bearer sf_live_…' \\",
+    "  -H 'Content-Type: application/json' \\",
+    `  -d '{"url": "https://example.com"}'`,
+  ].join('\n');
 }

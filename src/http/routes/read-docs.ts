@@ -1,7 +1,7 @@
 import type { Context, Handler } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type DocsAsset, readDocsAsset } from '../docs/assets.js';
-import { docsPage, homePage, PAGE_CSS, START_JS } from '../docs/page.js';
+import { docsPage, homePage, PAGE_CSS, START_JS, THEME_JS } from '../docs/page.js';
 import type { Edge, EdgeEnv } from '../edge.js';
 
 /** Everything from this server, nothing inline. */
@@ -19,8 +19,10 @@ export function readDocs(edge: Edge): Handler<EdgeEnv> {
   return (c) => answerPage(c, String(docsPage(edge.config.version, edge.places.baseUrl)));
 }
 
-export function readDocsText(name: 'page.css' | 'start.js'): Handler<EdgeEnv> {
-  return (c) => answerAsset(c, name, name === 'page.css' ? PAGE_CSS : START_JS);
+const TEXTS = { 'page.css': PAGE_CSS, 'theme.js': THEME_JS, 'start.js': START_JS };
+
+export function readDocsText(name: keyof typeof TEXTS): Handler<EdgeEnv> {
+  return (c) => answerAsset(c, name, TEXTS[name]);
 }
 
 export function readDocsFile(name: DocsAsset): Handler<EdgeEnv> {
