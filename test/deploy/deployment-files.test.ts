@@ -1,0 +1,73 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../src/config.js';
+import { readDockerfile } from '../trials/dockerfile.js';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
+const manifest = JSON.parse(read('package.json')) as { version: string; engines: { node: string }; bin: { stillframe: string } };
+const FILES = ['Dockerfile', 'compose.yaml', 'deploy/stillframe.service', 'docs/running.md'];
+const image = readDockerfile(read('Dockerfile'));
+const steps = image.stages.at(-1)?.steps ?? [];
+
+describe('the deployment files', () => {
+  it.each(FILES)('%s names only settings that there are', (file) => {
+    const known = Object.values(SETTINGS).map(({ env }) => `STILLFRAME_${env}`);
+    const named = [...read(file).matchAll(/STILLFRAME_[A-Z0-9_]+/g)].map(([name]) => name);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  it('agree with package.json on versions', () => {
+    const [, minimum = ''] = />=(\d+)/.exec(manifest.engines.node) ?? [];
+    const majors = image.stages.map(({ from }) => Number(/^node:(\d+)-/.exec(from)?.[1]));
+    expect(new Set(majors).size).toBe(1);
+    expect(majors[0]).toBeGreaterThanOrEqual(Number(minimum));
+    expect(read('compose.yaml')).toContain(`image: stillframe:${manifest.version}`);
+    expect(read('CHANGELOG.md')).toContain(`## ${manifest.version}`);
+    expect(manifest.version.split('.')[0]).toBe('1');
+  });
+
+  it('agree on the port and on the data directory', () => {
+    const env = steps.find(({ name }) => name === 'ENV')?.words ?? [];
+    expect(env).toContain(`STILLFRAME_PORT=${SETTINGS.port.default}`);
+    expect(steps.find(({ name }) => name === 'EXPOSE')?.text).toBe(String(SETTINGS.port.default));
+    const volume = steps.find(({ name }) => name === 'VOLUME')?.text;
+    expect(env).toContain(`STILLFRAME_DATA_DIR=${volume}`);
+    expect(read('compose.yaml')).toContain(`data:${volume}`);
+    expect(read('compose.yaml')).toContain(`:${SETTINGS.port.default}:${SETTINGS.port.default}"`);
+    expect(read('docs/running.md')).toContain(`proxy_pass http://127.0.0.1:${SETTINGS.port.default};`);
+  });
+
+  it('build the image from files that there are, and start the program as another user than root', () => {
+    const sent = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'));
+    for (const line of sent) expect(existsSync(join(ROOT, line.slice(1))), line).toBe(true);
+    expect(steps.some(({ text }) => text.includes(`/app/${manifest.bin.stillframe} `))).toBe(true);
+    expect(steps.findLast(({ name }) => name === 'USER')?.text).toBe('stillframe');
+    expect([...image.entrypoint, ...image.command]).toEqual(['/usr/bin/tini', '--', 'stillframe', 'serve']);
+    expect(image.healthCheck.join(' ')).toContain('/v1/health');
+  });
+
+  it('refuse in the container what is dangerous, and not what the sandbox of Chromium is made of', () => {
+    const profile = JSON.parse(read('deploy/seccomp.json')) as { syscalls: { names: string[] }[] };
+    const refused = profile.syscalls.flatMap(({ names }) => names);
+    expect(refused).toEqual(expect.arrayContaining(['mount', 'bpf', 'init_module', 'ptrace', 'keyctl']));
+    expect(refused.filter((name) => ['clone', 'clone3', 'unshare', 'chroot', 'seccomp'].includes(name))).toEqual([]);
+    expect(read('compose.yaml')).toContain('seccomp:./deploy/seccomp.json');
+  });
+
+  it('let running captures finish when they stop the service', () => {
+    const drainSeconds = 30;
+    const unit = Number(/TimeoutStopSec=(\d+)/.exec(read('deploy/stillframe.service'))?.[1]);
+    const compose = Number(/stop_grace_period: (\d+)s/.exec(read('compose.yaml'))?.[1]);
+    for (const seconds of [unit, compose]) expect(seconds).toBeGreaterThan(drainSeconds);
+  });
+
+  it('make proxies wait longer than a sync submission takes', () => {
+    const seconds = Number(/proxy_read_timeout (\d+)s/.exec(read('docs/running.md'))?.[1]);
+    expect(seconds * 1_000).toBeGreaterThan(Number(SETTINGS.syncWaitMs.default));
+  });
+});
