@@ -14,7 +14,14 @@ const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
 export function ensureInstalled() {
   if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
   say('Installing dependencies (about a minute, once) …');
-  run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'], { env: { ...process.env, ...headersAtHand() } });
+  run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error', ...scriptsIfNeeded()], {
+    env: { ...process.env, ...headersAtHand() },
+  });
+}
+
+/** Only the SQLite driver for Node 20 needs its install script: newer Nodes load another, and would compile this one for nothing. */
+function scriptsIfNeeded() {
+  return Number.parseInt(process.versions.node, 10) >= 22 ? ['--ignore-scripts'] : [];
 }
 
 /** Where no prebuilt SQLite can be downloaded it is compiled: against the headers that came with this Node, when they did. */

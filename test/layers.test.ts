@@ -65,6 +65,13 @@ describe('the layer law', () => {
     expect(strays.map(say)).toEqual([]);
   });
 
+  it('loads the SQLite driver in one place: the one for newer Nodes ends a process of Node 20', () => {
+    const own = (file: string) => /store\/sqlite\/driver\.ts$|layers\.test\.ts$/.test(file);
+    const sources = [...files, ...listSources(join(ROOT, 'test'))].map((file) => join(SRC, file));
+    const loads = /^import (?!type )[^;]*from 'better-sqlite3'/m;
+    expect(sources.filter((file) => !own(file) && loads.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
   it('reads process.env in config.ts only', () => {
     const readers = files.filter((file) => file !== 'config.ts' && readFileSync(join(SRC, file), 'utf8').includes('process.env'));
     expect(readers).toEqual([]);

@@ -12,6 +12,7 @@ import { MIGRATIONS_DIR } from '../package-files.js';
 import { BrowserPool } from '../render/browser/browser-pool.js';
 import type { Executable } from '../render/browser/executable.js';
 import { findChromium } from '../render/browser/find-chromium.js';
+import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { openStore } from '../store/sqlite/open-store.js';
 import { addSettings, readSettings } from './settings-flags.js';
@@ -147,6 +148,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const advice = queue.paused ? 'Run: stillframe queue resume' : '';
     return [{ check, state: queue.paused ? 'warn' : 'ok', found, advice }, checkClock(await store.newestJobAt())];
   } catch (error) {
+    if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
     const advice = 'Restore a backup (README, Operating), or free what holds it; the message says which.';
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { Database } from '../../src/store/sqlite/driver.js';
 import type { NewJob, Store } from '../../src/store/store.js';
 import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, NOON, openAt, RULES } from './factories.js';
 

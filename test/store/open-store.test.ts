@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { compareVersions, SQLITE_FLOOR } from '../../src/store/sqlite/connect.js';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { makeShrinkable } from '../../src/store/sqlite/make-shrinkable.js';
 import { migrate } from '../../src/store/sqlite/migrate.js';
 import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
@@ -133,7 +133,7 @@ describe('the engine', () => {
   test('runs with the settings that the promises need', async () => {
     const pragma = vi.spyOn(Database.prototype, 'pragma');
     await using _it = await aStore();
-    const db = pragma.mock.contexts[0] as Database.Database;
+    const db = pragma.mock.contexts[0] as Db;
     pragma.mockRestore();
     const names = ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete'];
     expect(names.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 2, 1, 1]);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { aStore } from './factories.js';
 
 /** Tables that grow with every job. `accounts`, `turns`, `counters` and the like stay small. */
@@ -19,7 +19,7 @@ test('no statement of the store scans a table that grows', async () => {
 });
 
 /** With parameters replaced, since planning needs none. */
-function plan(db: Database.Database, sql: string): string[] {
+function plan(db: Db, sql: string): string[] {
   const text = sql.replaceAll(/\?|@\w+/g, `'x'`);
   return db
     .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`)

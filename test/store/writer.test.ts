@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
+import { Database } from '../../src/store/sqlite/driver.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
 import { aCaller, aDataDir, aNewJob, aStore, RULES } from './factories.js';
 

@@ -7,7 +7,7 @@
  */
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/store/sqlite/driver.js';
 import { startSite } from '../fixtures/site/site.js';
 import { openAt } from '../store/factories.js';
 import { Crowd } from './crowd.js';

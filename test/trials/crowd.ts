@@ -1,5 +1,5 @@
 /** Clients that submit and retry by idempotency key while their server comes and goes, and what was promised to them. */
-import type Database from 'better-sqlite3';
+import type { Db } from '../../src/store/sqlite/driver.js';
 import type { Site } from '../fixtures/site/site.js';
 import { callApi } from './call-api.js';
 import { type JobFacts, readJobs } from './ledger.js';
@@ -59,7 +59,7 @@ export class Crowd implements AsyncDisposable {
   }
 
   /** Everything promised must be in the file, 200 as completed with its picture. @returns the problems */
-  missingFrom(db: Database.Database, promised: ReadonlyMap<string, Promised> = this.promised): string[] {
+  missingFrom(db: Db, promised: ReadonlyMap<string, Promised> = this.promised): string[] {
     const jobs = new Map(readJobs(db).map((job) => [job.idempotencyKey, job]));
     return [...promised.values()].flatMap(({ idempotencyKey, jobId, picture }) => {
       const job = jobs.get(idempotencyKey);

@@ -4,7 +4,8 @@
  */
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import Database from 'better-sqlite3';
+import type BetterSqlite3 from 'better-sqlite3';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
 
 /** Statements by which a transaction is known. */
 const STEPS: readonly [string, RegExp][] = [
@@ -30,7 +31,7 @@ watchFiles();
 function watchStatements(): void {
   const under = new Set<string>();
   const prepare = Database.prototype.prepare;
-  Database.prototype.prepare = function prepareWatched(this: Database.Database, sql: string) {
+  Database.prototype.prepare = function prepareWatched(this: Db, sql: string) {
     const statement = prepare.call(this, sql);
     const step = STEPS.find(([, pattern]) => pattern.test(sql.trim()))?.[0];
     if (step !== undefined) around(statement, () => void under.add(step));
@@ -53,7 +54,7 @@ function watchStatements(): void {
   }
 }
 
-function around(statement: Database.Statement, before: () => void, after: () => void = () => undefined): void {
+function around(statement: BetterSqlite3.Statement, before: () => void, after: () => void = () => undefined): void {
   for (const way of ['run', 'get'] as const) {
     const call = statement[way].bind(statement);
     statement[way] = (...values: unknown[]) => {

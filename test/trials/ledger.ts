@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
 
 export interface JobFacts {
   id: string;
@@ -18,7 +18,7 @@ export interface JobFacts {
 }
 
 /** A copy of the database as a crash left it, read apart, so that the next start recovers the original by itself. */
-export function openCopy(dataDir: string): { db: Database.Database } & Disposable {
+export function openCopy(dataDir: string): { db: Db } & Disposable {
   const dir = mkdtempSync(join(tmpdir(), 'stillframe-copy-'));
   for (const file of ['stillframe.db', 'stillframe.db-wal']) {
     if (existsSync(join(dataDir, file))) copyFileSync(join(dataDir, file), join(dir, file));
@@ -33,7 +33,7 @@ export function openCopy(dataDir: string): { db: Database.Database } & Disposabl
   };
 }
 
-export function readJobs(db: Database.Database): JobFacts[] {
+export function readJobs(db: Db): JobFacts[] {
   return db
     .prepare<[], JobFacts>(
       `SELECT j.id, j.idempotency_key AS idempotencyKey, j.state, j.attempts_made AS attempts, j.error, j.artifact_name AS artifact,
@@ -44,14 +44,14 @@ export function readJobs(db: Database.Database): JobFacts[] {
 }
 
 /** Problems of the file itself. */
-export function damageOf(db: Database.Database): string[] {
+export function damageOf(db: Db): string[] {
   const check = db.pragma('integrity_check', { simple: true });
   const dangling = (db.pragma('foreign_key_check') as unknown[]).length;
   return [...(check === 'ok' ? [] : [`integrity_check: ${check}`]), ...(dangling === 0 ? [] : [`${dangling} rows refer to nothing`])];
 }
 
 /** Problems of the books, once every job has ended. */
-export function auditBooks(db: Database.Database, dataDir: string): string[] {
+export function auditBooks(db: Db, dataDir: string): string[] {
   const jobs = readJobs(db);
   const problems = jobs.flatMap(judgeJob);
   const rendered = jobs.filter((job) => job.renderedAt !== null);
@@ -68,7 +68,7 @@ export function auditBooks(db: Database.Database, dataDir: string): string[] {
 }
 
 /** Whether each picture that the database speaks of lies in the directory as it was recorded. */
-export function judgeArtifacts(db: Database.Database, dir: string): { kept: number; problems: string[] } {
+export function judgeArtifacts(db: Db, dir: string): { kept: number; problems: string[] } {
   const rows = db
     .prepare<[], { name: string; bytes: number; sha256: string }>('SELECT name, bytes, sha256 FROM artifacts WHERE gone_at IS NULL')
     .all();

@@ -1,8 +1,8 @@
 /** The two sides of the model trial, and whether they tell the same. Every function throws at the first difference. */
 import { deepStrictEqual } from 'node:assert';
-import type Database from 'better-sqlite3';
 import { isTerminal, type JobSnapshot } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
+import type { Db } from '../../src/store/sqlite/driver.js';
 import type { Store } from '../../src/store/store.js';
 import type { ModelJob } from './model-rows.js';
 import type { ModelState } from './model-state.js';
@@ -22,14 +22,14 @@ const LEGAL_MOVES = new Set([
 ]);
 
 /** Writes each change of a job's state down, whatever statement makes it. */
-export function watchMoves(db: Database.Database): void {
+export function watchMoves(db: Db): void {
   db.exec(`CREATE TABLE trial_moves (id TEXT, move TEXT);
     CREATE TRIGGER trial_watch AFTER UPDATE OF state ON jobs WHEN old.state <> new.state
       BEGIN INSERT INTO trial_moves VALUES (new.id, old.state || '>' || new.state); END;`);
 }
 
 /** The changes since the last call. */
-export function judgeMoves(db: Database.Database): { moves: number; illegal: string[] } {
+export function judgeMoves(db: Db): { moves: number; illegal: string[] } {
   const moves = db.prepare<[], { id: string; move: string }>('SELECT id, move FROM trial_moves').all();
   db.exec('DELETE FROM trial_moves');
   return { moves: moves.length, illegal: moves.filter(({ move }) => !LEGAL_MOVES.has(move)).map(({ id, move }) => `${move} of ${id}`) };

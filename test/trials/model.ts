@@ -8,8 +8,8 @@
 import { deepStrictEqual } from 'node:assert';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { periodOf } from '../../src/contract/pricing.js';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import type { Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
 import { aCapture, aDataDir, aKey, NOON, openAt } from '../store/factories.js';
 import { compareJob, compareSums, compareUsage, judgeMoves, type Sides, watchMoves } from './model-comparison.js';
@@ -57,7 +57,7 @@ class ModelTrial {
     seed: number,
     private readonly dataDir: string,
     store: Store,
-    private readonly watch: Database.Database,
+    private readonly watch: Db,
     private readonly sabotage: boolean,
   ) {
     this.#dice = new Dice(seed);

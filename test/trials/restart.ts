@@ -7,7 +7,7 @@
  * store/sqlite/recover put a job back whose attempts are spent.
  */
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/store/sqlite/driver.js';
 import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';

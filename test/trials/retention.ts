@@ -7,9 +7,9 @@
  */
 import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { sweep } from '../../src/capture/sweep.js';
 import { silentLog } from '../../src/log.js';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import type { Store } from '../../src/store/store.js';
 import { aCaller, aCapture, aDataDir, aNewJob, type Caller, openAt, RULES } from '../store/factories.js';
 import type { TrialResult } from './trial-result.js';
@@ -162,7 +162,7 @@ function watchStatements() {
     Database.prototype.prepare = prepare;
   };
   const seen = { count: 0, slowestMs: 0, slowest: '', end };
-  Database.prototype.prepare = function prepareTimed(this: Database.Database, sql: string) {
+  Database.prototype.prepare = function prepareTimed(this: Db, sql: string) {
     const statement = prepare.call(this, sql);
     for (const way of ['run', 'get', 'all'] as const) {
       const call = statement[way].bind(statement) as (...values: unknown[]) => unknown;

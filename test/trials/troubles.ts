@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/store/sqlite/driver.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { buildProgram } from './build-program.js';

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import type { BackedUp } from '../store.js';
+import { Database } from './driver.js';
 import { StoreError } from './store-error.js';
 
 /**

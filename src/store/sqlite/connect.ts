@@ -1,10 +1,10 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database, type Db, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
 import { engineCodeOf, StoreError } from './store-error.js';
 
-export type Db = Database.Database;
+export type { Db } from './driver.js';
 
 export const DATABASE_FILE = 'stillframe.db';
 /** The first with the WAL-reset fix (trials.md, SQLite). */
@@ -42,21 +42,9 @@ export function guardOpening<T>(file: string, step: () => T): T {
     return step();
   } catch (error) {
     const code = engineCodeOf(error);
-    if (code === '') throw isDriverMissing(error) ? driverMissing(error) : error;
+    if (code === '') throw isDriverMissing(error) ? new DriverMissing(error) : error;
     throw new StoreError(`${file} ${adviceFor(code, error as Error)}`, { cause: error });
   }
-}
-
-/** The driver is native code: an install without its build step, or another Node than it was built for. */
-function isDriverMissing(error: unknown): boolean {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ERR_DLOPEN_FAILED' || /bindings file/.test(message ?? '');
-}
-
-function driverMissing(cause: unknown): StoreError {
-  return new StoreError(`SQLite's driver is not built for Node ${process.version}: run npm rebuild better-sqlite3, then start again.`, {
-    cause,
-  });
 }
 
 function adviceFor(code: string, error: Error): string {

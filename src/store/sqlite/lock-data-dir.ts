@@ -1,6 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
 import { engineCodeOf, StoreError } from './store-error.js';
 
@@ -21,6 +21,8 @@ export function lockDataDir(dataDir: string): Disposable {
     db.exec('BEGIN EXCLUSIVE');
     return { [Symbol.dispose]: () => void db.close() };
   } catch (error) {
+    if (error instanceof StoreError) throw error;
+    if (isDriverMissing(error)) throw new DriverMissing(error);
     if (/^SQLITE_(BUSY|LOCKED)/.test(engineCodeOf(error))) {
       throw new StoreError(`Another stillframe server runs on ${dataDir}. Stop it first, or give this one its own --data-dir.`);
     }

@@ -1,0 +1,52 @@
+import { createRequire } from 'node:module';
+import type BetterSqlite3 from 'better-sqlite3';
+import { StoreError } from './store-error.js';
+
+export type Db = BetterSqlite3.Database;
+
+/** The first whose N-API the prebuilt driver can be loaded with: under an older Node it ends the process. */
+const PREBUILT_NODE_MAJOR = 22;
+
+const NAME = Number.parseInt(process.versions.node, 10) >= PREBUILT_NODE_MAJOR ? 'better-sqlite3' : 'better-sqlite3-node20';
+
+/**
+ * SQLite's driver for this Node: the one with prebuilt binaries, or under Node 20 its predecessor, an optional dependency that is compiled
+ * or downloaded at installation. Where it is missing the class can be imported all the same, and not constructed.
+ */
+export const Database: typeof BetterSqlite3 = load();
+
+/** Whether an error of opening a database says that the native part of the driver is missing or made for another Node or system. */
+export function isDriverMissing(error: unknown): boolean {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const notFound = code === 'MODULE_NOT_FOUND' && /better[-_]sqlite3/.test(message);
+  return notFound || code === 'ERR_DLOPEN_FAILED' || /bindings file/.test(message ?? '');
+}
+
+/** The native part of the driver is not there, or not for this Node. */
+export class DriverMissing extends StoreError {
+  readonly found = `The SQLite driver (${NAME}) cannot be loaded under Node ${process.version}`;
+  readonly advice = advice();
+
+  constructor(cause: unknown) {
+    super('', { cause });
+    this.message = `${this.found}: ${this.advice}`;
+  }
+}
+
+function advice(): string {
+  return NAME === 'better-sqlite3'
+    ? 'Install stillframe again, on this very system. Prebuilt drivers exist for Linux, macOS and Windows on x64 and arm64.'
+    : `Use Node ${PREBUILT_NODE_MAJOR} or newer, or install make, python3 and a C++ compiler, then install stillframe again.`;
+}
+
+function load(): typeof BetterSqlite3 {
+  try {
+    return createRequire(import.meta.url)(NAME) as typeof BetterSqlite3;
+  } catch (error) {
+    return class MissingDriver {
+      constructor() {
+        throw new DriverMissing(error);
+      }
+    } as unknown as typeof BetterSqlite3;
+  }
+}
