@@ -29,7 +29,7 @@ export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: 
   if (right - clip.x < 0.5 || bottom - clip.y < 0.5) throw outside(clip, { width: cssContentSize.width, height: pageHeight });
   const ratio = density * zoom;
   const taken = await takeBands(
-    { stage, hand, store },
+    { stage, store },
     {
       from: clip.y,
       to: bottom,

@@ -45,7 +45,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   };
   const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
   if (wide) await pin(hand, { first: true, last: true, keep: 'none' });
-  const taken = wide ? await takeBands({ stage, hand, store }, plan) : await takeSections({ stage, hand, store }, plan);
+  const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, hand, store }, plan);
   const strips = await store.strips();
   const shot = performance.now();
   const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));

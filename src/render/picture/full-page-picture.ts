@@ -72,7 +72,7 @@ export async function rollOut(
   const algorithm = options.fullPageAlgorithm;
   const taken =
     algorithm === 'native'
-      ? await takeBands({ stage, hand, store: how.store }, plan)
+      ? await takeBands({ stage, store: how.store }, plan)
       : await takeSections({ stage, hand, store: how.store }, plan);
   return { width: taken.width, height: taken.height, diagnostics: describe(taken, extent, { scroll, algorithm }) };
 }

@@ -12,9 +12,7 @@ export interface PinKit {
   holdsFixed(element: Element, style: CSSStyleDeclaration): boolean;
   isUnseen(element: Element, box: DOMRect): boolean;
   isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean;
-  hasBareHost(): boolean;
   styleOf(element: HTMLElement): CSSStyleDeclaration;
-  pseudoHostsTold(tells: (rules: CSSStyleDeclaration) => boolean): Element[];
 }
 
 /** Adds the kit to the page, where the functions that pin find it. */
@@ -30,9 +28,7 @@ export function addPinKit(): void {
     holdsFixed,
     isUnseen,
     isBackdrop,
-    hasBareHost,
     styleOf,
-    pseudoHostsTold,
   };
 
   /** In a box that scrolls by itself what is sticky keeps its place there, however the page is scrolled. */
@@ -113,56 +109,9 @@ export function addPinKit(): void {
     return scope instanceof ShadowRoot ? scope : document;
   }
 
-  /** May have a closed shadow tree: hangs on the page or on one of its outermost boxes with nothing in it, and takes up no room. */
-  function hasBareHost(): boolean {
-    const hosts = [...document.querySelectorAll('body > :is(div, section, span, :not(:defined)):empty, body > div > div:empty')];
-    return hosts.slice(0, 200).some((host) => host.getClientRects().length > 0 && host.getBoundingClientRect().height === 0);
-  }
-
   /** A form's `style` may be a field of that name. */
   function styleOf(element: HTMLElement): CSSStyleDeclaration {
     return element instanceof HTMLFormElement ? Reflect.get(HTMLElement.prototype, 'style', element) : element.style;
-  }
-
-  /** Elements whose pseudo-elements the style sheets of the document give such rules; sheets of other origins do not tell. */
-  function pseudoHostsTold(tells: (rules: CSSStyleDeclaration) => boolean): Element[] {
-    const [MOST_RULES, MOST_SELECTORS, MOST_CHARS] = [10_000, 40, 5_000];
-    const selectors: string[] = [];
-    let seen = 0;
-    for (const sheet of [...Reflect.get(Document.prototype, 'styleSheets', document), ...document.adoptedStyleSheets])
-      look(readable(sheet), '');
-    return selectors.length === 0 ? [] : [...document.querySelectorAll(selectors.join(', '))];
-
-    function look(rules: Iterable<CSSRule>, outer: string): void {
-      for (const rule of rules) {
-        if (seen++ > MOST_RULES || selectors.length >= MOST_SELECTORS) return;
-        if (rule instanceof CSSStyleRule) lookAt(rule, outer);
-        else if (rule instanceof CSSGroupingRule) look(rule.cssRules, outer);
-        else if (rule instanceof CSSImportRule) look(readable(rule.styleSheet), outer);
-      }
-    }
-
-    function lookAt(rule: CSSStyleRule, outer: string): void {
-      // The selector's text is what costs most.
-      const told = tells(rule.style);
-      if (!told && rule.cssRules.length === 0) return;
-      const own = outer === '' ? rule.selectorText : rule.selectorText.replaceAll('&', outer);
-      if (own.length > MOST_CHARS) return;
-      look(rule.cssRules, `:is(${own})`);
-      // An escaped one is part of a class's name.
-      if (!told || !/(?<!\\):(before|after)\b/.test(own)) return;
-      const hosts = own.replace(/(^|[\s>+~,(])::?(before|after)\b/g, '$1*').replace(/(?<!\\)::?(before|after)\b/g, '');
-      // Forgives what it does not understand.
-      selectors.push(`:is(${hosts})`);
-    }
-  }
-
-  function readable(sheet: CSSStyleSheet | null): Iterable<CSSRule> {
-    try {
-      return sheet?.cssRules ?? [];
-    } catch {
-      return [];
-    }
   }
 
   function isPinned(element: Element, positions = ['fixed']): boolean {

@@ -14,18 +14,13 @@ export interface Pinning {
   keep: 'page' | 'none';
 }
 
-export interface Pinned {
-  /** Whether something may hold a closed shadow tree. Told for the first section only. */
-  hasHosts: boolean;
-  /** CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is. */
-  bottomReach: number;
-}
-
 /**
  * With a section in view: sticky elements go back into the flow, so do elements that became fixed only by scrolling; what was fixed at
  * the top is seen in the first section, what is fixed to the bottom in the last.
+ *
+ * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
  */
-export function pinElements({ first, last, keep }: Pinning): Pinned {
+export function pinElements({ first, last, keep }: Pinning): number {
   type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
   interface State {
     roles: Map<HTMLElement, Role>;
@@ -41,15 +36,13 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
     backdropsHidden: boolean;
   }
   const MOST_ELEMENTS = 60_000;
-  const MOST_WITH_HOSTS = 200;
   const world = globalThis as {
     stillframePinKit?: PinKit;
     stillframePins?: State;
     stillframeElement?: Element;
-    stillframeClosedRoots?: Map<Element, ShadowRoot>;
   };
   if (world.stillframePinKit === undefined) throw new Error('The page has no pin kit.');
-  const { above, isWithin, isScrolledByPage, carrierOf, holdsFixed, isUnseen, isBackdrop, hasBareHost, styleOf } = world.stillframePinKit;
+  const { above, isWithin, isScrolledByPage, carrierOf, holdsFixed, isUnseen, isBackdrop, styleOf } = world.stillframePinKit;
   world.stillframePins ??= {
     roles: new Map(),
     origins: new WeakMap(),
@@ -64,21 +57,16 @@ export function pinElements({ first, last, keep }: Pinning): Pinned {
   // An element's first section is where that begins.
   const atTop = first && (document.scrollingElement ?? document.documentElement).scrollTop < 0.5;
   let seen = 0;
-  let hasHosts = false;
   visit(document);
   for (const element of state.putBack) putBack(element);
   for (const [element, role] of state.roles) show(element, isShown(role));
   if (keep === 'page' ? !first : !isInTopLayer(world.stillframeElement)) hideBackdrops();
-  // A page with so many of them would have the browser tell of half its elements.
-  const few = state.roles.size <= MOST_WITH_HOSTS;
-  return { hasHosts: few && (hasHosts || (first && hasBareHost())), bottomReach: bottomReach() };
+  return bottomReach();
 
   function visit(scope: ParentNode): void {
     for (const element of scope.querySelectorAll<HTMLElement>('*')) {
       if (seen++ > MOST_ELEMENTS) return;
-      const root = element.shadowRoot ?? world.stillframeClosedRoots?.get(element);
-      if (root !== undefined) visit(root);
-      else if (first) hasHosts ||= String(element.localName).includes('-') && element.matches(':defined');
+      if (element.shadowRoot !== null) visit(element.shadowRoot);
       const style = getComputedStyle(element);
       if (first) remember(element, style);
       if (first && style.backgroundAttachment.includes('fixed')) unfix(element, style);

@@ -1,7 +1,6 @@
 /**
  * Functions that run inside the page: each is sent there as text, so it may use nothing from around it. A page that is printed takes the
- * paper for its viewport: what depends on the viewport's height must be found, and held at what it is on the screen. Each element is
- * asked at its place in the open shadow trees too.
+ * paper for its viewport: what depends on the viewport's height must be held at what it is on the screen.
  */
 
 /** The paper is ours: a page's own `@page` would turn it, or put margins on it. */
@@ -9,99 +8,6 @@ export function ownPaper(): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync('@page { size: auto !important; margin: 0 !important; page-orientation: upright !important }');
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-}
-
-/** Notes where all elements are, to find those that a viewport of the paper's height changes. */
-export function noteBoxes(): void {
-  const MOST_ELEMENTS = 60_000;
-  const world = globalThis as { stillframeBoxes?: Map<HTMLElement, DOMRect> };
-  const boxes = new Map<HTMLElement, DOMRect>();
-  world.stillframeBoxes = boxes;
-  visit(document);
-
-  function visit(scope: ParentNode): void {
-    for (const element of scope.querySelectorAll<HTMLElement>('*')) {
-      if (boxes.size >= MOST_ELEMENTS) return;
-      if (element.style !== undefined) boxes.set(element, element.getBoundingClientRect());
-      if (element.shadowRoot !== null) visit(element.shadowRoot);
-    }
-  }
-}
-
-/**
- * With the viewport as high as the paper: notes what became of the elements that moved or are sized otherwise.
- *
- * @returns whether there is more to hold than what is fixed, which is dealt with anyway
- */
-export function noteChanged(): boolean {
-  const HELD = (
-    'display visibility position float order flex-direction flex-wrap flex-basis grid-template-rows grid-template-columns row-gap column-gap ' +
-    'width height margin padding border-width top bottom left right transform translate font-size line-height letter-spacing text-indent ' +
-    'background-size background-position'
-  ).split(' ');
-  type Used = Record<string, string>;
-  const world = globalThis as { stillframeBoxes?: Map<HTMLElement, DOMRect>; stillframeChanged?: Map<HTMLElement, Used> };
-  const moves = new Map<Element, { x: number; y: number }>();
-  const changed: HTMLElement[] = [];
-  let more = false;
-  for (const [element, before] of world.stillframeBoxes ?? []) {
-    const now = element.getBoundingClientRect();
-    const move = { x: now.left - before.left, y: now.top - before.top };
-    moves.set(element, move);
-    const sized = differs(now.width, before.width) || differs(now.height, before.height);
-    if (!sized && !differs(move.x, 0) && !differs(move.y, 0)) continue;
-    changed.push(element);
-    more ||= sized || (!isCarried(element, move) && getComputedStyle(element).position !== 'fixed');
-  }
-  world.stillframeBoxes?.clear();
-  world.stillframeChanged = new Map(more ? changed.map((element) => [element, usedValues(element)]) : []);
-  return more;
-
-  function differs(a: number, b: number): boolean {
-    return Math.abs(a - b) >= 0.5;
-  }
-
-  function isCarried(element: Element, move: { x: number; y: number }): boolean {
-    const scope = element.getRootNode();
-    const parent = element.parentElement ?? (scope instanceof ShadowRoot ? scope.host : null);
-    const carried = (parent !== null && moves.get(parent)) || { x: 0, y: 0 };
-    return !differs(move.x, carried.x) && !differs(move.y, carried.y);
-  }
-
-  function usedValues(element: HTMLElement): Used {
-    const style = getComputedStyle(element);
-    return Object.fromEntries(HELD.map((property) => [property, style.getPropertyValue(property)]));
-  }
-}
-
-/** With the viewport as it was: holds what the paper changes. */
-export function holdChanged(): void {
-  type Used = Record<string, string>;
-  const world = globalThis as { stillframeChanged?: Map<HTMLElement, Used>; stillframeOwn?: Map<CSSStyleDeclaration, string> };
-  const held: [HTMLElement, Used][] = [];
-  for (const [element, onPaper] of world.stillframeChanged ?? []) {
-    const style = getComputedStyle(element);
-    const changed = Object.keys(onPaper).filter((property) => style.getPropertyValue(property) !== onPaper[property]);
-    const properties = Object.fromEntries(changed.map((property) => [property, style.getPropertyValue(property)]));
-    const placed = changed.includes('top') && style.position === 'absolute';
-    if (placed) properties.bottom = 'auto';
-    if (placed || changed.includes('height')) hold(properties, 'height', style.height);
-    if (changed.includes('width')) hold(properties, 'width', style.width);
-    held.push([element, properties]);
-  }
-  for (const [element, properties] of held) {
-    for (const [property, value] of Object.entries(properties)) force(element, property, value);
-  }
-
-  function hold(properties: Used, side: string, value: string): void {
-    for (const property of [side, `min-${side}`, `max-${side}`]) properties[property] = value;
-  }
-
-  function force({ style }: HTMLElement, property: string, value: string): void {
-    world.stillframeOwn ??= new Map();
-    if (!world.stillframeOwn.has(style)) world.stillframeOwn.set(style, style.cssText);
-    style.setProperty(property, value, 'important');
-  }
 }
 
 /** Takes back all that was held or put elsewhere. */

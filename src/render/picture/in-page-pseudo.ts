@@ -27,7 +27,7 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
   }
   const world = globalThis as { stillframePinKit?: PinKit; stillframePins?: State; stillframeElement?: Element };
   if (world.stillframePinKit === undefined || world.stillframePins === undefined) throw new Error('The page has no pins.');
-  const { isWithin, isScrolledByPage, carrierOf, holdsFixed, pseudoHostsTold } = world.stillframePinKit;
+  const { isWithin, isScrolledByPage, carrierOf, holdsFixed } = world.stillframePinKit;
   const state = world.stillframePins;
   const viewHeight = visualViewport?.height ?? innerHeight;
   // An element's first section is where that begins.
@@ -95,14 +95,13 @@ export function pinPseudos({ first, last, keep }: Pinning): number {
   }
 
   /**
-   * May have a pinned pseudo-element: the page and its outermost boxes, on which banners of this kind hang, and where a style sheet says so.
+   * May have a pinned pseudo-element: the page and its outermost boxes, on which banners of this kind hang.
    */
   function pseudoHosts(): HTMLElement[] {
     // Each costs about as much to ask as ten elements.
     const MOST_HOSTS = 200;
     const outer = [...document.querySelectorAll('body > *, body > * > *')];
     const hosts: Element[] = [document.documentElement, document.body, ...outer].slice(0, MOST_HOSTS);
-    hosts.push(...pseudoHostsTold((rules) => /fixed|sticky/.test(rules.position)).slice(0, MOST_HOSTS));
     return [...new Set(hosts)].filter((host): host is HTMLElement => host instanceof HTMLElement);
   }
 }

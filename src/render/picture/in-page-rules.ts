@@ -56,18 +56,43 @@ export function keepChangedQueries(): boolean {
   return queries.size > 0;
 }
 
-/** With the viewport as it was: answers these queries for good, and turns lengths that follow the viewport's height into px. */
+/**
+ * With the viewport as it was: answers these queries for good, and turns lengths that follow the viewport's height into px: in style
+ * sheets, in elements' own styles, and where the root is as high as the viewport.
+ */
 export function holdRules(): void {
   const LENGTH = /url\([^)]*\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
-  const world = globalThis as { stillframeQueries?: Map<MediaList, boolean>; stillframeSheets?: Set<CSSStyleSheet> };
+  const world = globalThis as {
+    stillframeQueries?: Map<MediaList, boolean>;
+    stillframeSheets?: Set<CSSStyleSheet>;
+  };
   const sides: Record<string, number> = {
     h: innerHeight,
     b: innerHeight,
     min: Math.min(innerWidth, innerHeight),
     max: Math.max(innerWidth, innerHeight),
   };
+  holdRoot();
   for (const [media, matched] of world.stillframeQueries ?? []) media.mediaText = matched ? 'all' : 'not all';
   for (const sheet of world.stillframeSheets ?? []) visitRules(sheet.cssRules);
+  visitStyles(document);
+
+  /** What is a part of its parent's height is so, from the root down, of the viewport's. */
+  function holdRoot(): void {
+    const used = document.documentElement.computedStyleMap();
+    for (const property of ['height', 'min-height', 'max-height']) {
+      const height = used.get(property);
+      if (!(height instanceof CSSUnitValue) || height.unit !== 'percent') continue;
+      document.documentElement.style.setProperty(property, `${(innerHeight * height.value) / 100}px`, 'important');
+    }
+  }
+
+  function visitStyles(scope: ParentNode): void {
+    for (const element of scope.querySelectorAll<HTMLElement>('*')) {
+      if (element.shadowRoot !== null) visitStyles(element.shadowRoot);
+      if (element.hasAttribute('style') && element.style instanceof CSSStyleDeclaration) hold(element.style);
+    }
+  }
 
   function visitRules(rules: CSSRuleList): void {
     for (const rule of rules) {

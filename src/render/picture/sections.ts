@@ -3,7 +3,7 @@ import { type Blurs, findBlurs } from './in-page-blur.js';
 import type { PageHand } from './page-hand.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import { type Edges, edgesOf, NO_EDGES, nextTop } from './section-edges.js';
-import { SectionShots } from './section-shot.js';
+import { shootSection } from './section-shot.js';
 import type { SectionStore } from './section-store.js';
 import { type PixelSize, pngSize } from './shoot.js';
 
@@ -63,19 +63,17 @@ export async function takeSections(
   const { stage, hand } = tools;
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   let y = plan.start;
-  let placed = await placeSection(tools, placing(plan, y, { first: true, patient: false }));
+  let placed = await placeSection(hand, placing(plan, y, { first: true, patient: false }));
   const { reach, spans } = await blursOf(hand, plan, placed);
   const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blur: reach });
-  const step = plan.viewHeight - edges.head - edges.foot;
-  const shots = new SectionShots(tools, { ...plan, step }, spans);
   const patient = placed.reveals && edges.foot > 0;
   const roll = new Roll(tools.store, plan, { rows, edges });
   for (;;) {
-    roll.take(placed, await shots.take(placed.y));
+    roll.take(placed, await shootSection(tools, plan, { y: placed.y, spans }));
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
     y = nextTop(plan, roll.end, edges);
-    placed = await placeSection(tools, placing(plan, y, { first: false, patient }));
+    placed = await placeSection(hand, placing(plan, y, { first: false, patient }));
     // The page does not let itself be scrolled any further, or jumps past what is still to come.
     if (placed.y <= before + 0.5 || Math.round(placed.y * plan.ratio) > roll.end) break;
   }
@@ -88,11 +86,11 @@ export async function takeSections(
 /** Looked for where they matter: at a seam, or above a view. */
 async function blursOf(hand: PageHand, plan: SectionPlan, first: Placed): Promise<Blurs> {
   const matter = !first.last || (plan.ratio !== 1 && first.y > 0);
-  return matter ? await hand.run(findBlurs, 'views') : { reach: 0, spans: [], scrollY: first.y };
+  return matter ? await hand.run(findBlurs, null) : { reach: 0, spans: [] };
 }
 
 function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: boolean }): Placing {
-  return { y, ...how, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion, deadline: plan.deadline };
+  return { y, ...how, to: plan.to, keep: plan.keep, finishMotion: plan.finishMotion };
 }
 
 /** The sections so far. The newest is held back: only the next one says where it ends. */

@@ -1,20 +1,9 @@
 import sharp from 'sharp';
 import { type Encoding, encodePng } from './encode.js';
-import { findBlurs } from './in-page-blur.js';
-import { addPinKit } from './in-page-pin-kit.js';
 import { setDensity } from './metrics.js';
-import { openHand, within } from './page-hand.js';
+import { within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { SectionShots } from './section-shot.js';
 import { type Shot, shoot } from './shoot.js';
-
-/** Of the browser's layout metrics, CSS px. */
-interface ViewMetrics {
-  cssVisualViewport: { pageY: number; clientHeight: number; scale: number };
-}
-
-/** Encoding a large view, slow. */
-const ENCODE_MS = 1_000;
 
 /**
  * The view as it stands: one capture. Chromium writes png and jpeg; its webp encoder blocks the browser process for longer than png and
@@ -29,12 +18,10 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
     shoot(stage, deadline, shotFor(encoding)),
     within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics')),
   ]);
-  // What has been captured is better than nothing.
-  const scrolled = await shootScrolled(order, metrics).catch(() => stage.lost.throwIfAborted());
   const taken = performance.now();
   const { content, width, height } =
-    scrolled !== undefined || encoding.format === 'webp' || encoding.resize !== null
-      ? await order.encodes.run(0, () => encodePng(scrolled ?? shot, encoding))
+    encoding.format === 'webp' || encoding.resize !== null
+      ? await order.encodes.run(0, () => encodePng(shot, encoding))
       : await read(shot);
   return {
     content,
@@ -60,19 +47,4 @@ function shotFor({ format, quality, resize }: Encoding): Shot {
 async function read(content: Buffer): Promise<{ content: Buffer; width: number; height: number }> {
   const { width, height } = await sharp(content).metadata();
   return { content, width, height };
-}
-
-/** A page that has been scrolled, as by its address, may have what only a section's shot shows rightly; undefined when it has not. */
-async function shootScrolled({ stage, options, deadline }: PictureOrder, metrics: ViewMetrics): Promise<Buffer | undefined> {
-  const { pageY, clientHeight: viewHeight, scale: zoom } = metrics.cssVisualViewport;
-  const ratio = options.view.deviceScaleFactor * zoom;
-  // Less than none is scrolled in a page that begins at its foot.
-  if (pageY <= 0 || ratio === 1) return undefined;
-  const hand = await openHand(stage, deadline);
-  await hand.run(addPinKit, null);
-  const { spans, scrollY } = await hand.run(findBlurs, 'views');
-  if (spans.length === 0) return undefined;
-  const band = { from: scrollY, to: scrollY + viewHeight, viewHeight, step: viewHeight, ratio, zoom };
-  const shots = new SectionShots({ stage, hand }, { ...band, lastStart: deadline - ENCODE_MS, deadline }, spans);
-  return await shots.take(scrollY);
 }
