@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig } from 'tsup';
+import { inPageForEsbuild } from './scripts/in-page-bundle.mjs';
 
 const require = createRequire(import.meta.url);
 
@@ -32,6 +33,7 @@ export default defineConfig({
   outDir: 'dist',
   clean: true,
   sourcemap: false,
+  esbuildPlugins: [inPageForEsbuild()],
   async onSuccess() {
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], { stdio: ['ignore', 'ignore', 'inherit'] });

@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { inPageForVite } from './scripts/in-page-bundle.mjs';
 
 export default defineConfig({
+  plugins: [inPageForVite()],
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 300_000,

@@ -2,7 +2,6 @@
  * Makes what the bundle needs for blocking, at build time:
  *   rules.json                the built-in rules: third-party-web (MIT) and our own knowledge of vendors
  *   list-thread.mjs           the worker that parses fetched lists
- *   look-page.js              the script that finds, refuses and hides consent banners of no known platform
  *   consent-page.js           the script that answers consent banners, with autoconsent (MPL-2.0) in it
  *   consent-page.LICENSE.txt  autoconsent's licence
  * Usage: node scripts/build-rules.mjs [output directory, default dist]
@@ -15,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { ENGINE_VERSION, FiltersEngine } from '@ghostery/adblocker';
 import { build } from 'esbuild';
 import { LEFT_ALONE, OWN, RATHER_TRACKERS } from './build-rules.vendors.mjs';
+import { bundleForPage } from './in-page-bundle.mjs';
 
 const require = createRequire(import.meta.url);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -98,22 +98,7 @@ async function bundleListThread(outfile) {
   });
 }
 
-async function bundleForPage(name, outfile) {
-  await build({
-    entryPoints: [join(root, `src/render/block/page/${name}.ts`)],
-    bundle: true,
-    minify: true,
-    format: 'iife',
-    globalName: 'stillframe',
-    platform: 'browser',
-    target: 'chrome120',
-    charset: 'utf8',
-    legalComments: 'none',
-    outfile,
-  });
-}
-
-const ASSETS = ['rules.json', 'list-thread.mjs', 'look-page.js', 'consent-page.js', 'consent-page.LICENSE.txt'];
+const ASSETS = ['rules.json', 'list-thread.mjs', 'consent-page.js', 'consent-page.LICENSE.txt'];
 
 /** Writes all of them; each appears whole or not at all. */
 export async function writeBlockingAssets(directory) {
@@ -122,8 +107,7 @@ export async function writeBlockingAssets(directory) {
   await writeFile(passing('rules.json'), JSON.stringify(withEngines(builtInRules())));
   await Promise.all([
     bundleListThread(passing('list-thread.mjs')),
-    bundleForPage('look-page', passing('look-page.js')),
-    bundleForPage('consent-page', passing('consent-page.js')),
+    bundleForPage(join(root, 'src/render/in-page/consent/platforms.ts')).then((script) => writeFile(passing('consent-page.js'), script)),
   ]);
   await copyFile(join(root, 'node_modules/@duckduckgo/autoconsent/LICENSE'), passing('consent-page.LICENSE.txt'));
   for (const name of ASSETS) await rename(passing(name), join(directory, name));

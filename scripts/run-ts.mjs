@@ -6,7 +6,7 @@ import { ensureBuilt } from './prepare.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 ensureBuilt();
-const { build } = await import('esbuild');
+const [{ build }, { inPageForEsbuild }] = await Promise.all([import('esbuild'), import('./in-page-bundle.mjs')]);
 const [entry, ...rest] = process.argv.slice(2);
 const outfile = join(ROOT, 'node_modules', '.cache', 'stillframe', `program-${process.pid}.mjs`);
 mkdirSync(join(ROOT, 'node_modules', '.cache', 'stillframe'), { recursive: true });
@@ -21,7 +21,7 @@ await build({
   sourcemap: 'inline',
   logLevel: 'error',
   // Sources find their neighbours by import.meta.url: each keeps its own.
-  plugins: [{ name: 'own-url', setup: keepOwnUrls }],
+  plugins: [inPageForEsbuild(), { name: 'own-url', setup: keepOwnUrls }],
 });
 process.on('exit', () => rmSync(outfile, { force: true }));
 process.argv = [process.execPath, resolve(entry), ...rest];

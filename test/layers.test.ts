@@ -39,6 +39,9 @@ const FENCES: Record<string, RegExp> = {
   commander: /^(main\.ts|cli\/)/,
 };
 
+/** Of npm, built into an in-page program. */
+const BUNDLED_IN_PAGE = /^npm:@duckduckgo\/autoconsent/;
+
 interface Import {
   from: string;
   to: string;
@@ -75,6 +78,17 @@ describe('the layer law', () => {
   it('reads process.env in config.ts only', () => {
     const readers = files.filter((file) => file !== 'config.ts' && readFileSync(join(SRC, file), 'utf8').includes('process.env'));
     expect(readers).toEqual([]);
+  });
+
+  it('lets what runs in a page import nothing but its own kind, and types of contract/, and be imported for its types alone', () => {
+    const isInPage = (file: string) => file.startsWith('render/in-page/');
+    const strays = imports.filter(({ from, to }) => isInPage(from) && !isInPage(to) && !BUNDLED_IN_PAGE.test(to));
+    expect(strays.map(say)).toEqual([]);
+    const sources = files.filter((file) => file.startsWith('render/') && !isInPage(file));
+    const values = sources.flatMap(
+      (file) => readFileSync(join(SRC, file), 'utf8').match(/^import (?!type\b).* from '[^']*in-page\/.*/gm) ?? [],
+    );
+    expect(values.filter((line) => !/\?bundled'|consent\/words\.js'/.test(line))).toEqual([]);
   });
 
   it('has no room for things without a place', () => {

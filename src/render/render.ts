@@ -13,11 +13,11 @@ import { liftPolicy, runCustomJs } from './page/custom-js.js';
 import { Deadlines, LATE } from './page/deadline.js';
 import { dropHungSheets } from './page/drop-hung-sheets.js';
 import { edit, fetches } from './page/edit.js';
-import { endMotion } from './page/end-motion.js';
 import { dismissDialogs } from './page/guard-page.js';
 import type { DocumentState } from './page/main-document.js';
 import { navigate } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
+import { PageMoved } from './page/page-moved.js';
 import { restoreLogin } from './page/restore-login.js';
 import { checkSelectors } from './page/selectors.js';
 import { settle } from './page/settle.js';
@@ -26,7 +26,6 @@ import { Tolerance } from './page/tolerance.js';
 import { type EgressCountries, verifyEgress } from './page/verify-egress.js';
 import { waitForSelector } from './page/wait-for-selector.js';
 import { follow, waitUntil } from './page/wait-until.js';
-import { PageMoved } from './page/world.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { type Picture, takePicture } from './picture/take-picture.js';
@@ -88,6 +87,7 @@ const SCROLL_MAX_MS = 20_000;
 /** Kept for what comes after the scrolling. */
 const AFTER_SCROLL_MS = 8_000;
 const MOTION_MAX_MS = 1_000;
+const MECHANISMS_MAX_MS = 500;
 /** A picture of the view may take this long past the budget. */
 const PICTURE_GRACE_MS = 4_000;
 const INSPECT_MS = 5_000;
@@ -148,6 +148,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   const showsAll = options.selector === null && options.clip === null && !options.omitBackground;
   if (options.format !== 'pdf' && showsAll) await refuseWhite(picture).catch((error: unknown) => tolerance.orThrow(error));
   checkOutput(picture, options, tolerance);
+  await logMechanisms(deps.log, order.id, page);
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: inspectMs(deadlines) })) : null;
   const { prepare: _prepare, picture: _picture, ...timings } = times.taken();
   return {
@@ -163,6 +164,13 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     inspection,
     timings: { ...timings, shoot: Math.round(picture.timings.shoot), encode: Math.round(picture.timings.encode) },
   };
+}
+
+/** For those who look into how a page was pictured. */
+async function logMechanisms(log: Log, id: string, { world, deadlines }: OpenPage): Promise<void> {
+  if (!log.isLevelEnabled('debug')) return;
+  const mechanisms = await deadlines.within(world.call('mechanisms.told'), MECHANISMS_MAX_MS).catch(() => LATE);
+  if (mechanisms !== LATE) log.debug({ job_id: id, mechanisms }, 'pictured');
 }
 
 interface Shooting {
@@ -211,7 +219,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   await checkPage(page, shown, options);
   times.enter('picture', 80);
   const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;
-  if (options.reduceMotion) await endMotion(page, Math.min(MOTION_MAX_MS, deadline - Date.now()));
+  if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), Math.min(MOTION_MAX_MS, deadline - Date.now()));
   const taking = () => takePicture(stage, options, { deadline, scroll, encodes: deps.encodes });
   // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);

@@ -1,5 +1,6 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import type { Door } from '../egress/egress.js';
+import type { World } from './page/world.js';
 
 /** One capture's page, in a context of its own that nothing has used before, behind a door of its own. */
 export interface Stage {
@@ -7,6 +8,8 @@ export interface Stage {
   readonly page: Page;
   /** A session on the page's own target. */
   readonly cdp: CDPSession;
+  /** Our in-page program in the page's documents. */
+  readonly world: World;
   /** The same target past Playwright, where the pool can give it: for what comes by the hundred a page. */
   readonly line?: TargetLine;
   readonly door: Door;

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { inPageForEsbuild } from '../../scripts/in-page-bundle.mjs';
 
 const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/stillframe', import.meta.url));
 
@@ -16,7 +17,16 @@ export async function buildProgram(name: string): Promise<BuiltProgram> {
   await mkdir(FOLDER, { recursive: true });
   await build({
     entryPoints: [fileURLToPath(new URL(`${name}.ts`, import.meta.url))],
-    ...{ outfile: file, bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', logLevel: 'error' },
+    ...{
+      outfile: file,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+      packages: 'external',
+      plugins: [inPageForEsbuild()],
+      logLevel: 'error',
+    },
   });
   return { file, [Symbol.asyncDispose]: () => rm(file, { force: true }) };
 }

@@ -2,7 +2,7 @@
  * Trial "sticky": fixed and sticky headers, bars and sidebars, elements fixed late, nested scrollers, smooth scrolling and `100vh` heroes,
  * at several densities and view heights: once each, in place.
  *
- * Sabotage that turns it red: return early from `tame` in in-page-place.ts, or from `expand` in in-page-extent.ts.
+ * Sabotage that turns it red: return early from `place` in in-page/pin.ts, or from `expand` in in-page/expand.ts.
  */
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../render/picture/a-stage.js';

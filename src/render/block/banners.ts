@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Frame, Page } from 'playwright-core';
-import type { PlatformAnswer } from './page/consent-page.js';
-import type { Look } from './page/look-page.js';
-import { CONSENT_FRAME } from './page/words.js';
-import { call, type PageWorld } from './page-world.js';
+import type { Look } from '../in-page/consent/look.js';
+import type { PlatformAnswer } from '../in-page/consent/platforms.js';
+import { CONSENT_FRAME } from '../in-page/consent/words.js';
+import { callOnce, type World } from '../page/world.js';
 
 /** What was done about consent banners, for the log. */
 export interface BannerReport {
@@ -17,11 +17,9 @@ export interface BannerReport {
 
 export interface BannerTools {
   page: Page;
-  world: PageWorld;
+  world: World;
   /** Source of consent-page.js. */
   consentBundle: string;
-  /** Source of look-page.js. */
-  lookBundle: string;
   /** Rules that hide banners in this page and are not laid yet; may be empty. */
   css: string;
   /** As the first look had it. */
@@ -50,29 +48,31 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   const inView =
     seen.banner === 'seen' ||
     frames.length > 0 ||
-    (seen.banner === 'expected' && (await world.ask('awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
+    (seen.banner === 'expected' && (await world.call('consent.awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
   const answer = inView ? await askPlatforms(tools, seen.framed || frames.length > 0) : NOTHING;
   // What is hidden first can no longer be refused.
-  const rest = inView ? await world.ask('dismiss', { whole: false, click: answer.outcome !== 'rejected' }) : { refused: 0, hidden: 0 };
-  const laid = css === '' ? 0 : await world.ask('lay', { css, count: true });
+  const rest = inView
+    ? await world.call('consent.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
+    : { refused: 0, hidden: 0 };
+  const laid = css === '' ? 0 : await world.call('consent.lay', { css, count: true });
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
-  const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.ask('freeScroll', {}));
-  if (tools.last && (seen.banner !== 'none' || seen.hasFrameOnTop)) await world.ask('holdBack', {});
+  const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('consent.freeScroll'));
+  if (tools.last && (seen.banner !== 'none' || seen.hasFrameOnTop)) await world.call('consent.holdBack');
   return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
 }
 
 const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
 
 /** @returns addresses of the frames that are banners by what they hold; the page is told of them */
-async function readFrames({ page, world, lookBundle }: BannerTools): Promise<string[]> {
+async function readFrames({ page, world }: BannerTools): Promise<string[]> {
   const read = framesOf(page).map(async (frame) => {
-    const answer = frame.evaluate(call(lookBundle, 'isBanner', {})).catch(() => false);
+    const answer = frame.evaluate(callOnce('consent.isBanner')).catch(() => false);
     const isBanner = await Promise.race([answer, sleep(FRAME_READ_MS, false, { ref: false })]);
     return isBanner === true ? [frame.url()] : [];
   });
   const urls = (await Promise.all(read)).flat();
-  if (urls.length > 0) await world.ask('tellFrames', { urls });
+  if (urls.length > 0) await world.call('consent.tellFrames', { urls });
   return urls;
 }
 
@@ -89,29 +89,29 @@ function framesOf(page: Page, wanted = (_: Frame) => true): Frame[] {
  *
  * @param framed whether any frame may be it
  */
-async function askPlatforms({ page, consentBundle, lookBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
+async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
   const main = page.mainFrame();
   const inFrames = framesOf(page, (frame) => framed || CONSENT_FRAME.test(frame.url()));
   const answers = await Promise.all([main, ...inFrames].map((frame) => askPlatform(frame, consentBundle)));
   const answered = answers.find(({ outcome }) => outcome === 'rejected') ?? answers.find(({ outcome }) => outcome === 'hidden');
   if (answered !== undefined) return answered;
-  const refusals = await Promise.all(inFrames.map((frame) => refuseInFrame(frame, lookBundle)));
+  const refusals = await Promise.all(inFrames.map((frame) => refuseInFrame(frame)));
   if (refusals.some((refused) => refused)) return { platform: null, outcome: 'rejected' };
   return answers.find(({ outcome }) => outcome === 'failed') ?? NOTHING;
 }
 
 async function askPlatform(frame: Frame, bundle: string): Promise<PlatformAnswer> {
   try {
-    return await frame.evaluate(call(bundle, 'answerPlatform', PLATFORM_PATIENCE_MS));
+    return await frame.evaluate(`(() => { ${bundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_PATIENCE_MS)}); })()`);
   } catch {
     // The frame went away, often because it was answered by another's click.
     return NOTHING;
   }
 }
 
-async function refuseInFrame(frame: Frame, bundle: string): Promise<boolean> {
+async function refuseInFrame(frame: Frame): Promise<boolean> {
   try {
-    const { refused } = (await frame.evaluate(call(bundle, 'dismiss', { whole: true, click: true }))) as { refused: number };
+    const { refused } = (await frame.evaluate(callOnce('consent.dismiss', { whole: true, click: true }))) as { refused: number };
     return refused > 0;
   } catch {
     return false;

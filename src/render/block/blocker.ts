@@ -69,7 +69,7 @@ export class Blocker implements AsyncDisposable {
   private constructor(
     private readonly options: BlockerOptions,
     private readonly lists: ListParts,
-    private readonly bundles: { lookBundle: string; consentBundle: string },
+    private readonly consentBundle: string,
   ) {
     this.engines = builtInEngines(lists.builtIn);
   }
@@ -77,12 +77,10 @@ export class Blocker implements AsyncDisposable {
   /** Ready with what is there; fetching, if any, goes on behind. */
   static async start(options: BlockerOptions): Promise<Blocker> {
     const { built, dataDir, egress, log, fetchPackaged } = options;
-    const bundle = (name: string) => readFile(new URL(name, built), 'utf8');
-    const [builtIn, store, lookBundle, consentBundle] = await Promise.all([
+    const [builtIn, store, consentBundle] = await Promise.all([
       readBuiltInRules(built),
       ListStore.open(dataDir),
-      bundle('look-page.js'),
-      bundle('consent-page.js'),
+      readFile(new URL('consent-page.js', built), 'utf8'),
     ]);
     const lists: ListParts = {
       store,
@@ -93,7 +91,7 @@ export class Blocker implements AsyncDisposable {
       log,
       ...(fetchPackaged === undefined ? {} : { fetchPackaged }),
     };
-    const blocker = new Blocker(options, lists, { lookBundle, consentBundle });
+    const blocker = new Blocker(options, lists, consentBundle);
     await blocker.reload();
     blocker.keepFresh();
     return blocker;
@@ -105,7 +103,11 @@ export class Blocker implements AsyncDisposable {
    * @param id of the capture, for the log
    */
   guard(stage: Stage, options: CaptureOptions, id: string): Promise<Guard> {
-    return raiseGuard({ engines: this.engines, log: this.options.log.child({ job_id: id }), ...this.bundles }, stage, options);
+    return raiseGuard(
+      { engines: this.engines, consentBundle: this.consentBundle, log: this.options.log.child({ job_id: id }) },
+      stage,
+      options,
+    );
   }
 
   /** Fetches what has changed, now, whether or not fetching is on. Never rejects but when stopped: problems are in the answer. */

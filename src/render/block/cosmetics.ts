@@ -9,27 +9,24 @@ export interface Features {
   hrefs: string[];
 }
 
-/** Where our page-side code lives; Chromium gives one world per frame and name. */
-export const BLOCK_WORLD = 'stillframe-block';
+/** Style sheets. */
+export interface StartRules {
+  base: string;
+  byHost: Record<string, string>;
+}
 
 /**
- * A script that hides what these switches are about before anything of the document is there, where no content policy has
- * a say: general rules on whatever document comes, those of a host on the hosts that the target is likely to be served from.
+ * What hides what these switches are about before anything of the document is there: general rules on whatever document comes, those of
+ * a host on the hosts that the target is likely to be served from.
  * Rules for cookie banners are left out: a hidden banner could no longer be answered.
  *
  * @returns null when there is nothing to hide
  */
-export function startScript(engines: Engines, on: readonly Category[], url: string): { script: string; hosts: string[] } | null {
+export function startRules(engines: Engines, on: readonly Category[], url: string): StartRules | null {
   const base = joined(on, (category) => hiding(engines[category], url, { base: true, host: false, features: null }));
   const byHost = Object.fromEntries(likelyHosts(url).map((host) => [host, hostCss(engines, on, `https://${host}/`)]));
   if (base === '' && Object.values(byHost).every((css) => css === '')) return null;
-  const script = `if (window === top) {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(${JSON.stringify(base)} + (${JSON.stringify(byHost)}[location.hostname] ?? ''));
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-    globalThis.stillframeSheet = sheet;
-  }`;
-  return { script, hosts: Object.keys(byHost) };
+  return { base, byHost };
 }
 
 /** Rules for the documents of one host. */

@@ -3,11 +3,10 @@ import type { Log } from '../../log.js';
 import type { Stage } from '../stage.js';
 import { answerBanners, type BannerReport } from './banners.js';
 import { CATEGORIES, type Category, switchedOn } from './category.js';
-import { BLOCK_WORLD, bannerCss, bannerFeatureCss, featureCss, hostCss, startScript } from './cosmetics.js';
+import { bannerCss, bannerFeatureCss, featureCss, hostCss, startRules } from './cosmetics.js';
 import type { Engines } from './engines.js';
 import { Interception } from './interception.js';
 import { lineOf } from './line-of.js';
-import { openWorld } from './page-world.js';
 import { TargetHeaders } from './target-headers.js';
 
 /** One capture's blocking, from before its navigation to its end. */
@@ -29,8 +28,6 @@ export interface Guard {
 
 export interface GuardParts {
   engines: Engines;
-  /** Source of look-page.js. */
-  lookBundle: string;
   /** Source of consent-page.js. */
   consentBundle: string;
   log: Log;
@@ -106,22 +103,20 @@ class StageGuard implements Guard {
   private async answer(last: boolean): Promise<Omit<BannerReport, 'ms'>> {
     const interception = this.#interception;
     if (interception === null) return NO_BANNER;
-    const { engines, lookBundle, consentBundle } = this.parts;
-    const { page, cdp } = this.stage;
+    const { engines, consentBundle } = this.parts;
+    const { page, world } = this.stage;
     const url = page.url();
     if (!/^https?:/.test(url)) return NO_BANNER;
-    const world = await openWorld(cdp, interception.mainFrameId, lookBundle);
     const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
-    const seen = await world.ask('look', { bannerCss: general, refused: interception.refusedScripts, last });
+    const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
     const css = `${this.dressLate(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
-    if (css !== '') await world.ask('lay', { css, count: false });
+    if (css !== '') await world.call('consent.lay', { css, count: false });
     if (general === null) return NO_BANNER;
     const special = bannerFeatureCss(engines, url, seen);
     return await answerBanners({
       page,
       world,
       consentBundle,
-      lookBundle,
       // Where there was nothing to answer, the look has laid the general rules already.
       css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
       seen,
@@ -132,14 +127,10 @@ class StageGuard implements Guard {
 
   /** While a navigation is under way Chromium takes no such commands, so all of it comes before. */
   private async dress(url: string): Promise<void> {
-    const start = startScript(this.parts.engines, this.on, url);
-    if (start === null) return;
-    for (const host of start.hosts) this.#dressed.add(host);
-    // Without the domain enabled the script would be taken, and never run.
-    await Promise.all([
-      this.stage.cdp.send('Page.enable'),
-      this.stage.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: start.script, worldName: BLOCK_WORLD }),
-    ]);
+    const rules = startRules(this.parts.engines, this.on, url);
+    if (rules === null) return;
+    for (const host of Object.keys(rules.byHost)) this.#dressed.add(host);
+    await this.stage.world.callAtStart('consent.hideFromStart', [rules], { inFrames: false });
   }
 
   /** @returns the rules of a host that a redirect led to */

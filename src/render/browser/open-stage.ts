@@ -4,6 +4,7 @@ import type { Door } from '../../egress/egress.js';
 import type { Shape, SoftShape } from '../emulate/shape-of.js';
 import { identityOf } from '../emulate/user-agent.js';
 import { wearInPage } from '../emulate/wear-agent.js';
+import { World } from '../page/world.js';
 import type { Stage } from '../stage.js';
 
 const HOST = { platform: process.platform, arch: process.arch };
@@ -36,7 +37,7 @@ export async function openStage({ browser, door, shape, chromiumVersion }: Stage
     if (identity.metadata === null) await context.addInitScript(wearInPage, identity.vendor);
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
-    return staged({ context, page, cdp, door, chromiumVersion }, shape.soft);
+    return staged({ context, page, cdp, world: new World(cdp), door, chromiumVersion }, shape.soft);
   } catch (error) {
     context.close().catch(() => {});
     throw error;
@@ -76,7 +77,7 @@ function contextOptions({ rigid, soft }: Shape, doorPort: number): BrowserContex
   };
 }
 
-function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'door' | 'chromiumVersion'>, soft: SoftShape): OpenStage {
+function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'world' | 'door' | 'chromiumVersion'>, soft: SoftShape): OpenStage {
   const lost = new AbortController();
   const lose = (why: string): void => {
     if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause: new Error(why) }));

@@ -5,10 +5,9 @@
 
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
-import { openHand } from '../picture/page-hand.js';
+import { boundedPage } from '../picture/bounded-page.js';
 import type { Stage } from '../stage.js';
 import { cutText } from './cut-text.js';
-import { readSource } from './in-page-text.js';
 import type { MarkdownWorker } from './markdown-worker.js';
 import { outline } from './outline.js';
 
@@ -22,11 +21,11 @@ const SOURCE_MOST_CHARS = 500_000;
  */
 export async function inspect(stage: Stage, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = Date.now() + how.timeoutMs;
-  const hand = await openHand(stage, deadline);
-  const source = await hand.run(readSource, SOURCE_MOST_CHARS);
+  const page = boundedPage(stage, deadline);
+  const source = await page.call('source.read', SOURCE_MOST_CHARS);
   const [markdown, accessibleTree] = await Promise.all([
     how.worker.convert({ html: source.html, url: source.url, title: source.title }, Math.max(1, deadline - Date.now())),
-    outline(stage, hand, deadline),
+    outline(stage, page, deadline),
   ]);
   return {
     markdown: cutText(markdown ?? source.text, INSPECTION_LIMIT_CHARS),

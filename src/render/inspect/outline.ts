@@ -1,7 +1,6 @@
-import type { PageHand } from '../picture/page-hand.js';
-import { within } from '../picture/page-hand.js';
+import type { BoundedPage } from '../picture/bounded-page.js';
+import { within } from '../picture/bounded-page.js';
 import type { Stage } from '../stage.js';
-import { shortenPage } from './in-page-text.js';
 
 /** Reading the tree costs most of a millisecond an element, and nothing of it can be had before all of it is done. These give more than is kept. */
 const MOST_ELEMENTS = 2_000;
@@ -12,9 +11,9 @@ const MOST_ELEMENTS = 2_000;
  *
  * @throws CaptureError `render_crashed`
  */
-export async function outline(stage: Stage, hand: PageHand, deadline: number): Promise<string> {
+export async function outline(stage: Stage, page: BoundedPage, deadline: number): Promise<string> {
   try {
-    if (!(await hand.run(shortenPage, MOST_ELEMENTS))) return '';
+    if (!(await page.call('source.shorten', MOST_ELEMENTS))) return '';
     const timeout = Math.max(1, deadline - Date.now());
     return await within(stage, deadline, () => stage.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {

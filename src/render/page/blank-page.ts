@@ -1,11 +1,10 @@
 import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
-import { lookForBlank, type Sight } from './blank-signs.js';
+import type { Sight } from '../in-page/blank.js';
 import { WHITE_MIN } from './check-output.js';
 import { LATE } from './deadline.js';
 import { QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
-import type { PageKit } from './page-kit.js';
 
 const PIXEL_CHECK_MS = 3_000;
 /** A small picture of the view is enough to see whether there is anything. */
@@ -46,16 +45,11 @@ export async function refuseBlank(
 }
 
 async function mayChange({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<boolean> {
-  return (await deadlines.within(world.run(runsScript, null), ms)) !== false;
-}
-
-/** Runs in the page. */
-function runsScript(kit: PageKit): boolean {
-  return kit.runsScript();
+  return (await deadlines.within(world.call('activity.runsScript'), ms)) !== false;
 }
 
 async function see(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<Sight> {
-  const sight = await page.deadlines.within(page.world.run(lookForBlank, null), ms);
+  const sight = await page.deadlines.within(page.world.call('blank.look'), ms);
   if (sight === LATE || sight === 'something') return 'something';
   return (await isBare(page, Math.min(ms, PIXEL_CHECK_MS))) ? sight : 'something';
 }

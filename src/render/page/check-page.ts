@@ -8,7 +8,6 @@ import { LATE } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
-import type { PageKit } from './page-kit.js';
 import { refuseUnreadable } from './unreadable.js';
 import { visibleText } from './visible-text.js';
 
@@ -38,8 +37,8 @@ async function checkAll(page: Checked, shown: DocumentState, options: CheckOptio
   const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
   const isView = options.selector !== null || !options.fullPage;
   const mayBeCovered = !isView || (options.selector === null && options.format !== 'pdf');
-  // The page answers in turn: the others ask what is edited already.
-  const edited = page.deadlines.within(page.world.run(editAgain, null), ms);
+  // The page may have replaced our style sheets since it settled: it is judged as it is pictured next. It answers in turn.
+  const edited = page.deadlines.within(page.world.call('edits.apply'), ms);
   const tolerated = (check: Promise<void>): Promise<void> => check.catch((error: unknown) => page.tolerance.orThrow(error));
   await Promise.all([
     edited,
@@ -56,11 +55,6 @@ async function checkAll(page: Checked, shown: DocumentState, options: CheckOptio
   } catch (error) {
     page.tolerance.orThrow(error);
   }
-}
-
-/** Runs in the page, which may have replaced our style sheets since it settled: it is judged as it is pictured next. */
-function editAgain(kit: PageKit): void {
-  kit.edit();
 }
 
 async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, shown: DocumentState, ms: number): Promise<void> {

@@ -1,8 +1,8 @@
 import { CaptureError } from '../../contract/capture-error.js';
+import type { Completeness } from '../in-page/shell.js';
 import { LATE } from './deadline.js';
 import type { OpenPage } from './open-page.js';
-import { type Completeness, lookForShell } from './shell-signs.js';
-import { PageMoved } from './world.js';
+import { PageMoved } from './page-moved.js';
 
 const LOOK_EVERY_MS = 200;
 /** Kept of the budget for the checks that follow. */
@@ -46,7 +46,7 @@ export async function contentReady(page: OpenPage): Promise<void> {
  * @throws CaptureError render_incomplete with what was seen, PageMoved
  */
 export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<void> {
-  const look = await deadlines.within(world.run(lookForShell, null), ms);
+  const look = await deadlines.within(world.call('content.look'), ms);
   const seen = look === LATE ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
   if (seen === null) return;
   throw new CaptureError({
@@ -73,7 +73,7 @@ function grown({ most, lastAt }: Growth, text: number): Growth {
 /** @returns null when the page is elsewhere or too busy */
 async function lookOnce({ world, deadlines }: OpenPage, ms: number): Promise<Completeness | null> {
   try {
-    const look = await deadlines.within(world.run(lookForShell, null), ms);
+    const look = await deadlines.within(world.call('content.look'), ms);
     return look === LATE ? null : look;
   } catch (error) {
     if (error instanceof PageMoved) return null;

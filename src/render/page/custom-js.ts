@@ -2,10 +2,9 @@ import { CaptureError } from '../../contract/capture-error.js';
 import type { Stage } from '../stage.js';
 import { LATE } from './deadline.js';
 import type { OpenPage } from './open-page.js';
+import { isGone } from './page-moved.js';
 
 type ExceptionDetails = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
-
-const GONE = /context was destroyed|navigated or closed|Cannot find/i;
 
 /**
  * Lets custom_js add what the page's CSP forbids: styles, pictures and scripts, and markup in spite of Trusted Types; and custom_css ask
@@ -39,7 +38,7 @@ async function attempt({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines
   } catch (error) {
     if (error instanceof CaptureError || !(error instanceof Error)) throw error;
     if (/terminated/i.test(error.message)) throw unfinished(deadlines.timeout);
-    if (GONE.test(error.message)) return null;
+    if (isGone(error)) return null;
     throw error;
   }
 }

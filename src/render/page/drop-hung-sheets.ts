@@ -29,14 +29,6 @@ export async function dropHungSheets(page: Loading, shown: DocumentState): Promi
 
 /** A page too busy to answer is held back by its script, not by a sheet. */
 async function paints({ world, deadlines }: Loading): Promise<boolean> {
-  const painted = await deadlines.within(world.run(framesCome, FRAME_MAX_MS), 2 * FRAME_MAX_MS);
+  const painted = await deadlines.within(world.call('frames.framesCome', FRAME_MAX_MS), 2 * FRAME_MAX_MS);
   return painted === LATE || painted;
-}
-
-/** Runs in the page. */
-function framesCome(_kit: unknown, maxMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve(false), maxMs);
-    requestAnimationFrame(() => resolve(true));
-  });
 }

@@ -13,7 +13,7 @@ import {
 } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
-import { PageMoved } from './world.js';
+import { PageMoved } from './page-moved.js';
 
 /** How long a refusing page may take to show whose wall it is. */
 const VENDOR_LOOK_MS = 2_500;

@@ -3,7 +3,7 @@ import type { Deadlines } from './deadline.js';
 import { MainDocument } from './main-document.js';
 import { NetworkTracker } from './network.js';
 import type { Tolerance } from './tolerance.js';
-import { World } from './world.js';
+import type { World } from './world.js';
 
 /** A stage with all that watches it. Each step names the parts that it uses. */
 export interface OpenPage {
@@ -19,5 +19,5 @@ export interface OpenPage {
 export async function openPage(stage: Stage, deadlines: Deadlines, tolerance: Tolerance): Promise<OpenPage> {
   const network = new NetworkTracker(stage.page);
   const main = await deadlines.orEnd(MainDocument.watch(stage, (url) => network.forgetBefore(url)));
-  return { stage, deadlines, main, network, world: new World(stage.cdp, main), tolerance };
+  return { stage, deadlines, main, network, world: stage.world, tolerance };
 }

@@ -18,9 +18,11 @@ interface Field {
 export async function checkSelectors(page: Pick<OpenPage, 'stage' | 'deadlines'>, options: SelectorOptions): Promise<void> {
   const fields = fieldsOf(options);
   if (fields.length === 0) return;
-  const expression = `(${problemsOf.toString()})(${JSON.stringify(fields.map(({ selector }) => selector))})`;
-  const { result } = await page.deadlines.orEnd(page.stage.cdp.send('Runtime.evaluate', { expression, returnByValue: true }));
-  const problems = result.value as (string | null)[];
+  const asked = page.stage.world.call(
+    'element.selectorProblems',
+    fields.map(({ selector }) => selector),
+  );
+  const problems = await page.deadlines.orEnd(asked);
   const issues = fields.flatMap(({ path }, index) => (problems[index] ? [{ path, message: problems[index] }] : []));
   const [first] = issues;
   if (first === undefined) return;
@@ -35,16 +37,4 @@ function fieldsOf(options: SelectorOptions): Field[] {
     ...list('hide_selectors', options.hideSelectors),
     ...list('remove_selectors', options.removeSelectors),
   ];
-}
-
-/** Runs in the page. */
-function problemsOf(selectors: string[]): (string | null)[] {
-  return selectors.map((selector) => {
-    try {
-      document.querySelector(selector);
-      return null;
-    } catch (error) {
-      return String((error as Error).message).replace(/^Failed to execute 'querySelector' on 'Document': /, '');
-    }
-  });
 }

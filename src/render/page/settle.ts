@@ -1,9 +1,9 @@
+import type { Settled } from '../in-page/settle.js';
 import { LATE } from './deadline.js';
 import type { DocumentState } from './main-document.js';
 import { FONTS_BUDGET_MS, QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
-import type { PageKit } from './page-kit.js';
-import { PageMoved } from './world.js';
+import { PageMoved } from './page-moved.js';
 
 /** decisions.md, Capture semantics: `wait_for_idle` takes at most this long. */
 const SETTLE_MAX_MS = 5_000;
@@ -13,15 +13,6 @@ const SOON_S = 1;
 const REFRESHES_FOLLOWED = 5;
 /** One that has not begun so long after its time leads nowhere. */
 const REFRESH_LATE_MS = 1_500;
-
-interface Settled {
-  /** The page runs no script, so that nothing new can come of it. */
-  inert: boolean;
-  /** Seconds until its own markup leads it elsewhere. */
-  refreshAfterS: number | null;
-  /** Which of the images in flight are backgrounds in view. */
-  backgrounds: string[];
-}
 
 /**
  * The bounded extra settlement of `wait_for_idle`: quiet network, fonts, images in view, two frames without layout change. A page that
@@ -94,82 +85,11 @@ async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertO
     stillMs: Math.min(leftMs, STILL_MAX_MS),
   };
   try {
-    const settled = await deadlines.within(world.run(settleInPage, budgets), leftMs);
+    const settled = await deadlines.within(world.call('settlement.settle', budgets), leftMs);
     return settled === LATE ? null : settled;
   } catch (error) {
     if (error instanceof PageMoved) return null;
     // A page can break its own DOM in ways that stop our looking; it is captured as it stands.
     return deadlines.signal.aborted ? null : { inert: false, refreshAfterS: null, backgrounds: [] };
-  }
-}
-
-interface Budgets {
-  /** Answer at once when the page runs scripts: its network must become quiet first. */
-  inertOnly: boolean;
-  imagesInFlight: string[];
-  fontsMs: number;
-  imagesMs: number;
-  stillMs: number;
-}
-
-/** Runs in the page. */
-async function settleInPage(kit: PageKit, { inertOnly, imagesInFlight, fontsMs, imagesMs, stillMs }: Budgets): Promise<Settled> {
-  const inert = !kit.runsScript();
-  const refreshAfterS = kit.refreshAfterS();
-  kit.edit();
-  if (inertOnly && !inert) return { inert, refreshAfterS, backgrounds: [] };
-  const fonts = kit.documentProperty('fonts');
-  if (fonts.status === 'loading') await kit.orLate(fonts.ready, fontsMs);
-  await kit.orLate(Promise.all(kit.imagesInView().map(decoded)), imagesMs);
-  await twoStillFrames();
-  kit.edit();
-  return { inert, refreshAfterS, backgrounds: imagesInFlight.length === 0 ? [] : backgroundsAmong(imagesInFlight) };
-
-  async function decoded(image: HTMLImageElement): Promise<void> {
-    if (!image.complete) {
-      await new Promise((resolve) => {
-        image.addEventListener('load', resolve, { once: true });
-        image.addEventListener('error', resolve, { once: true });
-      });
-    }
-    // Rejects for a broken image, which is as decoded as it will be.
-    await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
-  }
-
-  function backgroundsAmong(urls: string[]): string[] {
-    let shown = '';
-    for (const element of kit.all('body,body *').slice(0, 5_000)) {
-      const { backgroundImage } = getComputedStyle(element);
-      if (!backgroundImage.includes('url("')) continue;
-      const box = Element.prototype.getBoundingClientRect.call(element);
-      const isPixel = box.width <= 2 || box.height <= 2;
-      if (!isPixel && kit.areaInView(box) > 0 && kit.isVisible(element)) shown += backgroundImage;
-    }
-    return urls.filter((url) => shown.includes(`url("${url}")`));
-  }
-
-  async function twoStillFrames(): Promise<void> {
-    const began = performance.now();
-    let before = layout();
-    for (let still = 0; still < 2 && performance.now() - began < stillMs; ) {
-      await kit.frame();
-      const now = layout();
-      still = now === before ? still + 1 : 0;
-      before = now;
-    }
-  }
-
-  function layout(): string {
-    const root = kit.documentProperty('documentElement');
-    const parts: unknown[] = [root?.scrollWidth, root?.scrollHeight, scrollX, scrollY];
-    for (let x = 1; x < 6; x += 2) {
-      for (let y = 1; y < 6; y += 2) {
-        const box = Document.prototype.elementFromPoint
-          .call(document, (innerWidth * x) / 6, (innerHeight * y) / 6)
-          ?.getBoundingClientRect();
-        parts.push(box?.x, box?.y, box?.width, box?.height);
-      }
-    }
-    return parts.join();
   }
 }

@@ -1,7 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
-import type { PageKit } from './page-kit.js';
 
 const XML_TYPES = /^(text\/xml|application\/xml|[^/]+\/[^;]+\+xml)$/i;
 const IMAGE_TYPES = /^image\//i;
@@ -18,29 +17,14 @@ export async function refuseUnreadable(
   ms: number,
 ): Promise<void> {
   if (XML_TYPES.test(mimeType)) {
-    const error = await deadlines.within(world.run(parseError, null), ms);
+    const error = await deadlines.within(world.call('documents.parseError'), ms);
     if (typeof error === 'string') throw unreadable(`XML that does not parse: ${error}`, { content_type: mimeType, parse_error: error });
   } else if (IMAGE_TYPES.test(mimeType)) {
-    const broken = await deadlines.within(world.run(isBrokenImage, null), ms);
+    const broken = await deadlines.within(world.call('documents.isBrokenImage'), ms);
     if (broken === true) throw unreadable(`an image (${mimeType}) that cannot be decoded.`, { content_type: mimeType });
   }
 }
 
 function unreadable(what: string, details: Record<string, string>): CaptureError {
   return new CaptureError({ code: 'navigation_failed', message: `The target is ${what}`, retriable: false, details });
-}
-
-/** Runs in the page: what Chromium's error block says, which it puts before all else; null when there is none. */
-function parseError(kit: PageKit): string | null {
-  const [block] = kit.all('parsererror');
-  const parent = block?.parentElement;
-  if (block?.namespaceURI !== 'http://www.w3.org/1999/xhtml' || parent?.firstElementChild !== block) return null;
-  if (parent !== kit.documentProperty('documentElement') && parent !== kit.body()) return null;
-  return (block.querySelector('div')?.textContent ?? '').trim().slice(0, 300);
-}
-
-/** Runs in the page, which is the browser's own around the one image. */
-function isBrokenImage(kit: PageKit): boolean {
-  const [image] = kit.all('img');
-  return image instanceof HTMLImageElement && image.complete && image.naturalWidth === 0;
 }

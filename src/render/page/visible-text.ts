@@ -1,6 +1,5 @@
 import { LATE } from './deadline.js';
 import type { OpenPage } from './open-page.js';
-import type { PageKit } from './page-kit.js';
 
 /** More text than any marker needs; a page of books is not carried out of the browser. */
 const TEXT_MAX_CHARS = 2_000_000;
@@ -13,7 +12,7 @@ const TITLE_MAX_CHARS = 10_000;
  * @throws PageMoved
  */
 export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<string | null> {
-  const text = await deadlines.within(world.run(readText, { maxChars: TEXT_MAX_CHARS, titleMaxChars: TITLE_MAX_CHARS }), ms);
+  const text = await deadlines.within(world.call('text.titled', { maxChars: TEXT_MAX_CHARS, titleMaxChars: TITLE_MAX_CHARS }), ms);
   return text === LATE ? null : text;
 }
 
@@ -30,9 +29,4 @@ export function foldText(text: string): string {
     .toLowerCase()
     .toUpperCase()
     .replace(/\u0307/g, '');
-}
-
-/** Runs in the page. */
-function readText(kit: PageKit, { maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number }): string {
-  return `${kit.documentProperty('title').slice(0, titleMaxChars)}\n${kit.visibleText(maxChars)}`;
 }

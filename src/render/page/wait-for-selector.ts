@@ -1,8 +1,7 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import { LATE } from './deadline.js';
 import type { OpenPage } from './open-page.js';
-import type { PageKit } from './page-kit.js';
-import { PageMoved } from './world.js';
+import { PageMoved } from './page-moved.js';
 
 /**
  * Waits until an element that matches is visible, on whatever document the page leads to.
@@ -15,7 +14,7 @@ export async function waitForSelector(page: Pick<OpenPage, 'main' | 'world' | 'd
   for (;;) {
     const before = main.current;
     try {
-      const seen = await deadlines.within(world.run(untilVisible, selector), deadlines.leftMs());
+      const seen = await deadlines.within(world.call('documents.untilVisible', selector), deadlines.leftMs());
       if (seen === LATE) throw notSeen(selector, deadlines.timeout);
       return;
     } catch (error) {
@@ -32,9 +31,4 @@ function notSeen(selector: string, timeout: number): CaptureError {
     message: `\`wait_for_selector\`: no visible element matched "${selector}" within \`timeout\` (${timeout} ms).`,
     details: { waited_for: 'selector', selector },
   });
-}
-
-/** Runs in the page. Visibility also changes by style alone, so each frame is looked at. */
-async function untilVisible(kit: PageKit, selector: string): Promise<void> {
-  while (!kit.all(selector).some((element) => kit.isVisible(element))) await kit.frame();
 }

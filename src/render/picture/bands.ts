@@ -1,5 +1,5 @@
 import type { Stage } from '../stage.js';
-import { within } from './page-hand.js';
+import { within } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
 import type { SectionPlan, SectionsTaken } from './sections.js';
 import { pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';

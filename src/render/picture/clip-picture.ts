@@ -1,11 +1,10 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { ClipOption } from '../../contract/capture-extensions.js';
 import { takeBands } from './bands.js';
+import { boundedPage } from './bounded-page.js';
 import { type Encoding, stitch } from './encode.js';
 import { fitDensity } from './fit-density.js';
-import { makeScrollable, measureExtent } from './in-page-extent.js';
 import { setDensity } from './metrics.js';
-import { openHand } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { SectionStore } from './section-store.js';
 
@@ -18,11 +17,11 @@ export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: 
   const { stage, options, deadline } = order;
   const begun = performance.now();
   await using store = await SectionStore.open(encoding.transparent);
-  const hand = await openHand(stage, deadline);
-  await hand.run(makeScrollable, null);
+  const page = boundedPage(stage, deadline);
+  await page.call('scrollers.expandAll');
   const { density, limited } = fitDensity(clip, options.view.deviceScaleFactor, encoding.format);
   await setDensity(stage, { view: options.view, density, deadline });
-  const { pageHeight, viewHeight, zoom, scrollX } = await hand.run(measureExtent, null);
+  const { pageHeight, viewHeight, zoom, scrollX } = await page.call('scroll.measure');
   const { cssContentSize } = await stage.cdp.send('Page.getLayoutMetrics');
   const right = Math.min(clip.x + clip.width, Math.max(cssContentSize.width, options.view.width / zoom));
   const bottom = Math.min(clip.y + clip.height, Math.max(pageHeight, viewHeight));

@@ -1,12 +1,10 @@
 import { CaptureError } from '../../contract/capture-error.js';
+import type { ElementBox } from '../in-page/parts.js';
 import { takeBands } from './bands.js';
+import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { type Encoding, stitch } from './encode.js';
 import { fitDensity } from './fit-density.js';
-import { type ElementBox, markElement } from './in-page-element.js';
-import { measureExtent } from './in-page-extent.js';
-import { addPinKit } from './in-page-pin-kit.js';
 import { setDensity } from './metrics.js';
-import { openHand, type PageHand } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { pin } from './place-section.js';
 import { SectionStore } from './section-store.js';
@@ -22,9 +20,9 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   const { stage, options, deadline } = order;
   const begun = performance.now();
   await using store = await SectionStore.open(encoding.transparent);
-  const hand = await openHand(stage, deadline);
-  const { box: own, density, limited } = await findAtDensity(order, { hand, selector, encoding });
-  const { viewHeight, zoom, pageHeight, scrollX, scrollY } = await hand.run(measureExtent, null);
+  const page = boundedPage(stage, deadline);
+  const { box: own, density, limited } = await findAtDensity(order, { page, selector, encoding });
+  const { viewHeight, zoom, pageHeight, scrollX, scrollY } = await page.call('scroll.measure');
   const viewWidth = options.view.width / zoom;
   const box = padded(own, options.padding, { width: viewWidth, height: pageHeight });
   const ratio = density * zoom;
@@ -44,8 +42,8 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
     deadline,
   };
   const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
-  if (wide) await pin(hand, { first: true, last: true, keep: 'none' });
-  const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, hand, store }, plan);
+  if (wide) await pin(page, { first: true, last: true, keep: 'none' });
+  const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, page, store }, plan);
   const strips = await store.strips();
   const shot = performance.now();
   const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
@@ -85,23 +83,22 @@ function startOf(box: ElementBox, view: { scrollY: number; viewHeight: number })
 
 async function findAtDensity(
   order: PictureOrder,
-  how: { hand: PageHand; selector: string; encoding: Encoding },
+  how: { page: BoundedPage; selector: string; encoding: Encoding },
 ): Promise<{ box: ElementBox; density: number; limited: boolean }> {
   const { stage, deadline } = order;
   const { view } = order.options;
   let density = view.deviceScaleFactor;
   for (let limited = false; ; limited = true) {
     await setDensity(stage, { view, density, deadline });
-    const box = await find(how.hand, how.selector);
+    const box = await find(how.page, how.selector);
     const fit = fitDensity({ width: box.right - box.left, height: box.bottom - box.top }, density, how.encoding.format);
     if (fit.density === density) return { box, density, limited: limited || fit.limited };
     density = fit.density;
   }
 }
 
-async function find(hand: PageHand, selector: string): Promise<ElementBox> {
-  await hand.run(addPinKit, null);
-  const sighting = await hand.run(markElement, selector);
+async function find(page: BoundedPage, selector: string): Promise<ElementBox> {
+  const sighting = await page.call('element.mark', selector);
   if ('box' in sighting) return sighting.box;
   if (sighting.problem === 'invalid_selector') {
     throw new CaptureError({

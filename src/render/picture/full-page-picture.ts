@@ -1,11 +1,10 @@
 import type { RenderDiagnostics, StoppedReason } from '../../contract/capture-data.js';
 import type { ImageFormat } from '../../contract/capture-request.js';
 import { takeBands } from './bands.js';
+import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { type Encoding, stitch } from './encode.js';
 import { fitDensity } from './fit-density.js';
-import { makeScrollable, measureExtent } from './in-page-extent.js';
 import { setDensity } from './metrics.js';
-import { openHand, type PageHand } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import type { ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
@@ -51,9 +50,9 @@ export async function rollOut(
   how: { store: SectionStore; format: ImageFormat | null },
 ): Promise<RolledOut> {
   const { stage, options, deadline } = order;
-  const hand = await openHand(stage, deadline);
-  await hand.run(makeScrollable, null);
-  const extent = await settleDensity(order, hand, { scroll, format: how.format ?? 'png' });
+  const page = boundedPage(stage, deadline);
+  await page.call('scrollers.expandAll');
+  const extent = await settleDensity(order, page, { scroll, format: how.format ?? 'png' });
   const pixels = options.view.width * extent.density * extent.height * extent.density;
   const plan = {
     from: 0,
@@ -73,7 +72,7 @@ export async function rollOut(
   const taken =
     algorithm === 'native'
       ? await takeBands({ stage, store: how.store }, plan)
-      : await takeSections({ stage, hand, store: how.store }, plan);
+      : await takeSections({ stage, page, store: how.store }, plan);
   return { width: taken.width, height: taken.height, diagnostics: describe(taken, extent, { scroll, algorithm }) };
 }
 
@@ -92,7 +91,7 @@ interface Settled {
 /** The density changes before the first capture, and once: a page may lay itself out anew for another. */
 async function settleDensity(
   order: PictureOrder,
-  hand: PageHand,
+  page: BoundedPage,
   { scroll, format }: { scroll: ScrollReport; format: ImageFormat },
 ): Promise<Settled> {
   const { stage, deadline } = order;
@@ -101,7 +100,7 @@ async function settleDensity(
   let limited = false;
   for (;;) {
     await setDensity(stage, { view, density, deadline });
-    const { pageHeight, viewHeight, zoom, scrollX } = await hand.run(measureExtent, null);
+    const { pageHeight, viewHeight, zoom, scrollX } = await page.call('scroll.measure');
     const height = scroll.stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
     const fit = fitDensity({ width: view.width, height: height * zoom }, density, format);
     limited ||= fit.limited;

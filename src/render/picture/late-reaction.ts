@@ -1,6 +1,5 @@
-import { awaitGrowth, awaitLateChange } from './in-page-late.js';
+import type { BoundedPage } from './bounded-page.js';
 import type { Loads } from './loads.js';
-import type { PageHand } from './page-hand.js';
 
 /** From the end of a step, itself some 60 ms, to what a page does once the scrolling pauses; 100 to 150 ms are usual. */
 const PAUSE_MS = 150;
@@ -14,7 +13,7 @@ export class LateReaction {
   #patience = PATIENCE;
 
   constructor(
-    private readonly hand: PageHand,
+    private readonly page: BoundedPage,
     private readonly loads: Loads,
   ) {}
 
@@ -37,7 +36,7 @@ export class LateReaction {
 
   /** At the end of the page: waits until the page is longer than it was, or nothing more is to be expected. */
   async growth({ since, pageHeight }: { since: number; pageHeight: number }): Promise<void> {
-    await this.hand.run(awaitGrowth, { pageHeight, waitMs: LONG_PAUSE_MS - (Date.now() - since) });
+    await this.page.call('late.growth', { pageHeight, waitMs: LONG_PAUSE_MS - (Date.now() - since) });
   }
 
   async #look(waitMs: number): Promise<void> {
@@ -47,7 +46,7 @@ export class LateReaction {
 
   async #comes(waitMs: number, onlyLazy: boolean): Promise<boolean> {
     const { begun } = this.loads;
-    const changed = await this.hand.run(awaitLateChange, { waitMs, onlyLazy });
+    const changed = await this.page.call('late.change', { waitMs, onlyLazy });
     return changed || this.loads.begun > begun;
   }
 }

@@ -1,6 +1,6 @@
 import type { View } from '../../contract/capture-request.js';
 import type { Stage } from '../stage.js';
-import { within } from './page-hand.js';
+import { within } from './bounded-page.js';
 
 /**
  * Sets the page's viewport and density on the stage's own session: a capture takes its density from the emulation of the

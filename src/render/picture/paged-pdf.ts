@@ -1,7 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/capture-extensions.js';
-import { measureExtent } from './in-page-extent.js';
-import { openHand, within } from './page-hand.js';
+import { boundedPage, within } from './bounded-page.js';
 import { countPages, firstPageSize } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type PrintOptions, printStream } from './print-stream.js';
@@ -17,8 +16,8 @@ const EMPTY_TEMPLATE = '<span></span>';
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
   const { stage, options, deadline } = order;
   const begun = performance.now();
-  const hand = await openHand(stage, deadline);
-  const { pageHeight } = await hand.run(measureExtent, null);
+  const page = boundedPage(stage, deadline);
+  const { pageHeight } = await page.call('scroll.measure');
   await within(stage, deadline, () => stage.page.emulateMedia({ media: pdf.media }));
   const content = await within(stage, deadline, () => printStream(stage.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
     throw asRefusal(error);

@@ -1,12 +1,8 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
+import { type BoundedPage, boundedPage, within } from './bounded-page.js';
 import { rollOut } from './full-page-picture.js';
-import { makeScrollable, measureExtent } from './in-page-extent.js';
-import { passFrames } from './in-page-frames.js';
-import { boxPage, isLaidOutAlike, letGo, noteLayout, ownPaper, pinOnce } from './in-page-print.js';
-import { holdRules, keepChangedQueries, noteQueries } from './in-page-rules.js';
 import { setDensity } from './metrics.js';
-import { openHand, type PageHand, within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { pixelPdf } from './pixel-pdf.js';
 import { printStream } from './print-stream.js';
@@ -32,8 +28,8 @@ export function takePdf(order: PictureOrder, scroll: ScrollReport | null): Promi
 async function printView(order: PictureOrder): Promise<Picture> {
   const { view } = order.options;
   const begun = performance.now();
-  const { hand, pageHeight } = await prepare(order);
-  await hand.run(boxPage, view.height);
+  const { page, pageHeight } = await prepare(order);
+  await page.call('print.boxPage', view.height);
   const content = await print(order, { height: view.height, pages: '1' });
   return picture(content, begun, {
     algorithm: 'native',
@@ -48,17 +44,17 @@ async function printView(order: PictureOrder): Promise<Picture> {
 async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
   const { view } = order.options;
   const begun = performance.now();
-  const { hand, pageHeight } = await prepare(order);
-  await hand.run(makeScrollable, null);
+  const { page, pageHeight } = await prepare(order);
+  await page.call('scrollers.expandAll');
   const whole = scroll.stoppedReason === 'end_of_page';
   const height = whole ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paper = { height: fits ? height : PDF_PAGE_MAX_PX, pages: fits ? '1' : '' };
-  if (!(await holdForPaper(order, hand, { pageHeight, height, paperHeight: paper.height }))) {
-    await hand.run(letGo, null);
+  if (!(await holdForPaper(order, page, { pageHeight, height, paperHeight: paper.height }))) {
+    await page.call('print.putBack');
     return packPixels({ ...order, options: { ...order.options, fullPageAlgorithm: 'by_sections' } }, scroll);
   }
-  if (fits || height < pageHeight) await hand.run(boxPage, height);
+  if (fits || height < pageHeight) await page.call('print.boxPage', height);
   const content = await print(order, paper);
   return picture(content, begun, {
     algorithm: 'native',
@@ -86,14 +82,14 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
   };
 }
 
-async function prepare(order: PictureOrder): Promise<{ hand: PageHand; pageHeight: number }> {
+async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHeight: number }> {
   const { stage, options, deadline } = order;
-  const hand = await openHand(stage, deadline);
+  const page = boundedPage(stage, deadline);
   await setDensity(stage, { view: options.view, density: options.view.deviceScaleFactor, deadline });
   await within(stage, deadline, () => stage.page.emulateMedia({ media: 'screen' }));
-  await hand.run(ownPaper, null);
-  const { pageHeight } = await hand.run(measureExtent, null);
-  return { hand, pageHeight };
+  await page.call('print.ownPaper');
+  const { pageHeight } = await page.call('scroll.measure');
+  return { page, pageHeight };
 }
 
 /**
@@ -103,28 +99,28 @@ async function prepare(order: PictureOrder): Promise<{ hand: PageHand; pageHeigh
  */
 async function holdForPaper(
   order: PictureOrder,
-  hand: PageHand,
+  page: BoundedPage,
   at: { pageHeight: number; height: number; paperHeight: number },
 ): Promise<boolean> {
   const { stage, options, deadline } = order;
   const { view } = options;
   const density = view.deviceScaleFactor;
   const paper = { view: { ...view, height: Math.ceil(at.paperHeight) }, density, scale: MEASURE_SCALE, deadline };
-  await hand.run(noteQueries, null);
-  await hand.run(noteLayout, null);
+  await page.call('rules.noteQueries');
+  await page.call('print.noteLayout');
   await setDensity(stage, paper);
-  const asked = await hand.run(keepChangedQueries, null);
-  const changed = asked || !(await hand.run(isLaidOutAlike, at.pageHeight));
+  const asked = await page.call('rules.keepChangedQueries');
+  const changed = asked || !(await page.call('print.isLaidOutAlike', at.pageHeight));
   await setDensity(stage, { view, density, deadline });
-  await hand.run(passFrames, { frames: 1, mostMs: NO_FRAME_MS });
-  if (changed) await hand.run(holdRules, null);
-  await hand.run(pinOnce, at.height);
+  await page.call('frames.passFrames', 1, NO_FRAME_MS);
+  if (changed) await page.call('rules.hold');
+  await page.call('print.pinOnce', at.height);
   if (!changed) return true;
-  await hand.run(noteLayout, null);
+  await page.call('print.noteLayout');
   await setDensity(stage, paper);
-  const alike = await hand.run(isLaidOutAlike, at.pageHeight);
+  const alike = await page.call('print.isLaidOutAlike', at.pageHeight);
   await setDensity(stage, { view, density, deadline });
-  await hand.run(passFrames, { frames: 1, mostMs: NO_FRAME_MS });
+  await page.call('frames.passFrames', 1, NO_FRAME_MS);
   return alike;
 }
 

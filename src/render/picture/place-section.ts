@@ -1,9 +1,6 @@
-import { type Pinning, pinElements, unpinElements } from './in-page-pin.js';
-import { addPinKit } from './in-page-pin-kit.js';
-import { type Stand, type Step, scrollToSection, steadySection } from './in-page-place.js';
-import { pinPseudos } from './in-page-pseudo.js';
-import { scrollStep } from './in-page-scroll.js';
-import type { PageHand } from './page-hand.js';
+import type { Pinning } from '../in-page/pin.js';
+import type { Stand, Step } from '../in-page/seams.js';
+import type { BoundedPage } from './bounded-page.js';
 
 export interface Placing extends Step {
   keep: Pinning['keep'];
@@ -17,17 +14,16 @@ export interface Placed extends Stand {
 }
 
 /** Brings one section of the page into view, still, with every pinned element where it belongs. */
-export async function placeSection(hand: PageHand, placing: Placing): Promise<Placed> {
+export async function placeSection(page: BoundedPage, placing: Placing): Promise<Placed> {
   const { y, first, to, patient, keep, finishMotion } = placing;
-  if (first) await hand.run(addPinKit, null);
-  let stand = await hand.run(scrollToSection, { y, first, to, patient });
-  let bottomReach = await pin(hand, { first, last: stand.last, keep });
-  const moved = await hand.run(steadySection, { finishMotion, patient });
+  let stand = await page.call('seams.scrollTo', { y, first, to, patient });
+  let bottomReach = await pin(page, { first, last: stand.last, keep });
+  const moved = await page.call('seams.steady', { finishMotion, patient });
   // What has come to its place may have made the page shorter, which scrolls it.
   if (moved || patient) {
-    stand = { ...(await hand.run(scrollToSection, { y, first: false, to, patient: false })), reveals: stand.reveals };
-    bottomReach = await pin(hand, { first, last: stand.last, keep });
-    await hand.run(steadySection, { finishMotion, patient });
+    stand = { ...(await page.call('seams.scrollTo', { y, first: false, to, patient: false })), reveals: stand.reveals };
+    bottomReach = await pin(page, { first, last: stand.last, keep });
+    await page.call('seams.steady', { finishMotion, patient });
   }
   return { ...stand, bottomReach };
 }
@@ -37,15 +33,15 @@ export async function placeSection(hand: PageHand, placing: Placing): Promise<Pl
  *
  * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
  */
-export async function pin(hand: PageHand, pinning: Pinning): Promise<number> {
-  const reach = await hand.run(pinElements, pinning);
+export async function pin(page: BoundedPage, pinning: Pinning): Promise<number> {
+  const reach = await page.call('pin.place', pinning);
   // In the only section of a whole page nothing is repeated.
   if (pinning.first && pinning.last && pinning.keep === 'page') return reach;
-  return Math.max(reach, await hand.run(pinPseudos, pinning));
+  return Math.max(reach, await page.call('pseudos.place', pinning));
 }
 
 /** Puts the page back as it was, at its top. */
-export async function leaveSections(hand: PageHand): Promise<void> {
-  await hand.run(unpinElements, null);
-  await hand.run(scrollStep, { to: 0, waitMs: 0 });
+export async function leaveSections(page: BoundedPage): Promise<void> {
+  await page.call('pin.release');
+  await page.call('scroll.step', { to: 0, waitMs: 0 });
 }

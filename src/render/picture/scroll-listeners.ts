@@ -1,5 +1,5 @@
 import type { Stage } from '../stage.js';
-import { within } from './page-hand.js';
+import { within } from './bounded-page.js';
 
 /**
  * Whether a script of the page is told when its document is scrolled.

@@ -1,13 +1,11 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
+import type { PageExtent } from '../in-page/scroll.js';
+import type { FeedCut } from '../in-page/scrollers.js';
 import type { Stage } from '../stage.js';
-import { markElement } from './in-page-element.js';
-import { type FeedCut, makeScrollable, measureExtent, type PageExtent } from './in-page-extent.js';
-import { addPinKit } from './in-page-pin-kit.js';
-import { scrollStep, watchRestyling } from './in-page-scroll.js';
+import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { LateReaction } from './late-reaction.js';
 import { Loads } from './loads.js';
-import { openHand, type PageHand } from './page-hand.js';
 import { listensToScroll } from './scroll-listeners.js';
 
 /** What scrolling through a page found. */
@@ -50,19 +48,19 @@ export interface Descending {
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
 export async function scrollThrough(stage: Stage, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
-  const hand = await openHand(stage, how.deadline + END_WAIT_MS);
-  const feedCut = await hand.run(makeScrollable, null);
-  const start = await hand.run(measureExtent, null);
+  const page = boundedPage(stage, how.deadline + END_WAIT_MS);
+  const feedCut = await page.call('scrollers.expandAll');
+  const start = await page.call('scroll.measure');
   await using loads = new Loads(stage);
   const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(stage, how.deadline + END_WAIT_MS));
-  const late = listens ? new LateReaction(hand, loads) : null;
-  const end = await scrollDown(hand, { options, start, loads, late, deadline: how.deadline });
+  const late = listens ? new LateReaction(page, loads) : null;
+  const end = await scrollDown(page, { options, start, loads, late, deadline: how.deadline });
   if (end.steps > 0) {
-    await hand.run(watchRestyling, null);
-    await hand.run(scrollStep, { to: 0, waitMs: listens ? THROTTLE_MS : 0 });
+    await page.call('scroll.watchRestyling');
+    await page.call('scroll.step', { to: 0, waitMs: listens ? THROTTLE_MS : 0 });
   }
   await how.settle();
-  const { pageHeight } = await hand.run(measureExtent, null);
+  const { pageHeight } = await page.call('scroll.measure');
   return tellFeed(report(pageHeight, start, end), start, feedCut);
 }
 
@@ -73,22 +71,21 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
 export async function scrollToElement(stage: Stage, selector: string, how: Descending): Promise<void> {
-  const hand = await openHand(stage, how.deadline + END_WAIT_MS);
-  const before = await hand.run(measureExtent, null);
+  const page = boundedPage(stage, how.deadline + END_WAIT_MS);
+  const before = await page.call('scroll.measure');
   await using loads = new Loads(stage);
-  await hand.run(addPinKit, null);
-  const sighting = await hand.run(markElement, selector);
+  const sighting = await page.call('element.mark', selector);
   if (!('box' in sighting)) return;
   const { top, bottom } = sighting.box;
-  const { viewHeight, scrollY } = await hand.run(measureExtent, null);
+  const { viewHeight, scrollY } = await page.call('scroll.measure');
   if (scrollY === before.scrollY && loads.pending === 0) return;
   let since = Date.now();
   await loads.done(LOAD_WAIT_MS);
-  const late = (await listensToScroll(stage, how.deadline + END_WAIT_MS)) ? new LateReaction(hand, loads) : null;
+  const late = (await listensToScroll(stage, how.deadline + END_WAIT_MS)) ? new LateReaction(page, loads) : null;
   await late?.done({ since, atMostMs: LOAD_WAIT_MS });
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && Date.now() < how.deadline; seen += viewHeight) {
     loads.begin();
-    await hand.run(scrollStep, { by: seen - viewHeight / 2, to: seen, waitMs: REACTION_MS });
+    await page.call('scroll.step', { by: seen - viewHeight / 2, to: seen, waitMs: REACTION_MS });
     since = Date.now();
     await loads.done(LOAD_WAIT_MS);
     await late?.done({ since, atMostMs: LOAD_WAIT_MS });
@@ -113,7 +110,7 @@ interface Descent {
   stopped: 'end' | 'height' | 'time';
 }
 
-async function scrollDown(hand: PageHand, how: Way): Promise<Descent> {
+async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
   const { options, start, loads, late } = how;
   const step = options.fullPageScrollBy ?? start.viewHeight;
   let { scrollY, pageHeight, viewHeight } = start;
@@ -125,13 +122,13 @@ async function scrollDown(hand: PageHand, how: Way): Promise<Descent> {
     const atEnd = scrollY + viewHeight >= pageHeight - 1;
     if (scrollY + viewHeight >= heightLimit(start, pageHeight)) return descent('height');
     if (Date.now() >= how.deadline) return descent(atEnd ? 'end' : 'time');
-    if (atEnd && steps > 0 && !(await grows(hand, { ...how, pageHeight, since }))) return descent('end');
+    if (atEnd && steps > 0 && !(await grows(page, { ...how, pageHeight, since }))) return descent('end');
     if (atEnd && steps === 0) return descent('end');
     loads.begin();
     const waitMs = options.fullPageScrollDelay ?? REACTION_MS;
     // What is shown only well inside the view, or as a whole, is so in none of two views that abut.
     const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
-    const now = await hand.run(scrollStep, { ...between, to: scrollY + step, waitMs });
+    const now = await page.call('scroll.step', { ...between, to: scrollY + step, waitMs });
     since = Date.now();
     if (options.fullPageScrollDelay === null) await loads.done(LOAD_WAIT_MS);
     if (options.fullPageScrollDelay === null) await late?.done({ since, atMostMs: LOAD_WAIT_MS });
@@ -143,10 +140,10 @@ async function scrollDown(hand: PageHand, how: Way): Promise<Descent> {
 }
 
 /** At the end: whether what is still loading, or still to come, makes the page longer. */
-async function grows(hand: PageHand, how: Way & { pageHeight: number; since: number }): Promise<boolean> {
+async function grows(page: BoundedPage, how: Way & { pageHeight: number; since: number }): Promise<boolean> {
   await how.late?.growth({ since: how.since, pageHeight: how.pageHeight });
   if (how.loads.pending > 0) await how.loads.done(Math.min(END_WAIT_MS, how.deadline - Date.now()));
-  const now = await hand.run(scrollStep, { to: null, waitMs: 2 * REACTION_MS });
+  const now = await page.call('scroll.step', { to: null, waitMs: 2 * REACTION_MS });
   return now.pageHeight > how.pageHeight + 1;
 }
 

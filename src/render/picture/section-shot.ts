@@ -1,8 +1,7 @@
 import sharp from 'sharp';
+import type { Blurs } from '../in-page/blurs.js';
 import type { Stage } from '../stage.js';
-import type { Blurs } from './in-page-blur.js';
-import { passFrames } from './in-page-frames.js';
-import { type PageHand, within } from './page-hand.js';
+import { type BoundedPage, within } from './bounded-page.js';
 import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
 import { type PixelSize, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
@@ -26,7 +25,7 @@ export interface SectionShot extends EdgedBand {
  * @param how.spans of what has a backdrop filter
  */
 export async function shootSection(
-  tools: { stage: Stage; hand: PageHand },
+  tools: { stage: Stage; page: BoundedPage },
   plan: SectionShot,
   how: { y: number; spans: Blurs['spans'] },
 ): Promise<Buffer> {
@@ -53,12 +52,12 @@ function lackingAbove({ ratio }: SectionShot, { y, spans }: { y: number; spans: 
 }
 
 async function cutOut(
-  { stage, hand }: { stage: Stage; hand: PageHand },
+  { stage, page }: { stage: Stage; page: BoundedPage },
   plan: SectionShot,
   { above, size }: { above: number; size: PixelSize },
 ): Promise<Buffer | null> {
   // The view's own capture leaves the page with a frame yet to come: one taken before that lacks parts of what has to be drawn anew.
-  await hand.run(passFrames, { frames: 2, mostMs: NO_FRAME_MS });
+  await page.call('frames.passFrames', 2, NO_FRAME_MS);
   const metrics = await within(stage, plan.deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
   const { cssVisualViewport: view, cssLayoutViewport: layout } = metrics;
   const beyond = {

@@ -1,6 +1,6 @@
+import type { Blurs } from '../in-page/blurs.js';
 import type { Stage } from '../stage.js';
-import { type Blurs, findBlurs } from './in-page-blur.js';
-import type { PageHand } from './page-hand.js';
+import type { BoundedPage } from './bounded-page.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import { type Edges, edgesOf, NO_EDGES, nextTop } from './section-edges.js';
 import { shootSection } from './section-shot.js';
@@ -57,14 +57,14 @@ interface Held {
  * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function takeSections(
-  tools: { stage: Stage; hand: PageHand; store: SectionStore },
+  tools: { stage: Stage; page: BoundedPage; store: SectionStore },
   plan: SectionPlan,
 ): Promise<SectionsTaken> {
-  const { stage, hand } = tools;
+  const { stage, page } = tools;
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   let y = plan.start;
-  let placed = await placeSection(hand, placing(plan, y, { first: true, patient: false }));
-  const { reach, spans } = await blursOf(hand, plan, placed);
+  let placed = await placeSection(page, placing(plan, y, { first: true, patient: false }));
+  const { reach, spans } = await blursOf(page, plan, placed);
   const edges = placed.last ? NO_EDGES : edgesOf(plan, { reveals: placed.reveals, blur: reach });
   const patient = placed.reveals && edges.foot > 0;
   const roll = new Roll(tools.store, plan, { rows, edges });
@@ -73,20 +73,20 @@ export async function takeSections(
     if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
     const before = placed.y;
     y = nextTop(plan, roll.end, edges);
-    placed = await placeSection(hand, placing(plan, y, { first: false, patient }));
+    placed = await placeSection(page, placing(plan, y, { first: false, patient }));
     // The page does not let itself be scrolled any further, or jumps past what is still to come.
     if (placed.y <= before + 0.5 || Math.round(placed.y * plan.ratio) > roll.end) break;
   }
   roll.finish();
   // All is captured: a page that goes away now takes nothing with it.
-  await leaveSections(hand).catch(() => stage.lost.throwIfAborted());
+  await leaveSections(page).catch(() => stage.lost.throwIfAborted());
   return { count: roll.count, width: roll.width, height: roll.end - rows.from, whole: placed.last || roll.end >= rows.to };
 }
 
 /** Looked for where they matter: at a seam, or above a view. */
-async function blursOf(hand: PageHand, plan: SectionPlan, first: Placed): Promise<Blurs> {
+async function blursOf(page: BoundedPage, plan: SectionPlan, first: Placed): Promise<Blurs> {
   const matter = !first.last || (plan.ratio !== 1 && first.y > 0);
-  return matter ? await hand.run(findBlurs, null) : { reach: 0, spans: [] };
+  return matter ? await page.call('blurs.find') : { reach: 0, spans: [] };
 }
 
 function placing(plan: SectionPlan, y: number, how: { first: boolean; patient: boolean }): Placing {

@@ -1,5 +1,5 @@
 import type { Stage } from '../stage.js';
-import { within } from './page-hand.js';
+import { within } from './bounded-page.js';
 
 /** Rows of one capture, px: beyond this a GPU's textures end, and rows are repeated or blank. */
 export const SHOT_MAX_ROWS = 16_384;

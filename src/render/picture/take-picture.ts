@@ -5,12 +5,12 @@
 
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Stage } from '../stage.js';
+import { within } from './bounded-page.js';
 import { takeClip } from './clip-picture.js';
 import { takeElement } from './element-picture.js';
 import { encodingOf } from './encode.js';
 import type { EncodeQueue } from './encode-queue.js';
 import { takeFullPage } from './full-page-picture.js';
-import { within } from './page-hand.js';
 import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';

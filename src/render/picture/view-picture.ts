@@ -1,7 +1,7 @@
 import sharp from 'sharp';
+import { within } from './bounded-page.js';
 import { type Encoding, encodePng } from './encode.js';
 import { setDensity } from './metrics.js';
-import { within } from './page-hand.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type Shot, shoot } from './shoot.js';
 
@@ -20,9 +20,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
   ]);
   const taken = performance.now();
   const { content, width, height } =
-    encoding.format === 'webp' || encoding.resize !== null
-      ? await order.encodes.run(0, () => encodePng(shot, encoding))
-      : await read(shot);
+    encoding.format === 'webp' || encoding.resize !== null ? await order.encodes.run(0, () => encodePng(shot, encoding)) : await read(shot);
   return {
     content,
     width,

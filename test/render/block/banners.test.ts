@@ -21,7 +21,6 @@ beforeAll(async () => {
   const built = await builtForTests();
   parts = {
     engines: builtInEngines(await readBuiltInRules(built)),
-    lookBundle: await readFile(new URL('look-page.js', built), 'utf8'),
     consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
     log: silentLog(),
   };

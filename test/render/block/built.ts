@@ -13,7 +13,7 @@ export async function builtForTests(): Promise<URL> {
     join(ROOT, 'scripts/build-rules.mjs'),
     join(ROOT, 'scripts/build-rules.vendors.mjs'),
     ...filesOf(join(ROOT, 'src/render/block')),
-    ...filesOf(join(ROOT, 'src/render/block/page')),
+    ...filesOf(join(ROOT, 'src/render/in-page/consent')),
   ];
   const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
   const made = statSync(join(CACHE, 'consent-page.LICENSE.txt'), { throwIfNoEntry: false })?.ctimeMs ?? 0;

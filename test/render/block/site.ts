@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
+import { World } from '../../../src/render/page/world.js';
 import type { Stage } from '../../../src/render/stage.js';
 import { launchAnyBrowser } from '../browser/any-browser.js';
 
@@ -92,6 +93,7 @@ export async function aStage(browser: Browser): Promise<Stage & AsyncDisposable>
     context,
     page,
     cdp,
+    world: new World(cdp),
     door: undefined as never,
     chromiumVersion: browser.version(),
     lost: new AbortController().signal,

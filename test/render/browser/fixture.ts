@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { Server as ProxyServer } from 'proxy-chain';
+import { inPageForEsbuild } from '../../../scripts/in-page-bundle.mjs';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CallerProxy, Door, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
@@ -132,7 +133,16 @@ export async function serverProgram(): Promise<ServerProgram> {
   const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   const outfile = fileURLToPath(new URL(`../../../node_modules/.cache/stillframe/pool-program-${process.pid}.mjs`, import.meta.url));
   const entry = fileURLToPath(new URL('./pool-program.ts', import.meta.url));
-  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external' });
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    plugins: [inPageForEsbuild()],
+  });
   const child = fork(outfile, [runDir], { execArgv: [] });
   await once(child, 'message');
   return {

@@ -3,10 +3,10 @@ import { checkPage } from '../../../src/render/page/check-page.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
 
 const ANSWERS: Record<string, unknown> = {
-  lookForWall: { title: '', text: 'Words', marked: [], fields: 0, links: 0 },
-  lookForBlank: 'something',
-  lookForShell: { seen: null, unfinished: null },
-  readText: 'Words',
+  'wall.look': { title: '', text: 'Words', marked: [], fields: 0, bare: false },
+  'blank.look': 'something',
+  'content.look': { seen: null, unfinished: null },
+  'text.titled': 'Words',
 };
 const OPTIONS = {
   failIfIncomplete: true,
@@ -29,7 +29,7 @@ afterEach(() => {
 function checked(answerMs: number): Promise<{ end: unknown; ms: number }> {
   const deadlines = new Deadlines({ timeout: 1_000, delay: 0 }, []);
   vi.advanceTimersByTime(1_000);
-  const world = { run: (work: { name: string }) => new Promise((resolve) => setTimeout(() => resolve(ANSWERS[work.name]), answerMs)) };
+  const world = { call: (name: string) => new Promise((resolve) => setTimeout(() => resolve(ANSWERS[name]), answerMs)) };
   const page = { deadlines, world, stage: {}, network: {} } as unknown as Parameters<typeof checkPage>[0];
   const shown = { mimeType: 'text/html', response: null } as Parameters<typeof checkPage>[1];
   const from = Date.now();

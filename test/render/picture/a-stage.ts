@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Door } from '../../../src/egress/egress.js';
 import { chromiumFlags } from '../../../src/render/browser/chromium-flags.js';
+import { World } from '../../../src/render/page/world.js';
 import type { Stage } from '../../../src/render/stage.js';
 import { launchAnyBrowser } from '../browser/any-browser.js';
 
@@ -38,6 +39,7 @@ export async function aStage(
     context,
     page,
     cdp,
+    world: new World(cdp),
     door: closedDoor(),
     chromiumVersion: browser.version(),
     lost: new AbortController().signal,

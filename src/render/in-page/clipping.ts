@@ -1,0 +1,71 @@
+import { containsFixed } from './containing.js';
+import { flatTreeParent } from './dom.js';
+
+/** CSS px of the view. */
+interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** Whether something is left of a box of this element's, or of a text of its, by what clips it. */
+export function leavesSome(box: Box, of: Element, isText = false): boolean {
+  const [width, height] = [box.right - box.left, box.bottom - box.top];
+  // A rule is thin in one direction only; what is a dot in both is there for screen readers.
+  if (width < 2 && height < 2) return false;
+  let seen = isText ? box : cutOut(box, of);
+  let hangs = isText ? 'static' : getComputedStyle(of).position;
+  const [page, root] = [document.body, document.documentElement];
+  for (let at = isText ? of : flatTreeParent(of); at !== null && at !== page && at !== root; at = flatTreeParent(at)) {
+    seen = cutOut(seen, at);
+    const style = getComputedStyle(at);
+    if (!holds(at, style, hangs)) continue;
+    hangs = style.position;
+    seen = showIn(seen, at, style);
+  }
+  return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
+}
+
+/** What an element's own `clip` and the insets of its `clip-path` leave of a part of it. */
+function cutOut(seen: Box, at: Element): Box {
+  const { clipPath, clip, position } = getComputedStyle(at);
+  if (/absolute|fixed/.test(position) && /^rect\((\d+px)(, \1){3}\)$/.test(clip)) return { ...seen, right: seen.left, bottom: seen.top };
+  const insets = /^inset\(([^()]*?)( round [^()]*)?\)/.exec(clipPath)?.[1]?.split(' ');
+  if (insets === undefined) return seen;
+  const box = at.getBoundingClientRect();
+  const px = (value: string, whole: number) => (Number.parseFloat(value) || 0) * (value.endsWith('%') ? whole / 100 : 1);
+  const [top = '0', right = top, bottom = top, left = right] = insets;
+  return {
+    left: Math.max(seen.left, box.left + px(left, box.width)),
+    right: Math.min(seen.right, box.right - px(right, box.width)),
+    top: Math.max(seen.top, box.top + px(top, box.height)),
+    bottom: Math.min(seen.bottom, box.bottom - px(bottom, box.height)),
+  };
+}
+
+/** Whether what is positioned so hangs in a box of this style, and not in one further out, which alone clips it. */
+function holds(box: Element, style: CSSStyleDeclaration, hangs: string): boolean {
+  if (hangs !== 'absolute' && hangs !== 'fixed') return true;
+  return (hangs === 'absolute' && style.position !== 'static') || containsFixed(box, style);
+}
+
+/** What a box leaves of a part of it: of a scroller that a visitor can move, what it shows when it has been moved there. */
+function showIn(seen: Box, at: Element, { display, overflowX, overflowY }: CSSStyleDeclaration): Box {
+  if (!(at instanceof HTMLElement) || /^(inline|contents|table-(row|.*group))$/.test(display)) return seen;
+  const box = at.getBoundingClientRect();
+  const [wide, high] = [box.width / (at.offsetWidth || 1), box.height / (at.offsetHeight || 1)];
+  const left = box.left + at.clientLeft * wide;
+  const top = box.top + at.clientTop * high;
+  const across = cutLine([seen.left, seen.right], [left, left + at.clientWidth * wide], overflowX);
+  const down = cutLine([seen.top, seen.bottom], [top, top + at.clientHeight * high], overflowY);
+  return { left: across[0], right: across[1], top: down[0], bottom: down[1] };
+}
+
+function cutLine([from, to]: [number, number], [start, end]: [number, number], overflow: string): [number, number] {
+  if (overflow === 'visible') return [from, to];
+  if (overflow === 'hidden' || overflow === 'clip') return [Math.max(from, start), Math.min(to, end)];
+  const length = Math.min(to - from, end - start);
+  const begin = Math.max(start, Math.min(from, end - length));
+  return [begin, begin + length];
+}

@@ -1,0 +1,19 @@
+import { hide, hideBackdrops } from './dismiss.js';
+import { bannersIn } from './overlays.js';
+
+let holds = false;
+
+/** From now on hides each banner before it is painted, added or brought out: for the moment between the last look and the picture. */
+export function holdBack(): void {
+  if (holds) return;
+  holds = true;
+  const hideIn = (node: Node) => {
+    if (!(node instanceof HTMLElement)) return;
+    const banners = bannersIn(node);
+    for (const { element } of banners) hide(element);
+    if (banners.length > 0) hideBackdrops();
+  };
+  new MutationObserver((records) => {
+    for (const { type, target, addedNodes } of records) for (const node of type === 'childList' ? addedNodes : [target]) hideIn(node);
+  }).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ['class', 'style', 'hidden', 'open'] });
+}

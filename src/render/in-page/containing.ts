@@ -1,0 +1,48 @@
+import { body, documentProperty, flatTreeParent } from './dom.js';
+
+/** In which box an element keeps its place while the page is scrolled. */
+
+/** A fixed element inside a transformed one scrolls along with it; inside a pinned one, that one is dealt with. */
+export function fixedContainer(element: Element): Element | null {
+  for (let at: Element = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
+    // The view alone holds the top layer.
+    if (at.matches(':modal, :popover-open, :fullscreen')) return null;
+    const style = getComputedStyle(parent);
+    if (style.position === 'fixed' || containsFixed(parent, style)) return parent;
+  }
+  return null;
+}
+
+/** As Chromium does it: an inline box is not transformed, the root's filter is the view's, a box that is none has neither. */
+export function containsFixed(element: Element, style: CSSStyleDeclaration): boolean {
+  const { display, willChange } = style;
+  if (display === 'contents') return false;
+  const filters = style.filter !== 'none' || style.backdropFilter !== 'none' || willChange.includes('filter');
+  if (filters && element !== documentProperty('documentElement')) return true;
+  if (display === 'inline') return false;
+  if (style.transformStyle === 'preserve-3d' || style.contentVisibility === 'auto') return true;
+  if (/paint|layout|strict|content/.test(style.contain) || /transform|perspective|translate|rotate|scale|contain/.test(willChange))
+    return true;
+  return [style.transform, style.perspective, style.translate, style.rotate, style.scale, style.offsetPath].some(
+    (value) => value !== 'none',
+  );
+}
+
+/** In a box that scrolls by itself what is sticky keeps its place there, however the page is scrolled. */
+export function isScrolledByPage(holder: Element | null): boolean {
+  const root = documentProperty('documentElement');
+  for (let box = holder; box !== null && box !== root; box = flatTreeParent(box)) {
+    const { overflowX, overflowY, display } = getComputedStyle(box);
+    if (!/auto|scroll|hidden/.test(overflowX + overflowY) || /^(inline|contents|table-(row|header|footer).*)$/.test(display)) continue;
+    // The body's is the view's, unless the root has one.
+    return box === body() && getComputedStyle(root).overflow === 'visible';
+  }
+  return true;
+}
+
+export function isPinned(element: Element, positions = ['fixed']): boolean {
+  for (let at: Element | null = element; at !== null; at = flatTreeParent(at)) {
+    if (positions.includes(getComputedStyle(at).position)) return true;
+  }
+  return false;
+}

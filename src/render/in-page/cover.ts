@@ -1,0 +1,24 @@
+import { areaInView, body } from './dom.js';
+import { alphaOf } from './styles.js';
+
+/** A field of a form may be named like any property of it. */
+const parentElement = Object.getOwnPropertyDescriptor(Node.prototype, 'parentElement')?.get;
+
+/** The one opaque layer, without a background image, that lies on top all over the view; null when the page itself does. */
+export function coverOnTop(): Element | null {
+  const middle = coverAt(0.5, 0.5);
+  const places = [0.1, 0.5, 0.9];
+  return middle !== null && places.every((x) => places.every((y) => coverAt(x, y) === middle)) ? middle : null;
+}
+
+function coverAt(x: number, y: number): Element | null {
+  const hit = Document.prototype.elementFromPoint.call(document, innerWidth * x, innerHeight * y);
+  for (let layer = hit; layer !== null && layer !== body(); layer = parentElement?.call(layer) ?? null) {
+    const { position, backgroundColor, backgroundImage, opacity } = getComputedStyle(layer);
+    const box = Element.prototype.getBoundingClientRect.call(layer);
+    if (!/^(fixed|absolute)$/.test(position) || areaInView(box) < 0.95 * innerWidth * innerHeight) continue;
+    const opaque = alphaOf(backgroundColor) >= 0.9 && Number(opacity) >= 0.9;
+    return opaque && !backgroundImage.includes('url(') ? layer : null;
+  }
+  return null;
+}

@@ -1,0 +1,22 @@
+import { all, body, documentProperty, isVisible } from './dom.js';
+import { nextFrame } from './frames.js';
+
+/** What Chromium's error block says, which it puts before all else in XML that does not parse; null when there is none. */
+export function parseError(): string | null {
+  const [block] = all('parsererror');
+  const parent = block?.parentElement;
+  if (block?.namespaceURI !== 'http://www.w3.org/1999/xhtml' || parent?.firstElementChild !== block) return null;
+  if (parent !== documentProperty('documentElement') && parent !== body()) return null;
+  return (block.querySelector('div')?.textContent ?? '').trim().slice(0, 300);
+}
+
+/** Of the browser's own page around the one image. */
+export function isBrokenImage(): boolean {
+  const [image] = all('img');
+  return image instanceof HTMLImageElement && image.complete && image.naturalWidth === 0;
+}
+
+/** Resolves once a match is visible. Visibility also changes by style alone, so each frame is looked at. */
+export async function untilVisible(selector: string): Promise<void> {
+  while (!all(selector).some(isVisible)) await nextFrame();
+}

@@ -1,0 +1,108 @@
+import { allIn, documentProperty } from './dom.js';
+import { fire } from './mechanisms.js';
+import { keepAdopted } from './styles.js';
+
+/** Keeps `custom_css`, `hide_selectors` and `remove_selectors` in force in this document, whatever the page does. */
+
+export interface Edits {
+  css: string | null;
+  /** Its statements that import others. */
+  imports: string;
+  hide: string[];
+  remove: string[];
+}
+
+/** A page may insist on its own style as well: frame after frame we try no more than this for an element. */
+const TRIES_MAX = 20;
+
+let edits: Edits | null = null;
+let sheets: CSSStyleSheet[] = [];
+let importer: HTMLStyleElement | null = null;
+let imported = 0;
+const tries = new WeakMap<Element, number>();
+
+/** To be called as the document starts. */
+export function start(given: Edits): void {
+  edits = given;
+  const { css, imports, hide, remove } = given;
+  const isTop = window.top === window;
+  sheets = [...(css !== null && isTop ? [css] : []), hidingCss(hide), removingCss(remove)].map(asSheet);
+  if (imports !== '' && isTop) {
+    importer = Document.prototype.createElement.call(document, 'style') as HTMLStyleElement;
+    importer.textContent = imports;
+  }
+  apply();
+  watch();
+}
+
+/** Applies all of it anew: the page may have taken it back. */
+export function apply(): void {
+  if (edits === null) return;
+  keepAdopted(sheets);
+  addImports();
+  for (const selector of edits.hide) for (const element of allIn(document, selector)) conceal(element as HTMLElement);
+  for (const selector of edits.remove) for (const element of allIn(document, selector)) remove(element);
+}
+
+function asSheet(css: string): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  return sheet;
+}
+
+/**
+ * Rules of its own for each, so that none takes others down with it. What is within may set a visibility of its own, in a shadow tree too,
+ * but cannot opt out of its parent's opacity.
+ */
+function hidingCss(selectors: string[]): string {
+  return selectors
+    .map((selector) => `:is(${selector}),:is(${selector}) *{visibility:hidden!important}:is(${selector}){opacity:0!important}`)
+    .join('\n');
+}
+
+function removingCss(selectors: string[]): string {
+  return selectors.map((selector) => `:is(${selector}){display:none!important}`).join('\n');
+}
+
+function addImports(): void {
+  const place = document.head ?? (document.readyState === 'loading' ? null : document.documentElement);
+  if (importer === null || importer.isConnected || place === null || imported === TRIES_MAX) return;
+  imported += 1;
+  Element.prototype.append.call(place, importer);
+}
+
+/** Where the page's own style overrides the sheet, by an inline one, which overrides all but that of a shadow tree's host. */
+function conceal(element: HTMLElement): void {
+  const { visibility, opacity } = getComputedStyle(element);
+  const tried = tries.get(element) ?? 0;
+  const { style } = element;
+  if ((visibility !== 'visible' && Number(opacity) === 0) || tried === TRIES_MAX || !(style instanceof CSSStyleDeclaration)) return;
+  tries.set(element, tried + 1);
+  fire('hidden_by_own_style');
+  style.setProperty('visibility', 'hidden', 'important');
+  style.setProperty('opacity', '0', 'important');
+}
+
+/** Without its root or body a document shows nothing at all: those are emptied. */
+function remove(element: Element): void {
+  const isPage = element === documentProperty('documentElement') || element === documentProperty('body');
+  if (isPage) Element.prototype.replaceChildren.call(element);
+  else Element.prototype.remove.call(element);
+}
+
+/** The sheets hide most of what comes at once; once a frame is often enough for the rest. */
+function watch(): void {
+  let asked = false;
+  const observer = new MutationObserver(() => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      apply();
+    });
+  });
+  const removes = edits !== null && edits.remove.length > 0;
+  const hides = edits !== null && edits.hide.length > 0;
+  const attributes = removes ? { attributes: true } : hides ? { attributeFilter: ['style', 'class'] } : {};
+  observer.observe(document, { childList: true, subtree: true, ...attributes });
+}

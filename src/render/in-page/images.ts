@@ -1,0 +1,56 @@
+import { all, areaInView, isVisible } from './dom.js';
+import { surveyed } from './survey.js';
+
+const MOST_IMAGES = 500;
+const MOST_BACKGROUNDS_ASKED = 5_000;
+
+/**
+ * Images, in open shadow trees too, whose box, though perhaps still empty, touches the view, but for counting pixels that have not come;
+ * at most 500.
+ */
+export function imagesInView(): HTMLImageElement[] {
+  const found: HTMLImageElement[] = [];
+  for (const element of surveyed('img')) {
+    const image = element as HTMLImageElement;
+    const box = Element.prototype.getBoundingClientRect.call(image);
+    const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
+    const asked = image.currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
+    if (!touches || !asked || !Element.prototype.checkVisibility.call(image)) continue;
+    if (image.complete || !isPixel(image)) found.push(image);
+    if (found.length >= MOST_IMAGES) break;
+  }
+  return found;
+}
+
+/** Resolves once it is there, decoded, or as decoded as it will be. */
+export async function decoded(image: HTMLImageElement): Promise<void> {
+  if (!image.complete) {
+    await new Promise((resolve) => {
+      image.addEventListener('load', resolve, { once: true });
+      image.addEventListener('error', resolve, { once: true });
+    });
+  }
+  // Rejects for a broken image.
+  await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
+}
+
+/** Which of these addresses are backgrounds in view. */
+export function backgroundsAmong(urls: string[]): string[] {
+  let shown = '';
+  for (const element of all('body,body *').slice(0, MOST_BACKGROUNDS_ASKED)) {
+    const { backgroundImage } = getComputedStyle(element);
+    if (!backgroundImage.includes('url("')) continue;
+    const box = Element.prototype.getBoundingClientRect.call(element);
+    const isCounter = box.width <= 2 || box.height <= 2;
+    if (!isCounter && areaInView(box) > 0 && isVisible(element)) shown += backgroundImage;
+  }
+  return urls.filter((url) => shown.includes(`url("${url}")`));
+}
+
+/** By the size it is given: one whose size is yet to come with its picture has an empty box too. */
+function isPixel(image: Element): boolean {
+  return ['width', 'height'].some((side) => {
+    const size = image.computedStyleMap().get(side);
+    return size instanceof CSSUnitValue && size.unit === 'px' && size.value <= 2;
+  });
+}

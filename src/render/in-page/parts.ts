@@ -1,0 +1,98 @@
+import { leavesSome } from './clipping.js';
+import { ancestry, body, flatTreeChildren, flatTreeParent, isUnveiled, pageScroller } from './dom.js';
+
+export interface ElementBox {
+  /** CSS px of the page. */
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** A part of an element that has no box of its own: where it is, and what to scroll to. */
+export interface Part {
+  box: ElementBox;
+  at: Element;
+}
+
+const MOST_CONTENTS = 2_000;
+
+/** Where an element is, in the view. */
+export function boxOf(target: Element): ElementBox {
+  const own = target.getBoundingClientRect();
+  const parts = isEmpty(own) ? partsOf(target) : [];
+  if (parts.length === 0) return own;
+  return {
+    left: Math.min(...parts.map(({ box }) => box.left)),
+    right: Math.max(...parts.map(({ box }) => box.right)),
+    top: Math.min(...parts.map(({ box }) => box.top)),
+    bottom: Math.max(...parts.map(({ box }) => box.bottom)),
+  };
+}
+
+export function isEmpty(box: DOMRect): boolean {
+  return box.width < 1 || box.height < 1;
+}
+
+/** CSS px of the leftmost column: a page written from right to left is scrolled to the left. */
+export function pageLeft(): number {
+  const scroller = pageScroller();
+  const isRtl = getComputedStyle(body() ?? scroller).direction === 'rtl';
+  return isRtl ? scroller.clientWidth - scroller.scrollWidth : 0;
+}
+
+/** Where no scrolling leads: above or before the page's beginning. */
+export function isOffPage(candidate: Element, box: ElementBox): boolean {
+  const scroller = pageScroller();
+  if (box.right + scroller.scrollLeft > pageLeft() && box.bottom + scroller.scrollTop > 0) return false;
+  return ancestry(candidate)
+    .slice(1)
+    .every((at) => at === scroller || (at.scrollTop === 0 && at.scrollLeft === 0));
+}
+
+/** The outermost things with a box in an element that are shown. What is fixed is no part of its place, unless there is nothing else. */
+export function partsOf(target: Element): Part[] {
+  const found: Found = { parts: [], fixed: [], visited: 0 };
+  if (isThere(target)) collect(target, false, found);
+  return found.parts.length > 0 ? found.parts : found.fixed;
+}
+
+interface Found {
+  parts: Part[];
+  fixed: Part[];
+  visited: number;
+}
+
+/** Neither hidden with what it is in, nor seen through. */
+function isThere(element: Element): boolean {
+  let at: Element | null = element;
+  while (at !== null && getComputedStyle(at).display === 'contents') at = flatTreeParent(at);
+  return at?.checkVisibility({ opacityProperty: true }) ?? false;
+}
+
+function collect(within: Element, inFixed: boolean, found: Found): void {
+  if (!(within instanceof HTMLElement)) return;
+  for (const node of flatTreeChildren(within)) {
+    if (found.visited++ > MOST_CONTENTS) return;
+    if (node instanceof Text) takeText(node, { within, inFixed, found });
+    if (!(node instanceof Element)) continue;
+    const { display, position } = getComputedStyle(node);
+    const hangs = inFixed || position === 'fixed';
+    const box = node.getBoundingClientRect();
+    if (!isEmpty(box) && isUnveiled(node)) take(box, { at: node, isText: false }, hangs ? found.fixed : found.parts);
+    else if (display === 'contents' || node.checkVisibility({ opacityProperty: true })) collect(node, hangs, found);
+  }
+}
+
+function takeText(text: Text, { within, inFixed, found }: { within: Element; inFixed: boolean; found: Found }): void {
+  if (text.data.trim() === '' || getComputedStyle(within).visibility !== 'visible') return;
+  const range = document.createRange();
+  range.selectNodeContents(text);
+  const box = range.getBoundingClientRect();
+  if (!isEmpty(box)) take(box, { at: within, isText: true }, inFixed ? found.fixed : found.parts);
+}
+
+function take({ left, right, top, bottom }: DOMRect, { at, isText }: { at: Element; isText: boolean }, into: Part[]): void {
+  const box = { left, right, top, bottom };
+  if (!isOffPage(at, box) && leavesSome(box, at, isText)) into.push({ box, at });
+}

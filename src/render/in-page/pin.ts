@@ -1,0 +1,236 @@
+import { isBackdrop, isUnseen } from './backdrop.js';
+import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js';
+import { all, eachElement, flatTreeParent, isWithin, pageScroller, viewHeight } from './dom.js';
+import { marked } from './element.js';
+import { fire } from './mechanisms.js';
+import { abandon, adopt, styleOf } from './styles.js';
+
+/** Keeps every pinned element where it belongs, once, however many sections are captured (decisions.md, `full_page`, `by_sections`). */
+
+export interface Pinning {
+  /** The section at the top: the page is as nothing has been scrolled. */
+  first: boolean;
+  /** The section at the end. */
+  last: boolean;
+  /** `page`: fixed elements once. `none`: of these only those that lie in the marked element; one that holds it stays as it is. */
+  keep: 'page' | 'none';
+}
+
+type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
+
+export interface Pins {
+  roles: Map<HTMLElement, Role>;
+  /** Position and inset of each element that was in the page before anything was scrolled. */
+  origins: WeakMap<Element, string>;
+  /** Those that scrolling made fixed, and that were put back. */
+  putBack: Set<HTMLElement>;
+  /** The hidden ones, by which property, with the value of their own. */
+  hidden: Map<HTMLElement, { style: CSSStyleDeclaration; property: string; own: string }>;
+  /** Those that a pinned one with a role of its own is in. */
+  holders: Set<Element>;
+  undo: (() => void)[];
+  backdropsHidden: boolean;
+}
+
+const MOST_ELEMENTS = 60_000;
+
+let pins: Pins | null = null;
+
+/**
+ * With a section in view: sticky elements go back into the flow, so do elements that became fixed only by scrolling; what was fixed at
+ * the top is seen in the first section, what is fixed to the bottom in the last.
+ *
+ * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
+ */
+export function place(pinning: Pinning): number {
+  const { first, last, keep } = pinning;
+  const state = current();
+  eachElement(MOST_ELEMENTS, (element) => visit(state, element, pinning));
+  for (const element of state.putBack) putBack(state, element);
+  for (const [element, role] of state.roles) show(state, element, role === 'top' ? first : role === 'bottom' ? last : role !== 'away');
+  if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops(state);
+  return bottomReach(state);
+}
+
+/** What is done to the page for the picture, and undone after it. */
+export function current(): Pins {
+  pins ??= {
+    roles: new Map(),
+    origins: new WeakMap(),
+    putBack: new Set(),
+    hidden: new Map(),
+    holders: new Set(),
+    undo: [],
+    backdropsHidden: false,
+  };
+  return pins;
+}
+
+/** Puts all pinned elements back as the page had them. */
+export function release(): void {
+  for (const undo of pins?.undo.reverse() ?? []) undo();
+  for (const { style, property, own } of pins?.hidden.values() ?? []) style.setProperty(property, own);
+  pins = null;
+}
+
+/** What is pinned at the page's top, where nothing has been scrolled: an element's first section is where that begins. */
+export function isAtTop(first: boolean): boolean {
+  return first && pageScroller().scrollTop < 0.5;
+}
+
+function visit(state: Pins, element: HTMLElement, pinning: Pinning): void {
+  const style = getComputedStyle(element);
+  if (pinning.first) remember(state, element, style);
+  if (pinning.first && style.backgroundAttachment.includes('fixed')) unfix(state, element, style);
+  if (!/sticky|fixed/.test(style.position) || state.roles.has(element)) return;
+  // What has no box yet gets its role when it has one.
+  if (element.getClientRects().length === 0 || element.style === undefined) return;
+  if (style.position === 'sticky') unstick(state, element, { style, pinning });
+  else assignRole(state, element, { style, pinning });
+}
+
+function remember(state: Pins, element: Element, style: CSSStyleDeclaration): void {
+  const { position, top, left, right, bottom } = style;
+  if (element.getClientRects().length === 0) return;
+  state.origins.set(element, position === 'static' ? position : [position, top, left, right, bottom].join('|'));
+}
+
+function force(state: Pins, element: HTMLElement, properties: Record<string, string>): void {
+  const style = styleOf(element);
+  for (const [property, value] of Object.entries(properties)) {
+    const old = style.getPropertyValue(property);
+    const priority = style.getPropertyPriority(property);
+    if (old === value && priority === 'important') continue;
+    style.setProperty(property, value, 'important');
+    state.undo.push(() => style.setProperty(property, old, priority));
+  }
+}
+
+interface Asked {
+  style: CSSStyleDeclaration;
+  pinning: Pinning;
+}
+
+/** Its place in the flow is the same without stickiness; what it was pushed down by at the page's top stays. */
+function unstick(state: Pins, element: HTMLElement, { style, pinning }: Asked): void {
+  if (holdsMarked(element, pinning)) {
+    state.roles.set(element, 'kept');
+    return;
+  }
+  state.roles.set(element, 'in-flow');
+  fire('sticky');
+  if (!isScrolledByPage(flatTreeParent(element))) return;
+  const layered = style.zIndex === 'auto';
+  const before = element.getBoundingClientRect().top;
+  force(state, element, { position: 'relative', inset: 'auto', ...(layered ? { 'z-index': '0' } : {}) });
+  const pushed = before - element.getBoundingClientRect().top;
+  if (isAtTop(pinning.first) && pushed > 0.5 && before < viewHeight()) force(state, element, { top: `${pushed}px` });
+}
+
+function assignRole(state: Pins, element: HTMLElement, asked: Asked): void {
+  const container = fixedContainer(element);
+  if (container !== null && !standsApart(state, element, { ...asked, container })) {
+    state.roles.set(element, 'in-flow');
+    return;
+  }
+  if (!asked.pinning.first && state.origins.has(element)) {
+    state.roles.set(element, 'in-flow');
+    state.putBack.add(element);
+    fire('put_back');
+    return;
+  }
+  state.roles.set(element, roleOf(element, asked));
+  fire('fixed');
+}
+
+/** What became fixed by scrolling returns to its place: the section that shows that place has it. Late clones have no such place. */
+function putBack(state: Pins, element: HTMLElement): void {
+  const [origin = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = state.origins.get(element)?.split('|') ?? [];
+  const position = origin === 'sticky' ? 'relative' : origin;
+  const isStatic = position === 'static' || origin === 'sticky';
+  force(state, element, isStatic ? { position } : { position, top, left, right, bottom });
+}
+
+function roleOf(element: HTMLElement, { style, pinning }: Asked): Role {
+  if (holdsMarked(element, pinning)) return 'kept';
+  const box = element.getBoundingClientRect();
+  if (isBackdrop(element, style, box)) return 'backdrop';
+  if (pinning.keep === 'none' && !isWithin(element, marked())) return 'away';
+  return isLow(element, box) ? 'bottom' : 'top';
+}
+
+/** Near the bottom edge, and by the page's own word or its size not at the top too. */
+function isLow(element: HTMLElement, box: DOMRect): boolean {
+  const height = viewHeight();
+  if (height - box.bottom >= height * 0.25) return false;
+  const middle = box.top + box.height / 2;
+  if (middle > height / 2 && box.height < height * 0.6) return true;
+  const insets = element.computedStyleMap();
+  const anchored = String(insets.get('top')) === 'auto' && String(insets.get('bottom')) !== 'auto';
+  return anchored && (box.height < height * 0.8 || isUnseen(element, box));
+}
+
+function holdsMarked(element: Element, { keep }: Pinning): boolean {
+  return keep === 'none' && isWithin(marked(), element);
+}
+
+/** Stands at another edge of the view than the pinned element that it is in, and outside of it: has a role of its own. */
+function standsApart(state: Pins, element: HTMLElement, asked: Asked & { container: Element }): boolean {
+  const { container, style } = asked;
+  if (!(container instanceof HTMLElement) || containsFixed(container, getComputedStyle(container))) return false;
+  const role = state.roles.get(container);
+  const outer = role === 'in-flow' ? fixedContainer(container) : null;
+  if (outer !== null) return standsApart(state, element, { ...asked, container: outer });
+  if ((role !== 'top' && role !== 'bottom') || state.hidden.has(container) || style.visibility !== 'visible') return false;
+  const [inner, around] = [element.getBoundingClientRect(), container.getBoundingClientRect()];
+  const outside = inner.top >= around.bottom || inner.bottom <= around.top;
+  if (!outside || roleOf(element, asked) !== (role === 'top' ? 'bottom' : 'top')) return false;
+  state.holders.add(container);
+  force(state, element, { visibility: 'visible' });
+  return true;
+}
+
+/** By opacity: unlike visibility no descendant can opt out of it. One that shall opt out has been told to be visible. */
+function show(state: Pins, element: HTMLElement, shown: boolean): void {
+  const hidden = state.hidden.get(element);
+  if (shown !== (hidden !== undefined)) return;
+  if (hidden !== undefined) {
+    state.hidden.delete(element);
+    hidden.style.setProperty(hidden.property, hidden.own);
+    return;
+  }
+  const [property, value] = state.holders.has(element) ? ['visibility', 'hidden'] : ['opacity', '0'];
+  const style = styleOf(element);
+  state.hidden.set(element, { style, property, own: style.getPropertyValue(property) });
+  style.setProperty('transition', 'none', 'important');
+  style.setProperty(property, value, 'important');
+}
+
+/** A background that stays while the page scrolls would begin anew in each section. */
+function unfix(state: Pins, element: HTMLElement, style: CSSStyleDeclaration): void {
+  const ofPage = element === document.body || element === document.documentElement;
+  if (ofPage && /cover|contain/.test(style.backgroundSize) && style.backgroundImage.includes('url(')) return;
+  fire('fixed_background');
+  force(state, element, { 'background-attachment': 'scroll' });
+}
+
+function isInTopLayer(element: Element | null): boolean {
+  return all(':modal, :popover-open, :fullscreen').some((held) => isWithin(element, held));
+}
+
+function hideDialogBackdrops(state: Pins): void {
+  if (state.backdropsHidden || all(':modal, :popover-open').length === 0) return;
+  state.backdropsHidden = true;
+  const sheet = adopt('::backdrop { opacity: 0 !important; transition: none !important }');
+  state.undo.push(() => abandon(sheet));
+}
+
+function bottomReach(state: Pins): number {
+  let reach = 0;
+  for (const [element, role] of state.roles) {
+    if (role !== 'bottom' || !element.isConnected) continue;
+    const box = element.getBoundingClientRect();
+    if (box.width > 0 && box.height > 0) reach = Math.max(reach, viewHeight() - box.top);
+  }
+  return Math.min(reach, viewHeight());
+}

@@ -1,0 +1,85 @@
+import { body, eachElement, pageScroller } from './dom.js';
+import { adopt, force, styleOf } from './styles.js';
+
+/**
+ * A page that is printed takes the paper for its viewport: what depends on the viewport's height must be held at what it is on the screen.
+ */
+
+const MOST_ELEMENTS = 60_000;
+
+let layout = new Map<HTMLElement, [top: number, height: number, within: number]>();
+/** Elements' own styles as they were before they were changed. */
+const own = new Map<CSSStyleDeclaration, string>();
+
+/** The paper is ours: a page's own `@page` would turn it, or put margins on it. */
+export function ownPaper(): void {
+  adopt('@page { size: auto !important; margin: 0 !important; page-orientation: upright !important }');
+}
+
+/** To be told before an element's own style is changed: it is put back where the page cannot be printed. */
+export function keepStyle(style: CSSStyleDeclaration): void {
+  if (!own.has(style)) own.set(style, style.cssText);
+}
+
+/** Takes back all that was held or put elsewhere. */
+export function putBack(): void {
+  for (const [style, css] of own) style.cssText = css;
+  own.clear();
+}
+
+/** Notes how the page is laid out, whatever is moving on it. Of a custom element also what its own tree, which may be closed, takes up. */
+export function noteLayout(): void {
+  layout = new Map();
+  eachElement(MOST_ELEMENTS, (element) => {
+    if (!(element instanceof HTMLElement)) return;
+    const within = element.localName.includes('-') ? element.scrollHeight : 0;
+    layout.set(element, [element.offsetTop, element.offsetHeight, within]);
+  });
+}
+
+/** With the viewport as high as the paper: whether the page is laid out as it was. */
+export function isLaidOutAlike(pageHeight: number): boolean {
+  const differs = (a: number, b: number) => Math.abs(a - b) > 1;
+  if (differs(pageScroller().scrollHeight, Math.max(pageHeight, innerHeight))) return false;
+  for (const [element, [top, height, within]] of layout) {
+    if (differs(element.offsetTop, top) || differs(element.offsetHeight, height)) return false;
+    if (within !== 0 && differs(element.scrollHeight, within)) return false;
+  }
+  return true;
+}
+
+/** Makes the page one box of a height, which no page break cuts and outside of which nothing shows. */
+export function boxPage(height: number): void {
+  const box = body();
+  if (box === null || document.documentElement.scrollHeight < height) return;
+  const top = box.getBoundingClientRect().top + scrollY;
+  const bottomMargin = Number.parseFloat(getComputedStyle(box).marginBottom) || 0;
+  const size = `${Math.max(0, height - top - bottomMargin)}px`;
+  const rules = { contain: 'size', overflow: 'clip', 'box-sizing': 'border-box', height: size, 'min-height': size, 'max-height': size };
+  for (const [property, value] of Object.entries(rules)) force(box, property, value);
+}
+
+/** On paper what is pinned follows the paper's edges, on every page: it is put where it stands at the page's top, or at its end. */
+export function pinOnce(pageHeight: number): void {
+  const moved: [HTMLElement, Record<string, string>][] = [];
+  eachElement(MOST_ELEMENTS, (element) => {
+    const properties = element.style === undefined ? null : placeOnPaper(element, pageHeight);
+    if (properties !== null) moved.push([element, properties]);
+  });
+  for (const [element, properties] of moved) {
+    keepStyle(styleOf(element));
+    for (const [property, value] of Object.entries(properties)) force(element, property, value);
+  }
+}
+
+function placeOnPaper(element: HTMLElement, pageHeight: number): Record<string, string> | null {
+  const { position } = getComputedStyle(element);
+  if (position === 'sticky') return { position: 'relative', inset: 'auto' };
+  // With an offset parent it is fixed within a transformed box, and moves along with that.
+  if (position !== 'fixed' || element.offsetParent !== null) return null;
+  const { top, bottom, height } = element.getBoundingClientRect();
+  const low = top > innerHeight / 2 && innerHeight - bottom < innerHeight / 4 && height < innerHeight / 2;
+  const at = low ? pageHeight - (innerHeight - top) : top;
+  const size = { height: `${height}px`, 'min-height': '0', 'max-height': 'none', 'box-sizing': 'border-box' };
+  return { position: 'absolute', ...size, top: `${at}px`, bottom: 'auto', margin: '0' };
+}

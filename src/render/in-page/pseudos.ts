@@ -1,0 +1,102 @@
+import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js';
+import { all, body, documentProperty, isWithin, viewHeight } from './dom.js';
+import { marked } from './element.js';
+import { fire } from './mechanisms.js';
+import { current, isAtTop, type Pinning } from './pin.js';
+import { abandon, adopt } from './styles.js';
+
+type Role = 'top' | 'bottom' | 'away' | 'in-flow';
+
+interface Pseudo {
+  selector: string;
+  role: Role;
+  /** CSS px from the view's bottom edge; of what is fixed to it alone. */
+  reach: number;
+  /** Has no layer of its own once it is in the flow. */
+  flat: boolean;
+  /** CSS px that it is pushed down by before anything is scrolled; of what is sticky alone. */
+  pushed: number;
+}
+
+/** Each costs about as much to ask as ten elements. */
+const MOST_HOSTS = 200;
+
+/** Those in the page before anything was scrolled, with the sheet that moves and hides them. */
+let pinned: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
+
+/**
+ * Keeps pseudo-elements where they belong as `pin.place` keeps elements, which is to be run before it and is undone with it: sticky ones
+ * go back into the flow, fixed ones are seen once.
+ *
+ * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
+ */
+export function place(pinning: Pinning): number {
+  const { first, last } = pinning;
+  pinned ??= { found: findPseudos(pinning), sheet: ownSheet() };
+  pinned.sheet.replaceSync(pinned.found.map((pseudo) => ruleOf(pseudo, { first, last })).join('\n'));
+  return Math.max(0, ...pinned.found.map(({ reach }) => reach));
+}
+
+function ownSheet(): CSSStyleSheet {
+  const sheet = adopt('');
+  current().undo.push(() => {
+    abandon(sheet);
+    pinned = null;
+  });
+  return sheet;
+}
+
+function findPseudos(pinning: Pinning): Pseudo[] {
+  const found: Pseudo[] = [];
+  for (const [index, host] of hosts().entries()) {
+    for (const name of ['before', 'after']) {
+      const style = getComputedStyle(host, `::${name}`);
+      if (!/fixed|sticky/.test(style.position) || /^(none|normal)$/.test(style.content)) continue;
+      const role = style.position === 'fixed' ? roleOfFixed(host, style, pinning) : isScrolledByPage(host) ? 'in-flow' : null;
+      if (role === null) continue;
+      host.setAttribute('data-stillframe-pin', String(index));
+      current().undo.push(() => host.removeAttribute('data-stillframe-pin'));
+      const height = viewHeight();
+      const reach = role === 'bottom' ? Math.min(height - Number.parseFloat(style.top), height) : 0;
+      const pushed = role === 'in-flow' && name === 'before' ? pushOf(host, style, isAtTop(pinning.first)) : 0;
+      found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, reach, flat: style.zIndex === 'auto', pushed });
+    }
+  }
+  fire('pinned_pseudo_element', found.length);
+  return found;
+}
+
+function roleOfFixed(host: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinning): Role | null {
+  const own = getComputedStyle(host);
+  if (own.position === 'fixed' || containsFixed(host, own) || fixedContainer(host) !== null) return null;
+  const [top, bottom, left, right] = [style.top, style.bottom, style.left, style.right].map((inset) => Number.parseFloat(inset));
+  if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
+  const view = viewHeight();
+  const height = view - top - bottom;
+  // What covers the view may be a background, or lie over it all.
+  if (Number.isNaN(height) || (height > view * 0.95 && left + right < innerWidth * 0.05)) return null;
+  if (keep === 'none') return isWithin(host, marked()) ? null : 'away';
+  return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
+}
+
+/** What is first in its element stands at the top of its content, where a page at its top may not let it be. */
+function pushOf(host: HTMLElement, style: CSSStyleDeclaration, atTop: boolean): number {
+  const { borderTopWidth, paddingTop } = getComputedStyle(host);
+  const [border = 0, padding = 0, margin = 0] = [borderTopWidth, paddingTop, style.marginTop].map((width) => Number.parseFloat(width) || 0);
+  const top = host.getBoundingClientRect().top + border + padding + margin;
+  const pushed = atTop && top < viewHeight() ? Number.parseFloat(style.top) - top : 0;
+  return pushed > 0.5 ? pushed : 0;
+}
+
+function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, last }: { first: boolean; last: boolean }): string {
+  const layer = flat ? '; z-index: 0 !important' : '';
+  if (role === 'in-flow') return `${selector} { position: relative !important; inset: ${pushed}px auto auto !important${layer} }`;
+  const shown = role === 'top' ? first : role === 'bottom' && last;
+  return shown ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
+}
+
+/** May have a pinned pseudo-element: the page and its outermost boxes, on which banners of this kind hang. */
+function hosts(): HTMLElement[] {
+  const outer = [documentProperty('documentElement'), body(), ...all('body > *, body > * > *')].slice(0, MOST_HOSTS);
+  return outer.filter((host): host is HTMLElement => host instanceof HTMLElement);
+}

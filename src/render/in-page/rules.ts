@@ -1,0 +1,107 @@
+import { documentProperty, eachElement, trees } from './dom.js';
+import { fire } from './mechanisms.js';
+import { keepStyle } from './print.js';
+import { styleOf } from './styles.js';
+
+/**
+ * Holds what the page's style sheets say of the viewport's height, where the sheets may be read: those of another origin tell and take
+ * nothing.
+ */
+
+const OF_HEIGHT = /height|aspect-ratio|orientation/;
+const LENGTH = /url\([^)]*\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
+const MOST_ELEMENTS = 60_000;
+
+/** Media queries that can ask for the viewport's height, with their answers. */
+let queries = new Map<MediaList, boolean>();
+let sheets = new Set<CSSStyleSheet>();
+
+/** Notes these queries and their answers. */
+export function noteQueries(): void {
+  queries = new Map();
+  sheets = new Set();
+  for (const tree of trees()) for (const sheet of [...tree.styleSheets, ...tree.adoptedStyleSheets]) noteSheet(sheet);
+}
+
+/** With the viewport as high as the paper: keeps only the queries that are answered otherwise, and tells whether there are any. */
+export function keepChangedQueries(): boolean {
+  for (const [media, matched] of queries) if (matchMedia(media.mediaText).matches === matched) queries.delete(media);
+  return queries.size > 0;
+}
+
+/**
+ * With the viewport as it was: answers these queries for good, and turns lengths that follow the viewport's height into px: in style
+ * sheets, in elements' own styles, and where the root is as high as the viewport.
+ */
+export function hold(): void {
+  fire('held_for_paper');
+  holdRoot();
+  for (const [media, matched] of queries) media.mediaText = matched ? 'all' : 'not all';
+  for (const sheet of sheets) holdRules(sheet.cssRules);
+  eachElement(MOST_ELEMENTS, (element) => {
+    if (element.style === undefined || !Element.prototype.hasAttribute.call(element, 'style')) return;
+    keepStyle(styleOf(element));
+    holdStyle(styleOf(element));
+  });
+}
+
+function noteSheet(sheet: CSSStyleSheet): void {
+  noteMedia(sheet.media);
+  if (sheets.has(sheet) || !isReadable(sheet)) return;
+  sheets.add(sheet);
+  noteRules(sheet.cssRules);
+}
+
+function noteRules(rules: CSSRuleList): void {
+  for (const rule of rules) {
+    if (rule instanceof CSSMediaRule) noteMedia(rule.media);
+    if (rule instanceof CSSImportRule && rule.styleSheet !== null) noteSheet(rule.styleSheet);
+    if (rule instanceof CSSGroupingRule || rule instanceof CSSStyleRule) noteRules(rule.cssRules);
+  }
+}
+
+function noteMedia(media: MediaList): void {
+  const { mediaText } = media;
+  if (OF_HEIGHT.test(mediaText)) queries.set(media, matchMedia(mediaText).matches);
+}
+
+function isReadable(sheet: CSSStyleSheet): boolean {
+  try {
+    return sheet.cssRules !== null;
+  } catch {
+    // Of another origin, which does not share it.
+    return false;
+  }
+}
+
+/** What is a part of its parent's height is so, from the root down, of the viewport's. */
+function holdRoot(): void {
+  const root = documentProperty('documentElement');
+  const used = root.computedStyleMap();
+  for (const property of ['height', 'min-height', 'max-height']) {
+    const height = used.get(property);
+    if (!(height instanceof CSSUnitValue) || height.unit !== 'percent') continue;
+    keepStyle(root.style);
+    root.style.setProperty(property, `${(innerHeight * height.value) / 100}px`, 'important');
+  }
+}
+
+function holdRules(rules: CSSRuleList): void {
+  for (const rule of rules) {
+    if ('style' in rule && rule.style instanceof CSSStyleDeclaration) holdStyle(rule.style);
+    if ('cssRules' in rule && rule.cssRules instanceof CSSRuleList) holdRules(rule.cssRules);
+  }
+}
+
+function holdStyle(style: CSSStyleDeclaration): void {
+  const { cssText } = style;
+  const held = cssText.replace(LENGTH, inPx);
+  if (held !== cssText) style.cssText = held;
+}
+
+function inPx(found: string, count: string | undefined, side = ''): string {
+  if (count === undefined) return found;
+  const [least, most] = [Math.min(innerWidth, innerHeight), Math.max(innerWidth, innerHeight)];
+  const px = { h: innerHeight, b: innerHeight, min: least, max: most }[side.toLowerCase()] ?? 0;
+  return `${(Number(count) * px) / 100}px`;
+}

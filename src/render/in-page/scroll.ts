@@ -1,0 +1,70 @@
+import { pageScroller, viewHeight } from './dom.js';
+import { nextFrame, pause, sleep } from './frames.js';
+
+export interface PageExtent {
+  /** CSS px of the whole document. */
+  pageHeight: number;
+  /** CSS px that the view shows at once, at the page's own zoom. */
+  viewHeight: number;
+  /** The page's own zoom: below 1 on phones for pages made for desktops. */
+  zoom: number;
+  scrollY: number;
+  /** Negative in a page written from right to left. */
+  scrollX: number;
+}
+
+export interface ScrollStep {
+  /** CSS px; null stays where it is. */
+  to: number | null;
+  /** CSS px that are in view for a moment on the way there. */
+  by?: number;
+  waitMs: number;
+}
+
+const MOST_RESTYLED = 2_000;
+
+let restyling: { observer: MutationObserver; nodes: Set<Node> } | null = null;
+
+/** Where the document stands. */
+export function measure(): PageExtent {
+  const scroller = pageScroller();
+  return {
+    pageHeight: scroller.scrollHeight,
+    viewHeight: viewHeight(),
+    zoom: visualViewport?.scale ?? 1,
+    scrollY: scroller.scrollTop,
+    scrollX: scroller.scrollLeft,
+  };
+}
+
+/** Scrolls, lets two frames and the wait pass, and measures; moves everything that listens to scrolling, at once. */
+export async function step({ to, by, waitMs }: ScrollStep): Promise<PageExtent> {
+  const scroller = pageScroller();
+  if (by !== undefined) {
+    scroller.scrollTo({ top: by, behavior: 'instant' });
+    await nextFrame(250);
+    // The frame has told its observers when its task is over.
+    await sleep(0);
+  }
+  if (to !== null) scroller.scrollTo({ top: to, behavior: 'instant' });
+  await pause(waitMs);
+  return measure();
+}
+
+/** From now on notes what changes its look, which is because of the way back to the top, for the first section. */
+export function watchRestyling(): void {
+  const nodes = new Set<Node>();
+  const observer = new MutationObserver((records) => {
+    for (const { target } of records) nodes.add(target);
+  });
+  observer.observe(document, { subtree: true, attributeFilter: ['class', 'style'] });
+  restyling = { observer, nodes };
+}
+
+/** What has changed its look since; ends the watch. */
+export function restyledSince(): Node[] {
+  restyling?.observer.disconnect();
+  const nodes = Array.from(restyling?.nodes ?? []).slice(0, MOST_RESTYLED);
+  restyling = null;
+  return nodes;
+}

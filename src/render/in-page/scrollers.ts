@@ -1,0 +1,144 @@
+import { body, eachElement, pageScroller } from './dom.js';
+import { contentOf, expand, keep } from './expand.js';
+import { pause } from './frames.js';
+import { fire } from './mechanisms.js';
+
+/**
+ * What ended the scrolling through an inner scroller while it still brought more: its height, or its time or rounds; null when its end was
+ * reached, or it was too high from the start.
+ */
+export type FeedCut = 'max_height' | 'time_limit' | null;
+
+const MOST_ELEMENTS = 30_000;
+const ROUNDS = 3;
+/** CSS px that a scroller must hide of its content. */
+const HIDDEN_MIN_PX = 16;
+/** Of the view's sides, that a scroller of the page's content must have. */
+const SIDE_MIN = 0.4;
+const FEED_ROUNDS = 10;
+const FEED_MAX_HEIGHT_PX = 30_000;
+const FEED_MAX_MS = 3_000;
+const FEED_WAIT_MS = 60;
+const FEED_LOAD_WAITS = 5;
+/** A list that long draws all its rows only once it is asked to. */
+const DRAWN_MAX_PX = 100_000;
+
+const expanded: HTMLElement[] = [];
+
+/**
+ * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell, which may be a frame,
+ * until the document itself scrolls through all of its content (decisions.md, Inner scrollers).
+ */
+export async function expandAll(): Promise<FeedCut> {
+  for (const element of pageBoxes()) {
+    keep(element, 'scroll-behavior', 'auto');
+    keep(element, 'scroll-snap-type', 'none');
+  }
+  unlock();
+  for (const scroller of expanded) expand(scroller);
+  const refused = new Set<Element>();
+  let cut: FeedCut = null;
+  for (let round = 0; round < ROUNDS; round++) {
+    const scroller = mainScroller(refused);
+    if (scroller === null) break;
+    const ended = await reachEnd(scroller);
+    if (!expand(scroller)) {
+      refused.add(scroller);
+      continue;
+    }
+    cut = ended ?? cut;
+    expanded.push(scroller);
+    fire('scroller_expanded');
+    await tell(scroller);
+  }
+  return cut;
+}
+
+function pageBoxes(): HTMLElement[] {
+  return [document.documentElement, body() ?? document.documentElement];
+}
+
+/** A locked body is either not scrollable, or fixed and shifted up by what had been scrolled. */
+function unlock(): void {
+  const [html, page] = [document.documentElement, body() ?? document.documentElement];
+  const holds = Math.max(html.scrollHeight, page.scrollHeight) > innerHeight + 8;
+  if (getComputedStyle(page).position === 'fixed' && holds) {
+    fire('scroll_unlocked');
+    keep(page, 'position', 'static');
+    keep(page, 'width', 'auto');
+  }
+  for (const element of [html, page]) {
+    const style = getComputedStyle(element);
+    if (holds && /hidden|clip/.test(style.overflowY)) {
+      fire('scroll_unlocked');
+      keep(element, 'overflow-y', 'visible');
+    }
+    if (holds && style.overflowY === 'hidden' && style.touchAction === 'none') keep(element, 'touch-action', 'auto');
+  }
+}
+
+/** The scroller that holds the page's content: none where the document holds more, or shows that it scrolls by itself. */
+function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
+  const hiddenElsewhere = pageScroller().scrollHeight - innerHeight;
+  if (hiddenElsewhere >= innerHeight / 2) return null;
+  let best: HTMLElement | null = null;
+  let most = 0;
+  eachElement(MOST_ELEMENTS, (element) => {
+    const hidden = contentOf(element).scrollHeight - element.clientHeight;
+    const [width, height] = [element.clientWidth, element.clientHeight];
+    if (hidden < HIDDEN_MIN_PX || hidden <= hiddenElsewhere || height < innerHeight * SIDE_MIN || width < innerWidth * SIDE_MIN) return;
+    if (refused.has(element) || !mayScroll(element)) return;
+    const weight = width * height * Math.min(hidden, 20 * innerHeight);
+    if (weight <= most) return;
+    most = weight;
+    best = element;
+  });
+  return best;
+}
+
+function mayScroll(element: HTMLElement): boolean {
+  if (element === document.documentElement || element instanceof HTMLTextAreaElement) return false;
+  const style = getComputedStyle(element);
+  if (style.visibility === 'hidden' || (style.display === 'inline' && !(element instanceof HTMLIFrameElement))) return false;
+  const root = contentOf(element);
+  if (root === element) return /auto|scroll|overlay/.test(style.overflowY) || (element === body() && style.overflowY === 'hidden');
+  if (/^(no|off|noscroll)$/i.test(element.getAttribute('scrolling') ?? '')) return false;
+  if (!element.checkVisibility({ opacityProperty: true })) return false;
+  return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
+}
+
+/** Scrolls it to its end, and again as long as that brings more: once expanded, it scrolls no more. */
+async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
+  const over = Date.now() + FEED_MAX_MS;
+  let isStirred = false;
+  const stirs = new MutationObserver(() => {
+    isStirred = true;
+  });
+  const content = contentOf(scroller);
+  stirs.observe(content, { childList: true, subtree: true });
+  try {
+    for (let round = 0; round < FEED_ROUNDS && Date.now() < over; round++) {
+      const height = content.scrollHeight;
+      // One that is so long from the start may well end there.
+      if (height > FEED_MAX_HEIGHT_PX) return round > 0 ? 'max_height' : null;
+      isStirred = false;
+      content.scrollTo({ top: height, behavior: 'instant' });
+      await pause(FEED_WAIT_MS);
+      // A sign that it loads: what it has asked for may still be on its way.
+      for (let waits = 0; isStirred && content.scrollHeight <= height && waits < FEED_LOAD_WAITS; waits++) await pause(FEED_WAIT_MS);
+      if (content.scrollHeight <= height) return null;
+    }
+    return 'time_limit';
+  } finally {
+    stirs.disconnect();
+  }
+}
+
+/** A list that draws only those of its rows that its scroller shows looks again when that is scrolled, or the window changes. */
+async function tell(scroller: HTMLElement): Promise<void> {
+  if (scroller.scrollHeight > DRAWN_MAX_PX) return;
+  scroller.dispatchEvent(new Event('scroll'));
+  for (const told of new Set([document, contentOf(scroller).ownerDocument])) told.dispatchEvent(new Event('scroll', { bubbles: true }));
+  dispatchEvent(new Event('resize'));
+  await pause(0);
+}

@@ -1,0 +1,125 @@
+import { runsScript } from './activity.js';
+import { coverOnTop } from './cover.js';
+import { ancestry, areaInView, documentProperty, isVisible } from './dom.js';
+import { imagesInView } from './images.js';
+import { surveyed } from './survey.js';
+import { textLength, textsInView, type Words } from './words-in-view.js';
+
+export interface Completeness {
+  /** What makes it look like a shell, as words for a message; null when nothing does. */
+  seen: string | null;
+  /** Images in view or fonts that are not there yet, likewise. */
+  unfinished: string | null;
+  /** Characters in the document and its open shadow trees: while it grows, the page is being made. */
+  text: number;
+}
+
+const LOADING =
+  /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
+const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
+const SKELETONS =
+  '[class*="skeleton" i],[class*="shimmer" i],[class*="placeholder-glow" i],[class*="placeholder-wave" i],[class*="content-loader" i],[data-testid*="skeleton" i]';
+const SPINNERS =
+  '[class*="spinner" i],[class*="loader" i],[class*="loading" i],[id*="spinner" i],[id*="loader" i],[role="progressbar" i]:not([aria-valuenow])';
+const AROUND = 'header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]';
+const ASKING = 'a[href],button,input,select,textarea,h1,h2,h3';
+
+/** Whether what is in view looks like a page still to be filled. */
+export function look(): Completeness {
+  return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text: textLength() };
+}
+
+function shellSign(texts: Words[]): string | null {
+  const words = texts.map(({ text }) => text).join(' ');
+  const chars = lengthOf(words);
+  if (chars < 80 && LOADING.test(words)) return `"${words.slice(0, 60).trim()}" instead of content`;
+  const pictures = chars < 300 ? share(PICTURES) + (hasBackgroundPicture() ? 1 : 0) : 1;
+  const alone = chars >= 300 || pictures >= 0.2 ? null : loadingAlone(texts);
+  if (alone !== null) return `"${alone}" instead of content`;
+  if (chars < 600 && share('[aria-busy="true" i]') >= 0.25) return 'a part that is marked busy (aria-busy)';
+  if (chars < 600 && share(SKELETONS) >= 0.1) return 'skeletons in place of content';
+  if (chars < 200 && pictures < 0.2 && spins()) return 'a spinner in place of content';
+  if (isCovered(texts)) return 'an opaque cover over the view';
+  if (chars < 16 && pictures < 0.05 && runsScript()) return 'next to no visible text';
+  return null;
+}
+
+/** A "Loading…" that is all that a page says and holds between its header and its footer. */
+function loadingAlone(texts: Words[]): string | null {
+  const main = texts.filter(({ parent, bottom }) => isInMain(parent, bottom));
+  const [only] = main;
+  if (only === undefined || main.length > 1 || only.text.length > 40 || !LOADING.test(only.text)) return null;
+  const saysMore = /\p{L}/u.test(only.text.replace(LOADING, '')) && !/(\.\.\.|…)$/.test(only.text);
+  // What is in fields is no text.
+  const holdsMore = surveyed('input,textarea,select').some(
+    (field) => isVisible(field) && isInMain(field, field.getBoundingClientRect().bottom),
+  );
+  return saysMore || holdsMore ? null : only.text;
+}
+
+function isInMain(element: Element, bottom: number): boolean {
+  return bottom > innerHeight * 0.15 && !ancestry(element).some((at) => at.matches(AROUND));
+}
+
+function unfinishedSign(): string | null {
+  const images = imagesInView().filter((image) => !image.complete).length;
+  if (images > 0) return `${images} ${images === 1 ? 'image' : 'images'} in view not loaded yet`;
+  return documentProperty('fonts').status === 'loading' ? 'text whose web font is not loaded yet' : null;
+}
+
+function lengthOf(text: string): number {
+  return text.replace(/\s+/g, '').length;
+}
+
+function share(selector: string): number {
+  return shareOf(surveyed(selector));
+}
+
+function shareOf(elements: Element[]): number {
+  let area = 0;
+  for (const element of elements.slice(0, 500)) {
+    if (isVisible(element)) area += areaInView(element.getBoundingClientRect());
+  }
+  return area / (innerWidth * innerHeight);
+}
+
+function hasBackgroundPicture(): boolean {
+  const middle = Document.prototype.elementsFromPoint.call(document, innerWidth / 2, innerHeight / 2);
+  return middle.some((element) => getComputedStyle(element).backgroundImage.includes('url('));
+}
+
+function spins(): boolean {
+  return surveyed(SPINNERS)
+    .slice(0, 200)
+    .some((element) => areaInView(element.getBoundingClientRect()) > 0 && isSeen(element) && isAnimated(element));
+}
+
+function isSeen(element: Element): boolean {
+  return element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+}
+
+function isAnimated(element: Element): boolean {
+  const named = /^(spinner|loader)$|spin/i.test(element.getAttribute('class') ?? '');
+  return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
+}
+
+/** One layer with next to nothing on it, on top of everything, with content behind it. */
+function isCovered(texts: Words[]): boolean {
+  const cover = coverOnTop();
+  return cover !== null && isBare(cover) && hidesContent(cover, texts);
+}
+
+/** A logo at most: what asks something of a visitor, has a heading or shows a picture is meant to be seen. */
+function isBare(layer: Element): boolean {
+  const inside = Array.from(layer.querySelectorAll('*'));
+  if (layer.shadowRoot !== null || inside.some((element) => element.shadowRoot !== null)) return false;
+  if (inside.some((element) => element.matches(ASKING))) return false;
+  if (shareOf(inside.filter((element) => element.matches(PICTURES))) >= 0.2) return false;
+  return layer instanceof HTMLElement && layer.innerText.trim().length < 40;
+}
+
+function hidesContent(layer: Element, texts: Words[]): boolean {
+  const behind = texts.filter(({ parent }) => !layer.contains(parent)).map(({ text }) => text);
+  if (lengthOf(behind.join('')) >= 16) return true;
+  return shareOf(surveyed(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
+}

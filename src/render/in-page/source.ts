@@ -1,0 +1,166 @@
+import { flatTreeChildren, shadowRootOf } from './dom.js';
+
+export interface VisibleSource {
+  /** The visible document as plain HTML: shadow trees flattened, addresses absolute, scripts and styles left out. */
+  html: string;
+  /** Visible text, for when the HTML is too much to read. */
+  text: string;
+  url: string;
+  title: string;
+}
+
+const DROPPED = /^(script|style|noscript|template|link|meta|iframe|frame|object|embed|canvas|svg|math|audio|video|input|select|textarea)$/;
+const KEPT = 'href src alt title colspan rowspan align start lang dir class id role datetime data-lang data-language'.split(' ');
+const VOID = /^(img|br|hr|wbr|col)$/;
+const DEPTH_MAX = 400;
+const TITLE_MAX_CHARS = 2_000;
+const LANG_MAX_CHARS = 100;
+const ATTRIBUTE_MAX_CHARS = 10_000;
+/** Of a text or label in a page's outline. */
+const LABEL_MAX_CHARS = 20_000;
+const TEXT_MAX_CHARS = 20_000;
+const ADDRESS_MAX_CHARS = 2_000;
+
+interface Writing {
+  parts: string[];
+  chars: number;
+  readonly most: number;
+}
+
+interface Around {
+  depth: number;
+  inCode: boolean;
+  isSeen: boolean;
+}
+
+/** What the rendered document says, up to a number of characters. */
+export function read(mostChars: number): VisibleSource {
+  const writing: Writing = { parts: [], chars: 0, most: mostChars };
+  write(writing, document.body ?? document.documentElement, { depth: 0, inCode: false, isSeen: true });
+  const title = document.title.slice(0, TITLE_MAX_CHARS);
+  const lang = asText(document.documentElement.lang.slice(0, LANG_MAX_CHARS));
+  return {
+    html: `<!doctype html><html lang="${lang}"><head><title>${asText(title)}</title></head>${writing.parts.join('')}</html>`,
+    text: (document.body?.innerText ?? '').slice(0, TEXT_MAX_CHARS),
+    url: document.baseURI.slice(0, ATTRIBUTE_MAX_CHARS),
+    title,
+  };
+}
+
+/**
+ * Removes what follows the first so many rendered elements, in document order, and cuts their texts and labels. For a page that is looked
+ * at no more.
+ *
+ * @returns whether the page has a body: a frameset, a picture and XML have none
+ */
+export function shorten(mostElements: number): boolean {
+  let left = mostElements;
+  const visit = (parent: Element | ShadowRoot): void => {
+    // A form's `children` may be a field of that name.
+    for (const child of [...parent.childNodes]) {
+      if (child instanceof CharacterData && child.length > LABEL_MAX_CHARS) child.deleteData(LABEL_MAX_CHARS, child.length);
+      if (!(child instanceof Element)) continue;
+      cutLabels(child);
+      if (left <= 0) child.remove();
+      else if (hasBox(child)) {
+        left--;
+        const shadow = shadowRootOf(child);
+        if (shadow !== null) visit(shadow);
+        visit(child);
+      }
+    }
+  };
+  if (document.body !== null) cutLabels(document.body);
+  visit(document.body ?? document.documentElement);
+  return Document.prototype.querySelector.call(document, 'body') !== null;
+}
+
+function cutLabels(element: Element): void {
+  // A form's `attributes` may be a field of that name.
+  for (const name of Element.prototype.getAttributeNames.call(element)) {
+    const value = Element.prototype.getAttribute.call(element, name) ?? '';
+    if (value.length > LABEL_MAX_CHARS) Element.prototype.setAttribute.call(element, name, value.slice(0, LABEL_MAX_CHARS));
+  }
+}
+
+function put(writing: Writing, text: string): void {
+  writing.parts.push(text);
+  writing.chars += text.length;
+}
+
+function write(writing: Writing, node: Node, around: Around): void {
+  if (writing.chars > writing.most || around.depth > DEPTH_MAX) return;
+  if (node.nodeType === Node.TEXT_NODE && around.isSeen) put(writing, asText((node.nodeValue ?? '').slice(0, writing.most)));
+  if (!isElement(node)) return;
+  if (isTick(node)) put(writing, `<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
+  const frame = frameBody(node);
+  if ((frame === null && DROPPED.test(node.localName)) || !hasBox(node)) return;
+  const isSeen = getComputedStyle(node).visibility === 'visible';
+  const tag = frame !== null ? 'div' : tagOf(node, around);
+  if (VOID.test(tag) && !isSeen) return;
+  const before = { parts: writing.parts.length, chars: writing.chars };
+  put(writing, `<${tag}${attributes(node)}>`);
+  if (VOID.test(tag)) return;
+  const inner = { depth: around.depth + 1, inCode: around.inCode || tag === 'pre', isSeen };
+  for (const child of frame === null ? flatTreeChildren(node) : [frame]) write(writing, child, inner);
+  if (isSeen || writing.parts.length > before.parts + 1) put(writing, `</${tag}>`);
+  else {
+    writing.parts.length = before.parts;
+    writing.chars = before.chars;
+  }
+}
+
+function tagOf(element: Element, { depth, inCode }: Around): string {
+  return (depth > 0 && element.localName === 'body') || (inCode && isLine(element)) ? 'div' : element.localName;
+}
+
+/** By its number: what a frame holds is of classes of its own. */
+function isElement(node: Node): node is Element {
+  return node.nodeType === Node.ELEMENT_NODE;
+}
+
+/** What a frame shows, when it may be read and is the page's content: over half of the view, and more words than around it. */
+function frameBody(element: Element): HTMLElement | null {
+  if (element.localName !== 'iframe') return null;
+  const inner = (element as HTMLIFrameElement).contentDocument?.body ?? null;
+  const { width, height } = element.getBoundingClientRect();
+  if (inner === null || width * height * 2 < innerWidth * innerHeight) return null;
+  return inner.innerText.length > (document.body?.innerText.length ?? 0) ? inner : null;
+}
+
+/** What fades in later has one; what is only hidden may have children that are not. */
+function hasBox(element: Element): boolean {
+  return element.checkVisibility() || getComputedStyle(element).display === 'contents';
+}
+
+/** The one that says whether an item of a list is done: an empty box would not outlive Readability. */
+function isTick(element: Element): element is HTMLInputElement {
+  if (element.localName !== 'input' || (element as HTMLInputElement).type !== 'checkbox') return false;
+  return element.closest('li')?.querySelector('input') === element && element.checkVisibility({ visibilityProperty: true });
+}
+
+/** Some highlighters make each line of code a block by style alone. */
+function isLine(element: Element): boolean {
+  return /^(span|code|a)$/.test(element.localName) && /^(block|flex|grid|list-item|table-row)$/.test(getComputedStyle(element).display);
+}
+
+function attributes(element: Element): string {
+  let text = '';
+  for (const name of KEPT) {
+    const value = name === 'src' || name === 'href' ? address(element, name) : element.getAttribute(name);
+    if (value) text += ` ${name}="${asText(value.slice(0, ATTRIBUTE_MAX_CHARS))}"`;
+  }
+  return text;
+}
+
+function address(element: Element, name: 'src' | 'href'): string | null {
+  if (!element.hasAttribute(name)) return null;
+  const { localName } = element;
+  const { currentSrc, src, href } = element as Partial<HTMLImageElement & HTMLAnchorElement>;
+  const value = localName === 'img' ? currentSrc || src : localName === 'a' ? href : '';
+  return typeof value === 'string' && /^(?:https?|mailto|tel):/.test(value) ? value.slice(0, ADDRESS_MAX_CHARS) : null;
+}
+
+function asText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}

@@ -1,0 +1,73 @@
+import { all, allIn, shadowRootOf, type Tree } from './dom.js';
+
+/**
+ * What of the document all who look at it ask for: to touch every element is what costs, so it is done once. Found anew once elements or
+ * their names have changed, or a custom element has got its tree.
+ */
+
+export interface Names {
+  /** Of the document's own tree, each once; only so many. */
+  readonly ids: ReadonlySet<string>;
+  /** Values of `class` as they stand: tens of thousands of elements share a few hundred of them. */
+  readonly classLists: ReadonlySet<string>;
+  readonly hrefs: ReadonlySet<string>;
+}
+
+const NAMES_MAX = 6_000;
+const WATCHED = { childList: true, subtree: true, attributeFilter: ['id', 'class', 'href'] };
+
+let known: { trees: readonly Tree[]; undefinedElements: readonly Element[]; names: Names | null } | null = null;
+let observer: MutationObserver | null = null;
+
+/** The document and its open shadow trees, each before those within it. */
+export function surveyedTrees(): readonly Tree[] {
+  return survey().trees;
+}
+
+export function surveyedNames(): Names {
+  const found = survey();
+  found.names ??= { ids: valuesOf('id'), classLists: valuesOf('class'), hrefs: valuesOf('href') };
+  return found.names;
+}
+
+/** Elements that match, in the document and its open shadow trees. */
+export function surveyed(selector: string): Element[] {
+  return surveyedTrees().flatMap((tree) => allIn(tree, selector));
+}
+
+function survey(): NonNullable<typeof known> {
+  observer ??= new MutationObserver(forget);
+  if (observer.takeRecords().length > 0) forget();
+  if (known?.undefinedElements.some((host) => shadowRootOf(host) !== null)) forget();
+  known ??= takeSurvey(observer);
+  return known;
+}
+
+function forget(): void {
+  observer?.disconnect();
+  known = null;
+}
+
+function takeSurvey(watch: MutationObserver): NonNullable<typeof known> {
+  const trees: Tree[] = [document];
+  const undefinedElements: Element[] = [];
+  for (const tree of trees) {
+    watch.observe(tree, WATCHED);
+    undefinedElements.push(...allIn(tree, ':not(:defined)'));
+    for (const element of allIn(tree, '*')) {
+      const shadow = shadowRootOf(element);
+      if (shadow !== null) trees.push(shadow);
+    }
+  }
+  return { trees, undefinedElements, names: null };
+}
+
+function valuesOf(attribute: string): Set<string> {
+  const values = new Set<string>();
+  for (const element of all(`[${attribute}]`)) {
+    if (values.size === NAMES_MAX) break;
+    const value = Element.prototype.getAttribute.call(element, attribute);
+    if (value !== null && value !== '') values.add(value);
+  }
+  return values;
+}

@@ -1,0 +1,78 @@
+import { allIn, body, documentProperty, isVisible, trees } from './dom.js';
+import { surveyedTrees } from './survey.js';
+
+/** A box of so many times the text that is wanted is read part by part: its inner text would take it all to be laid out as text. */
+const READ_WHOLE = 4;
+
+interface Reading {
+  parts: string[];
+  chars: number;
+  readonly most: number;
+}
+
+/** Title and text as a visitor sees them. */
+export function titled({ maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number }): string {
+  return `${documentProperty('title').slice(0, titleMaxChars)}\n${visibleText(maxChars)}`;
+}
+
+/** Text as a visitor sees it, shadow trees, same-origin frames and form fields too, at most `maxChars`. */
+export function visibleText(maxChars: number): string {
+  const reading: Reading = { parts: [], chars: 0, most: maxChars };
+  const top = body() ?? documentProperty('documentElement');
+  read(reading, document, top === null ? [] : [top]);
+  return reading.parts.join('\n').slice(0, maxChars);
+}
+
+function read(reading: Reading, root: Document, tops: Iterable<Node>): void {
+  for (const tree of root === document ? surveyedTrees() : trees(root)) {
+    for (const top of tree === root ? tops : tree.childNodes) say(reading, top);
+    if (reading.chars > reading.most) return;
+    for (const element of allIn(tree, 'input,textarea,iframe,frame')) {
+      if (reading.chars > reading.most) return;
+      if (/^(input|textarea)$/.test(element.localName)) sayField(reading, element as HTMLInputElement);
+      else readFrame(reading, element as HTMLIFrameElement);
+    }
+  }
+}
+
+function add(reading: Reading, text: string | null | undefined): void {
+  if (text === null || text === undefined || text === '' || reading.chars > reading.most) return;
+  reading.parts.push(text.slice(0, reading.most));
+  reading.chars += text.length;
+}
+
+const innerText = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'innerText')?.get;
+const textContent = Object.getOwnPropertyDescriptor(Node.prototype, 'textContent')?.get;
+
+function say(reading: Reading, node: Node): void {
+  if (reading.chars > reading.most) return;
+  if (node.nodeType === Node.TEXT_NODE) sayAlone(reading, node);
+  // What lies in a frame is of that frame's realm, where `instanceof` is of no use.
+  if (node.nodeType !== Node.ELEMENT_NODE) return;
+  const isHtml = (node as Element).namespaceURI === 'http://www.w3.org/1999/xhtml';
+  // The inner text of what is not rendered is all its text, style sheets too.
+  const isRendered = isHtml && Element.prototype.checkVisibility.call(node);
+  if (isRendered && (textContent?.call(node) ?? '').length <= READ_WHOLE * reading.most) add(reading, innerText?.call(node));
+  else if (isRendered || !isHtml || getComputedStyle(node as Element).display === 'contents')
+    for (const child of node.childNodes) say(reading, child);
+}
+
+function sayAlone(reading: Reading, text: Node): void {
+  const holder = text.parentElement ?? (text.getRootNode() as ShadowRoot).host;
+  if (text.nodeValue?.trim() === '' || getComputedStyle(holder).visibility !== 'visible') return;
+  const range = new Range();
+  range.selectNodeContents(text);
+  if (range.getClientRects().length > 0) add(reading, text.nodeValue);
+}
+
+function sayField(reading: Reading, element: HTMLInputElement): void {
+  if (/^(hidden|password|checkbox|radio|file|image|range|color)$/.test(element.type) || !isVisible(element)) return;
+  add(reading, element.value === '' ? element.placeholder : element.value);
+}
+
+function readFrame(reading: Reading, element: HTMLIFrameElement): void {
+  const inner = element.contentDocument ?? null;
+  if (inner === null || !isVisible(element)) return;
+  const top: Element | null = documentProperty('body', inner);
+  read(reading, inner, top === null ? [] : [top]);
+}

@@ -1,0 +1,65 @@
+import { all, documentProperty, isVisible } from './dom.js';
+import { visibleText } from './text.js';
+
+/** What a sign looks for in the document; null for what it does not ask. */
+export interface Mark {
+  marker: string | null;
+  widget: string | null;
+  /** Only where the page is bare. */
+  bare: boolean;
+}
+
+/** A wall shows little more than itself. */
+export interface Bareness {
+  maxChars: number;
+  maxLinks: number;
+}
+
+export interface WallLook {
+  title: string;
+  text: string;
+  /** Per sign: whether its marker is there, and its widget. */
+  marked: boolean[];
+  /** No more text and links than given, and no field to fill in: a captcha beside one guards a form, not the page. */
+  bare: boolean;
+}
+
+const FIELDS = 'input,textarea,select';
+const TYPED = /^(|text|email|password|search|tel)$/i;
+
+export function look({ marks, maxChars, bareness }: { marks: Mark[]; maxChars: number; bareness: Bareness }): WallLook {
+  const text = visibleText(maxChars).trim();
+  const bare = text.length <= bareness.maxChars && !asksForWords() && !hasMoreLinks(bareness.maxLinks);
+  const asked = marks.map((mark) => (mark.bare && !bare ? null : mark));
+  const there = matching(asked.flatMap((mark) => [mark?.marker ?? null, mark?.widget ?? null]).filter((selector) => selector !== null));
+  return {
+    title: documentProperty('title').slice(0, maxChars).trim(),
+    text,
+    bare,
+    marked: asked.map((mark) => mark !== null && isMarked(mark, there)),
+  };
+}
+
+function isMarked({ marker, widget }: Mark, there: readonly Element[]): boolean {
+  const matches = (selector: string) => there.filter((element) => Element.prototype.matches.call(element, selector));
+  if (marker !== null && matches(marker).length === 0) return false;
+  return widget === null || matches(widget).some((element) => Element.prototype.checkVisibility.call(element));
+}
+
+/** All at once: most pages have none of them, and each question goes through the whole page. */
+function matching(selectors: string[]): Element[] {
+  return selectors.length === 0 ? [] : all(selectors.join(','));
+}
+
+function asksForWords(): boolean {
+  return all(FIELDS).some((field) => {
+    if (field.localName === 'input' && !TYPED.test(field.getAttribute('type') ?? '')) return false;
+    return isVisible(field) && !/captcha|answer|response/i.test(`${field.id} ${field.getAttribute('name')}`);
+  });
+}
+
+function hasMoreLinks(most: number): boolean {
+  let count = 0;
+  for (const link of all('a[href]')) if (isVisible(link) && ++count > most) return true;
+  return false;
+}
