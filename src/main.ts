@@ -13,6 +13,7 @@ import { addMigrateCommand } from './cli/migrate.js';
 import { failWith } from './cli/operator-error.js';
 import { addQueueCommand } from './cli/queue.js';
 import { addServeCommand } from './cli/serve.js';
+import { addSignCommand } from './cli/sign.js';
 import { packageVersion } from './package-files.js';
 
 async function main(argv: string[]): Promise<void> {
@@ -27,6 +28,7 @@ async function main(argv: string[]): Promise<void> {
   addCaptureCommand(program);
   addDemoCommand(program);
   addKeysCommand(program);
+  addSignCommand(program);
   addAccountsCommand(program);
   addQueueCommand(program);
   addBrowserCommand(program);

@@ -1,8 +1,10 @@
 import { authenticate } from './account/authenticate.js';
+import { authenticateLink } from './account/authenticate-link.js';
 import type { Artifacts } from './artifacts/artifacts.js';
 import type { FinishSignals } from './capture/finish-signals.js';
 import { lookupJob, lookupRequest } from './capture/lookup.js';
 import { isFileMissing } from './capture/missing-file.js';
+import { readUsage } from './capture/read-usage.js';
 import { settle } from './capture/settle.js';
 import { submit } from './capture/submit.js';
 import type { Config } from './config.js';
@@ -56,11 +58,14 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
   };
   return {
     authenticate: (authorization) => authenticate(store, authorization),
+    authenticateLink: (pairs) => authenticateLink(store, pairs, Date.now()),
     limits: parts.limits,
     submit: (submission, context) => submit(submitDeps, submission, context),
     settle: (job, nobodyWaits) =>
       settle({ store, signals, now: Date.now }, job, { until: Date.now() + config.syncWaitMs, signal: nobodyWaits }),
     findJob: (id, principal) => lookupJob(store, id, principal),
+    listJobs: (principal, page) => store.listJobs(principal.keyId, page),
+    readUsage: (principal) => readUsage(store, principal.accountId, Date.now()),
     findRequest: (key, principal) => lookupRequest(store, key, principal),
     findDelivery: (jobId) => findDelivery(store, jobId),
     redeliver: (jobId, expected) => redeliver({ store, now: Date.now, onDue: parts.onDeliveryDue }, jobId, expected),

@@ -1,6 +1,7 @@
 import Table from 'cli-table3';
 import { type Command, InvalidArgumentError } from 'commander';
 import { issueKey } from '../account/issue-key.js';
+import { newSigningSecret } from '../account/signing-secret.js';
 import { SCOPES, type Scope } from '../contract/api-key.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
@@ -19,6 +20,7 @@ export function addKeysCommand(program: Command): void {
   addCreate(keys);
   addList(keys);
   addRevoke(keys);
+  addSigningSecret(keys);
 }
 
 function addCreate(keys: Command): void {
@@ -107,6 +109,33 @@ function addRevoke(keys: Command): void {
       print(options.json, { id, label, revoked: true }, () => `Revoked ${id} (${label}).`);
     }),
   );
+}
+
+function addSigningSecret(keys: Command): void {
+  const signing = keys
+    .command('signing-secret')
+    .description("make or rotate a key's signing secret, which signs render links; it is printed once")
+    .argument('<id>', 'key_… id')
+    .option('--old-until <time>', 'when links of the secret before stop working, ISO 8601 (default: at once)', instant)
+    .option('--json', 'print {signing_secret}')
+    .addHelpText('after', '\nExample:\n  stillframe keys signing-secret key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --old-until 2030-01-31T00:00:00Z');
+  addSettings(signing, ['dataDir']).action((id: string, options: { json?: boolean; oldUntil?: number }, command: Command) =>
+    withStore(command, async (store) => {
+      const secret = newSigningSecret();
+      if (!(await store.rotateSigningSecret(id, secret, options.oldUntil ?? 0))) {
+        throw new OperatorError(`No key has the id "${id}". See: stillframe keys list`);
+      }
+      print(options.json, { signing_secret: secret }, () => secret);
+      if (!options.json) process.stderr.write('Keep the signing secret above: it is shown only now.\n');
+    }),
+  );
+}
+
+/** Unix ms. */
+function instant(text: string): number {
+  const time = Date.parse(text);
+  if (!Number.isFinite(time)) throw new InvalidArgumentError('It must be a time such as 2030-01-31T00:00:00Z.');
+  return time;
 }
 
 function collectScope(value: string, previous: Scope[] | undefined): Scope[] {

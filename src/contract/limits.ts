@@ -52,3 +52,5 @@ export const RESIZE_MAX_PX = 16_383;
 export const PDF_TEMPLATE_MAX_CHARS = 16_384;
 /** A page of less than about a third of an inch has no room to print in; the format ends at 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
+/** Jobs on one page of GET /v1/jobs. */
+export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;

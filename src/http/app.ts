@@ -8,6 +8,7 @@ import type { Edge, EdgeEnv } from './edge.js';
 import { answerError } from './envelope.js';
 import { answerThrown, openExchange } from './exchange.js';
 import { guard } from './guard.js';
+import { listJobs } from './routes/list-jobs.js';
 import { readArtifact } from './routes/read-artifact.js';
 import { readDocs, readDocsFile, readDocsText, readHome } from './routes/read-docs.js';
 import { readHealth, readLiveness } from './routes/read-health.js';
@@ -15,8 +16,10 @@ import { readJob } from './routes/read-job.js';
 import { readMetrics } from './routes/read-metrics.js';
 import { readOpenapi } from './routes/read-openapi.js';
 import { readRequest } from './routes/read-request.js';
+import { readUsage } from './routes/read-usage.js';
 import { readWebhook } from './routes/read-webhook.js';
 import { redeliverWebhook } from './routes/redeliver-webhook.js';
+import { renderLink } from './routes/render-link.js';
 import { submitScreenshot } from './routes/submit-screenshot.js';
 
 /** The whole interface over one Edge. Needs Node's own request and response beside the web ones: serve it with `startHttp`. */
@@ -34,6 +37,9 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
   const redelivering = guard(edge, { scope: 'screenshot:write', meter: 'reads' });
 
   serveAt(app, '/v1/screenshot', 'POST', [submitting, submitScreenshot(edge)]);
+  serveAt(app, '/v1/render', 'GET', [renderLink(edge)]);
+  serveAt(app, '/v1/jobs', 'GET', [reading, listJobs(edge)]);
+  serveAt(app, '/v1/usage', 'GET', [reading, readUsage(edge)]);
   serveAt(app, '/v1/jobs/:id', 'GET', [reading, readJob(edge)]);
   serveAt(app, '/v1/requests/:key', 'GET', [reading, readRequest(edge)]);
   serveAt(app, '/v1/jobs/:id/webhook', 'GET', [reading, readWebhook(edge)]);

@@ -8,13 +8,21 @@ import type { TokenBuckets } from '../account/token-buckets.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { Health } from '../capture/health.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
-import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
+import type { JobSnapshot, JobState, PublicPlaces } from '../contract/job.js';
+import type { QueryPair } from '../contract/render-link.js';
 import type { Submission } from '../contract/submission.js';
+import type { WireUsage } from '../contract/usage.js';
 import type { Log } from '../log.js';
 import type { ExpectedDelivery } from '../webhook/redeliver.js';
 
 /** A kind of bucket, one per key or address (account/token-buckets). */
 export type RateMeter = Pick<TokenBuckets, 'take' | 'peek'>;
+
+/** `next` is null on the last page. */
+export interface JobList {
+  jobs: JobSnapshot[];
+  next: number | null;
+}
 
 export interface SubmissionContext {
   principal: Principal;
@@ -25,6 +33,8 @@ export interface SubmissionContext {
 export interface Edge {
   /** @throws CaptureError `unauthorized` */
   authenticate(authorization: string | undefined): Promise<Principal>;
+  /** Of a render link; null when its query cannot be read. @throws CaptureError `forbidden` */
+  authenticateLink(pairs: readonly QueryPair[] | null): Promise<Principal>;
   limits: {
     /** By key id. */
     submissions: RateMeter;
@@ -39,6 +49,8 @@ export interface Edge {
   settle(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
   /** null: not there, or another key's. */
   findJob(id: string, principal: Principal): Promise<JobSnapshot | null>;
+  listJobs(principal: Principal, page: { state: JobState | null; limit: number; before: number | null }): Promise<JobList>;
+  readUsage(principal: Principal): Promise<WireUsage>;
   findRequest(idempotencyKey: string, principal: Principal): Promise<JobSnapshot | null>;
   /** The job has been found to be the caller's. @throws CaptureError `invalid_request` (404) when it has no webhook */
   findDelivery(jobId: string): Promise<DeliveryStatus>;

@@ -23,17 +23,26 @@ const WINDOW_SECONDS = 60;
  */
 export function guard(edge: Edge, protection: Protection): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
-    const { exchange } = c.var;
     const principal = await authenticate(edge, c);
-    exchange.principal = principal;
-    const meter = edge.limits[protection.meter];
-    const isScoped = principal.scopes.includes(protection.scope);
-    const verdict = isScoped ? meter.take(principal.keyId) : meter.peek(principal.keyId);
-    tellRate(exchange, protection, verdict);
-    requireScope(principal, protection.scope);
-    if (!verdict.allowed) throw rateLimited(verdict, 'This API key sends requests too fast.');
+    enforceLimits(edge, c, { principal, protection });
     await next();
   };
+}
+
+/** Scope, then rate limit, of a principal that is known. @throws CaptureError `forbidden`, `rate_limited` */
+export function enforceLimits(
+  edge: Edge,
+  c: Context<EdgeEnv>,
+  { principal, protection }: { principal: Principal; protection: Protection },
+): void {
+  const { exchange } = c.var;
+  exchange.principal = principal;
+  const meter = edge.limits[protection.meter];
+  const isScoped = principal.scopes.includes(protection.scope);
+  const verdict = isScoped ? meter.take(principal.keyId) : meter.peek(principal.keyId);
+  tellRate(exchange, protection, verdict);
+  requireScope(principal, protection.scope);
+  if (!verdict.allowed) throw rateLimited(verdict, 'This API key sends requests too fast.');
 }
 
 /** The key of a request that a guarded route serves. */
@@ -44,16 +53,19 @@ export function principalOf(c: Context<EdgeEnv>): Principal {
 }
 
 async function authenticate(edge: Edge, c: Context<EdgeEnv>): Promise<Principal> {
-  const { incoming } = c.env;
   try {
-    return await edge.authenticate(incoming.headers.authorization);
+    return await edge.authenticate(c.env.incoming.headers.authorization);
   } catch (thrown) {
-    if (!(thrown instanceof CaptureError) || thrown.code !== 'unauthorized') throw thrown;
-    // Only failures count: a good key is served from any address, so that nobody can lock out a neighbour behind the same one.
-    const verdict = edge.limits.failures.take(clientAddress(incoming));
-    if (!verdict.allowed) throw rateLimited(verdict, 'Too many failed authentications from this address.');
-    throw thrown;
+    throw failureOf(edge, c, thrown, 'unauthorized');
   }
+}
+
+/** What a failed authentication is answered with. @param code of such failures; others are not counted */
+export function failureOf(edge: Edge, c: Context<EdgeEnv>, thrown: unknown, code: 'unauthorized' | 'forbidden'): unknown {
+  if (!(thrown instanceof CaptureError) || thrown.code !== code) return thrown;
+  // Only failures count: a good key is served from any address, so that nobody can lock out a neighbour behind the same one.
+  const verdict = edge.limits.failures.take(clientAddress(c.env.incoming));
+  return verdict.allowed ? thrown : rateLimited(verdict, 'Too many failed authentications from this address.');
 }
 
 function tellRate(exchange: Exchange, protection: Protection, verdict: RateVerdict): void {

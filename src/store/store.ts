@@ -8,7 +8,7 @@ import type { CaptureData } from '../contract/capture-data.js';
 import type { StoredError } from '../contract/capture-error.js';
 import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/capture-request.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
-import type { JobSnapshot } from '../contract/job.js';
+import type { JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 
 export interface Account {
   id: string;
@@ -16,6 +16,14 @@ export interface Account {
   /** Credits a calendar month (UTC), null for none. */
   quota: number | null;
   createdAt: number;
+}
+
+/** Jobs of one account. */
+export interface JobCounts {
+  /** Queued and running now; ended in this period. */
+  byState: Record<StoredJobState, number>;
+  /** Failed in this period, by code. */
+  byCode: Record<string, number>;
 }
 
 export interface AccountUsage {
@@ -48,6 +56,7 @@ export interface AccountStore {
   /** @returns false when there is no such account */
   setQuota(name: string, quota: number | null): Promise<boolean>;
   usage(accountId: string, now: number): Promise<AccountUsage>;
+  jobCounts(accountId: string, now: number): Promise<JobCounts>;
 }
 
 export interface KeyStore {
@@ -55,6 +64,12 @@ export interface KeyStore {
   /** Revoked keys are found too: `revokedAt` tells. */
   findKeyByHash(hash: string): Promise<ApiKey | null>;
   listKeys(): Promise<ApiKey[]>;
+  /** @returns null when there is no such key */
+  findKey(id: string): Promise<ApiKey | null>;
+  /** Replaces what signs a key's render links; the secret before it holds until then (Unix ms). @returns false for an unknown key */
+  rotateSigningSecret(keyId: string, secret: string, previousUntil: number): Promise<boolean>;
+  /** Those that hold now, the newest first. */
+  signingSecrets(keyId: string, now: number): Promise<string[]>;
   /** By id or secret, or by at least 12 characters of either's beginning that fit exactly one key. */
   revokeKey(idOrPrefix: string, now: number): Promise<{ revoked: ApiKey } | { problem: 'not_found' | 'ambiguous' }>;
 }
@@ -150,6 +165,12 @@ export interface EndedJob {
   hasWebhook: boolean;
 }
 
+/** A page of jobs; `next` is null on the last. */
+export interface JobPage {
+  jobs: JobSnapshot[];
+  next: number | null;
+}
+
 export interface JobStore {
   /** ONE transaction: idempotency → kept result → identical one in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
@@ -178,6 +199,8 @@ export interface JobStore {
    */
   recover(recovery: { now: number; all: boolean }): Promise<{ requeued: number; ended: EndedJob[] }>;
   findJob(id: string): Promise<JobSnapshot | null>;
+  /** Jobs of a key, newest first. @param page.before the `next` of the page before, null for the first */
+  listJobs(keyId: string, page: { state: JobState | null; before: number | null; limit: number }): Promise<JobPage>;
   findJobByIdempotencyKey(accountId: string, key: string): Promise<JobSnapshot | null>;
   /** When the next delayed job is due, null when none. */
   nextDueAt(): Promise<number | null>;

@@ -41,9 +41,12 @@ describe('openapi.json', () => {
       'get /artifacts/{name}',
       'get /livez',
       'get /v1/health',
+      'get /v1/jobs',
       'get /v1/jobs/{id}',
       'get /v1/jobs/{id}/webhook',
+      'get /v1/render',
       'get /v1/requests/{key}',
+      'get /v1/usage',
       'post /v1/jobs/{id}/webhook/redeliver',
       'post /v1/screenshot',
     ]);
@@ -84,7 +87,7 @@ describe('openapi.json', () => {
 
   it('wants a key exactly where the edge does', () => {
     for (const { path, operation } of operations) {
-      expect(operation.security?.length, path).toBe(/^\/v1\/(screenshot|jobs|requests)/.test(path) ? 1 : 0);
+      expect(operation.security?.length, path).toBe(/^\/v1\/(screenshot|jobs|requests|usage)/.test(path) ? 1 : 0);
     }
   });
 

@@ -6,6 +6,7 @@ import { CaptureError } from '../../src/contract/capture-error.js';
 import type { DeliveryStatus } from '../../src/contract/delivery.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
+import { singleValue } from '../../src/contract/render-link.js';
 import type { Submission } from '../../src/contract/submission.js';
 import { createApp } from '../../src/http/app.js';
 import type { Edge, RateMeter, SubmissionContext } from '../../src/http/edge.js';
@@ -142,6 +143,13 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
       if (principal === undefined) throw new CaptureError({ code: 'unauthorized', message: 'The API key is missing or not valid.' });
       return principal;
     },
+    authenticateLink: async (pairs) => {
+      const principal = PRINCIPALS[singleValue(pairs ?? [], 'signature') ?? ''];
+      if (principal === undefined) throw new CaptureError({ code: 'forbidden', message: 'The link is not signed.' });
+      return principal;
+    },
+    listJobs: async (principal) => ({ jobs: [...jobs.values()].filter((job) => job.keyId === principal.keyId), next: null }),
+    readUsage: async () => USAGE,
     limits: { submissions: meter(120, 1_000_000), reads: meter(600, 1_000_000), failures: meter(30, 1_000_000) },
     submit: async (submission, context) => {
       submitted.push({ submission, context });
@@ -196,6 +204,17 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
 function notRedelivered(reason: string): CaptureError {
   return new CaptureError({ code: 'invalid_request', status: 409, message: `Not sent again: ${reason}`, details: { reason } });
 }
+
+export const USAGE = {
+  account: 'default',
+  period: '2026-11',
+  credits: 7,
+  reserved: 1,
+  quota: null,
+  resets_at: 1_796_083_200_000,
+  jobs: { waiting: 0, prioritized: 0, active: 1, delayed: 0, completed: 5, failed: 1 },
+  errors: { target_error: 1 },
+};
 
 export const HEALTHY = {
   redis: 'ready' as const,

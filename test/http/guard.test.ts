@@ -9,6 +9,8 @@ const PROTECTED = [
   { method: 'POST', path: '/v1/screenshot', lacking: KEYS.reader, scope: 'screenshot:write', policy: '"submit";q=120;w=60' },
   { method: 'GET', path: `/v1/jobs/${ID}`, lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
   { method: 'HEAD', path: `/v1/jobs/${ID}`, lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
+  { method: 'GET', path: '/v1/jobs', lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
+  { method: 'GET', path: '/v1/usage', lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
   { method: 'GET', path: '/v1/requests/some-key', lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
   { method: 'GET', path: `/v1/jobs/${ID}/webhook`, lacking: KEYS.writer, scope: 'jobs:read', policy: '"read";q=600;w=60' },
   {

@@ -5,15 +5,28 @@ import { EXTENSION } from '../../contract/capture-extensions.js';
 import { captureRequestSchema } from '../../contract/capture-request.js';
 import { deliveryStatusSchema } from '../../contract/delivery.js';
 import { healthSchema } from '../../contract/health.js';
-import { acceptedJobSchema, errorEnvelopeSchema, jobSnapshotSchema } from '../../contract/job.js';
-import { IDEMPOTENCY_KEY_PATTERN, REQUEST_ID_PATTERN } from '../../contract/limits.js';
+import { acceptedJobSchema, errorEnvelopeSchema, JOB_STATES, jobSnapshotSchema } from '../../contract/job.js';
+import { IDEMPOTENCY_KEY_PATTERN, JOBS_PAGE, REQUEST_ID_PATTERN } from '../../contract/limits.js';
+import { usageSchema } from '../../contract/usage.js';
 
 export type Operation = Parameters<OpenAPIHono['openAPIRegistry']['registerPath']>[0];
 type Responses = Operation['responses'];
 
 /** Each operation that clients are meant for, as OpenAPI knows it. */
 export function operations(): Operation[] {
-  return [submitScreenshot(), readJob(), readRequest(), readWebhook(), redeliverWebhook(), readArtifact(), readHealth(), readLiveness()];
+  return [
+    submitScreenshot(),
+    renderLink(),
+    listJobs(),
+    readUsage(),
+    readJob(),
+    readRequest(),
+    readWebhook(),
+    redeliverWebhook(),
+    readArtifact(),
+    readHealth(),
+    readLiveness(),
+  ];
 }
 
 const requestIdParameter = z
@@ -94,6 +107,109 @@ function submitScreenshot(): Operation {
       }),
     },
   };
+}
+
+function renderLink(): Operation {
+  const fields = z.object({
+    url: z.string().meta({ description: 'Address to capture.', example: 'https://example.com/' }),
+    key: z.string().meta({ description: 'Id of the API key that signed the link.', example: 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+    expires: z.string().meta({ description: 'Unix seconds.', example: '1893456000' }),
+    signature: z.string().meta({
+      description:
+        'Hex HMAC-SHA256 of the canonical query (sorted by name, RFC 3986 encoding, without `signature`) with the signing secret.',
+      example: '5f0c…',
+    }),
+  });
+  return {
+    method: 'get',
+    path: '/v1/render',
+    operationId: 'renderLink',
+    tags: ['captures'],
+    summary: 'The picture of a signed link',
+    description:
+      'For `<img src>` and Open Graph tags. Beside `url`, any field of a capture request in flat form (`viewport.width=800`, repeated names for lists), but for `html`, `base_url`, `custom_js`, `headers`, `cookies`, `storage_state`, `webhook`, `proxy` and `sync`. `stillframe sign` makes such links.',
+    security: [],
+    request: { query: fields },
+    responses: {
+      200: {
+        description: 'The picture.',
+        headers: {
+          ...commonHeaders(),
+          'x-job-id': header('id of the job'),
+          ...pictureHeaders(),
+          'cache-control': header('from `cache_ttl`'),
+        },
+        content: pictureContent(),
+      },
+      304: { description: "The client's copy is still good." },
+      ...failures({
+        400: 'The fields are not valid.',
+        403: 'The signature is missing, wrong or expired.',
+        410: 'The picture has been deleted since.',
+        429: 'Too fast, or the quota is spent.',
+        451: 'The target refuses the visitor.',
+        500: 'The browser crashed twice, or something is wrong on our side.',
+        502: 'The target could not be opened, answered with an error, or failed a check of the request.',
+        503: 'Not ready yet, or not available: see `Retry-After`.',
+        504: 'The capture ran out of time.',
+      }),
+    },
+    ...EXTENSION,
+  };
+}
+
+function listJobs(): Operation {
+  const page = z.object({
+    jobs: z.array(jobSnapshotSchema),
+    next_cursor: z.string().nullable().meta({ description: 'null on the last page' }),
+  });
+  return {
+    method: 'get',
+    path: '/v1/jobs',
+    operationId: 'listJobs',
+    tags: ['jobs'],
+    summary: "List the key's jobs, newest first",
+    description: 'Scope: `jobs:read`.',
+    security: [{ apiKey: [] }],
+    request: {
+      query: z.object({
+        state: z.enum(JOB_STATES).optional().meta({ description: 'Jobs in this state only.', example: 'failed' }),
+        limit: z
+          .int()
+          .min(JOBS_PAGE.min)
+          .max(JOBS_PAGE.max)
+          .default(JOBS_PAGE.default)
+          .meta({ description: 'Jobs on the page.', example: 20 }),
+        cursor: z.string().optional().meta({ description: '`next_cursor` of the page before.', example: 'MTIz' }),
+      }),
+      headers: anyHeaders,
+    },
+    responses: {
+      200: success('A page of jobs.', page, rateHeaders()),
+      ...failures({ 400: 'The query is not valid.', ...withoutMissing(lookupFailures()) }),
+    },
+    ...EXTENSION,
+  };
+}
+
+function readUsage(): Operation {
+  return {
+    method: 'get',
+    path: '/v1/usage',
+    operationId: 'readUsage',
+    tags: ['service'],
+    summary: "The account's credits and jobs of this period",
+    description: 'Scope: `jobs:read`.',
+    security: [{ apiKey: [] }],
+    request: { headers: anyHeaders },
+    responses: { 200: success('Usage.', usageSchema, rateHeaders()), ...failures(withoutMissing(lookupFailures())) },
+    ...EXTENSION,
+  };
+}
+
+/** A list has no entry that could be missing. */
+function withoutMissing({ 404: _missing, ...others }: ReturnType<typeof lookupFailures>): Record<number, string> {
+  return others;
 }
 
 function readJob(): Operation {

@@ -11,7 +11,7 @@ import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
 import type { Vault } from './vault.js';
 
-type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters' | 'artifacts' | 'turns'>;
+type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'artifacts' | 'turns'>;
 
 interface Digests {
   identity: string;
@@ -76,6 +76,7 @@ function enter(tables: AcceptTables, { job, rules, digests, source, charge }: En
     tables.orders.insert(job.id, job.options);
   } else {
     tables.reservations.charge(charge);
+    tables.outcomes.count(job.accountId, charge.period, 'completed');
     if (job.webhook !== null) tables.deliveries.announce(job.id, 'capture.completed', job.enqueuedAt);
   }
   if (leaderId !== null && job.mode === 'sync') tables.jobs.promote(leaderId);

@@ -17,6 +17,7 @@ export function apiKeysTable(db: Db) {
      VALUES (@id, @accountId, @hash, @label, @scopes, @prefix, @createdAt)`,
   );
   const byHash = db.prepare<[string], KeyRow>(`SELECT ${COLUMNS} WHERE k.hash = ?`);
+  const byId = db.prepare<[string], KeyRow>(`SELECT ${COLUMNS} WHERE k.id = ?`);
   const all = db.prepare<[], KeyRow>(`SELECT ${COLUMNS} ORDER BY k.created_at, k.id`);
   const matching = db.prepare<{ text: string; hash: string; min: number }, KeyRow>(
     `SELECT ${COLUMNS} WHERE k.id = @text OR k.hash = @hash OR (length(@text) >= @min AND (substr(k.id, 1, length(@text)) = @text
@@ -30,6 +31,9 @@ export function apiKeysTable(db: Db) {
     },
     findByHash(hash: string): ApiKey | null {
       return toApiKey(byHash.get(hash));
+    },
+    find(id: string): ApiKey | null {
+      return toApiKey(byId.get(id));
     },
     list(): ApiKey[] {
       return all.all().flatMap((row) => toApiKey(row) ?? []);

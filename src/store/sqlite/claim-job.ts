@@ -4,7 +4,7 @@ import { endJob } from './end-job.js';
 import type { JobRow } from './schema.js';
 import type { Tables } from './tables.js';
 
-type ClaimTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
+type ClaimTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
 
 /**
  * The next job: the account whose turn it is (turns.ts), sync before async within it, first in first out (decisions.md, Jobs).

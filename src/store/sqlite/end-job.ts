@@ -1,11 +1,13 @@
+import type { StoredError } from '../../contract/capture-error.js';
 import { eventOf } from '../../contract/job.js';
+import { periodOf } from '../../contract/pricing.js';
 import type { Claim, EndedJob } from '../store.js';
 import type { Ending } from './jobs.js';
 import { SHARED_DATA } from './result-data.js';
 import type { JobRow } from './schema.js';
 import type { Tables } from './tables.js';
 
-type EndTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'turns'>;
+type EndTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'turns'>;
 
 /** Followers that one transaction ends: a slice takes a few ms, whatever their number. */
 const SLICE_FOLLOWERS = 50;
@@ -48,12 +50,17 @@ function goOn({ jobs }: Pick<EndTables, 'jobs'>, from: JobRow, heir: JobRow): vo
   if (next !== null && heir.lane === 'prioritized') jobs.promote(next);
 }
 
-function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { state, now }: Ending): EndedJob {
+function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { state, now, error }: Ending): EndedJob {
   tables.orders.wipe(row.id);
+  tables.outcomes.count(row.accountId, periodOf(now), state === 'completed' ? state : codeOf(error));
   if (state === 'completed') tables.reservations.settle(row.id);
   else tables.reservations.release(row.id);
   const hasWebhook = row.webhookUrl !== null && tables.deliveries.announce(row.id, eventOf(state), now);
   return { id: row.id, requestId: row.requestId, accountId: row.accountId, state, hasWebhook };
+}
+
+function codeOf(error: string | null): string {
+  return (JSON.parse(error ?? '{}') as Partial<StoredError>).code ?? 'internal_error';
 }
 
 function expectOne(changed: boolean, id: string): void {

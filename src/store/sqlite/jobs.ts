@@ -34,11 +34,22 @@ export function jobsTable(db: Db) {
 function lookUps(db: Db) {
   const byId = db.prepare<[string], FoundJob>(`${FOUND} WHERE j.id = ?`);
   const byIdempotencyKey = db.prepare<[string, string], FoundJob>(`${FOUND} WHERE j.account_id = ? AND j.idempotency_key = ?`);
+  const ofKey = db.prepare<[string, string, number, number], FoundJob>(
+    `${FOUND} WHERE j.key_id = ? AND j.state = ? AND j.seq < ? ORDER BY j.seq DESC LIMIT ?`,
+  );
+  const unfinished = db.prepare<[string], { state: JobRow['state']; jobs: number }>(
+    `SELECT state, count(*) AS jobs FROM jobs INDEXED BY jobs_unfinished WHERE account_id = ? AND ended_at IS NULL GROUP BY state`,
+  );
   const nextDue = db.prepare<[], number | null>(`SELECT min(due_at) FROM jobs WHERE state = 'delayed'`).pluck();
   const newest = db.prepare<[], number>('SELECT enqueued_at FROM jobs WHERE seq = (SELECT max(seq) FROM jobs)').pluck();
   return {
     find: (id: string): FoundJob | null => byId.get(id) ?? null,
     findByIdempotencyKey: (accountId: string, key: string): FoundJob | null => byIdempotencyKey.get(accountId, key) ?? null,
+    /** Newest first, one state after the other merged by the caller. @param before exclusive order of acceptance */
+    ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] =>
+      ofKey.all(keyId, page.state, page.before, page.limit),
+    /** Of an account, by state. */
+    unfinished: (accountId: string) => unfinished.all(accountId),
     nextDueAt: (): number | null => nextDue.get() ?? null,
     newestAt: (): number | null => newest.get() ?? null,
   };

@@ -15,6 +15,7 @@ import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
 import type { FoundJob } from './jobs.js';
+import { countJobs, listJobs } from './list-jobs.js';
 import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
 import { recover } from './recover.js';
@@ -77,21 +78,33 @@ export async function openStore({ dataDir, migrationsDir, migrates, log }: Store
 }
 
 function accountSteps({ tables, writer }: Engine): AccountStore & KeyStore {
-  const { accounts, apiKeys } = tables;
+  const { accounts, apiKeys, signingSecrets } = tables;
   return {
     createAccount: (name, now) => writer.run(() => accounts.insert(name, now)),
     listAccounts: () => read(() => accounts.list()),
     findAccount: (name) => read(() => accounts.find(name)),
     setQuota: (name, quota) => writer.run(() => accounts.setQuota(name, quota)),
     usage: (accountId, now) => read(() => accounts.usage(accountId, now)),
+    jobCounts: (accountId, now) => read(() => countJobs(tables, accountId, now)),
     insertKey: (key) => writer.run(() => apiKeys.insert(key)),
     findKeyByHash: (hash) => read(() => apiKeys.findByHash(hash)),
     listKeys: () => read(() => apiKeys.list()),
+    findKey: (id) => read(() => apiKeys.find(id)),
+    rotateSigningSecret: (keyId, secret, previousUntil) =>
+      writer.run(() => {
+        if (apiKeys.find(keyId) === null) return false;
+        signingSecrets.rotate(keyId, secret, previousUntil);
+        return true;
+      }),
+    signingSecrets: (keyId, now) => read(() => signingSecrets.valid(keyId, now)),
     revokeKey: (idOrPrefix, now) => writer.run(() => apiKeys.revoke(idOrPrefix, now)),
   };
 }
 
-type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'nextDueAt' | 'newestJobAt' | 'queueStatus' | 'setQueuePaused'>;
+type JobLookUps = Pick<
+  JobStore,
+  'findJob' | 'listJobs' | 'findJobByIdempotencyKey' | 'nextDueAt' | 'newestJobAt' | 'queueStatus' | 'setQueuePaused'
+>;
 
 function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLookUps> {
   const { jobs, counters, artifacts } = tables;
@@ -134,6 +147,7 @@ function jobLookUps({ tables, writer }: Engine): JobLookUps {
   const { jobs, counters } = tables;
   return {
     findJob: (id) => read(() => orNull(jobs.find(id), toSnapshot)),
+    listJobs: (keyId, page) => read(() => listJobs(tables, keyId, page)),
     findJobByIdempotencyKey: (accountId, key) => read(() => orNull(jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
     nextDueAt: () => read(() => jobs.nextDueAt()),
     newestJobAt: () => read(() => jobs.newestAt()),

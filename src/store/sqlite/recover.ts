@@ -8,7 +8,7 @@ const HORIZON_MS = 90 * 60_000;
 
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
 
-type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'reservations' | 'deliveries' | 'receivers' | 'turns'>;
+type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'receivers' | 'turns'>;
 
 /**
  * Puts back what a process that is gone (or a stuck worker) held: active jobs with an attempt left are queued again, the others

@@ -68,6 +68,20 @@ export const apiKeys = sqliteTable('api_keys', {
   revokedAt: integer('revoked_at'),
 });
 
+/** What signs a key's render links; sealed. The previous one holds until a given time. */
+export const signingSecrets = sqliteTable(
+  'signing_secrets',
+  {
+    keyId: text('key_id')
+      .primaryKey()
+      .references(() => apiKeys.id),
+    secret: blob('secret', { mode: 'buffer' }).notNull(),
+    previous: blob('previous', { mode: 'buffer' }),
+    previousUntil: integer('previous_until'),
+  },
+  () => [check('signing_secrets_previous', sql`(previous IS NULL) = (previous_until IS NULL)`)],
+);
+
 export const artifacts = sqliteTable(
   'artifacts',
   {
@@ -153,10 +167,12 @@ export const jobs = sqliteTable(
   },
   (t) => [
     uniqueIndex('jobs_id').on(t.id),
+    index('jobs_of_key').on(t.keyId, t.state, t.seq),
     uniqueIndex('jobs_idempotency_key').on(t.accountId, t.idempotencyKey).where(sql`idempotency_key IS NOT NULL`),
     index('jobs_claimable').on(t.accountId, t.lane, t.seq).where(sql`state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL`),
     index('jobs_in_flight').on(t.accountId, t.cacheDigest).where(sql`cache_digest IS NOT NULL AND ended_at IS NULL AND leader_id IS NULL`),
     index('jobs_rendered').on(t.accountId, t.cacheDigest, t.renderedAt).where(sql`cache_digest IS NOT NULL AND rendered_at IS NOT NULL`),
+    index('jobs_unfinished').on(t.accountId, t.state).where(sql`ended_at IS NULL`),
     index('jobs_followers').on(t.leaderId).where(sql`leader_id IS NOT NULL`),
     index('jobs_due').on(t.dueAt).where(sql`state = 'delayed'`),
     index('jobs_leased').on(t.leaseExpiresAt).where(sql`state = 'active'`),
@@ -219,6 +235,20 @@ export const usage = sqliteTable(
     reserved: integer('reserved').notNull(),
   },
   (t) => [primaryKey({ columns: [t.accountId, t.period] }), check('usage_sums', sql`settled >= 0 AND reserved >= 0`)],
+);
+
+/** How the jobs of a month ended: `completed`, or the code of a failure. They outlive the jobs. */
+export const outcomes = sqliteTable(
+  'outcomes',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    period: text('period').notNull(),
+    outcome: text('outcome').notNull(),
+    jobs: integer('jobs').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.accountId, t.period, t.outcome] }), check('outcomes_jobs', sql`jobs >= 0`)],
 );
 
 /** A job's webhook: made with the job, due from its end. */

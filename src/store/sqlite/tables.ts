@@ -6,8 +6,10 @@ import { countersTable } from './counters.js';
 import { deliveriesTable } from './deliveries.js';
 import { jobsTable } from './jobs.js';
 import { ordersTable } from './orders.js';
+import { outcomesTable } from './outcomes.js';
 import { receiversTable } from './receivers.js';
 import { reservationsTable } from './reservations.js';
+import { signingSecretsTable } from './signing-secrets.js';
 import { turnsTable } from './turns.js';
 import type { Vault } from './vault.js';
 
@@ -26,7 +28,9 @@ export function prepareTables(db: Db, vault: Vault) {
     jobs: jobsTable(db),
     orders: ordersTable(db, vault),
     receivers,
+    outcomes: outcomesTable(db),
     reservations: reservationsTable(db, counters),
+    signingSecrets: signingSecretsTable(db, vault),
     turns: turnsTable(db, counters),
   };
 }

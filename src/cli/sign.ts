@@ -1,0 +1,63 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { isId } from '../contract/ids.js';
+import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
+import { parseSubmission } from '../contract/submission.js';
+import { addCaptureFlags, readCaptureFlags } from './capture-flags.js';
+import { OperatorError } from './operator-error.js';
+import { addSettings } from './settings-flags.js';
+import { print, withStore } from './with-store.js';
+
+interface SignOptions {
+  key: string;
+  expiresIn: number;
+  json?: boolean;
+}
+
+const SECONDS_PER_UNIT: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** `stillframe sign <url>`: a signed link to the picture, for `<img src>` and Open Graph tags. */
+export function addSignCommand(program: Command): void {
+  const sign = program
+    .command('sign')
+    .description('make a signed link to a picture (GET /v1/render)')
+    .argument('<url>', 'address to capture')
+    .requiredOption('--key <id>', 'id of the API key that the captures are charged to')
+    .option('--expires-in <time>', 'how long the link holds, such as 12h or 365d', duration, 365 * 86_400)
+    .option('--json', 'print {url, expires}')
+    .addHelpText(
+      'after',
+      '\nExample:\n  stillframe sign https://example.com --key key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --expires-in 30d --full-page',
+    );
+  addCaptureFlags(sign);
+  addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action((url: string, options: SignOptions, command: Command) =>
+    withStore(command, async (store, config) => {
+      if (!isId('key', options.key)) throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);
+      const [secret] = await store.signingSecrets(options.key, Date.now());
+      if (secret === undefined) {
+        throw new OperatorError(`The key has no signing secret. Make one with: stillframe keys signing-secret ${options.key}`);
+      }
+      const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
+      const pairs = linkPairs({ url, ...readCaptureFlags(command, null) });
+      pairs.push(['key', options.key], ['expires', String(expires)]);
+      const base = config.baseUrl ?? `http://${config.host}:${config.port}`;
+      const link = `${base}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
+      print(options.json, { url: link, expires }, () => link);
+    }),
+  );
+}
+
+/** Refuses now what the server would refuse whenever the link is opened. @throws CaptureError `invalid_request` */
+function linkPairs(body: Record<string, unknown>): QueryPair[] {
+  const pairs = pairsOf(body);
+  const { body: read, refused } = bodyOf(pairs);
+  if (refused.length > 0) throw new OperatorError(`Not available in links: ${refused.join(', ')}.`);
+  const { options } = parseSubmission(read, { forceAsync: false, webhookAllow: [] });
+  return pairs.map(([name, value]) => [name, name === 'url' ? options.url : value]);
+}
+
+function duration(text: string): number {
+  const [, amount = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const perUnit = SECONDS_PER_UNIT[unit];
+  if (perUnit === undefined) throw new InvalidArgumentError('It must be a number and a unit: 90s, 30m, 12h, 365d.');
+  return Number(amount) * perUnit;
+}

@@ -1,0 +1,160 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { captureRequestSchema } from './capture-request.js';
+
+/**
+ * Signed links to pictures (extensions.md, GET /v1/render): the canonical query, its signature, and the flat fields of a capture request.
+ * docs/render-links.json has vectors for other languages.
+ */
+
+export const RENDER_LINK_PATH = '/v1/render';
+
+/** Parameters of the link itself. */
+const LINK_PARAMETERS = new Set(['key', 'expires', 'signature']);
+/** Secrets, and what a link is too short or too public for. */
+const REFUSED_FIELDS = new Set(['html', 'base_url', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'sync']);
+
+export type QueryPair = [name: string, value: string];
+
+/**
+ * Reads a query as forms write it: `+` and `%20` are spaces.
+ *
+ * @param query without the question mark
+ * @returns null when it is not valid percent-encoded UTF-8
+ */
+export function readQuery(query: string): QueryPair[] | null {
+  try {
+    return query
+      .split('&')
+      .filter((part) => part !== '')
+      .map((part) => {
+        const at = part.indexOf('=');
+        return at < 0 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))];
+      });
+  } catch {
+    return null;
+  }
+}
+
+/** What is signed: all pairs but the signature, sorted by name (repeated names keep their order), in RFC 3986 encoding. */
+export function canonicalQuery(pairs: readonly QueryPair[]): string {
+  return pairs
+    .filter(([name]) => name !== 'signature')
+    .map(([name, value]): QueryPair => [encode(name), encode(value)])
+    .sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
+}
+
+/** Hex HMAC-SHA256 of the canonical query. */
+export function signQuery(pairs: readonly QueryPair[], secret: string): string {
+  return createHmac('sha256', secret).update(canonicalQuery(pairs)).digest('hex');
+}
+
+/** Compares with each secret, in constant time. */
+export function isSignedBy(pairs: readonly QueryPair[], secrets: readonly string[]): boolean {
+  const given = Buffer.from(singleValue(pairs, 'signature') ?? '');
+  const canonical = canonicalQuery(pairs);
+  return secrets
+    .map((secret) => Buffer.from(createHmac('sha256', secret).update(canonical).digest('hex')))
+    .map((expected) => expected.length === given.length && timingSafeEqual(expected, given))
+    .includes(true);
+}
+
+/** The value of a parameter that is given exactly once; else null. */
+export function singleValue(pairs: readonly QueryPair[], name: string): string | null {
+  const values = pairs.filter(([given]) => given === name);
+  return values.length === 1 ? (values[0]?.[1] ?? null) : null;
+}
+
+/**
+ * The request body that the flat fields of a link mean: `viewport.width=800`, repeated names for lists. Values take the type of their
+ * field; whatever does not fit stays text, for the schema to refuse.
+ *
+ * @returns the names that a link may not have, too
+ */
+export function bodyOf(pairs: readonly QueryPair[]): { body: Record<string, unknown>; refused: string[] } {
+  const body: Record<string, unknown> = {};
+  const refused = new Set<string>();
+  for (const [name, value] of pairs) {
+    const path = name.split('.');
+    const [field = ''] = path;
+    if (LINK_PARAMETERS.has(name)) continue;
+    if (REFUSED_FIELDS.has(field)) refused.add(field);
+    else place(body, path, value);
+  }
+  return { body, refused: [...refused] };
+}
+
+/** The flat form of a request body. Objects within lists have none. */
+export function pairsOf(body: Record<string, unknown>, prefix = ''): QueryPair[] {
+  return Object.entries(body).flatMap(([name, value]): QueryPair[] => {
+    if (value === undefined || value === null) return [];
+    if (Array.isArray(value)) return value.map((item): QueryPair => [prefix + name, String(item)]);
+    if (typeof value === 'object') return pairsOf(value as Record<string, unknown>, `${prefix}${name}.`);
+    return [[prefix + name, String(value)]];
+  });
+}
+
+const DEPTH_MAX = 4;
+
+function place(body: Record<string, unknown>, path: readonly string[], value: string): void {
+  let target = body;
+  const parents = path.slice(0, -1);
+  if (path.length > DEPTH_MAX) parents.length = 0;
+  for (const name of parents) {
+    const inner = Object.hasOwn(target, name) ? target[name] : undefined;
+    const next = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? (inner as Record<string, unknown>) : {};
+    define(target, name, next);
+    target = next;
+  }
+  const name = path.length > DEPTH_MAX ? path.join('.') : (path.at(-1) ?? '');
+  const kind = kindOf(path);
+  const before = Object.hasOwn(target, name) ? target[name] : undefined;
+  const typed = toKind(value, kind);
+  if (kind === 'array') define(target, name, [...(Array.isArray(before) ? before : []), value]);
+  // Given twice: the schema says what it takes instead.
+  else define(target, name, before === undefined ? typed : [before, typed].flat());
+}
+
+/** `__proto__` is a name like any other. */
+function define(target: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function toKind(value: string, kind: string): unknown {
+  if (kind === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (kind === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value)) return Number(value);
+  return value;
+}
+
+interface SchemaLike {
+  shape?: Record<string, unknown>;
+  def: { type: string; innerType?: unknown; options?: unknown[] };
+}
+
+/** `string`, `number`, `boolean`, `array`, … of a field; `string` where there is none, or several. */
+function kindOf(path: readonly string[]): string {
+  let schema: SchemaLike | undefined = captureRequestSchema as unknown as SchemaLike;
+  for (const name of path) {
+    const shape: Record<string, unknown> | undefined = bare(schema)?.shape;
+    schema = shape !== undefined && Object.hasOwn(shape, name) ? (shape[name] as SchemaLike) : undefined;
+  }
+  const found = bare(schema)?.def.type ?? 'string';
+  return found === 'int' ? 'number' : found;
+}
+
+function bare(schema: SchemaLike | undefined): SchemaLike | undefined {
+  let inner = schema;
+  while (inner?.def.innerType !== undefined) inner = inner.def.innerType as SchemaLike;
+  if (inner?.def.options === undefined || inner.def.type === 'enum') return inner;
+  return (inner.def.options as SchemaLike[]).find((option) => option.shape !== undefined) ?? inner;
+}
+
+function decode(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '));
+}
+
+/** As encodeURIComponent, which leaves five characters that RFC 3986 reserves. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { ERROR_CODES } from './capture-error.js';
+import { STORED_JOB_STATES } from './job.js';
+
+const count = z.int().min(0);
+
+/** Data of GET /v1/usage (extensions.md). */
+export const usageSchema = z
+  .object({
+    account: z.string().meta({ description: 'Name of the account.', example: 'default' }),
+    period: z.string().meta({ description: 'Billing period: a calendar month in UTC.', example: '2026-11' }),
+    credits: count.meta({ description: 'Credits settled in this period.', example: 1280 }),
+    reserved: count.meta({ description: 'Credits reserved by jobs that have not ended.', example: 6 }),
+    quota: count.nullable().meta({ description: 'Credits per period; null for no limit.', example: 5000 }),
+    resets_at: z.number().meta({ description: 'Start of the next period, Unix ms.', example: 1_796_083_200_000 }),
+    jobs: z
+      .object(
+        Object.fromEntries(STORED_JOB_STATES.map((state) => [state, count])) as Record<(typeof STORED_JOB_STATES)[number], typeof count>,
+      )
+      .meta({ description: 'Jobs by state: queued and running now, ended in this period.' }),
+    errors: z
+      .partialRecord(z.enum(ERROR_CODES), count)
+      .meta({ description: 'Failed jobs of this period by code.', example: { navigation_failed: 2 } }),
+  })
+  .meta({ id: 'Usage' });
+
+export type WireUsage = z.output<typeof usageSchema>;

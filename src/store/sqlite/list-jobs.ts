@@ -1,0 +1,42 @@
+import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../../contract/job.js';
+import { periodOf } from '../../contract/pricing.js';
+import type { JobCounts, JobPage } from '../store.js';
+import { toSnapshot } from './snapshot.js';
+import type { Tables } from './tables.js';
+
+interface PageWish {
+  /** As it is told; null for all. */
+  state: JobState | null;
+  before: number | null;
+  limit: number;
+}
+
+/** A page of a key's jobs, newest first: each state is an index of its own, so that a rare one costs no search through the others. */
+export function listJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, keyId: string, page: PageWish): JobPage {
+  const before = page.before ?? Number.MAX_SAFE_INTEGER;
+  const found = storedStates(page.state, counters.isPaused())
+    .flatMap((state) => jobs.ofKey(keyId, { state, before, limit: page.limit + 1 }))
+    .sort((one, other) => other.seq - one.seq);
+  const shown = found.slice(0, page.limit);
+  return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
+}
+
+/** Queued jobs are told as `paused` while the queue is. */
+function storedStates(state: JobState | null, paused: boolean): readonly StoredJobState[] {
+  const queued: StoredJobState[] = ['waiting', 'prioritized'];
+  if (state === null) return STORED_JOB_STATES;
+  if (state === 'paused') return paused ? queued : [];
+  if (state === 'unknown' || (paused && queued.includes(state))) return [];
+  return [state];
+}
+
+export function countJobs({ jobs, outcomes }: Pick<Tables, 'jobs' | 'outcomes'>, accountId: string, now: number): JobCounts {
+  const ended = outcomes.of(accountId, periodOf(now));
+  const completed = ended.get('completed') ?? 0;
+  ended.delete('completed');
+  const byCode = Object.fromEntries([...ended].sort(([one], [other]) => one.localeCompare(other)));
+  const failed = [...ended.values()].reduce((sum, count) => sum + count, 0);
+  const byState = { waiting: 0, prioritized: 0, active: 0, delayed: 0, completed, failed };
+  for (const { state, jobs: count } of jobs.unfinished(accountId)) byState[state] = count;
+  return { byState, byCode };
+}

@@ -1,0 +1,172 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { chromium } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newSigningSecret } from '../../src/account/signing-secret.js';
+import { pairsOf, type QueryPair, signQuery } from '../../src/contract/render-link.js';
+import { startService, type TestService } from '../fixtures/start-service.js';
+import { ANY_BROWSER } from '../render/browser/any-browser.js';
+
+let site: Server;
+let service: TestService;
+let base: string;
+let keyId: string;
+let secret: string;
+let requests = 0;
+
+const store = () => Reflect.get(service.service, 'made').store;
+const rotate = async (oldUntil: number) => {
+  secret = newSigningSecret();
+  await store().rotateSigningSecret(keyId, secret, oldUntil);
+};
+
+beforeAll(async () => {
+  site = createServer((_, response) => {
+    requests += 1;
+    response.setHeader('content-type', 'text/html');
+    response.end('<body style="background:green">hello');
+  });
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
+  base = `http://127.0.0.2:${(site.address() as AddressInfo).port}`;
+  service = await startService();
+  keyId = (await store().listKeys())[0].id;
+  await rotate(0);
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  site.close();
+});
+beforeEach(() => {
+  requests = 0;
+});
+
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+
+function link(body: Record<string, unknown>, { expires = inAnHour(), key = keyId, signing = secret } = {}): string {
+  const pairs: QueryPair[] = [...pairsOf({ url: `${base}/`, ...body }), ['key', key], ['expires', String(expires)]];
+  const query = new URLSearchParams([...pairs, ['signature', signQuery(pairs, signing)]]);
+  return `${service.url}/v1/render?${query}`;
+}
+
+const SMALL = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 600 };
+
+describe('GET /v1/render', () => {
+  it('answers with the picture, which the caller may keep', async () => {
+    const answer = await fetch(link(SMALL));
+    expect(answer.status).toBe(200);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'cache-control': 'public, max-age=600',
+      'x-width': '400',
+      'x-job-id': expect.stringMatching(/^job_/),
+      'cross-origin-resource-policy': 'cross-origin',
+    });
+    expect(await sharp(Buffer.from(await answer.arrayBuffer())).metadata()).toMatchObject({ format: 'png', width: 400, height: 300 });
+  });
+
+  it('answers 304 to who has it already, and keeps it no longer than the link holds', async () => {
+    const url = link(SMALL, { expires: Math.floor(Date.now() / 1000) + 60 });
+    const first = await fetch(url);
+    await first.arrayBuffer();
+    const again = await fetch(url, { headers: { 'if-none-match': first.headers.get('etag') ?? '' } });
+    expect(again.status).toBe(304);
+    expect(Number(/max-age=(\d+)/.exec(first.headers.get('cache-control') ?? '')?.[1])).toBeLessThanOrEqual(60);
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
+  });
+
+  it('shows in a page of another origin', async () => {
+    const browser = await chromium.launch({ executablePath: ANY_BROWSER.path, args: ['--no-sandbox', '--disable-background-networking'] });
+    try {
+      const page = await browser.newPage();
+      await page.setContent(`<img src="${link(SMALL).replaceAll('&', '&amp;')}">`);
+      await page.waitForFunction(() => document.images[0]?.complete);
+      expect(await page.evaluate(() => document.images[0]?.naturalWidth)).toBe(400);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it.each([
+    ['a wrong signature', () => link(SMALL, { signing: 'wrong' })],
+    ['another value', () => link(SMALL).replace('width=400', 'width=500')],
+    ['no signature', () => link(SMALL).replace(/&signature=.*/, '')],
+    ['a link that has expired', () => link(SMALL, { expires: Math.floor(Date.now() / 1000) - 1 })],
+    ['an unknown key', () => link(SMALL, { key: 'key_01ARZ3NDEKTSV4RRFFQ69G5FAV' })],
+    ['no key', () => link(SMALL).replace(/&key=[^&]*/, '')],
+    ['broken encoding', () => `${link(SMALL)}%ff`],
+    ['no query', () => `${service.url}/v1/render`],
+  ])('refuses %s without a look at the target', async (_, url) => {
+    const answer = await fetch(url());
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toMatchObject({ ok: false, error: { code: 'forbidden' } });
+    expect(requests).toBe(0);
+  });
+
+  it('refuses what a link may not carry, and says which', async () => {
+    const answer = await fetch(link({ ...SMALL, custom_js: '1', headers: { authorization: 'x' } }));
+    expect(answer.status).toBe(400);
+    const { error } = (await answer.json()) as { error: { details: { issues: { path: string }[] } } };
+    expect(error.details.issues.map(({ path }) => path).sort()).toEqual(['custom_js', 'headers']);
+    expect(requests).toBe(0);
+  });
+
+  it('answers a failure as JSON, with its job', async () => {
+    const answer = await fetch(link({ ...SMALL, url: `${base}/`, fail_if_content_missing: ['not there'] }));
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([502, 'application/json']);
+    expect(answer.headers.get('x-job-id')).toMatch(/^job_/);
+  });
+
+  it('honours the old secret until the time given, and the new one at once', async () => {
+    const old = link(SMALL);
+    await rotate(Date.now() + 60_000);
+    expect((await fetch(old, { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(link(SMALL), { method: 'HEAD' })).status).toBe(200);
+    await rotate(0);
+    expect((await fetch(old, { method: 'HEAD' })).status).toBe(403);
+  });
+
+  it('is charged to the key and listed among its jobs', async () => {
+    const before = (await service.get('/v1/usage')).body.data;
+    const answer = await fetch(link({ ...SMALL, full_page: true }));
+    await answer.arrayBuffer();
+    const after = (await service.get('/v1/usage')).body.data;
+    expect(after.credits - before.credits).toBe(2);
+    expect(after.jobs.completed - before.jobs.completed).toBe(1);
+    const { jobs } = (await service.get('/v1/jobs?limit=1')).body.data;
+    expect(jobs[0].id).toBe(answer.headers.get('x-job-id'));
+  });
+});
+
+describe('GET /v1/jobs', () => {
+  it('pages through the jobs of the key, newest first, by state', async () => {
+    const all = (await service.get('/v1/jobs?limit=100')).body.data.jobs.map(({ id }: { id: string }) => id);
+    expect(all.length).toBeGreaterThan(3);
+    const first = (await service.get('/v1/jobs?limit=2')).body.data;
+    const second = (await service.get(`/v1/jobs?limit=2&cursor=${first.next_cursor}`)).body.data;
+    expect([...first.jobs, ...second.jobs].map(({ id }) => id)).toEqual(all.slice(0, 4));
+    const failed = (await service.get('/v1/jobs?state=failed')).body.data;
+    expect(failed.next_cursor).toBeNull();
+    expect(failed.jobs.map(({ state }: { state: string }) => state)).toEqual(['failed']);
+    expect((await service.get(`/v1/jobs/${all[0]}`)).body.data).toEqual((await service.get('/v1/jobs?limit=1')).body.data.jobs[0]);
+  });
+
+  it.each(['state=gone', 'limit=0', 'limit=101', 'limit=x', 'cursor=%21%21'])('refuses %s', async (query) => {
+    const answer = await service.get(`/v1/jobs?${query}`);
+    expect([answer.status, answer.body.error.details.issues[0].path]).toEqual([400, query.split('=')[0]]);
+  });
+});
+
+describe('GET /v1/usage', () => {
+  it('tells of credits, jobs by state and failures by code', async () => {
+    const { data } = (await service.get('/v1/usage')).body;
+    expect(data).toMatchObject({
+      account: 'default',
+      reserved: 0,
+      quota: null,
+      jobs: { failed: 1, active: 0 },
+      errors: { render_incomplete: 1 },
+    });
+    expect(data.resets_at).toBeGreaterThan(Date.now());
+  });
+});
