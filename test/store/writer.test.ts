@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { Database } from '../../src/store/sqlite/driver.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
@@ -96,6 +96,30 @@ test('a lock that is held on and on, and a full disk, answer internal_error 503,
   expect(db.prepare('SELECT count(*) FROM rows').pluck().get()).toBe(fitting.status === 'fulfilled' ? 1 : 0);
   db.pragma('max_page_count = 100000');
   await writer.run(() => insert.run(1_000_000));
+});
+
+test('a rollback that fails neither stops the writer nor lets what it left be committed', async () => {
+  const { db } = aDatabase();
+  db.pragma('foreign_keys = ON');
+  db.exec('CREATE TABLE parts (id INTEGER PRIMARY KEY, row INTEGER REFERENCES rows (id) DEFERRABLE INITIALLY DEFERRED)');
+  const prepare = db.prepare.bind(db);
+  let failures = 1;
+  vi.spyOn(db, 'prepare').mockImplementation((sql: string) => {
+    const statement = prepare(sql);
+    if (sql !== 'ROLLBACK') return statement;
+    const run = statement.run.bind(statement);
+    statement.run = () => {
+      if (failures-- > 0) throw new Error('disk I/O error');
+      return run();
+    };
+    return statement;
+  });
+  const writer = new Writer(db);
+  // Fails at the commit, which leaves the transaction open.
+  await expect(writer.run(() => prepare('INSERT INTO parts VALUES (1, 99)').run())).rejects.toThrow(/FOREIGN KEY/);
+  expect(db.inTransaction).toBe(true);
+  await writer.run(() => prepare('INSERT INTO rows (id) VALUES (5)').run());
+  expect([prepare('SELECT count(*) FROM parts').pluck().get(), prepare('SELECT id FROM rows').pluck().all()]).toEqual([0, [5]]);
 });
 
 test('closing finishes what was taken, and takes no more', async () => {

@@ -85,7 +85,16 @@ export class Writer {
       });
     } catch (error) {
       for (const entry of batch) entry.reject(translateEngineError(error));
+      this.#rollBack();
+    }
+  }
+
+  /** One that fails leaves the transaction open: `#begin` tries it again, and nothing is written before it succeeds. */
+  #rollBack(): void {
+    try {
       if (this.#db.inTransaction) this.#statements.rollback.run();
+    } catch {
+      // Told by the next write, which fails as well unless the trouble has passed.
     }
   }
 
@@ -94,6 +103,7 @@ export class Writer {
     const deadline = since + this.#lockWaitMs;
     for (;;) {
       try {
+        if (this.#db.inTransaction) this.#statements.rollback.run();
         this.#statements.begin.run();
         return;
       } catch (error) {
