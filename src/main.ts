@@ -5,10 +5,12 @@ import { addAccountsCommand } from './cli/accounts.js';
 import { addBackupCommand } from './cli/backup.js';
 import { addBrowserCommand } from './cli/browser.js';
 import { addCaptureCommand } from './cli/capture.js';
+import { addCompletionCommand } from './cli/completion.js';
 import { addDemoCommand } from './cli/demo.js';
 import { addDoctorCommand } from './cli/doctor.js';
 import { addKeysCommand } from './cli/keys.js';
 import { addListsCommand } from './cli/lists.js';
+import { sayMeant } from './cli/meant-flag.js';
 import { addMigrateCommand } from './cli/migrate.js';
 import { failWith } from './cli/operator-error.js';
 import { addQueueCommand } from './cli/queue.js';
@@ -17,31 +19,51 @@ import { addSignCommand } from './cli/sign.js';
 import { packageVersion } from './package-files.js';
 
 async function main(argv: string[]): Promise<void> {
-  const program = new Command('stillframe')
-    .description('Screenshots of web pages as a service: post a URL, get a faithful picture or PDF.')
-    .version(packageVersion())
-    .showHelpAfterError('(add --help for what is allowed)')
-    .exitOverride();
-  const first = argv[2];
-  // A word that is no command must not be taken for an argument of the default one.
-  addServeCommand(program, first === undefined || first.startsWith('-'));
-  addCaptureCommand(program);
-  addDemoCommand(program);
-  addKeysCommand(program);
-  addSignCommand(program);
-  addAccountsCommand(program);
-  addQueueCommand(program);
-  addBrowserCommand(program);
-  addListsCommand(program);
-  addMigrateCommand(program);
-  addBackupCommand(program);
-  addDoctorCommand(program);
+  // Who reads the output may leave before its end (`| head`): no reason to crash, least of all for a server.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const words = argv.slice(2);
+  const program = makeProgram(words[0]);
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(isCapture(program, words[0]) ? ['capture', ...words] : words, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else failWith(error);
   }
+}
+
+function makeProgram(first: string | undefined): Command {
+  const program = new Command('stillframe')
+    .description('Screenshots of web pages as a service: post a URL, get a faithful picture or PDF.')
+    .usage('[command] [options]')
+    .version(packageVersion())
+    .configureOutput({ outputError: (text, write) => write(sayMeant(text)) })
+    .showHelpAfterError('(add --help for what is allowed)')
+    .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
+    .exitOverride();
+  program.commandsGroup('Capture:');
+  // A word that is no command must not be taken for an argument of the default one.
+  addServeCommand(program, first === undefined || first.startsWith('-'));
+  addCaptureCommand(program);
+  addDemoCommand(program);
+  program.commandsGroup('Operate:');
+  addKeysCommand(program);
+  addSignCommand(program);
+  addAccountsCommand(program);
+  addQueueCommand(program);
+  addBackupCommand(program);
+  addMigrateCommand(program);
+  program.commandsGroup('Machine:');
+  addDoctorCommand(program);
+  addBrowserCommand(program);
+  addListsCommand(program);
+  addCompletionCommand(program);
+  return program;
+}
+
+/** `stillframe <url>` is `stillframe capture <url>`: no command has a dot, a slash or a colon in its name. */
+function isCapture(program: Command, first: string | undefined): boolean {
+  if (first === undefined || program.commands.some((command) => command.name() === first)) return false;
+  return first === '-' || (!first.startsWith('-') && (/[./:]/.test(first) || first === 'localhost'));
 }
 
 await main(process.argv);

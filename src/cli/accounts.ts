@@ -1,7 +1,7 @@
-import Table from 'cli-table3';
 import { type Command, InvalidArgumentError } from 'commander';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
+import { table } from './table.js';
 import { ensureDefaultAccount, print, withStore } from './with-store.js';
 
 interface Json {
@@ -10,7 +10,7 @@ interface Json {
 
 /** `stillframe accounts create | list | quota | usage`. */
 export function addAccountsCommand(program: Command): void {
-  const accounts = program.command('accounts').description('accounts, their credit quotas and usage');
+  const accounts = program.command('accounts').description('manage accounts, their credit quotas and usage');
   addCreate(accounts);
   addList(accounts);
   addQuota(accounts);
@@ -22,13 +22,13 @@ function addCreate(accounts: Command): void {
     .command('create')
     .description('make an account')
     .argument('<name>', 'letters, digits, dot, underscore, hyphen', accountName)
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe accounts create marketing');
   addSettings(create, ['dataDir']).action((name: string, options: Json, command: Command) =>
     withStore(command, async (store) => {
       await ensureDefaultAccount(store);
       const account = await store.createAccount(name, Date.now());
-      if (account === null) throw new OperatorError(`There is an account "${name}" already.`);
+      if (account === null) throw new OperatorError(`An account "${name}" exists already.`);
       print(
         options.json,
         { id: account.id, name, quota: account.quota, created_at: account.createdAt },
@@ -42,18 +42,19 @@ function addList(accounts: Command): void {
   const list = accounts
     .command('list')
     .description('list accounts')
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe accounts list');
   addSettings(list, ['dataDir']).action((options: Json, command: Command) =>
     withStore(command, async (store) => {
       await ensureDefaultAccount(store);
       const all = await store.listAccounts();
       const rows = all.map((account) => ({ id: account.id, name: account.name, quota: account.quota, created_at: account.createdAt }));
-      print(options.json, rows, () => {
-        const table = new Table({ head: ['name', 'id', 'monthly credits'], style: { head: [] } });
-        for (const row of rows) table.push([row.name, row.id, row.quota === null ? 'no limit' : String(row.quota)]);
-        return table.toString();
-      });
+      print(options.json, rows, () =>
+        table(
+          ['name', 'id', 'monthly credits'],
+          rows.map((row) => [row.name, row.id, row.quota === null ? 'no limit' : String(row.quota)]),
+        ),
+      );
     }),
   );
 }
@@ -62,9 +63,9 @@ function addQuota(accounts: Command): void {
   const quota = accounts
     .command('quota')
     .description("set an account's monthly credits")
-    .argument('<name>')
-    .argument('<credits|none>', 'a whole number, or none for no limit', credits)
-    .option('--json', 'machine-readable')
+    .argument('<name>', 'name of the account')
+    .argument('<credits|none>', 'monthly credits, or none for no limit', credits)
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe accounts quota marketing 5000');
   addSettings(quota, ['dataDir']).action((name: string, amount: number | 'none', options: Json, command: Command) =>
     withStore(command, async (store) => {
@@ -79,8 +80,8 @@ function addQuota(accounts: Command): void {
 function addUsage(accounts: Command): void {
   const usage = accounts
     .command('usage')
-    .description('credits of the running month')
-    .argument('<name>')
+    .description("show an account's credits of this month")
+    .argument('<name>', 'name of the account')
     .option('--json', 'print {account, period, credits, reserved, quota}')
     .addHelpText('after', '\nExample:\n  stillframe accounts usage default --json');
   addSettings(usage, ['dataDir']).action((name: string, options: Json, command: Command) =>

@@ -11,10 +11,10 @@ import { print, withStore } from './with-store.js';
 export function addBackupCommand(program: Command): void {
   const backup = program
     .command('backup')
-    .description('a consistent copy of the database while the server runs')
+    .description('copy the database, consistently and while the server runs')
     .argument('<file>', 'a file that does not exist yet')
-    .option('--artifacts', 'copy the pictures as well, into <file>.artifacts')
-    .option('--json', 'machine-readable')
+    .option('--artifacts', 'copy the pictures as well, to <file>.artifacts')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe backup ~/stillframe-$(date +%F).db');
   addSettings(backup, ['dataDir']).action((file: string, options: { artifacts?: boolean; json?: boolean }, command: Command) =>
     withStore(command, async (store, config) => {

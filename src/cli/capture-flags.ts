@@ -1,12 +1,39 @@
+import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { CaptureError } from '../contract/capture-error.js';
 import { captureRequestSchema } from '../contract/capture-request.js';
+import type { RequestIssue } from '../contract/submission.js';
 
 /** One command-line flag per CaptureRequest field, made from the schema itself, so that none can be forgotten. */
 
-/** Fields made of parts. */
-const NOT_YET = ['html', 'base_url', 'cookies', 'storage_state', 'pdf', 'clip', 'resize'];
 /** Fields that only a server can act on, or that are spelt in another way here. */
-const SPELT_ELSEWHERE = new Set(['url', 'viewport', 'proxy', 'headers', 'webhook', 'sync', 'cache_ttl', 'store', ...NOT_YET]);
+const SPELT_ELSEWHERE = new Set(['url', 'html', 'base_url', 'viewport', 'proxy', 'headers', 'webhook', 'sync', 'cache_ttl', 'store']);
+
+/** Where the help shows a field; what is not named here stands under the last heading. */
+const GROUPS: [heading: string, fields: RegExp][] = [
+  ['Output:', /^(format|quality|inspect_page)$/],
+  ['What to capture:', /^(full_page|selector$|clip$|padding$|omit_background$|resize$)/],
+  ['PDF:', /^pdf$/],
+  ['Login:', /^(cookies|storage_state)$/],
+  ['Viewport and device:', /^(device$|viewport\.)/],
+  ['Waiting:', /^(delay|timeout|wait_|reduce_motion)/],
+  ['Checks (the capture fails if they do not hold):', /^(fail_if_|min_capture_|tolerate$)/],
+  ['Blocking and editing the page:', /^(block_|hide_|remove_|custom_)/],
+  ['Emulation:', /^(dark_mode|color_scheme|locale|timezone|user_agent|region|verify_egress)$/],
+  ['Network:', /^(headers|proxy\.)/],
+];
+const OTHER_GROUP = 'More of the request:';
+
+/** What a flag does that switches a default off. */
+const SWITCHED_OFF: Record<string, string> = {
+  reduce_motion: 'let animations and transitions run',
+  wait_for_idle: 'do not wait for the network, fonts and layout to settle',
+  verify_egress: 'do not check that the egress country is that of --region',
+  block_ads: 'keep ads',
+  block_cookie_banners: 'keep cookie banners',
+  block_chats: 'keep chat widgets',
+  block_trackers: 'keep trackers',
+};
 
 interface Field {
   name: string;
@@ -16,7 +43,10 @@ interface Field {
 }
 
 export function addCaptureFlags(command: Command): void {
-  for (const field of fields()) command.addOption(field.option);
+  const all = fields();
+  for (const [heading] of [...GROUPS, [OTHER_GROUP]]) {
+    for (const { name, option } of all) if (groupOf(name) === heading) command.addOption(option.helpGroup(heading));
+  }
 }
 
 /**
@@ -31,6 +61,26 @@ export function readCaptureFlags(command: Command, proxyPassword: string | null)
   }
   if (body.proxy !== undefined && proxyPassword !== null) nested('proxy', 'password')(body, proxyPassword);
   return body;
+}
+
+/** Every problem of a refused request, a line each, with fields named by their flags. */
+export function sayFlags(error: CaptureError): string {
+  const issues = error.details?.issues as RequestIssue[] | undefined;
+  if (issues === undefined || issues.length === 0 || error.code !== 'invalid_request') return namingFlags(error.message);
+  return issues
+    .map(({ path, message }) => namingFlags(path === '' || message.startsWith('Unknown field') ? message : `\`${path}\` ${message}`))
+    .join('\n');
+}
+
+/** A text in which `full_page` is --full-page. */
+function namingFlags(text: string): string {
+  const flags = new Map(fields().map(({ name, option }) => [name, option.long ?? `--${name}`]));
+  flags.set('url', 'the URL');
+  return text.replace(/`([\w.]+)`/g, (_, name: string) => flags.get(name) ?? flags.get(name.replace(/\.\w+$/, '')) ?? name);
+}
+
+function groupOf(name: string): string {
+  return GROUPS.find(([, matches]) => matches.test(name))?.[0] ?? OTHER_GROUP;
 }
 
 function fields(): Field[] {
@@ -48,7 +98,7 @@ interface Described {
 }
 
 interface SchemaLike {
-  def: { type: string; innerType?: unknown; defaultValue?: unknown; entries?: Record<string, string>; in?: unknown };
+  def: { type: string; innerType?: unknown; defaultValue?: unknown; entries?: Record<string, string>; element?: unknown };
   meta?(): { description?: string } | undefined;
 }
 
@@ -61,7 +111,19 @@ function describe(schema: unknown): Described {
     inner = inner.def.innerType as SchemaLike;
     help ||= inner.meta?.()?.description ?? '';
   }
-  return { kind: inner.def.type, choices: Object.values(inner.def.entries ?? {}), defaultValue, help };
+  return { kind: kindOf(inner), choices: Object.values(inner.def.entries ?? {}), defaultValue, help: help.replaceAll(/`(\w+)`/g, toFlag) };
+}
+
+/** An array is one of texts: everything else that is made of parts is given as JSON. */
+function kindOf({ def }: SchemaLike): string {
+  const element = def.element === undefined ? null : describe(def.element).kind;
+  return element === null || element === 'string' || element === 'enum' ? def.type : 'json';
+}
+
+/** The schema's texts name fields, the help names flags. */
+function toFlag(_: string, name: string): string {
+  if (name === 'viewport') return '--viewport-*';
+  return name in captureRequestSchema.shape ? `--${name.replaceAll('_', '-')}` : name;
 }
 
 function plainField(name: string, described: Described): Field {
@@ -69,22 +131,32 @@ function plainField(name: string, described: Described): Field {
   const set: Field['apply'] = (body, value) => {
     body[name] = value;
   };
-  const { help } = described;
+  const help = withDefault(described);
   switch (described.kind) {
     case 'boolean': {
       const off = described.defaultValue === true;
-      const option = new Option(off ? `--no-${flag}` : `--${flag}`, off ? `switch ${name} off` : help || name);
-      return { name, option, apply: set };
+      return {
+        name,
+        option: new Option(off ? `--no-${flag}` : `--${flag}`, off ? (SWITCHED_OFF[name] ?? `not: ${help}`) : help),
+        apply: set,
+      };
     }
     case 'number':
-      return { name, option: new Option(`--${flag} <n>`, help || name).argParser(number), apply: set };
+      return { name, option: new Option(`--${flag} <n>`, help).argParser(number), apply: set };
     case 'enum':
       return { name, option: new Option(`--${flag} <choice>`, help).choices(described.choices), apply: set };
     case 'array':
       return { name, option: new Option(`--${flag} <text>`, `${help}; repeat for more`).argParser(collect), apply: set };
+    case 'string':
+      return { name, option: new Option(`--${flag} <text>`, help), apply: set };
     default:
-      return { name, option: new Option(`--${flag} <text>`, help || name), apply: set };
+      return { name, option: new Option(`--${flag} <json|@file>`, help).argParser(json), apply: set };
   }
+}
+
+function withDefault({ help, defaultValue }: Described): string {
+  const isSaid = typeof defaultValue === 'number' || typeof defaultValue === 'string';
+  return isSaid ? `${help} (default: ${defaultValue})` : help;
 }
 
 function viewportFields(): Field[] {
@@ -92,21 +164,22 @@ function viewportFields(): Field[] {
   return Object.entries(shape).map(([key, schema]) => {
     const described = describe(schema);
     const flag = `viewport-${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const option =
-      described.kind === 'boolean'
-        ? new Option(`--${flag}`, `viewport.${key}`)
-        : new Option(`--${flag} <n>`, described.help || `viewport.${key}`).argParser(number);
+    const help = withDefault(described);
+    const option = described.kind === 'boolean' ? new Option(`--${flag}`, help) : new Option(`--${flag} <n>`, help).argParser(number);
     return { name: `viewport.${key}`, option, apply: nested('viewport', key) };
   });
 }
 
 function proxyFields(): Field[] {
-  return ['server', 'bypass', 'username'].map((key) => ({
+  const { server, bypass } = captureRequestSchema.shape.proxy.unwrap().shape;
+  const help = {
+    server: describe(server).help,
+    bypass: describe(bypass).help,
+    username: 'user name for the proxy; its password is taken from STILLFRAME_PROXY_PASSWORD',
+  };
+  return Object.entries(help).map(([key, text]) => ({
     name: `proxy.${key}`,
-    option: new Option(
-      `--proxy-${key} <text>`,
-      key === 'username' ? 'its password is taken from STILLFRAME_PROXY_PASSWORD' : `proxy.${key}`,
-    ),
+    option: new Option(`--proxy-${key} <text>`, text),
     apply: nested('proxy', key),
   }));
 }
@@ -120,7 +193,7 @@ function nested(parent: string, key: string): Field['apply'] {
 function headerField(): Field {
   return {
     name: 'headers',
-    option: new Option('--header <name: value>', "a header for the target's origin; repeat for more").argParser(collectHeader),
+    option: new Option('--header <name: value>', "HTTP header sent to the target's origin only; repeat for more").argParser(collectHeader),
     apply: (body, value) => {
       body.headers = value;
     },
@@ -131,6 +204,16 @@ function number(value: string): number {
   const parsed = Number(value);
   if (value.trim() === '' || !Number.isFinite(parsed)) throw new InvalidArgumentError('It must be a number.');
   return parsed;
+}
+
+/** As given, or from a file as `@state.json`. */
+function json(value: string): unknown {
+  try {
+    return JSON.parse(value.startsWith('@') ? readFileSync(value.slice(1), 'utf8') : value);
+  } catch (error) {
+    const cause = error instanceof SyntaxError ? 'It must be valid JSON' : `${value} cannot be read`;
+    throw new InvalidArgumentError(`${cause}. Give JSON, or a file of it as @FILE.`);
+  }
 }
 
 function collect(value: string, previous: string[] | undefined): string[] {

@@ -1,4 +1,5 @@
 import type { Config } from '../config.js';
+import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { CAPTURE_GRACE_MS } from '../contract/limits.js';
 import { openEgress } from '../egress/open-egress.js';
@@ -10,8 +11,12 @@ import { makeDirectory } from '../store/sqlite/make-directory.js';
 export interface OnceParts {
   /** Refuse private destinations, as the server does. */
   publicOnly: boolean;
+  /** `host:port` of the page's own server, which is reached in any case. */
+  ownHost?: string;
   log: Log;
   say(line: string): void;
+  /** 0–100. */
+  onProgress?(progress: number): void;
 }
 
 /** All that a machine can reach, by any name: its owner asked. */
@@ -20,14 +25,28 @@ const EVERYWHERE = ['*'];
 /** One capture with parts of its own, which end with it. @throws CaptureError */
 export async function captureOnce(config: Config, options: CaptureOptions, parts: OnceParts): Promise<Rendering> {
   makeDirectory(config.dataDir);
+  const ownHost = parts.ownHost === undefined ? [] : [parts.ownHost];
   await using egress = await openEgress({
-    allowDestinations: parts.publicOnly ? config.allowDestinations : EVERYWHERE,
+    allowDestinations: parts.publicOnly ? [...config.allowDestinations, ...ownHost] : EVERYWHERE,
     dnsServers: config.dnsServers,
     maxBytesPerCapture: config.captureMaxMb * 1_000_000,
     log: parts.log,
   });
   const alone: Config = { ...config, concurrency: 1, browsers: 1 };
   await using renderer = await Renderer.start(alone, { egress, log: parts.log, say: parts.say, browserDir: config.dataDir });
-  const order = { id: 'capture', options, onProgress: () => undefined };
-  return await renderer.render(order, AbortSignal.timeout(options.timeout + options.delay + CAPTURE_GRACE_MS));
+  const order = { id: 'capture', options, onProgress: parts.onProgress ?? (() => undefined) };
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(overBudget(options)), options.timeout + options.delay + CAPTURE_GRACE_MS);
+  try {
+    return await renderer.render(order, limit.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function overBudget({ timeout, delay }: CaptureOptions): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The capture did not end within its budget (timeout ${timeout} ms, delay ${delay} ms) and was stopped.`,
+  });
 }

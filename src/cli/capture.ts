@@ -1,14 +1,20 @@
-import { writeFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import type { Config } from '../config.js';
+import { CaptureError } from '../contract/capture-error.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
 import { parseSubmission } from '../contract/submission.js';
-import { createLog } from '../log.js';
-import { addCaptureFlags, readCaptureFlags } from './capture-flags.js';
-import { OperatorError } from './operator-error.js';
+import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
+import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
+import { readTarget } from './capture-target.js';
+import { printable, toErrorObject, UsageError } from './operator-error.js';
+import { checkWritable, defaultName, readFormat } from './picture-file.js';
+import { type CaptureOrder, runCapture } from './run-capture.js';
 import { addSettings, readSettings } from './settings-flags.js';
 
-interface CaptureCommandOptions {
+interface CaptureFlags {
   output?: string;
+  force?: boolean;
+  format?: string;
   publicOnly?: boolean;
   json?: boolean;
 }
@@ -24,53 +30,80 @@ const SETTINGS_USED: (keyof Config)[] = [
   'listUrls',
 ];
 
+/** What a local page is called while its server is not there yet. */
+const LOCAL_PAGE = 'http://page.localhost/';
+
+const EXAMPLES = `
+Examples:
+  stillframe capture example.com
+  stillframe capture example.com -o example.png --full-page
+  stillframe capture localhost:8765 --device pixel_8
+  stillframe capture site/index.html -o index.pdf
+  generate-report | stillframe capture - -o - > report.png`;
+
 /** `stillframe capture <url>`: one capture without a server, on the user's own machine. */
 export function addCaptureCommand(program: Command): void {
   const capture = program
     .command('capture')
-    .description('one capture without a server (private destinations are allowed: it is your own machine)')
-    .argument('<url>', 'what to capture; a bare hostname gets https')
-    .addOption(new Option('-o, --output <file>', 'where the picture goes; - for standard output (default: named after the host)'))
-    .option('--public-only', 'refuse private destinations, as the server does')
-    .option('--json', 'print what is known of the capture')
-    .addHelpText('after', '\nExample:\n  stillframe capture example.com -o example.png --format png --full-page');
+    .summary('capture one page without a server')
+    .description(
+      'Capture one page without a server. Private addresses are allowed: it is your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and nothing else of the disk.',
+    )
+    .argument('<url>', 'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input')
+    .optionsGroup('Output:')
+    .addOption(
+      new Option(
+        '-o, --output <file>',
+        'where the picture goes, its extension names the format; - for standard output (default: named after the host and path)',
+      ),
+    )
+    .option('--force', 'overwrite an existing file')
+    .option('--json', 'print what is known of the capture, or its error, as JSON (with -o -: on standard error)')
+    .addHelpText('after', EXAMPLES);
   addCaptureFlags(capture);
-  addSettings(capture, SETTINGS_USED).action(async (url: string, options: CaptureCommandOptions, command: Command) => {
-    const config = readSettings(command);
-    const body = { url, ...readCaptureFlags(command, config.proxyPassword) };
-    const submission = parseSubmission(body, { forceAsync: false, webhookAllow: [] });
-    const target = options.output ?? defaultName(submission.options.url, submission.options.format);
-    if (target === '-' && process.stdout.isTTY)
-      throw new OperatorError('The picture would go to the terminal. Name a file with -o, or pipe it.');
-    const { captureOnce } = await import('./capture-once.js');
-    const rendering = await captureOnce(config, submission.options, {
-      publicOnly: options.publicOnly === true,
-      log: createLog({ level: 'warn', format: config.logFormat }),
-      say: (line) => process.stderr.write(`${line}\n`),
-    });
-    if (target === '-') process.stdout.write(rendering.content);
-    else await writeFile(target, rendering.content);
-    report(options, target, rendering);
+  capture.optionsGroup('Network:').option('--public-only', 'refuse private addresses, as the server does');
+  addSettings(capture, SETTINGS_USED).action(async (url: string, flags: CaptureFlags, command: Command) => {
+    const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
+    try {
+      const captured = await runCapture(await understand(url, flags, command));
+      if (flags.json) printJson(toJsonReport(captured));
+      else report(captured);
+    } catch (error) {
+      if (flags.json) printJson({ ok: false, error: toErrorObject(error) });
+      throw error;
+    }
   });
 }
 
-function report(
-  options: CaptureCommandOptions,
-  target: string,
-  rendering: { width: number; height: number; content: Uint8Array; finalUrl: string; format: string },
-): void {
-  const facts = {
-    file: target === '-' ? null : target,
-    final_url: rendering.finalUrl,
-    format: rendering.format,
-    width: rendering.width,
-    height: rendering.height,
-    bytes: rendering.content.length,
+async function understand(text: string, flags: CaptureFlags, command: Command): Promise<CaptureOrder> {
+  const config = readSettings(command);
+  const target = readTarget(text);
+  const format = readFormat(flags.output, flags.format);
+  const body = {
+    ...readCaptureFlags(command, config.proxyPassword),
+    url: target.kind === 'url' ? target.url : LOCAL_PAGE,
+    ...(format === null ? {} : { format }),
   };
-  if (options.json && target !== '-') process.stdout.write(`${JSON.stringify(facts)}\n`);
-  else process.stderr.write(`${target === '-' ? 'standard output' : target}: ${facts.width}×${facts.height}, ${facts.bytes} bytes\n`);
+  const options = parse(body);
+  const force = flags.force === true;
+  const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
+  if (file !== null) await checkWritable(file, force);
+  else if (process.stdout.isTTY) throw new UsageError('The picture would go to the terminal. Name a file with -o, or pipe it.');
+  return { config, target, options, file, force, publicOnly: flags.publicOnly === true };
 }
 
-function defaultName(url: string, format: string): string {
-  return `${new URL(url).hostname.replace(/[^A-Za-z0-9.-]/g, '_')}.${format}`;
+function parse(body: Record<string, unknown>): CaptureOptions {
+  try {
+    return parseSubmission(body, { forceAsync: false, webhookAllow: [] }).options;
+  } catch (error) {
+    throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
+  }
+}
+
+/** The picture is in its file or on standard output; the rest of the results follows it, and words about it go to standard error. */
+function report(captured: Captured): void {
+  const { inspection } = captured.data;
+  process.stderr.write(`${printable(describeCapture(captured))}\n`);
+  if (inspection === null) return;
+  (captured.file === null ? process.stderr : process.stdout).write(describeInspection(inspection));
 }

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import { type Config, readConfig } from '../config.js';
 import { createLog } from '../log.js';
 import { DEMO_PAGES, type DemoSite, startDemoSite } from './demo-site.js';
@@ -27,8 +27,8 @@ interface Answer {
 export function addDemoCommand(program: Command): void {
   const demo = program
     .command('demo')
-    .description('the main job, offline: captures a small built-in site and says where the pictures lie')
-    .option('-o, --output <dir>', 'where the pictures go', 'demo-output')
+    .description('capture a small built-in site through the API, offline')
+    .option('-o, --output <dir>', 'directory of the pictures', 'demo-output')
     .addHelpText('after', '\nExample:\n  stillframe demo -o pictures');
   addSettings(demo, ['dataDir', 'chromium', 'browserInstall', 'sandbox']).action(async (options: { output: string }, command: Command) => {
     const config = readSettings(command);
@@ -61,7 +61,7 @@ function demoConfig(config: Config, dataDir: string, site: DemoSite): Config {
 
 async function run(config: Config, places: { site: DemoSite; outputDir: string; browserDir: string }): Promise<void> {
   const { site, outputDir, browserDir } = places;
-  say(pc.bold('1. A server'));
+  say(bold('1. A server'));
   const { Service } = await import('../service.js');
   await using service = await Service.start(config, {
     log: createLog({ level: config.log, format: config.logFormat }),
@@ -69,17 +69,17 @@ async function run(config: Config, places: { site: DemoSite; outputDir: string; 
     browserDir,
   });
   await service.ready;
-  if (service.firstKey === null) throw new OperatorError('The demonstration made no key of its own.');
-  say(`   ready on ${service.url}, with a fresh key; a small site to capture stands on ${site.url}\n`);
+  if (service.firstKey === null) throw new OperatorError('The demo server made no API key.');
+  say(`   ready on ${service.url}, with a fresh key; a small site to capture runs on ${site.url}\n`);
   await mkdir(outputDir, { recursive: true });
   const api: Api = { url: service.url, key: service.firstKey, outputDir };
   const files = [...(await takePicturesNow(api, site)), await takePictureLater(api, site)];
-  say(pc.bold('4. The pictures'));
+  say(bold('4. The pictures'));
   for (const file of files) process.stdout.write(`${file}\n`);
 }
 
 async function takePicturesNow(api: Api, site: DemoSite): Promise<string[]> {
-  say(pc.bold('2. Pictures at once (POST /v1/screenshot answers 200)'));
+  say(bold('2. Synchronous captures (POST /v1/screenshot answers 200)'));
   const orders: [string, Record<string, unknown>][] = [
     ['article.webp', { url: site.url + DEMO_PAGES[0], format: 'webp' }],
     ['article-phone.png', { url: site.url + DEMO_PAGES[0], format: 'png', device: 'pixel_8' }],
@@ -101,7 +101,7 @@ async function takePicturesNow(api: Api, site: DemoSite): Promise<string[]> {
 }
 
 async function takePictureLater(api: Api, site: DemoSite): Promise<string> {
-  say(pc.bold('3. A picture later (202), with a signed callback'));
+  say(bold('3. An asynchronous capture (202) with a signed webhook'));
   const callback = site.nextCallback();
   const body = {
     url: `${site.url + DEMO_PAGES[0]}?later`,
@@ -115,8 +115,8 @@ async function takePictureLater(api: Api, site: DemoSite): Promise<string> {
   const { headers, body: payload } = await callback;
   const genuine = isGenuine(String(headers['x-service-signature']), payload);
   const event = (JSON.parse(payload) as { event: string }).event;
-  say(`   callback ${event}, signature ${genuine ? 'verified' : 'WRONG'}\n`);
-  if (!genuine) throw new OperatorError('The callback was not signed as it should be.');
+  say(`   webhook ${event}, signature ${genuine ? 'verified' : 'WRONG'}\n`);
+  if (!genuine) throw new OperatorError('The signature of the webhook is wrong.');
   return await download(api, 'article-later.png', (job.result as { data: Record<string, unknown> }).data);
 }
 
@@ -160,6 +160,10 @@ async function download(api: Api, name: string, data: Record<string, unknown>): 
   const file = join(api.outputDir, name);
   await writeFile(file, Buffer.from(await response.arrayBuffer()));
   return file;
+}
+
+function bold(text: string): string {
+  return styleText('bold', text, { stream: process.stderr });
 }
 
 function say(line: string): void {

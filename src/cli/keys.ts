@@ -1,10 +1,10 @@
-import Table from 'cli-table3';
 import { type Command, InvalidArgumentError } from 'commander';
 import { issueKey } from '../account/issue-key.js';
 import { newSigningSecret } from '../account/signing-secret.js';
 import { SCOPES, type Scope } from '../contract/api-key.js';
-import { OperatorError } from './operator-error.js';
+import { OperatorError, printable } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
+import { table } from './table.js';
 import { DEFAULT_ACCOUNT, ensureDefaultAccount, print, withStore } from './with-store.js';
 
 interface CreateOptions {
@@ -26,10 +26,10 @@ export function addKeysCommand(program: Command): void {
 function addCreate(keys: Command): void {
   const create = keys
     .command('create')
-    .description('make a key; its secret is printed once')
-    .requiredOption('--label <text>', 'what the key is for')
-    .option('--scope <scope>', `what it may do: ${SCOPES.join(', ')}; repeat for more (default: all)`, collectScope)
-    .option('--account <name>', 'the account it belongs to', DEFAULT_ACCOUNT)
+    .description('make a key and print its secret, which is shown only this once')
+    .requiredOption('--label <text>', 'what the key is used for, shown in lists')
+    .option('--scope <scope>', `scope of the key: ${SCOPES.join(', ')}; repeat for more (default: all)`, collectScope)
+    .option('--account <name>', 'account that the key belongs to', DEFAULT_ACCOUNT)
     .option('--json', 'print {id, label, account, scopes, secret, created_at}')
     .addHelpText('after', '\nExample:\n  stillframe keys create --label website --scope screenshot:write');
   addSettings(create, ['dataDir']).action((options: CreateOptions, command: Command) =>
@@ -47,7 +47,7 @@ function addCreate(keys: Command): void {
       const { id, label, accountName, scopes, secret, createdAt } = key;
       print(options.json, { id, label, account: accountName, scopes, secret, created_at: createdAt }, () => secret);
       if (!options.json)
-        process.stderr.write(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is shown only now.\n`);
+        process.stderr.write(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.\n`);
     }),
   );
 }
@@ -55,8 +55,8 @@ function addCreate(keys: Command): void {
 function addList(keys: Command): void {
   const list = keys
     .command('list')
-    .description('list keys; secrets are never shown')
-    .option('--json', 'machine-readable')
+    .description('list keys, without their secrets')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe keys list --json');
   addSettings(list, ['dataDir']).action((options: { json?: boolean }, command: Command) =>
     withStore(command, async (store) => {
@@ -71,18 +71,11 @@ function addList(keys: Command): void {
         revoked_at: key.revokedAt,
       }));
       print(options.json, rows, () => {
-        const table = new Table({ head: ['id', 'label', 'account', 'scopes', 'secret', 'state'], style: { head: [] } });
-        for (const row of rows) {
-          table.push([
-            row.id,
-            row.label,
-            row.account,
-            row.scopes.join(' '),
-            `${row.prefix}…`,
-            row.revoked_at === null ? 'active' : 'revoked',
-          ]);
-        }
-        return table.toString();
+        const state = (revokedAt: number | null) => (revokedAt === null ? 'active' : 'revoked');
+        return table(
+          ['id', 'label', 'account', 'scopes', 'secret', 'state'],
+          rows.map((row) => [row.id, printable(row.label), row.account, row.scopes.join(' '), `${row.prefix}…`, state(row.revoked_at)]),
+        );
       });
     }),
   );
@@ -91,9 +84,9 @@ function addList(keys: Command): void {
 function addRevoke(keys: Command): void {
   const revoke = keys
     .command('revoke')
-    .description('revoke a key; takes effect on its next request')
-    .argument('<id-or-prefix>', 'key_… id or secret, or the first 12 or more characters of either')
-    .option('--json', 'machine-readable')
+    .description('revoke a key, from its next request on')
+    .argument('<id-or-prefix>', 'id (key_…) or secret of the key, or at least the first 12 characters of either')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe keys revoke key_01JD3V8RZ0000000000000000');
   addSettings(revoke, ['dataDir']).action((idOrPrefix: string, options: { json?: boolean }, command: Command) =>
     withStore(command, async (store) => {
@@ -101,8 +94,8 @@ function addRevoke(keys: Command): void {
       if ('problem' in outcome) {
         throw new OperatorError(
           outcome.problem === 'ambiguous'
-            ? `More than one key begins with "${idOrPrefix}". Give more of it, or the id from: stillframe keys list`
-            : `No key has the id or beginning "${idOrPrefix}". See: stillframe keys list`,
+            ? `More than one key begins with "${idOrPrefix}". Give a longer prefix, or the id from: stillframe keys list`
+            : `No key has the id or prefix "${idOrPrefix}". See: stillframe keys list`,
         );
       }
       const { id, label } = outcome.revoked;

@@ -12,16 +12,18 @@ interface ListRow {
 
 /** `stillframe lists status | update`: the full filter lists beside the built-in rules. */
 export function addListsCommand(program: Command): void {
-  const lists = program.command('lists').description('filter lists for ads, trackers, cookie banners and chats');
-  addVerb(lists, 'status', 'what is there, and how old it is');
-  addVerb(lists, 'update', 'fetch what has changed, now');
+  const lists = program
+    .command('lists')
+    .description('inspect or update the filter lists for ads, trackers, cookie banners and chat widgets');
+  addVerb(lists, 'status', 'show each filter list, its state and its age');
+  addVerb(lists, 'update', 'fetch the filter lists that have changed');
 }
 
 function addVerb(lists: Command, verb: 'status' | 'update', help: string): void {
   const command = lists
     .command(verb)
     .description(help)
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', `\nExample:\n  stillframe lists ${verb}`);
   addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations', 'listUrls']).action(
     async (options: { json?: boolean }, own: Command) => {

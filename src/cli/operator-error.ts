@@ -1,17 +1,52 @@
-import { CaptureError } from '../contract/capture-error.js';
+import { stripVTControlCharacters } from 'node:util';
+import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { ConfigError } from '../contract/config-error.js';
 
 /** A failure that its operator can do something about: one line that says what. */
 export class OperatorError extends Error {
-  override readonly name = 'OperatorError';
+  override readonly name: string = 'OperatorError';
 }
 
-const SPOKEN = new Set(['OperatorError', 'ConfigError', 'StoreError', 'CaptureError', 'BrowserError', 'ListenError']);
+/** The command line itself is wrong. */
+export class UsageError extends OperatorError {
+  override readonly name = 'UsageError';
+}
 
-/** Ends a command: one line for failures with a name of ours, all that is known for bugs. */
+const EXPECTED = new Set(['OperatorError', 'UsageError', 'ConfigError', 'StoreError', 'CaptureError', 'BrowserError', 'ListenError']);
+
+/** Ends a command with exit code 1 or 2: one line for expected failures, everything known for bugs. */
 export function failWith(error: unknown): void {
-  process.exitCode = error instanceof ConfigError ? 2 : 1;
-  if (error instanceof CaptureError) process.stderr.write(`stillframe: ${error.code}: ${error.message}\n`);
-  else if (error instanceof Error && SPOKEN.has(error.name)) process.stderr.write(`stillframe: ${error.message}\n`);
-  else process.stderr.write(`stillframe: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = isUsage(error) ? 2 : 1;
+  process.stderr.write(`stillframe: ${printable(describe(error))}\n`);
+}
+
+/** The error object that `--json` prints: a CaptureError's own, and the message of every other expected failure. */
+export function toErrorObject(error: unknown): Pick<StoredError, 'code' | 'message' | 'retriable' | 'details'> {
+  const { code, message, retriable, details } = toStoredError(error);
+  const own = isExpected(error) ? error.message : message;
+  return {
+    code: isUsage(error) ? 'invalid_request' : code,
+    message: own,
+    retriable: isUsage(error) || (isExpected(error) && !(error instanceof CaptureError)) ? false : retriable,
+    ...(details === undefined ? {} : { details }),
+  };
+}
+
+/** Without the characters that control a terminal: pages have a say in some messages. Line breaks and tabs stay. */
+export function printable(text: string): string {
+  return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
+}
+
+function isUsage(error: unknown): boolean {
+  return error instanceof ConfigError || error instanceof UsageError;
+}
+
+function isExpected(error: unknown): error is Error {
+  return error instanceof Error && EXPECTED.has(error.name);
+}
+
+function describe(error: unknown): string {
+  if (error instanceof CaptureError) return `${error.code}: ${error.message}`;
+  if (isExpected(error)) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

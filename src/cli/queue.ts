@@ -4,11 +4,11 @@ import { print, withStore } from './with-store.js';
 
 /** `stillframe queue status | pause | resume`; a running server follows within a second. */
 export function addQueueCommand(program: Command): void {
-  const queue = program.command('queue').description('look at the queue, stop and go on');
+  const queue = program.command('queue').description('inspect, pause or resume the queue');
   const status = queue
     .command('status')
-    .description('how many jobs stand where')
-    .option('--json', 'machine-readable')
+    .description('show job counts by state')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe queue status --json');
   addSettings(status, ['dataDir']).action((options: { json?: boolean }, command: Command) =>
     withStore(command, async (store) => {
@@ -19,15 +19,20 @@ export function addQueueCommand(program: Command): void {
       });
     }),
   );
-  addSwitch(queue, { name: 'pause', paused: true, help: 'claim no more jobs; running ones finish', done: 'Paused: queued jobs wait.' });
-  addSwitch(queue, { name: 'resume', paused: false, help: 'claim jobs again', done: 'Running again.' });
+  addSwitch(queue, {
+    name: 'pause',
+    paused: true,
+    help: 'start no more queued jobs; running ones finish',
+    done: 'The queue is paused: queued jobs wait.',
+  });
+  addSwitch(queue, { name: 'resume', paused: false, help: 'start queued jobs again', done: 'The queue runs again.' });
 }
 
 function addSwitch(queue: Command, to: { name: string; paused: boolean; help: string; done: string }): void {
   const command = queue
     .command(to.name)
     .description(to.help)
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', `\nExample:\n  stillframe queue ${to.name}`);
   addSettings(command, ['dataDir']).action((options: { json?: boolean }, own: Command) =>
     withStore(own, async (store) => {

@@ -1,6 +1,6 @@
+import { styleText } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import type { Config } from '../config.js';
 import { guardProcess } from '../guard-process.js';
 import { createLog, type Log } from '../log.js';
@@ -21,7 +21,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     .command('serve', { isDefault })
     .description('run the service (the default command)')
     .addHelpText('after', '\nExample:\n  stillframe serve --port 3000 --data-dir /var/lib/stillframe');
-  addSettings(serve, ALL_SETTINGS).action(async (_options: unknown, command: Command) => {
+  addSettings(serve, ALL_SETTINGS, true).action(async (_options: unknown, command: Command) => {
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
     const config = readSettings(command);
     const log = createLog({ level: config.log, format: config.logFormat });
@@ -50,20 +50,21 @@ interface Running {
   stop(): Promise<void>;
 }
 
+/** The key is a result: it goes to standard output, where no log line stands about it. */
 function announce(config: Config, log: Log, service: Running): void {
+  if (service.firstKey !== null) process.stdout.write(`${firstSteps(service.url, service.firstKey)}\n`);
   if (config.logFormat === 'json') log.info({ url: service.url }, 'ready');
-  if (service.firstKey !== null) process.stderr.write(`${firstSteps(service.url, service.firstKey)}\n`);
-  if (config.logFormat === 'pretty') process.stderr.write(`${pc.green('stillframe ready')} on ${service.url}\n`);
+  else process.stderr.write(`${styleText('green', 'stillframe ready', { stream: process.stderr })} on ${service.url}\n`);
 }
 
 function firstSteps(url: string, key: string): string {
   return [
     '',
-    pc.bold('Your first API key, shown only now. Take a picture with it:'),
+    styleText('bold', 'Your first API key, shown only this once. Take a picture with it:'),
     '',
     `  curl -s ${url}/v1/screenshot -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`,
     '',
-    `The answer's cdn_url is the picture. More keys: stillframe keys create --label NAME   Reference: ${url}/docs`,
+    `The cdn_url in the answer is the picture. More keys: stillframe keys create --label NAME   Reference: ${url}/docs`,
     '',
   ].join('\n');
 }
@@ -75,7 +76,7 @@ async function untilSignalled(log: Log, service: Running): Promise<void> {
     const onSignal = (signal: NodeJS.Signals) => {
       if (draining) process.exit(1);
       draining = true;
-      log.info({ signal }, 'draining: running captures finish, the rest stays queued');
+      log.info({ signal }, 'draining: running captures finish, queued jobs stay queued');
       service.stop().then(resolve, (error: unknown) => {
         log.error({ err: error }, 'drain failed');
         process.exitCode = 1;

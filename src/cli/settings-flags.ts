@@ -1,18 +1,55 @@
 import { type Command, Option } from 'commander';
 import { type Config, type ConfigFlags, readConfig, SETTINGS } from '../config.js';
 
-/** Gives a command the flags of these settings, each with its variable and default in the help. */
-export function addSettings(command: Command, names: readonly (keyof Config)[]): Command {
-  for (const name of names) {
-    const setting = SETTINGS[name];
-    if (setting.flag === null) continue;
-    const flags = setting.argument === '' ? setting.flag : `${setting.flag} ${setting.argument}`;
-    command.addOption(new Option(flags, `${setting.help}${sayDefault(setting.default)} [STILLFRAME_${setting.env}]`));
+/** Where `--help` shows a setting; what is not named here stands under the last heading. */
+const GROUPS: [heading: string, names: RegExp][] = [
+  ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|roles)$/],
+  ['Browser:', /^(chromium|browser.*|sandbox|concurrency)$/],
+  ['Captures:', /^(keepSlots|syncWaitMs|maxQueue|captureMaxMb)$/],
+  ['Destinations:', /^(allowDestinations|dnsServers|egress.*)$/],
+  ['Webhooks:', /^webhook/],
+  ['Rate limits:', /^(submit|read)(Rate|Burst)$/],
+  ['Retention:', /^(artifactTtlH|jobTtlH|maxStorageMb)$/],
+  ['Filter lists:', /^list/],
+  ['Logging:', /^log/],
+];
+const OTHER_GROUP = 'Settings:';
+
+/**
+ * Gives a command the flags of these settings, each with its variable and default in the help, and names the variables that have no flag.
+ *
+ * @param grouped under a heading for each subject, as suits a command that has them all
+ */
+export function addSettings(command: Command, names: readonly (keyof Config)[], grouped = false): Command {
+  for (const heading of [...GROUPS.map(([each]) => each), OTHER_GROUP]) {
+    for (const name of names.filter((one) => groupOf(one) === heading)) {
+      const option = flagOf(name);
+      if (option !== null) command.addOption(option.helpGroup(grouped ? heading : OTHER_GROUP));
+    }
   }
-  return command;
+  const secrets = names.filter((name) => SETTINGS[name].flag === null);
+  return secrets.length === 0 ? command : command.addHelpText('after', describeVariables(secrets));
 }
 
-function sayDefault(value: unknown): string {
+function groupOf(name: keyof Config): string {
+  return GROUPS.find(([, matches]) => matches.test(name))?.[0] ?? OTHER_GROUP;
+}
+
+function flagOf(name: keyof Config): Option | null {
+  const setting = SETTINGS[name];
+  if (setting.flag === null) return null;
+  const flags = setting.argument === '' ? setting.flag : `${setting.flag} ${setting.argument}`;
+  return new Option(flags, `${setting.help}${sayDefault(name)} [STILLFRAME_${setting.env}]`);
+}
+
+function describeVariables(names: readonly (keyof Config)[]): string {
+  const lines = names.map((name) => `  STILLFRAME_${SETTINGS[name].env}: ${SETTINGS[name].help}${sayDefault(name)}`);
+  return `\nSecrets, from the environment or the configuration file only:\n${lines.join('\n')}`;
+}
+
+function sayDefault(name: keyof Config): string {
+  const { default: value, defaultText } = SETTINGS[name];
+  if (defaultText !== undefined) return ` (default: ${defaultText})`;
   if (value === null || typeof value === 'boolean' || (Array.isArray(value) && value.length === 0)) return '';
   return ` (default: ${String(value)})`;
 }

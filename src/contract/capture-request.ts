@@ -22,21 +22,21 @@ const viewport = z
       .min(limits.VIEWPORT_WIDTH_PX.min)
       .max(limits.VIEWPORT_WIDTH_PX.max)
       .default(limits.VIEWPORT_WIDTH_PX.default)
-      .meta({ description: 'CSS px' }),
+      .meta({ description: 'viewport width in CSS px' }),
     height: z
       .int()
       .min(limits.VIEWPORT_HEIGHT_PX.min)
       .max(limits.VIEWPORT_HEIGHT_PX.max)
       .default(limits.VIEWPORT_HEIGHT_PX.default)
-      .meta({ description: 'CSS px' }),
+      .meta({ description: 'viewport height in CSS px' }),
     deviceScaleFactor: z
       .number()
       .min(limits.DEVICE_SCALE_FACTOR.min)
       .max(limits.DEVICE_SCALE_FACTOR.max)
       .default(limits.DEVICE_SCALE_FACTOR.default)
       .meta({ description: 'output pixels per CSS px' }),
-    isMobile: z.boolean().default(false),
-    hasTouch: z.boolean().default(false),
+    isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the meta viewport tag counts' }),
+    hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
   })
   .prefault({})
   .meta({ description: 'CSS-pixel viewport and output density; `device` takes precedence' });
@@ -45,9 +45,9 @@ const proxy = z.strictObject({
   server: line()
     .min(1)
     .max(2_048)
-    .meta({ description: 'http, https or socks5 proxy on a public address, e.g. http://proxy.example.com:3128' }),
-  bypass: line().max(4_096).optional().meta({ description: 'comma list of hosts that do not go through the proxy' }),
-  username: line().max(1_024).optional(),
+    .meta({ description: 'http, https or socks5 proxy on a public address, such as http://proxy.example.com:3128' }),
+  bypass: line().max(4_096).optional().meta({ description: 'comma-separated hosts that are reached without the proxy' }),
+  username: line().max(1_024).optional().meta({ description: 'user name for the proxy' }),
   password: line().max(1_024).optional().meta({ description: 'write-only', writeOnly: true }),
 });
 
@@ -86,77 +86,96 @@ export const captureRequestSchema = z
     }),
     viewport,
     device: z.enum(DEVICE_NAMES).optional().meta({ description: 'device preset; takes precedence over `viewport`' }),
-    full_page: z.boolean().default(false).meta({ description: 'capture the scrollable page' }),
-    full_page_algorithm: z.enum(['by_sections', 'native']).default('by_sections'),
+    full_page: z.boolean().default(false).meta({ description: 'capture the whole scrollable page' }),
+    full_page_algorithm: z.enum(['by_sections', 'native']).default('by_sections').meta({
+      description: 'how a full page is captured: section by section and stitched, or in one capture beyond the viewport',
+    }),
     full_page_scroll_delay: z
       .int()
       .min(limits.SCROLL_DELAY_MS.min)
       .max(limits.SCROLL_DELAY_MS.max)
       .optional()
-      .meta({ description: 'milliseconds between scroll steps' }),
+      .meta({ description: 'ms between scroll steps of a full-page capture; without it, what the scroll started loading is waited for' }),
     full_page_scroll_by: z
       .int()
       .min(limits.SCROLL_BY_PX.min)
       .max(limits.SCROLL_BY_PX.max)
       .optional()
-      .meta({ description: 'scroll step in CSS px' }),
-    reduce_motion: z.boolean().default(true),
-    format: z.enum(['png', 'jpeg', 'webp', 'pdf']).default('webp'),
+      .meta({ description: 'scroll step of a full-page capture in CSS px; without it, the height of the viewport' }),
+    reduce_motion: z.boolean().default(true).meta({ description: 'prefers-reduced-motion: reduce; animations are ended' }),
+    format: z.enum(['png', 'jpeg', 'webp', 'pdf']).default('webp').meta({ description: 'format of the picture' }),
     quality: z
       .int()
       .min(limits.QUALITY.min)
       .max(limits.QUALITY.max)
       .default(limits.QUALITY.default)
-      .meta({ description: 'jpeg and webp only' }),
+      .meta({ description: 'encoding quality; jpeg and webp only' }),
     delay: z
       .int()
       .min(limits.DELAY_MS.min)
       .max(limits.DELAY_MS.max)
       .default(limits.DELAY_MS.default)
-      .meta({ description: 'ms, extra wait after page settlement' }),
+      .meta({ description: 'ms to wait after the page has settled' }),
     timeout: z
       .int()
       .min(limits.TIMEOUT_MS.min)
       .max(limits.TIMEOUT_MS.max)
       .default(limits.TIMEOUT_MS.default)
-      .meta({ description: 'ms, capture budget: navigation, waits and checks' }),
-    wait_for_selector: selector().optional().meta({ description: 'CSS selector to wait for before capture' }),
-    wait_for_content: z.boolean().default(false).meta({ description: 'content-readiness waiting for dynamic pages' }),
-    wait_for_idle: z.boolean().default(true).meta({ description: 'extra network-idle settlement, bounded, never fails a capture' }),
-    wait_until: z.enum(['load', 'domcontentloaded', 'networkidle']).default('load'),
-    fail_if_incomplete: z.boolean().default(false).meta({ description: 'reject incomplete or loading-shell captures' }),
-    fail_if_content_missing: markers().meta({ description: 'required text markers' }),
-    fail_if_content_contains: markers().meta({ description: 'disallowed text markers' }),
-    min_capture_height: z.int().min(1).optional().meta({ description: 'output px' }),
-    min_capture_bytes: z.int().min(1).optional().meta({ description: 'encoded bytes' }),
-    dark_mode: z.boolean().default(false).meta({ description: 'prefers-color-scheme: dark, when color_scheme is not set' }),
-    color_scheme: z.enum(['light', 'dark', 'no-preference']).optional(),
+      .meta({ description: 'ms for navigation, waits and checks together' }),
+    wait_for_selector: selector().optional().meta({ description: 'CSS selector to wait for before the capture' }),
+    wait_for_content: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'wait while the page looks like a loading shell: spinners, skeletons, hardly any text' }),
+    wait_for_idle: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'wait for the network, fonts and layout to settle: at most 5 s, and never a reason to fail' }),
+    wait_until: z.enum(['load', 'domcontentloaded', 'networkidle']).default('load').meta({
+      description: 'event that the navigation waits for',
+    }),
+    fail_if_incomplete: z.boolean().default(false).meta({ description: 'fail if the page is still loading or looks like a loading shell' }),
+    fail_if_content_missing: markers().meta({ description: 'fail if the visible page lacks this text' }),
+    fail_if_content_contains: markers().meta({ description: 'fail if the visible page contains this text' }),
+    min_capture_height: z.int().min(1).optional().meta({ description: 'fail if the picture is lower than this, in output px' }),
+    min_capture_bytes: z.int().min(1).optional().meta({ description: 'fail if the encoded picture is smaller than this, in bytes' }),
+    dark_mode: z.boolean().default(false).meta({ description: 'prefers-color-scheme: dark, unless `color_scheme` is set' }),
+    color_scheme: z.enum(['light', 'dark', 'no-preference']).optional().meta({ description: 'prefers-color-scheme of the browser' }),
     locale: line()
       .refine(isLocale, 'must be a BCP 47 language tag, such as en-US')
       .optional()
-      .meta({ description: "overrides the region's locale" }),
+      .meta({ description: "browser locale, such as en-US; overrides the region's" }),
     timezone: line()
       .refine(isTimezone, 'must be an IANA time zone, such as Europe/Berlin')
       .optional()
-      .meta({ description: "overrides the region's timezone" }),
-    user_agent: line().min(1).max(1_024).optional(),
-    region: z.enum(REGION_NAMES).optional().meta({ description: 'locale and timezone preset and expected egress country' }),
+      .meta({ description: "IANA time zone, such as Europe/Berlin; overrides the region's" }),
+    user_agent: line().min(1).max(1_024).optional().meta({ description: 'User-Agent of the browser' }),
+    region: z
+      .enum(REGION_NAMES)
+      .optional()
+      .meta({ description: 'country whose locale and time zone are emulated, and that the egress address is expected in' }),
     proxy: proxy.optional().meta({ description: 'caller-supplied public proxy' }),
-    verify_egress: z.boolean().default(true).meta({ description: 'verify the observed egress country when a region is requested' }),
-    block_ads: z.boolean().default(true),
-    block_cookie_banners: z.boolean().default(true),
-    block_chats: z.boolean().default(true),
-    block_trackers: z.boolean().default(true),
-    selector: selector().optional().meta({ description: 'capture the first matching visible element; not with format pdf' }),
-    hide_selectors: z.array(selector()).max(256).default([]).meta({ description: 'suppress matching elements' }),
-    remove_selectors: z.array(selector()).max(256).default([]).meta({ description: 'remove matching nodes' }),
+    verify_egress: z.boolean().default(true).meta({ description: 'check that the egress country is that of `region`' }),
+    block_ads: z.boolean().default(true).meta({ description: 'block ads' }),
+    block_cookie_banners: z.boolean().default(true).meta({ description: 'decline or hide cookie banners' }),
+    block_chats: z.boolean().default(true).meta({ description: 'block chat widgets' }),
+    block_trackers: z.boolean().default(true).meta({ description: 'block trackers' }),
+    selector: selector()
+      .optional()
+      .meta({ description: 'capture only the first visible element that matches this CSS selector; not with format pdf' }),
+    hide_selectors: z
+      .array(selector())
+      .max(256)
+      .default([])
+      .meta({ description: 'hide elements that match this CSS selector, keeping their space' }),
+    remove_selectors: z.array(selector()).max(256).default([]).meta({ description: 'remove elements that match this CSS selector' }),
     custom_css: z.string().optional().meta({ description: 'CSS injected into the page from the first paint' }),
-    custom_js: z.string().optional().meta({ description: 'JavaScript run in the page after `wait_until`' }),
+    custom_js: z.string().optional().meta({ description: 'JavaScript run in the page once `wait_until` is reached' }),
     headers: headers.optional().meta({ description: "headers sent to the target's origin only" }),
     sync: z.boolean().default(true).meta({ description: 'wait for immediate completion; a slow capture still answers 202' }),
     cache_ttl: z.int().min(0).default(limits.CACHE_TTL_DEFAULT_S).meta({ description: 'seconds; 0 requests a fresh capture' }),
     store: z.boolean().default(false),
-    inspect_page: z.boolean().default(false).meta({ description: 'extract Markdown and accessibility text from the render' }),
+    inspect_page: z.boolean().default(false).meta({ description: 'extract Markdown and the accessibility tree of the page' }),
     webhook: webhook.optional().meta({ description: 'completion callback' }),
     ...extensionFields,
   })

@@ -12,6 +12,7 @@ import {
   type WireCaptureRequest,
 } from './capture-request.js';
 import { type CombinationIssue, combinationIssues } from './combinations.js';
+import { meantField } from './meant-field.js';
 import { webhookUrlProblem } from './webhook-url.js';
 
 /** A capture request, understood: what to render, how to answer, and the two texts that say what it is equal to. */
@@ -113,6 +114,7 @@ function withoutExtensions<Request extends object>(request: Request): Partial<Re
 
 /** Problems told at most: 256 KiB hold tens of thousands, and finding the nearest field to each takes a second. */
 const ISSUES_MAX = 100;
+const FIELDS_LISTED_MAX = 10;
 
 function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): RequestIssue[] {
   const described = issues.slice(0, ISSUES_MAX).flatMap((issue) => {
@@ -213,9 +215,14 @@ function memberOf(schema: SchemaLike | null, step: string): unknown {
 function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {
   const name = path.at(-1) ?? '';
   const shown = name.slice(0, 60);
-  const near = nearest(shown, known);
-  const hint = near === null ? ` Known fields: ${known.join(', ')}.` : ` Did you mean \`${near}\`?`;
+  const near = (path.length === 1 ? meantField(shown) : null) ?? nearest(shown, known);
+  const hint = near === null ? sayKnown(known) : ` Did you mean \`${near}\`?`;
   return { path: [...path.slice(0, -1), shown].join('.'), message: `Unknown field \`${shown}\`.${hint}` };
+}
+
+/** A body has too many to be listed in a message. */
+function sayKnown(known: readonly string[]): string {
+  return known.length > FIELDS_LISTED_MAX ? ' /docs lists the fields there are.' : ` Known fields: ${known.join(', ')}.`;
 }
 
 /** The known name with the fewest edits, case and punctuation aside, when it is near at all. */

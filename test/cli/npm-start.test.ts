@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-it('npm start hands on the signal that ends it', async () => {
+it('npm start prints the first key once, apart from the log, and hands on the signal that ends it', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   const env = {
     ...process.env,
@@ -20,14 +20,16 @@ it('npm start hands on the signal that ends it', async () => {
   const npm = spawn('npm', ['start', '--silent'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   try {
     const said: string[] = [];
+    let result = '';
+    npm.stdout.setEncoding('utf8').on('data', (chunk) => {
+      result += chunk;
+    });
     const url = await new Promise<string>((found, fail) => {
       npm.once('exit', () => fail(new Error(said.join('\n'))));
-      for (const stream of [npm.stdout, npm.stderr]) {
-        createInterface({ input: stream }).on('line', (line) => {
-          said.push(line);
-          if (line.includes('"msg":"ready"')) found((JSON.parse(line) as { url: string }).url);
-        });
-      }
+      createInterface({ input: npm.stderr }).on('line', (line) => {
+        said.push(line);
+        if (line.includes('"msg":"ready"')) found((JSON.parse(line) as { url: string }).url);
+      });
     });
     expect((await fetch(`${url}/v1/health`)).status).toBe(200);
     npm.kill('SIGTERM');
@@ -35,6 +37,11 @@ it('npm start hands on the signal that ends it', async () => {
     // Its pipes are closed: nobody who held them is left.
     await expect(fetch(`${url}/v1/health`)).rejects.toThrow();
     expect(said.some((line) => line.includes('draining'))).toBe(true);
+    expect(result.match(/sf_live_[0-9A-Za-z]{38}/g)).toHaveLength(1);
+    expect(said.join('\n')).not.toContain('sf_live_');
+    const log = said.filter((line) => line.includes('"level"'));
+    expect(log.length).toBeGreaterThan(0);
+    for (const line of log) expect(() => JSON.parse(line), line).not.toThrow();
   } finally {
     npm.kill('SIGKILL');
     rmSync(dataDir, { recursive: true, force: true });

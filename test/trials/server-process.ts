@@ -58,7 +58,7 @@ export function aTrialDir(): { dataDir: string } & Disposable {
 export function startServerProcess(start: ServerStart): ServerProcess {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...preloading(start), mainFile(), 'serve', '--port', String(start.port ?? 0)], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...settings(start), ...start.env },
   });
   const said: string[] = [];
@@ -115,17 +115,18 @@ function settings({ dataDir }: ServerStart): Record<string, string> {
 
 function untilReady(child: ChildProcess, said: string[], startedAt: number): ServerProcess['ready'] {
   return new Promise((done, fail) => {
-    if (child.stderr === null) throw new Error('the server has no stderr');
+    if (child.stdout === null || child.stderr === null) throw new Error('the server has no output');
     let url: string | null = null;
+    const results = collect(child.stdout);
     const isDone = () => {
-      const firstKey = /sf_live_[0-9A-Za-z]{38}/.exec(said.join('\n'))?.[0] ?? null;
+      const firstKey = /sf_live_[0-9A-Za-z]{38}/.exec(results())?.[0] ?? null;
       if (url !== null) done({ url, firstKey, ms: performance.now() - startedAt });
     };
     const lines = createInterface({ input: child.stderr }).on('line', (line) => {
       said.push(line);
       if (line.includes('"msg":"ready"')) {
         url = (JSON.parse(line) as { url: string }).url;
-        // The first key's lines, if any, come with the same write or the next.
+        // The first key was written before, if there is one, to a pipe of its own.
         setTimeout(isDone, 20);
       }
     });

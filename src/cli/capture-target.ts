@@ -1,0 +1,70 @@
+import { existsSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readHost } from '../egress/host-name.js';
+import { isPublicAddress } from '../egress/judge-address.js';
+import { UsageError } from './operator-error.js';
+import { pageTypeOf } from './page-types.js';
+
+/** What `stillframe capture` was asked for. */
+export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' };
+
+const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+const IS_PATH = /^(\.{0,2}[/\\]|\.{1,2}$|~\/|[a-z]:[/\\])/i;
+/** Page files whose extension is no top-level domain: such a word is never meant as a host. */
+const PAGE_FILE = /\.(html?|xhtml|svg)$/i;
+/** A host that can be told from a directory: it has a dot or a port, or is this machine's name. */
+const HOST_FIRST = /^(localhost|[^/?#]+\.[^/?#]+|\[[^\]]*\]|[^/?#]+:\d+)([:/?#]|$)/i;
+
+/**
+ * `-` is standard input, a path or the name of an existing page file is a file, everything else a URL; without a scheme a loopback host gets http.
+ *
+ * @throws UsageError for a file that is not there
+ */
+export function readTarget(text: string): CaptureTarget {
+  if (text === '-') return { kind: 'stdin' };
+  if (/^file:/i.test(text)) return aFile(pathOf(text));
+  if (HAS_SCHEME.test(text)) return { kind: 'url', url: text };
+  if (IS_PATH.test(text)) return aFile(text.startsWith('~/') ? join(homedir(), text.slice(2)) : text);
+  if (isPageOnDisk(text)) return aFile(text);
+  if (PAGE_FILE.test(text) && (!text.includes('/') || !HOST_FIRST.test(text))) {
+    throw new UsageError(`There is no file ${text}. A URL begins with https:// or http://.`);
+  }
+  return { kind: 'url', url: isLoopback(text) ? `http://${text}` : text };
+}
+
+/** Whether a URL leads to this machine or a private network by its spelling alone, where a server would not go. */
+export function isPrivate(url: string): boolean {
+  const host = readHost(new URL(url).hostname);
+  if (host.kind === 'address') return !isPublicAddress(host.address);
+  return host.kind === 'loopback-name' || host.kind === 'special-name';
+}
+
+function pathOf(fileUrl: string): string {
+  try {
+    return fileURLToPath(fileUrl);
+  } catch {
+    throw new UsageError(`${fileUrl} names no file of this machine.`);
+  }
+}
+
+function isPageOnDisk(text: string): boolean {
+  if (!existsSync(text)) return false;
+  return statSync(text).isDirectory() ? text.endsWith('/') && existsSync(join(text, 'index.html')) : pageTypeOf(text) !== null;
+}
+
+function aFile(path: string): CaptureTarget {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new UsageError(`There is no file ${path}.`);
+  if (!stat.isDirectory()) return { kind: 'file', path };
+  const index = join(path, 'index.html');
+  if (!existsSync(index)) throw new UsageError(`${path} is a directory without an index.html. Name the file to capture.`);
+  return { kind: 'file', path: index };
+}
+
+function isLoopback(text: string): boolean {
+  if (!URL.canParse(`http://${text}`)) return false;
+  const host = readHost(new URL(`http://${text}`).hostname);
+  return host.kind === 'loopback-name' || (host.kind === 'address' && /^(127\.|0\.0\.0\.0$|::1?$)/.test(host.address));
+}

@@ -1,0 +1,41 @@
+/** Flags of other tools, and how the same is said here. */
+const MEANT: Record<string, string> = {
+  '--width': '--viewport-width',
+  '--height': '--viewport-height',
+  '--viewport': '--viewport-width and --viewport-height',
+  '--scale': '--viewport-device-scale-factor',
+  '--scale-factor': '--viewport-device-scale-factor',
+  '--device-scale-factor': '--viewport-device-scale-factor',
+  '--dpr': '--viewport-device-scale-factor',
+  '--retina': '--viewport-device-scale-factor 2',
+  '--mobile': '--viewport-is-mobile, or --device',
+  '--type': '--format',
+  '--element': '--selector',
+  '--wait': '--delay',
+  '--wait-for': '--wait-for-selector',
+  '--css': '--custom-css',
+  '--style': '--custom-css',
+  '--js': '--custom-js',
+  '--javascript': '--custom-js',
+  '--script': '--custom-js',
+  '--headers': '--header',
+  '--cookie': '--header "Cookie: name=value"',
+  '--cookies': '--header "Cookie: name=value"',
+  '--html': 'stillframe capture <file>, or stillframe capture - for HTML on standard input',
+  '--stdin': 'stillframe capture -',
+  '--url': 'stillframe capture <url>',
+  '--file': '--output',
+  '--out': '--output',
+  '--overwrite': '--force',
+  '--markdown': '--inspect-page',
+  '--proxy': '--proxy-server',
+};
+
+/** A usage error of the command line, with what was meant where other tools' words were used. */
+export function sayMeant(error: string): string {
+  const [, flag = ''] = /unknown option '(--[\w-]+)/.exec(error) ?? [];
+  const meant = Object.hasOwn(MEANT, flag) ? MEANT[flag] : undefined;
+  if (meant === undefined) return error;
+  const [first = ''] = error.split('\n', 1);
+  return `${first}\n(Did you mean ${meant}?)\n`;
+}

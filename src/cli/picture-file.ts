@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { constants, existsSync, statSync } from 'node:fs';
+import { access, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, extname } from 'node:path';
+import type { CaptureFormat } from '../contract/capture-request.js';
+import type { CaptureTarget } from './capture-target.js';
+import { OperatorError, UsageError } from './operator-error.js';
+
+const FORMATS: Record<string, CaptureFormat> = { png: 'png', jpg: 'jpeg', jpeg: 'jpeg', webp: 'webp', pdf: 'pdf' };
+/** At most 240 bytes of UTF-8, below the 255 that file systems allow with the extension. */
+const NAME_MAX_CHARS = 80;
+
+/**
+ * The format that `-o` and `--format` mean together.
+ *
+ * @returns null when neither says one
+ * @throws UsageError when they contradict each other, or the file's extension is none of a format
+ */
+export function readFormat(output: string | undefined, format: string | undefined): string | null {
+  const extension = output === undefined || output === '-' ? '' : extname(output).slice(1).toLowerCase();
+  if (extension === '') return format ?? null;
+  const named = FORMATS[extension];
+  if (named === undefined) {
+    throw new UsageError(`-o is "${output}": it must end in .png, .jpg, .jpeg, .webp or .pdf, or have no extension.`);
+  }
+  if (format !== undefined && format !== named) {
+    throw new UsageError(`-o is "${output}" and --format is ${format}: name the file .${format}, or leave --format out.`);
+  }
+  return named;
+}
+
+/** A name made of the URL's host, path and query, or of the file's name, in the working directory. */
+export function defaultName(target: CaptureTarget, normalUrl: string, format: CaptureFormat): string {
+  return `${stemOf(target, normalUrl)}.${format}`;
+}
+
+function stemOf(target: CaptureTarget, normalUrl: string): string {
+  if (target.kind === 'stdin') return 'stdin';
+  if (target.kind === 'file') return plain(basename(target.path, extname(target.path)));
+  const { host, pathname, search } = new URL(normalUrl);
+  return plain(host + decoded(pathname) + decoded(search));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Cut names end in a digest of the whole, so that long addresses stay apart. */
+function plain(text: string): string {
+  const name = text.replace(/[^\p{L}\p{N}._]+/gu, '-').replace(/^[-.]+|[-.]+$/g, '') || 'capture';
+  if (name.length <= NAME_MAX_CHARS) return name;
+  return `${name.slice(0, NAME_MAX_CHARS - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+}
+
+/**
+ * Whether a picture can be written there, before it is taken.
+ *
+ * @throws UsageError for a directory or a missing one; OperatorError for one that cannot be written, or an existing file without `force`
+ */
+export async function checkWritable(path: string, force: boolean): Promise<void> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) throw new UsageError(`-o is "${path}", a directory: name a file in it.`);
+  if (stat?.isFile() && !force) throw alreadyThere(path);
+  const folder = dirname(path);
+  if (!existsSync(folder)) throw new UsageError(`-o is "${path}": there is no directory ${folder}. Make it first.`);
+  try {
+    await access(stat === undefined ? folder : path, constants.W_OK);
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+/** @throws OperatorError when it cannot be written, or came to be meanwhile; never leaves half a picture */
+export async function writePicture(path: string, content: Uint8Array, force: boolean): Promise<void> {
+  const before = statSync(path, { throwIfNoEntry: false });
+  // A pipe or a device is there already, and is written to.
+  const overwrites = force || (before !== undefined && !before.isFile());
+  try {
+    await writeFile(path, content, { flag: overwrites ? 'w' : 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(path);
+    if (before === undefined) await rm(path, { force: true });
+    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+function alreadyThere(path: string): OperatorError {
+  return new OperatorError(`${path} exists already. Add --force to overwrite it, or name another file with -o.`);
+}

@@ -1,0 +1,37 @@
+/** Fields of other screenshot APIs, plain or in lower case without punctuation, and what they are called here. */
+const MEANT: Record<string, string> = {
+  width: 'viewport.width',
+  height: 'viewport.height',
+  viewportwidth: 'viewport.width',
+  viewportheight: 'viewport.height',
+  devicescalefactor: 'viewport.deviceScaleFactor',
+  scale: 'viewport.deviceScaleFactor',
+  dpr: 'viewport.deviceScaleFactor',
+  ismobile: 'viewport.isMobile',
+  mobile: 'viewport.isMobile',
+  hastouch: 'viewport.hasTouch',
+  type: 'format',
+  imageformat: 'format',
+  imagequality: 'quality',
+  element: 'selector',
+  wait: 'delay',
+  waitfor: 'wait_for_selector',
+  css: 'custom_css',
+  styles: 'custom_css',
+  js: 'custom_js',
+  script: 'custom_js',
+  scripts: 'custom_js',
+  ua: 'user_agent',
+  ttl: 'cache_ttl',
+  async: 'sync',
+  callback: 'webhook',
+  callbackurl: 'webhook.url',
+  webhookurl: 'webhook.url',
+  country: 'region',
+};
+
+/** @returns the field that other services' users mean by this name, or null */
+export function meantField(name: string): string | null {
+  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return Object.hasOwn(MEANT, plain) ? (MEANT[plain] ?? null) : null;
+}

@@ -1,0 +1,161 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Run, runProgram } from '../fixtures/run-program.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
+
+let site: Site;
+let port: string;
+let dir: string;
+beforeAll(async () => {
+  site = await startSite({ host: '127.0.0.1' });
+  port = new URL(site.url('/')).port;
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-command-'));
+  mkdirSync(join(dir, 'page'));
+  writeFileSync(
+    join(dir, 'page/index.html'),
+    '<link rel=stylesheet href=a.css><h1>On disk</h1><p>A page of a file.</p><img src="../secret.txt">',
+  );
+  writeFileSync(join(dir, 'page/a.css'), 'body{background:#eef}');
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const stillframe = (args: string[], input?: string): Promise<Run> =>
+  runProgram(args, { cwd: dir, ...(input === undefined ? {} : { input }) });
+
+/** A line that says what is wrong, and nothing else; no picture was written. */
+async function expectRefused(args: string[], status: number, words: string): Promise<void> {
+  const before = readdirSync(dir);
+  const run = await stillframe(args);
+  expect({ status: run.status, stdout: run.stdout }, run.stderr).toEqual({ status, stdout: '' });
+  expect(run.stderr).toContain(words);
+  expect(run.stderr).not.toContain('    at ');
+  expect(readdirSync(dir)).toEqual(before);
+}
+
+describe('stillframe capture', () => {
+  it('takes this machine by http without a setting and says so; the extension names the format', async () => {
+    const { status, stdout, stderr } = await stillframe([`localhost:${port}/article`, '-o', 'b.png']);
+    expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: '' });
+    expect(stderr).toContain('localhost is a private address: allowed here');
+    expect(stderr).toMatch(/b\.png: png, 2560×1440 px/);
+    expect(readFileSync(join(dir, 'b.png')).subarray(0, 4)).toEqual(PNG);
+    await expectRefused([`localhost:${port}/article`, '-o', 'b.png'], 1, '--force');
+  });
+
+  it('takes a file with what lies beside it, and tells all of it as JSON', async () => {
+    const { status, stdout, stderr } = await stillframe(['page/index.html', '--json', '--inspect-page', '--viewport-width', '400']);
+    expect(status, stderr).toBe(0);
+    const report = JSON.parse(stdout) as Record<string, unknown>;
+    expect(report).toMatchObject({ ok: true, file: 'index.webp', format: 'webp', width: 800, cached: false });
+    expect(report.final_url).toMatch(/^file:\/\/.*\/page\/index\.html$/);
+    expect(report.render_diagnostics).toMatchObject({ algorithm: 'native', truncated: false });
+    expect((report.inspection as { markdown: string }).markdown).toContain('A page of a file.');
+    expect(stdout).not.toContain('.localhost');
+    expect(existsSync(join(dir, 'index.webp'))).toBe(true);
+    expect(stderr).toContain('/secret.txt');
+    expect(stderr).not.toContain('a.css');
+  });
+
+  it('takes standard input to standard output, and prints what the page says for people', async () => {
+    const html = '<h1>Grüße</h1><p>From a pipe, with \u001b[31mcolour</p>';
+    const picture = await stillframe(['capture', '-', '-o', '-', '--format', 'png', '--inspect-page'], html);
+    expect(picture.status, picture.stderr).toBe(0);
+    expect(picture.bytes.subarray(0, 4)).toEqual(PNG);
+    expect(picture.stderr).toContain('# Grüße');
+    expect(picture.stderr).not.toContain('\u001b');
+    const text = await stillframe(['-', '-o', 'piped.png', '--inspect-page'], html);
+    expect(text.stdout).toContain('# Grüße');
+    expect(text.stdout).toContain('--- Accessibility tree ---');
+  });
+
+  it('prints the error as JSON as well, and exits 1', async () => {
+    const { status, stdout, stderr } = await stillframe([`localhost:${port}/status/404`, '--json', '-o', 'none.png']);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'target_error', retriable: false, details: { status: 404 } } });
+    expect(stderr).toContain('stillframe: target_error: ');
+    expect(existsSync(join(dir, 'none.png'))).toBe(false);
+  });
+
+  it('does not reach its own machine with --public-only, but the page of a file', async () => {
+    const refused = await stillframe([`localhost:${port}/article`, '--public-only', '-o', 'refused.png']);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).not.toContain('allowed here');
+    expect((await stillframe(['page/index.html', '--public-only', '-o', 'public.png'])).status).toBe(0);
+  });
+});
+
+describe('a capture that is asked for wrongly', () => {
+  it.each([
+    [['example.com', '-o', 'b.png', '--format', 'webp'], '-o is "b.png" and --format is webp'],
+    [['example.com', '-o', 'b.gif'], 'must end in .png'],
+    [['example.com', '-o', 'page'], 'a directory'],
+    [['example.com', '-o', 'missing/b.png'], 'there is no directory missing'],
+    [['missing.html'], 'There is no file missing.html'],
+    [['example.com', '--width', '800'], 'Did you mean --viewport-width?'],
+    [['capture', 'example.com', '--cookies', 'a=b'], '--header "Cookie: name=value"'],
+    [['capture', 'example.com', '--html', 'x'], 'capture - for HTML on standard input'],
+    [['capture', 'example.com', '--full-pgae'], 'Did you mean --full-page?'],
+    [['capture', 'example.com', '--viewport-width', '9000'], '--viewport-width must be at most 3840'],
+    [['capture', 'example.com', '--format', 'pdf', '--selector', 'a'], '--selector'],
+    [['capture', 'ftp://example.com'], 'the URL must be an http or https URL'],
+    [['capture', '-'], 'Standard input is empty'],
+    [['capture'], "missing required argument 'url'"],
+    [['serve', '--port', 'x'], '--port is "x"'],
+  ])('%j exits 2 and says why', async (args, words) => {
+    await expectRefused(args, 2, words);
+  });
+
+  it('is told as JSON as well', async () => {
+    const { status, stdout } = await stillframe(['example.com', '-o', 'b.png', '--format', 'webp', '--json']);
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'invalid_request', retriable: false } });
+  });
+});
+
+describe('tables', () => {
+  it('have no colours in a pipe, whatever the environment says', async () => {
+    expect((await stillframe(['keys', 'create', '--label', 'one'])).stdout).toMatch(/^sf_live_\w+\n$/);
+    for (const env of [{}, { NO_COLOR: '1' }, { CI: 'true' }]) {
+      const { stdout } = await runProgram(['keys', 'list'], { cwd: dir, env });
+      expect(stdout).toContain('one');
+      expect(stdout).not.toContain('\u001b');
+      expect((await runProgram(['accounts', 'list'], { cwd: dir, env })).stdout).not.toContain('\u001b');
+    }
+  });
+});
+
+describe('the help', () => {
+  const commandsOf = (help: string) => [...help.matchAll(/^ {2}([a-z]+)(?: \[options\])?(?: <.*>)? {2,}/gm)].map((match) => match[1] ?? '');
+
+  it('of each command has an example, a word for each flag, and one default each', async () => {
+    const inspected: string[] = [];
+    const inspect = async (path: string[]): Promise<void> => {
+      expect(path.length, path.join(' ')).toBeLessThan(3);
+      const { stdout, status } = await stillframe([...path, '--help']);
+      expect(status).toBe(0);
+      const name = path.join(' ') || 'stillframe';
+      inspected.push(name);
+      const children = commandsOf(stdout.replace(/\nArguments:[\s\S]*?\n\n/, '').split('\nExample', 1)[0] ?? '').filter(
+        (each) => each !== 'help',
+      );
+      for (const child of children) await inspect([...path, child]);
+      if (children.length > 0 && path.length > 0) return;
+      expect(stdout, name).toMatch(/\nExamples?:\n/);
+      for (const entry of stdout.split(/\n(?= {2}-)/).slice(1)) {
+        const [text = ''] = entry.split('\n\n', 1);
+        const [, ...words] = text.trim().split(/\s{2,}/);
+        expect(words.join(' '), `${name}: ${text}`).toMatch(/[a-z]{3}/i);
+        expect((text.match(/\(default:/g) ?? []).length, `${name}: ${text}`).toBeLessThan(2);
+      }
+    };
+    await inspect([]);
+    expect(inspected).toEqual(expect.arrayContaining(['stillframe', 'capture', 'serve', 'keys create', 'accounts usage', 'completion']));
+  });
+});

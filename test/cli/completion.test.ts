@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runProgram } from '../fixtures/run-program.js';
+
+let dir: string;
+let script: string;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-completion-'));
+  script = (await runProgram(['completion', 'bash'], { cwd: dir })).stdout;
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What bash offers for the last word. */
+function offered(...words: string[]): string[] {
+  const input = `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stillframe\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync('bash', ['--norc', '-s', '--', ...words], { input, encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line !== '');
+}
+
+describe('the completion for bash', () => {
+  it('offers commands, and their own commands', () => {
+    expect(offered('stillframe', '')).toEqual(expect.arrayContaining(['serve', 'capture', 'keys', 'completion']));
+    expect(offered('stillframe', 'k')).toEqual(['keys']);
+    expect(offered('stillframe', 'keys', '')).toEqual(expect.arrayContaining(['create', 'list', 'revoke']));
+  });
+
+  it('offers the flags of the command that stands there, also behind values that are called like commands', () => {
+    expect(offered('stillframe', 'capture', 'example.com', '--full-page-a')).toEqual(['--full-page-algorithm']);
+    expect(offered('stillframe', 'capture', '--locale', 'keys', '--devi')).toEqual(['--device']);
+    expect(offered('stillframe', '--por')).toEqual(['--port']);
+    expect(offered('stillframe', 'keys', 'create', '--por')).toEqual([]);
+  });
+
+  it('offers the values that a flag may have, and leaves files to bash', () => {
+    expect(offered('stillframe', 'capture', '--format', '')).toEqual(['png', 'jpeg', 'webp', 'pdf']);
+    expect(offered('stillframe', 'capture', '--format', 'w')).toEqual(['webp']);
+    expect(offered('stillframe', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(offered('stillframe', 'capture', '-o', '')).toEqual([]);
+  });
+});
+
+describe('the completions for other shells', () => {
+  it.each(['zsh', 'fish'])('%s knows the commands, flags and values, and its quotes are closed', async (shell) => {
+    const { stdout, status } = await runProgram(['completion', shell], { cwd: dir });
+    expect(status).toBe(0);
+    for (const word of ['keys create', 'full-page-algorithm', 'webp', 'bash']) expect(stdout).toContain(word);
+    const unescaped = stdout.replaceAll(shell === 'zsh' ? "'\\''" : "\\'", '');
+    for (const line of unescaped.split('\n').filter((each) => !each.startsWith('#'))) expect(line.split("'").length % 2, line).toBe(1);
+  });
+
+  it('are refused for a shell that is not known, with those that are', async () => {
+    const { status, stdout, stderr } = await runProgram(['completion', 'tcsh'], { cwd: dir });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('bash, zsh, fish');
+  });
+});

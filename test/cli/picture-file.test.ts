@@ -1,0 +1,99 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OperatorError, UsageError } from '../../src/cli/operator-error.js';
+import { checkWritable, defaultName, readFormat, writePicture } from '../../src/cli/picture-file.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-picture-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+describe('the format of a picture', () => {
+  it.each([
+    ['b.png', undefined, 'png'],
+    ['b.JPG', undefined, 'jpeg'],
+    ['b.jpg', 'jpeg', 'jpeg'],
+    ['a.b/c.pdf', undefined, 'pdf'],
+    ['b', 'png', 'png'],
+    ['b', undefined, null],
+    ['-', 'png', 'png'],
+    [undefined, undefined, null],
+  ])('-o %s with --format %s is %s', (output, format, expected) => {
+    expect(readFormat(output, format)).toBe(expected);
+  });
+
+  it.each([
+    ['b.png', 'webp'],
+    ['b.jpg', 'png'],
+    ['b.gif', undefined],
+    ['b.gif', 'png'],
+  ])('-o %s with --format %s is refused', (output, format) => {
+    expect(() => readFormat(output, format)).toThrow(UsageError);
+    expect(() => readFormat(output, format)).toThrow(`"${output}"`);
+  });
+});
+
+describe('the name of a picture without -o', () => {
+  const name = (url: string) => defaultName({ kind: 'url', url }, url, 'png');
+
+  it('is made of host, path and query, so that pages of one host stay apart', () => {
+    expect(name('https://example.com/')).toBe('example.com.png');
+    expect(name('https://example.com/docs/intro/')).toBe('example.com-docs-intro.png');
+    expect(name('https://example.com/search?q=a&p=2')).toBe('example.com-search-q-a-p-2.png');
+    expect(name('http://localhost:8765/')).toBe('localhost-8765.png');
+    expect(name('https://example.com/caf%C3%A9')).toBe('example.com-café.png');
+    expect(name('https://example.com/..%2f..%2fetc')).toBe('example.com-..-..-etc.png');
+    expect(name('https://example.com/%00%1b%ff')).not.toMatch(/[\0\u001b/]/);
+  });
+
+  it('is short enough for a file system, and long addresses stay apart', () => {
+    const long = (end: string) => name(`https://example.com/${'文'.repeat(300)}${end}`);
+    expect(Buffer.byteLength(long('a'))).toBeLessThan(255);
+    expect(long('a')).not.toBe(long('b'));
+  });
+
+  it('is that of the file, and stdin for standard input', () => {
+    expect(defaultName({ kind: 'file', path: 'site/index.html' }, 'http://page.localhost/', 'webp')).toBe('index.webp');
+    expect(defaultName({ kind: 'stdin' }, 'http://page.localhost/', 'webp')).toBe('stdin.webp');
+  });
+});
+
+describe('the file of a picture', () => {
+  const content = Buffer.from('picture');
+
+  it('is not a directory, nor in one that is missing', async () => {
+    await expect(checkWritable(dir, true)).rejects.toThrow(UsageError);
+    await expect(checkWritable(join(dir, 'no/b.png'), false)).rejects.toThrow('there is no directory');
+    await expect(checkWritable(join(dir, 'b.png'), false)).resolves.toBeUndefined();
+  });
+
+  it('is never overwritten without force, also when it came to be after the check', async () => {
+    const file = join(dir, 'b.png');
+    writeFileSync(file, 'old');
+    await expect(checkWritable(file, false)).rejects.toThrow('--force');
+    await expect(writePicture(file, content, false)).rejects.toThrow('--force');
+    expect(readFileSync(file, 'utf8')).toBe('old');
+    await checkWritable(file, true);
+    await writePicture(file, content, true);
+    expect(readFileSync(file, 'utf8')).toBe('picture');
+  });
+
+  it('may be a device', async () => {
+    await checkWritable('/dev/null', false);
+    await writePicture('/dev/null', content, false);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('is refused before the render where it cannot be written', async () => {
+    chmodSync(dir, 0o500);
+    await expect(checkWritable(join(dir, 'b.png'), false)).rejects.toThrow(OperatorError);
+  });
+
+  it('does not stay in half when it cannot be written', async () => {
+    const file = join(dir, 'missing/b.png');
+    await expect(writePicture(file, content, false)).rejects.toThrow(OperatorError);
+    expect(existsSync(file)).toBe(false);
+  });
+});
