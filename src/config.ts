@@ -25,6 +25,7 @@ export interface Config {
   syncWaitMs: number;
   maxQueue: number;
   allowDestinations: string[];
+  denyDestinations: string[];
   webhookAllow: string[];
   dnsServers: string[];
   egressCheckUrl: string;
@@ -169,6 +170,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     flag: '--allow-destinations',
     argument: '<list>',
     help: 'comma-separated CIDR, IP, host or host:port: private or special-purpose addresses that captures may reach',
+    default: [],
+    parse: list,
+  },
+  denyDestinations: {
+    env: 'DENY_DESTINATIONS',
+    flag: '--deny-destinations',
+    argument: '<list>',
+    help: 'comma list of CIDR, IP, host or host:port that nothing may reach although public or allowed',
     default: [],
     parse: list,
   },

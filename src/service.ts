@@ -98,6 +98,7 @@ export class Service implements AsyncDisposable {
     // First: it reads settings, and a wrong one stops the start before anything is made.
     const egress = await openEgress({
       allowDestinations: config.allowDestinations,
+      denyDestinations: config.denyDestinations,
       dnsServers: config.dnsServers,
       maxBytesPerCapture: config.captureMaxMb * 1_000_000,
       log,

@@ -42,7 +42,7 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
     tellKept = resolve;
   });
   try {
-    const order: RenderOrder = { id: job.id, options, onProgress: lease.progress, kept };
+    const order: RenderOrder = { id: job.id, account: job.accountId, options, onProgress: lease.progress, kept };
     const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
     await keep(deps, job, { rendering, stop });
   } catch (error) {

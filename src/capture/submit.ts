@@ -44,7 +44,7 @@ export interface SubmitContext {
  */
 export async function submit(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<JobSnapshot> {
   if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
-  refuseBlockedDestinations(deps, submission);
+  refuseBlockedDestinations(deps, submission, context);
   await judgeWebhook(deps, submission, context);
   const job: NewJob = {
     id: newId('job'),
@@ -75,13 +75,19 @@ async function keptRules(deps: SubmitDeps, job: NewJob): Promise<AcceptRules> {
 async function judgeWebhook(deps: SubmitDeps, submission: Submission, { principal, idempotencyKey }: SubmitContext): Promise<void> {
   if (submission.webhook === null) return;
   const repeats = idempotencyKey !== null && (await deps.store.findJobByIdempotencyKey(principal.accountId, idempotencyKey)) !== null;
-  if (!repeats) await judgeCallback(deps.egress, submission.webhook.url, deps.webhookAllow);
+  if (!repeats) {
+    const judging: Parameters<typeof judgeCallback>[0] = {
+      judgeHost: (host, port) => deps.egress.judgeHost(host, port, { account: principal.accountId }),
+    };
+    await judgeCallback(judging, submission.webhook.url, deps.webhookAllow);
+  }
 }
 
-function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission): void {
+function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission, { principal }: SubmitContext): void {
   const { url, proxy } = submission.options;
   const issues: RequestIssue[] = [];
-  if (deps.egress.refusesLiterally(url)) issues.push({ path: 'url', message: 'is not a public destination' });
+  if (deps.egress.refusesLiterally(url, { account: principal.accountId }))
+    issues.push({ path: 'url', message: 'is not a public destination' });
   const problem = proxy === null ? null : deps.egress.proxyProblem(proxy.server);
   if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
   if (issues.length === 0) return;

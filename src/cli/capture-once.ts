@@ -28,6 +28,7 @@ export async function captureOnce(config: Config, options: CaptureOptions, parts
   const ownHost = parts.ownHost === undefined ? [] : [parts.ownHost];
   await using egress = await openEgress({
     allowDestinations: parts.publicOnly ? [...config.allowDestinations, ...ownHost] : EVERYWHERE,
+    denyDestinations: config.denyDestinations,
     dnsServers: config.dnsServers,
     maxBytesPerCapture: config.captureMaxMb * 1_000_000,
     log: parts.log,

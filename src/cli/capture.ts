@@ -26,6 +26,7 @@ const SETTINGS_USED: (keyof Config)[] = [
   'sandbox',
   'dnsServers',
   'allowDestinations',
+  'denyDestinations',
   'lists',
   'listUrls',
 ];

@@ -10,6 +10,7 @@ export async function withBlocker<Result>(config: Config, log: Log, work: (block
   makeDirectory(config.dataDir);
   await using egress = await openEgress({
     allowDestinations: config.allowDestinations,
+    denyDestinations: config.denyDestinations,
     dnsServers: config.dnsServers,
     maxBytesPerCapture: config.captureMaxMb * 1_000_000,
     log,

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { codeOf, DialFailure } from './dial.js';
 import { DialingAgent } from './dialing-agent.js';
-import { type CallerProxy, type Door, EgressRefused, type Refusal } from './egress.js';
+import { type Door, EgressRefused, type Passage, type Refusal } from './egress.js';
 import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, type PlainTarget } from './forward-request.js';
 import { TunnelUnsupported } from './http-connect.js';
 import { joinSockets } from './join-sockets.js';
@@ -77,9 +77,9 @@ export class GateDoor implements Door {
     return this.#way?.proxy?.failure ?? null;
   }
 
-  begin({ proxy }: { proxy: CallerProxy | null }): void {
+  begin(passage: Passage): void {
     if (this.#way !== null || this.#closing.signal.aborted) throw new Error('a door is for one capture only');
-    this.#way = new WayOut(this.#rules, proxy, {
+    this.#way = new WayOut(this.#rules, passage, {
       ledger: this.#ledger,
       closing: this.#closing.signal,
       hold: (socket) => this.#hold(socket),

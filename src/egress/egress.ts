@@ -28,12 +28,29 @@ export interface CallerProxy {
   password: string | null;
 }
 
+/** On whose behalf something is asked for: for the log alone. */
+export interface Requester {
+  job_id?: string;
+  account?: string;
+}
+
+/** What a door is opened for. */
+export interface Passage {
+  proxy: CallerProxy | null;
+  /**
+   * The URL that was submitted: destinations that the operator allows are open to a capture whose own URL is one of them. Null for a
+   * document of the caller's own, to which they are open as well.
+   */
+  target: string | null;
+  requester?: Requester;
+}
+
 /** A capture's way out: one loopback proxy port, for one browser context. */
 export interface Door extends AsyncDisposable {
   /** Loopback port of an HTTP proxy without password. */
   readonly port: number;
   /** From here on traffic counts for this capture, and goes through the caller's proxy when there is one. */
-  begin(passage: { proxy: CallerProxy | null }): void;
+  begin(passage: Passage): void;
   /** What was refused so far, newest last, the latest 1,000. */
   readonly refusals: readonly Refusal[];
   /** How many refusals in all. */
@@ -67,17 +84,18 @@ export interface PublicFetch {
   /** Origins that need not be public (webhooks: STILLFRAME_WEBHOOK_ALLOW). */
   allowedOrigins: readonly string[];
   signal: AbortSignal | null;
+  requester?: Requester;
 }
 
 export type HostVerdict = { ok: true; addresses: string[] } | { ok: false; reason: Refusal['reason']; temporary: boolean };
 
 export interface Egress extends AsyncDisposable {
   /** Whether a URL's spelling alone refuses it (literal private address, localhost names, metadata names). No look-up. */
-  refusesLiterally(url: string): boolean;
+  refusesLiterally(url: string, requester?: Requester): boolean;
   /** Whether a caller's proxy address is one that may be used, by its spelling alone. @returns what is wrong, or null */
   proxyProblem(server: string): string | null;
   /** Whether a callback may go there: resolves once and judges every address of the answer. */
-  judgeHost(host: string, port: number): Promise<HostVerdict>;
+  judgeHost(host: string, port: number, requester?: Requester): Promise<HostVerdict>;
   openDoor(): Promise<Door>;
   /** Throws EgressRefused, or the transport's error. */
   fetch(request: PublicFetch): Promise<PublicResponse>;

@@ -2,9 +2,23 @@ import ipaddr from 'ipaddr.js';
 
 /** All IPv6 that IANA hands out; whatever lies outside is not public, known to us or not. */
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
+/** RFC 6052: a translator makes IPv4 of the last 32 bits. */
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
-/** Public by range, yet a cloud's own door to its machines: Azure's wire server. */
-const METADATA_ADDRESSES = new Set(['168.63.129.16']);
+/** Where clouds hand a machine its credentials and configuration: AWS (instances, tasks, pods), Azure, Google, Alibaba, Oracle, OpenStack. */
+const METADATA_ADDRESSES = new Set(
+  [
+    '169.254.169.254',
+    '169.254.170.2',
+    '169.254.170.23',
+    '168.63.129.16',
+    '100.100.100.200',
+    '192.0.0.192',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+  ].map((address) => ipaddr.parse(address).toString()),
+);
 
 /**
  * Whether an address is public unicast: an allow-list, so that a range nobody thought of is refused (issue: SSRF).
@@ -14,7 +28,19 @@ const METADATA_ADDRESSES = new Set(['168.63.129.16']);
 export function isPublicAddress(address: string): boolean {
   if (address.includes('%') || !ipaddr.isValid(address)) return false;
   const ip = ipaddr.process(address);
-  if (ip.range() !== 'unicast') return false;
-  if (ip.kind() === 'ipv6') return (ip as ipaddr.IPv6).match(GLOBAL_UNICAST_V6);
-  return !METADATA_ADDRESSES.has(ip.toString());
+  if (ip.range() !== 'unicast' || isMetadataAddress(address)) return false;
+  return ip.kind() === 'ipv4' || (ip as ipaddr.IPv6).match(GLOBAL_UNICAST_V6);
+}
+
+/** Whether an address is a cloud's metadata service: refused whatever an operator or a user's own machine allows. */
+export function isMetadataAddress(address: string): boolean {
+  const [plain = ''] = address.split('%');
+  if (!ipaddr.isValid(plain)) return false;
+  const ip = ipaddr.process(plain);
+  return METADATA_ADDRESSES.has(embeddedIpv4(ip) ?? ip.toString());
+}
+
+function embeddedIpv4(ip: ipaddr.IPv4 | ipaddr.IPv6): string | null {
+  if (ip.kind() === 'ipv4' || !(ip as ipaddr.IPv6).match(NAT64)) return null;
+  return ip.toByteArray().slice(-4).join('.');
 }

@@ -1,17 +1,27 @@
-import type { AllowList } from './allow-list.js';
+import { ALL_DESTINATIONS, type DestinationList } from './destination-list.js';
 import type { HostVerdict } from './egress.js';
 import { type HostSpelling, readHost } from './host-name.js';
-import { isPublicAddress } from './judge-address.js';
+import { isMetadataAddress, isPublicAddress } from './judge-address.js';
+import type { LocalNetworks } from './local-networks.js';
 import type { Resolve } from './resolve-host.js';
 
 /** By definition, whatever a name server says (RFC 6761, 6.3). */
 const LOOPBACK = ['127.0.0.1', '::1'];
+/** Names by which clouds serve a machine's credentials; most addresses behind them are known as well. */
+const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'metadata.azure.internal', 'instance-data.ec2.internal']);
 
 /** A verdict, and for the log what stood behind a refusal. */
 export type Judgement = HostVerdict & { why?: string };
 
-export interface Judging {
-  allow: AllowList;
+/** What may be reached: public addresses that are not this machine's own network, less what is denied, and what is allowed. */
+export interface DestinationRules {
+  allow: DestinationList;
+  /** Beats `allow`. */
+  deny: DestinationList;
+  local: Pick<LocalNetworks, 'has'>;
+}
+
+export interface Judging extends DestinationRules {
   resolve: Resolve;
 }
 
@@ -21,52 +31,83 @@ export interface Judging {
  * @param host as in a URL or a CONNECT line
  * @returns the addresses that may be connected to, and no other; never rejects
  */
-export async function judgeHost({ allow, resolve }: Judging, host: string, port: number): Promise<Judgement> {
+export async function judgeHost(judging: Judging, host: string, port: number): Promise<Judgement> {
   const spelling = readHost(host);
-  const known = judgeSpelling(allow, spelling, port);
+  const known = judgeSpelling(judging, spelling, port);
   if (known !== null || spelling.kind === 'nonsense' || spelling.kind === 'address') return known ?? refuse('blocked_name', 'unreadable');
-  if (spelling.kind === 'loopback-name') return { ok: true, addresses: LOOPBACK };
-  const answer = await resolve(spelling.name);
+  if (spelling.kind === 'loopback-name') return judgeAddresses(judging, { spelling, addresses: LOOPBACK, port });
+  const answer = await judging.resolve(spelling.name);
   if ('unresolvable' in answer) {
     return { ok: false, reason: 'unresolvable', temporary: answer.temporary, why: `the look-up failed with ${answer.unresolvable}` };
   }
-  if (allow.allowsName(spelling.name, port)) return { ok: true, addresses: answer.addresses };
-  // What a reserved name leads to is nobody's public site: the operator's own, or a name server's invention.
-  const mayGo = spelling.kind === 'reserved-name' ? allow.allowsAddress : mayReach.bind(null, allow);
-  const special = answer.addresses.filter((address) => !mayGo(address, port));
-  // Any private address refuses the name: which of a mixed answer a retry would take is the name server's choice.
-  if (special.length > 0) return refuse('blocked_address', `it resolves to ${special.join(', ')}, not public`);
-  return { ok: true, addresses: answer.addresses };
+  return judgeAddresses(judging, { spelling, addresses: answer.addresses, port });
 }
 
 /**
  * The part of the judgement that needs no look-up.
  *
- * @returns null when only a look-up can tell, or when the operator allows the name
+ * @returns null when only a look-up can tell
  */
-export function judgeSpelling(allow: AllowList, spelling: HostSpelling, port: number): Judgement | null {
+export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, port: number): Judgement | null {
+  const { allow, deny } = rules;
+  if ('name' in spelling && METADATA_NAMES.has(spelling.name)) return refuse('blocked_name', 'it names a metadata service');
+  if ('name' in spelling && deny.hasName(spelling.name, port)) return refuse('blocked_name', 'STILLFRAME_DENY_DESTINATIONS names it');
   switch (spelling.kind) {
     case 'nonsense':
       return refuse('blocked_name', 'it is no readable host name');
     case 'address': {
-      const ok = mayReach(allow, spelling.address, port);
-      return ok ? { ok, addresses: [spelling.address] } : refuse('blocked_address', 'it is no public address');
+      const why = addressProblem(rules, spelling.address, port);
+      return why === null ? { ok: true, addresses: [spelling.address] } : refuse('blocked_address', `the address is ${why}`);
     }
     case 'loopback-name': {
-      if (allow.allowsName(spelling.name, port)) return null;
-      const addresses = LOOPBACK.filter((address) => allow.allowsAddress(address, port));
+      if (allow.hasName(spelling.name, port)) return null;
+      const addresses = LOOPBACK.filter((address) => addressProblem(rules, address, port) === null);
       return addresses.length > 0 ? { ok: true, addresses } : refuse('blocked_name', 'it names this machine itself');
     }
     case 'special-name':
-      return allow.allowsName(spelling.name, port) ? null : refuse('blocked_name', 'it is no public name');
+      // Where an operator allows a network, its private zones lead there: their answers say whether they do.
+      return allow.hasName(spelling.name, port) || allow.hasNetwork ? null : refuse('blocked_name', 'it is no public name');
     case 'reserved-name':
     case 'name':
       return null;
   }
 }
 
-function mayReach(allow: AllowList, address: string, port: number): boolean {
-  return isPublicAddress(address) || allow.allowsAddress(address, port);
+/** Whether a destination is one that the operator allows, by name or by every address of it, rather than a public one. */
+export async function isAllowed(judging: Judging, host: string, port: number): Promise<boolean> {
+  const { allow } = judging;
+  const spelling = readHost(host);
+  if (allow.isEmpty || spelling.kind === 'nonsense') return false;
+  if (spelling.kind !== 'address' && allow.hasName(spelling.name, port)) return true;
+  const verdict = await judgeHost(judging, host, port);
+  return verdict.ok && verdict.addresses.every((address) => allow.hasAddress(address, port));
+}
+
+interface Found {
+  spelling: Exclude<HostSpelling, { kind: 'nonsense' | 'address' }>;
+  addresses: string[];
+  port: number;
+}
+
+/** Any refused address refuses the name: which of a mixed answer a retry would take is the name server's choice. */
+function judgeAddresses(rules: DestinationRules, { spelling, addresses, port }: Found): Judgement {
+  const given = rules.allow.hasName(spelling.name, port) ? { ...rules, allow: ALL_DESTINATIONS } : rules;
+  // What a private or reserved name leads to is nobody's public site: the operator's own, or a name server's invention.
+  const mustBeAllowed = spelling.kind !== 'name';
+  for (const address of addresses) {
+    const problem = mustBeAllowed && !given.allow.hasAddress(address, port) ? 'no public name' : addressProblem(given, address, port);
+    if (problem !== null) return refuse('blocked_address', `it resolves to ${addresses.join(', ')}; ${address}: ${problem}`);
+  }
+  return { ok: true, addresses };
+}
+
+/** @returns why an address may not be reached, or null */
+function addressProblem({ allow, deny, local }: DestinationRules, address: string, port: number): string | null {
+  if (isMetadataAddress(address)) return 'a metadata service';
+  if (deny.hasAddress(address, port)) return 'in STILLFRAME_DENY_DESTINATIONS';
+  if (allow.hasAddress(address, port)) return null;
+  if (!isPublicAddress(address)) return 'not public';
+  return local.has(address) ? 'on a network of this machine' : null;
 }
 
 function refuse(reason: 'blocked_address' | 'blocked_name', why: string): Judgement {

@@ -1,5 +1,5 @@
 import type { Log } from '../log.js';
-import type { Refusal } from './egress.js';
+import type { Refusal, Requester } from './egress.js';
 
 /** How an operator allows what was refused: captures and callbacks have a setting each. */
 const ADVICE = {
@@ -7,10 +7,16 @@ const ADVICE = {
   callbacks: 'destination refused; to allow it for webhooks, add it to STILLFRAME_WEBHOOK_ALLOW',
 };
 
+export interface RefusalFacts {
+  why: string | undefined;
+  to: keyof typeof ADVICE;
+  requester: Requester;
+}
+
 /** The client is told nothing; the operator which it was, and how to allow it (decisions.md, Destinations). */
-export function logRefusal(log: Log, refusal: Refusal, told: { why: string | undefined; to: keyof typeof ADVICE }): void {
+export function logRefusal(log: Log, refusal: Refusal, told: RefusalFacts): void {
   const { host, port, reason } = refusal;
-  const facts = { host, port, reason, why: told.why };
+  const facts = { host, port, reason, why: told.why, ...told.requester };
   const allow = told.to === 'captures' ? `${host}:${port}` : `https://${host}:${port}`;
   if (reason === 'unresolvable') log.info(facts, 'destination refused: it could not be resolved');
   else log.warn({ ...facts, allow }, ADVICE[told.to]);

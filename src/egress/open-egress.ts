@@ -1,25 +1,41 @@
 import { rootCertificates } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import type { Log } from '../log.js';
-import { parseAllowList } from './allow-list.js';
+import { ALL_DESTINATIONS, NO_DESTINATIONS, parseDestinations } from './destination-list.js';
 import { DialFailure, dial } from './dial.js';
 import { GateDoor } from './door.js';
-import { type Door, type Egress, EgressRefused, type HostVerdict, type PublicFetch, type PublicResponse, type Refusal } from './egress.js';
+import {
+  type Door,
+  type Egress,
+  EgressRefused,
+  type HostVerdict,
+  type PublicFetch,
+  type PublicResponse,
+  type Refusal,
+  type Requester,
+} from './egress.js';
+import { evenRefusal } from './even-refusals.js';
 import { type FetchRoute, fetchPublic } from './fetch-public.js';
 import { readHost } from './host-name.js';
-import { type Judging, judgeHost, judgeSpelling } from './judge-host.js';
+import { isAllowed, type Judgement, type Judging, judgeHost, judgeSpelling } from './judge-host.js';
+import { LocalNetworks } from './local-networks.js';
 import { logRefusal } from './log-refusal.js';
 import { proxyProblem } from './proxy-server.js';
 import { createResolve } from './resolve-host.js';
+import type { DoorTarget, Reach } from './way-out.js';
 
 export interface EgressOptions {
   /** STILLFRAME_ALLOW_DESTINATIONS: what captures and callers' proxies may reach although special-purpose. */
   allowDestinations: string[];
+  /** STILLFRAME_DENY_DESTINATIONS: what nothing may reach although public or allowed. */
+  denyDestinations?: string[];
   /** `ip[:port]` each; none: the system's resolver. */
   dnsServers: string[];
   /** Both directions of one capture together. */
   maxBytesPerCapture: number;
   log: Log;
+  /** The machine's own networks; those of its interfaces when absent. */
+  local?: Pick<LocalNetworks, 'has'>;
   /** PEM certificates to trust beside the system's own (tests; operators have NODE_EXTRA_CA_CERTS). */
   ca?: string;
 }
@@ -40,40 +56,45 @@ class Gate implements Egress {
   #closed = false;
 
   constructor(options: EgressOptions) {
-    const resolve = createResolve(options.dnsServers);
+    const rules = {
+      deny: parseDestinations(options.denyDestinations ?? [], 'STILLFRAME_DENY_DESTINATIONS'),
+      local: options.local ?? new LocalNetworks(),
+      resolve: createResolve(options.dnsServers),
+    };
     this.#options = options;
-    this.#forCaptures = { allow: parseAllowList(options.allowDestinations), resolve };
-    this.#forServer = { allow: parseAllowList([]), resolve };
+    this.#forCaptures = { ...rules, allow: parseDestinations(options.allowDestinations) };
+    this.#forServer = { ...rules, allow: NO_DESTINATIONS };
     this.#ca = options.ca === undefined ? undefined : [...rootCertificates, options.ca];
   }
 
-  refusesLiterally(text: string): boolean {
+  refusesLiterally(text: string, requester: Requester = {}): boolean {
     if (!/^https?:/i.test(text) || !URL.canParse(text)) return true;
     const url = new URL(text);
     const port = portOf(url);
-    const known = judgeSpelling(this.#forCaptures.allow, readHost(url.hostname), port);
+    const known = judgeSpelling(this.#forCaptures, readHost(url.hostname), port);
     if (known === null || known.ok) return false;
-    logRefusal(this.#options.log, { host: url.hostname, port, reason: known.reason }, { why: known.why, to: 'captures' });
+    logRefusal(this.#options.log, { host: url.hostname, port, reason: known.reason }, { why: known.why, to: 'captures', requester });
     return true;
   }
 
   proxyProblem(server: string): string | null {
-    return proxyProblem(this.#forCaptures.allow, server);
+    return proxyProblem(this.#forCaptures, server);
   }
 
-  async judgeHost(host: string, port: number): Promise<HostVerdict> {
-    const verdict = await judgeHost(this.#forServer, host, port);
-    if (!verdict.ok) logRefusal(this.#options.log, { host, port, reason: verdict.reason }, { why: verdict.why, to: 'callbacks' });
+  async judgeHost(host: string, port: number, requester: Requester = {}): Promise<HostVerdict> {
+    const verdict = await judgeEvenly(this.#forServer, host, port);
+    if (!verdict.ok)
+      logRefusal(this.#options.log, { host, port, reason: verdict.reason }, { why: verdict.why, to: 'callbacks', requester });
     return verdict;
   }
 
   async openDoor(): Promise<Door> {
     if (this.#closed) throw new Error('egress is closed');
+    const { resolve } = this.#forCaptures;
     const door = await GateDoor.open({
-      judge: async (host, port, exempt) => {
-        if (exempt) return judgeHost({ ...this.#forCaptures, allow: parseAllowList(['*']) }, host, port);
-        return this.#refuseDoors(await judgeHost(this.#forCaptures, host, port), port);
-      },
+      resolve,
+      judge: (host, port, how) => judgeEvenly({ ...this.#rulesFor(how.reach), resolve: how.resolve }, host, port, this.#doors),
+      isAllowed: (url, lookUp) => isAllowed({ ...this.#forCaptures, resolve: lookUp }, new URL(url).hostname, portOf(new URL(url))),
       maxBytes: this.#options.maxBytesPerCapture,
       ca: this.#ca,
       log: this.#options.log,
@@ -87,7 +108,7 @@ class Gate implements Egress {
     const url = new URL(request.url);
     const refuse = (reason: Refusal['reason'], why?: string) => {
       const refusal = { host: url.hostname, port: portOf(url), reason };
-      logRefusal(this.#options.log, refusal, { why, to: 'callbacks' });
+      logRefusal(this.#options.log, refusal, { why, to: 'callbacks', requester: request.requester ?? {} });
       return new EgressRefused(refusal);
     };
     if (!/^https?:$/.test(url.protocol)) throw refuse('scheme');
@@ -102,9 +123,9 @@ class Gate implements Egress {
   }
 
   #direct(url: URL, exempt: boolean, refuse: (reason: Refusal['reason'], why?: string) => Error): FetchRoute {
-    const judging = exempt ? { ...this.#forServer, allow: parseAllowList(['*']) } : this.#forServer;
+    const judging = exempt ? this.#rulesFor('anywhere') : this.#forServer;
     const connect = async (signal: AbortSignal) => {
-      const verdict = await judgeHost(judging, url.hostname, portOf(url));
+      const verdict = await judgeEvenly(judging, url.hostname, portOf(url));
       if (verdict.ok) return dial(verdict.addresses, portOf(url), signal);
       // A receiver is retried by its error; a name server that could not say is no refusal of the destination.
       if (verdict.reason === 'unresolvable' && verdict.temporary) throw new DialFailure('EAI_AGAIN', verdict.why ?? 'the look-up failed');
@@ -113,16 +134,29 @@ class Gate implements Egress {
     return { connect, inAbsoluteForm: null };
   }
 
-  /** Where an operator allows loopback, a page must still not come back in by another capture's door. */
-  #refuseDoors(verdict: Awaited<ReturnType<typeof judgeHost>>, port: number): typeof verdict {
-    const isDoor = verdict.ok && verdict.addresses.some(reachesDoors) && [...this.#doors].some((door) => door.port === port);
-    return isDoor ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is one of our own doors' } : verdict;
+  #rulesFor(reach: Reach): Judging {
+    if (reach === 'allowed') return this.#forCaptures;
+    return { ...this.#forServer, allow: reach === 'anywhere' ? ALL_DESTINATIONS : NO_DESTINATIONS };
   }
+}
+
+/** Judges, and lets every refusal take the same time. @param doors which nobody may come in by, where an operator allows loopback */
+async function judgeEvenly(judging: Judging, host: string, port: number, doors?: ReadonlySet<GateDoor>): Promise<Judgement> {
+  const since = performance.now();
+  const verdict = refuseDoors(await judgeHost(judging, host, port), port, doors);
+  if (!verdict.ok) await evenRefusal(since);
+  return verdict;
+}
+
+/** Where an operator allows loopback, a page must still not come back in by another capture's door. */
+function refuseDoors(verdict: Judgement, port: number, doors: ReadonlySet<GateDoor> = new Set()): Judgement {
+  const isDoor = verdict.ok && verdict.addresses.some(reachesDoors) && [...doors].some((door) => door.port === port);
+  return isDoor ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is one of our own doors' } : verdict;
 }
 
 function throughDoor(door: Door, url: URL, exempt: boolean): FetchRoute {
   if (!(door instanceof GateDoor)) throw new TypeError('this door is none of ours');
-  const target = { host: url.hostname, port: portOf(url), plain: url.protocol === 'http:', exempt };
+  const target: DoorTarget = { host: url.hostname, port: portOf(url), plain: url.protocol === 'http:', exempt };
   return {
     connect: (signal) => door.connect(target, signal),
     inAbsoluteForm: target.plain ? door.toProxy(target) : null,

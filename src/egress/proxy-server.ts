@@ -1,6 +1,5 @@
-import type { AllowList } from './allow-list.js';
 import { readHost } from './host-name.js';
-import { judgeSpelling } from './judge-host.js';
+import { type DestinationRules, judgeSpelling } from './judge-host.js';
 
 /** Where a caller's proxy listens and what it speaks. */
 export interface ProxyServer {
@@ -32,10 +31,10 @@ export function readProxyServer(text: string): ProxyServer | null {
  *
  * @returns what is wrong, to stand behind the field's name, or null
  */
-export function proxyProblem(allow: AllowList, text: string): string | null {
+export function proxyProblem(rules: DestinationRules, text: string): string | null {
   if (text.includes('@')) return 'must not carry credentials; use `proxy.username` and `proxy.password`';
   const server = readProxyServer(text);
   if (server === null) return 'must be one http, https or socks5 proxy, such as http://proxy.example.com:3128';
-  const known = judgeSpelling(allow, readHost(server.host), server.port);
+  const known = judgeSpelling(rules, readHost(server.host), server.port);
   return known === null || known.ok ? null : 'must be on a public address';
 }

@@ -1,15 +1,25 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../log.js';
+import { rememberLookups } from './capture-lookups.js';
 import { DialFailure, dial } from './dial.js';
-import { type CallerProxy, EgressRefused, type Refusal } from './egress.js';
+import { EgressRefused, type Passage, type Refusal } from './egress.js';
 import type { Judgement } from './judge-host.js';
 import { logRefusal } from './log-refusal.js';
+import type { Resolve } from './resolve-host.js';
 import type { TrafficLedger } from './traffic-ledger.js';
 import { UpstreamProxy } from './upstream-proxy.js';
 
+/**
+ * How far a capture may go: `public` addresses; also what the operator `allowed`; or, for an endpoint of the operator's own that the
+ * server itself asks, anywhere.
+ */
+export type Reach = 'public' | 'allowed' | 'anywhere';
+
 export interface WayOutRules {
-  /** @param exempt the operator's own endpoint, asked for by the server itself: it need not be public */
-  judge(host: string, port: number, exempt: boolean): Promise<Judgement>;
+  resolve: Resolve;
+  judge(host: string, port: number, how: { reach: Reach; resolve: Resolve }): Promise<Judgement>;
+  /** Whether a capture's own URL is one of the destinations that the operator allows. */
+  isAllowed(url: string, resolve: Resolve): Promise<boolean>;
   /** PEM to trust instead of the system's own, for a caller's https proxy. */
   ca: string[] | undefined;
   log: Log;
@@ -20,7 +30,7 @@ export interface DoorTarget {
   port: number;
   /** Plain http, as opposed to something inside TLS or a socket of the page's. */
   plain: boolean;
-  /** See WayOutRules.judge. */
+  /** The operator's own endpoint, asked for by the server itself: it need not be public. */
   exempt: boolean;
 }
 
@@ -40,11 +50,19 @@ export class WayOut {
   readonly #rules: WayOutRules;
   readonly #keeping: Keeping;
   readonly #told = new Set<string>();
+  readonly #passage: Passage;
+  /** One answer for each name of the capture, which is both judged and dialled. */
+  readonly #resolve: Resolve;
+  #reach: Promise<Reach> | null = null;
 
-  constructor(rules: WayOutRules, proxy: CallerProxy | null, keeping: Keeping) {
+  constructor(rules: WayOutRules, passage: Passage, keeping: Keeping) {
     this.#rules = rules;
     this.#keeping = keeping;
-    const judge = (host: string, port: number) => rules.judge(host, port, false);
+    this.#passage = passage;
+    this.#resolve = rememberLookups(rules.resolve);
+    // Chosen by the caller, not by the page: an operator's allowed proxy serves every capture.
+    const judge = (host: string, port: number) => rules.judge(host, port, { reach: 'allowed', resolve: this.#resolve });
+    const { proxy } = passage;
     this.proxy = proxy === null ? null : new UpstreamProxy(proxy, { judge, ca: rules.ca });
   }
 
@@ -90,11 +108,22 @@ export class WayOut {
    */
   async admit({ host, port, exempt }: Omit<DoorTarget, 'plain'>): Promise<string[]> {
     if (this.#keeping.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
-    const verdict = await this.#rules.judge(host, port, exempt);
+    const reach = exempt ? 'anywhere' : await this.#reachOfPages();
+    const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve });
     if (verdict.ok) return verdict.addresses;
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
     this.#tell(refusal, verdict.why);
     throw new EgressRefused(refusal);
+  }
+
+  /** Found out once, before the page can ask for anything: a name that leads elsewhere later opens nothing. */
+  #reachOfPages(): Promise<Reach> {
+    const { target } = this.#passage;
+    this.#reach ??=
+      target === null
+        ? Promise.resolve('allowed')
+        : this.#rules.isAllowed(target, this.#resolve).then((allowed) => (allowed ? 'allowed' : 'public'));
+    return this.#reach;
   }
 
   /** A connection that came too late is closed again: none outlives the capture or its limit. */
@@ -114,6 +143,6 @@ export class WayOut {
     const key = `${refusal.host}:${refusal.port}`;
     if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
     this.#told.add(key);
-    logRefusal(this.#rules.log, refusal, { why, to: 'captures' });
+    logRefusal(this.#rules.log, refusal, { why, to: 'captures', requester: this.#passage.requester ?? {} });
   }
 }

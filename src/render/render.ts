@@ -5,6 +5,7 @@
 import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
+import type { Requester } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
 import { checkPage } from './page/check-page.js';
@@ -36,6 +37,8 @@ export interface RenderOrder {
   options: CaptureOptions;
   /** For the log and for leases only. */
   id: string;
+  /** For the log only. */
+  account?: string;
   /** 0–100, by stage. */
   onProgress(progress: number): void;
   /** The page is closed only then: it would take the processor from whoever still works on the picture. At once when absent. */
@@ -61,7 +64,7 @@ export interface Rendering {
 }
 
 export interface RenderDeps {
-  pool: { acquire(options: CaptureOptions, signal: AbortSignal): Promise<StageLease> };
+  pool: { acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester): Promise<StageLease> };
   blocker: { guard(stage: Stage, options: CaptureOptions, id: string): Promise<BlockGuard> };
   countries: EgressCountries;
   /** The process's one queue for big pictures. */
@@ -103,7 +106,8 @@ const INSPECT_MIN_MS = 500;
  */
 export async function render(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
   const began = Date.now();
-  const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]));
+  const requester = { job_id: order.id, ...(order.account === undefined ? {} : { account: order.account }) };
+  const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]), requester);
   const { stage } = lease;
   const deadlines = new Deadlines({ ...order.options, began }, [signal, stage.lost]);
   try {

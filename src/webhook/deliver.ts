@@ -80,6 +80,7 @@ function post(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise
     via: null,
     allowedOrigins: deps.allowedOrigins,
     signal,
+    requester: { job_id: due.job.id, account: due.job.accountId },
   });
 }
 

@@ -24,7 +24,7 @@ export async function benchGate(): Promise<Figure[]> {
   for (let nth = 0; nth < WARM_UP + PAIRS; nth++) {
     for (const way of ['direct', 'gate'] as const) {
       await using door = await egress.openDoor();
-      door.begin({ proxy: null });
+      door.begin({ proxy: null, target: null });
       const proxy = way === 'gate' ? { proxy: { server: `http://127.0.0.1:${door.port}`, bypass: '<-loopback>' } } : {};
       const context = await browser.newContext(proxy);
       const page = await context.newPage();

@@ -16,7 +16,7 @@ function callerProxy(proxy: Pick<CallerProxyFixture, 'server'>, more: Partial<Ca
 
 async function openProxiedDoor(gate: Awaited<ReturnType<typeof openTestEgress>>, proxy: CallerProxy) {
   const door = await gate.egress.openDoor();
-  door.begin({ proxy });
+  door.begin({ proxy, target: null });
   return door;
 }
 

@@ -220,7 +220,7 @@ describe('through a door', () => {
     await using proxy = await startCallerProxy({ kind: 'http', mood, credentials: { username: 'u', password: 'p' } });
     await using gate = await openTestEgress();
     await using door = await gate.egress.openDoor();
-    door.begin({ proxy: { server: proxy.server, bypass: null, username: 'u', password: 'p' } });
+    door.begin({ proxy: { server: proxy.server, bypass: null, username: 'u', password: 'p' }, target: null });
     const url = `http://stub.example.com:${site.port}/trace`;
     expect((await gate.egress.fetch(aFetch(url, { via: door, allowedOrigins: [] }))).status).toBe(200);
     expect(proxy.asked.at(-1)).toBe(mood === 'well' ? `CONNECT stub.example.com:${site.port}` : `GET ${url}`);

@@ -27,7 +27,7 @@ async function openObserver(answer: string | (() => string), options: { status?:
     gate,
     async observe(proxy: Parameters<CountryObserver['observe']>[0]['proxy'] = null) {
       await using door = await gate.egress.openDoor();
-      door.begin({ proxy });
+      door.begin({ proxy, target: null });
       return await observer.observe({ door, proxy, timeoutMs: 60_000, signal: null });
     },
     async [Symbol.asyncDispose]() {

@@ -22,9 +22,10 @@ export async function openTestEgress(zone: Record<string, DnsReply | DnsHandler>
   return {
     dns,
     egress,
-    async openDoor() {
+    /** @param target the capture's own URL; null for one to which all allowed destinations are open */
+    async openDoor(target: string | null = null) {
       const door = await egress.openDoor();
-      door.begin({ proxy: null });
+      door.begin({ proxy: null, target });
       return door;
     },
     async [Symbol.asyncDispose]() {

@@ -27,8 +27,8 @@ function watchedPool(onStage: (stage: Stage) => void = () => {}): { pool: Render
   return {
     out: () => out,
     pool: {
-      async acquire(options, signal) {
-        const lease = await rig.deps.pool.acquire(options, signal);
+      async acquire(options, signal, requester) {
+        const lease = await rig.deps.pool.acquire(options, signal, requester);
         out += 1;
         onStage(lease.stage);
         return {

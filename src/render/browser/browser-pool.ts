@@ -4,7 +4,7 @@
  */
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
-import type { Egress } from '../../egress/egress.js';
+import type { Egress, Requester } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { type Shape, shapeOf } from '../emulate/shape-of.js';
 import type { Stage } from '../stage.js';
@@ -122,7 +122,7 @@ export class BrowserPool implements AsyncDisposable {
    * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 when no
    * browser could be had before the signal aborted
    */
-  async acquire(options: CaptureOptions, signal: AbortSignal): Promise<StageLease> {
+  async acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester = {}): Promise<StageLease> {
     const shape = shapeOf(options, this.version, HOST);
     this.favourite.note(shape);
     for (;;) {
@@ -130,7 +130,7 @@ export class BrowserPool implements AsyncDisposable {
       const browser = await this.reserve(shape, visit.expected, signal);
       const lease = await this.lease(browser, { shape, visit }, signal);
       if (lease === null) continue;
-      lease.stage.door.begin({ proxy: options.proxy });
+      lease.stage.door.begin({ proxy: options.proxy, target: options.url, requester });
       return lease;
     }
   }

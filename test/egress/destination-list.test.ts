@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/contract/config-error.js';
-import { openTestEgress } from './open-test-egress.js';
+import { sendThrough } from './door-client.js';
+import { ALLOWED, openTestEgress } from './open-test-egress.js';
 
 async function refuses(allowDestinations: string[], url: string): Promise<boolean> {
   await using gate = await openTestEgress({}, { allowDestinations });
@@ -19,7 +20,11 @@ describe('by its spelling', () => {
     [['10.0.0.0/8'], 'http://10.255.0.1/', false],
     [['10.0.0.0/8'], 'http://11.0.0.1/', false],
     [['10.0.0.0/8'], 'http://192.168.0.1/', true],
-    [['10.0.0.0/8'], 'http://wiki.internal/', true],
+    [['10.0.0.0/8'], 'http://wiki.internal/', false],
+    [['10.0.0.7'], 'http://wiki.internal/', false],
+    [['127.0.0.2'], 'http://wiki.internal/', true],
+    [['10.0.0.0/8'], 'http://localhost/', true],
+    [['10.0.0.0/8'], 'http://metadata.google.internal/', true],
     [['fd00::/8'], 'http://[fd12::1]/', false],
     [['[fd12::1]:80'], 'http://[fd12::1]/', false],
     [['[fd12::1]:80'], 'http://[fd12::1]:81/', true],
@@ -35,7 +40,14 @@ describe('by its spelling', () => {
     [['wiki.internal'], 'http://a.wiki.internal/', true],
     [['*.internal'], 'http://a.wiki.internal/', false],
     [['*.internal:80'], 'http://a.wiki.internal:81/', true],
-    [['*'], 'http://metadata.google.internal/', false],
+    [['*'], 'http://metadata.google.internal/', true],
+    [['*'], 'http://169.254.169.254/latest/', true],
+    [['169.254.0.0/16'], 'http://169.254.169.254/latest/', true],
+    [['169.254.0.0/16'], 'http://169.254.1.1/', false],
+    [['*'], 'http://[fd00:ec2::254]/', true],
+    [['*'], 'http://[::ffff:a9fe:a9fe]/', true],
+    [['*'], 'http://[64:ff9b::a9fe:a9fe]/', true],
+    [['*'], 'http://[64:ff9b::7f00:1]/', false],
     [['*'], 'http://127.0.0.1/', false],
     [['*'], 'file:///etc/passwd', true],
     [[], 'http://nowhere.invalid/', false],
@@ -52,6 +64,12 @@ describe('by its answer', () => {
     'half.example.net': ['10.0.0.7', '192.168.0.1'],
     'wiki.test': ['10.0.0.7'],
     'public.test': ['93.184.216.34'],
+    'wiki.corp': ['10.0.0.7'],
+    'wiki.local': ['10.0.0.7'],
+    'wiki.internal': ['10.0.0.7'],
+    'other.corp': ['10.0.0.7', '192.168.0.1'],
+    'invented.corp': ['93.184.216.34'],
+    'cloud.example.net': ['169.254.169.254'],
   };
 
   test.each([
@@ -65,6 +83,15 @@ describe('by its answer', () => {
     [['other.example.net'], 'half.example.net', 443, false],
     [['10.0.0.0/8'], 'wiki.test', 80, true],
     [['wiki.test'], 'wiki.test', 80, true],
+    [['10.0.0.0/8'], 'wiki.corp', 80, true],
+    [['10.0.0.0/8'], 'wiki.local', 80, true],
+    [['10.0.0.0/8'], 'wiki.internal', 80, true],
+    [['10.0.0.0/8'], 'other.corp', 80, false],
+    [['10.0.0.0/8'], 'invented.corp', 80, false],
+    [['192.168.0.0/16'], 'wiki.corp', 80, false],
+    [['*.corp'], 'invented.corp', 80, true],
+    [['*'], 'cloud.example.net', 80, false],
+    [['cloud.example.net'], 'cloud.example.net', 80, false],
     [['127.0.0.2'], 'wiki.test', 80, false],
     [['127.0.0.2'], 'public.test', 80, false],
   ])('allowing %j, %s:%i reached: %s', async (allow, host, port, expected) => {
@@ -88,6 +115,30 @@ describe('by its answer', () => {
       (thrown: Error) => thrown.name,
     );
     expect(error === 'EgressRefused').toBe(!expected);
+  });
+});
+
+describe('what is denied', () => {
+  const zone = { 'shop.example.net': [ALLOWED], 'denied.example.net': [ALLOWED] };
+
+  test('is not reached, by name or address, allowed or public', async () => {
+    const denyDestinations = ['denied.example.net', '93.184.216.0/24', `${ALLOWED}:81`];
+    await using gate = await openTestEgress(zone, { denyDestinations });
+    const refused = (url: string) => gate.egress.refusesLiterally(url);
+    expect(['http://93.184.216.34/', 'http://93.184.215.1/', 'http://denied.example.net/', `http://${ALLOWED}:81/`].map(refused)).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ]);
+    expect(refused(`http://${ALLOWED}:82/`)).toBe(false);
+    await using door = await gate.openDoor();
+    await expect(sendThrough(door, 'http://shop.example.net:81/')).rejects.toThrow();
+    expect(door.refusedCount).toBe(1);
+  });
+
+  test('is written as what is allowed', async () => {
+    await expect(openTestEgress({}, { denyDestinations: ['a/b'] })).rejects.toThrow(/STILLFRAME_DENY_DESTINATIONS has "a\/b"/);
   });
 });
 

@@ -3,12 +3,15 @@ import ipaddr from 'ipaddr.js';
 import { ConfigError } from '../contract/config-error.js';
 import { readHost } from './host-name.js';
 
-/** STILLFRAME_ALLOW_DESTINATIONS, understood: what may be reached although special-purpose, and nothing it does not name. */
-export interface AllowList {
-  /** Whether this address may be reached on this port, by whichever name. */
-  allowsAddress(address: string, port: number): boolean;
-  /** Whether this name may be reached on this port, wherever it leads. */
-  allowsName(name: string, port: number): boolean;
+/** STILLFRAME_ALLOW_DESTINATIONS or STILLFRAME_DENY_DESTINATIONS, parsed. */
+export interface DestinationList {
+  readonly isEmpty: boolean;
+  /** Whether the list has this address on this port, whichever name leads there. */
+  hasAddress(address: string, port: number): boolean;
+  /** Whether the list has this name on this port, wherever it leads. */
+  hasName(name: string, port: number): boolean;
+  /** Whether a name of a private zone can lead to one of its addresses: it has a CIDR, or an address that is not this machine's loopback. */
+  readonly hasNetwork: boolean;
 }
 
 type Entry =
@@ -20,15 +23,35 @@ type Entry =
 const ALLOWED = 'a comma list of CIDR, IP, host, *.zone, host:port, or * for everything';
 
 /**
- * @param entries CIDR, IP, host, `*.zone`, each of the last three also with `:port`; `*` allows everything
+ * @param entries CIDR, IP, host, `*.zone`, each of the last three also with `:port`; `*` stands for everything
+ * @param setting named in the error
  * @throws ConfigError for an entry that is none of them
  */
-export function parseAllowList(entries: readonly string[]): AllowList {
-  const parsed = entries.map(parseEntry);
+export function parseDestinations(entries: readonly string[], setting = 'STILLFRAME_ALLOW_DESTINATIONS'): DestinationList {
+  const parsed = entries.map((text) => parseNamed(text, setting));
   return {
-    allowsAddress: (address, port) => parsed.some((entry) => coversAddress(entry, address, port)),
-    allowsName: (name, port) => parsed.some((entry) => coversName(entry, name, port)),
+    isEmpty: parsed.length === 0,
+    hasAddress: (address, port) => parsed.some((entry) => coversAddress(entry, address, port)),
+    hasName: (name, port) => parsed.some((entry) => coversName(entry, name, port)),
+    hasNetwork: parsed.some((entry, index) => entry.kind === 'range' && (entries[index]?.includes('/') || !isLoopback(entry.range[0]))),
   };
+}
+
+/** No destination at all. */
+export const NO_DESTINATIONS = parseDestinations([]);
+/** Every destination. */
+export const ALL_DESTINATIONS = parseDestinations(['*']);
+
+function parseNamed(text: string, setting: string): Entry {
+  try {
+    return parseEntry(text);
+  } catch {
+    throw new ConfigError(`${setting} has "${text}": it must be ${ALLOWED}.`);
+  }
+}
+
+function isLoopback(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return ip.range() === 'loopback';
 }
 
 function parseEntry(text: string): Entry {
@@ -37,10 +60,10 @@ function parseEntry(text: string): Entry {
   if (range !== null) return { kind: 'range', range, port: null };
   const [, host = '', digits] = /^(\[[^\]]*\]|[^:/]*|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*)(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const port = digits === undefined ? null : Number(digits);
-  if (port !== null && (port < 1 || port > 65_535)) throw wrong(text);
-  if (host.startsWith('*.')) return { kind: 'zone', suffix: `.${nameOf(host.slice(2), text)}`, port };
+  if (port !== null && (port < 1 || port > 65_535)) throw wrong();
+  if (host.startsWith('*.')) return { kind: 'zone', suffix: `.${nameOf(host.slice(2))}`, port };
   const spelling = readHost(host);
-  if (spelling.kind === 'nonsense') throw wrong(text);
+  if (spelling.kind === 'nonsense') throw wrong();
   if (spelling.kind === 'address') {
     const ip = ipaddr.process(spelling.address);
     return { kind: 'range', range: [ip, ip.kind() === 'ipv4' ? 32 : 128], port };
@@ -48,9 +71,9 @@ function parseEntry(text: string): Entry {
   return { kind: 'name', name: spelling.name, port };
 }
 
-function nameOf(zone: string, text: string): string {
+function nameOf(zone: string): string {
   const spelling = readHost(zone);
-  if (spelling.kind === 'nonsense' || spelling.kind === 'address') throw wrong(text);
+  if (spelling.kind === 'nonsense' || spelling.kind === 'address') throw wrong();
   return spelling.name;
 }
 
@@ -58,12 +81,12 @@ function parseRange(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] | null {
   const [address = '', bits, ...rest] = text.split('/');
   if (bits === undefined || rest.length > 0 || isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) return null;
   const ip = ipaddr.parse(address);
-  if (Number(bits) > (ip.kind() === 'ipv4' ? 32 : 128)) throw wrong(text);
+  if (Number(bits) > (ip.kind() === 'ipv4' ? 32 : 128)) throw wrong();
   return [ip, Number(bits)];
 }
 
-function wrong(text: string): ConfigError {
-  return new ConfigError(`STILLFRAME_ALLOW_DESTINATIONS has "${text}": it must be ${ALLOWED}.`);
+function wrong(): Error {
+  return new Error('not a destination');
 }
 
 function coversAddress(entry: Entry, address: string, port: number): boolean {

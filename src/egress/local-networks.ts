@@ -1,0 +1,44 @@
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+/** Addresses come and go with leases, tunnels and containers. */
+const READ_AGAIN_MS = 10_000;
+/** A shorter prefix (a tunnel's default route) names no neighbourhood: then the address alone counts. */
+const PREFIX_MIN_BITS = { ipv4: 8, ipv6: 32 };
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** The machine's own addresses and the networks it is directly connected to, public ones included. Read again from time to time. */
+export class LocalNetworks {
+  readonly #read: typeof networkInterfaces;
+  readonly #now: () => number;
+  #ranges: Range[] = [];
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(read: typeof networkInterfaces = networkInterfaces, now: () => number = () => performance.now()) {
+    this.#read = read;
+    this.#now = now;
+  }
+
+  /** @param address an IP; what is none is nobody's neighbour */
+  has(address: string): boolean {
+    if (!ipaddr.isValid(address)) return false;
+    if (this.#now() - this.#readAt >= READ_AGAIN_MS) this.#readRanges();
+    const ip = ipaddr.process(address);
+    return this.#ranges.some((range) => range[0].kind() === ip.kind() && ip.match(range));
+  }
+
+  #readRanges(): void {
+    this.#readAt = this.#now();
+    this.#ranges = Object.values(this.#read()).flatMap((infos = []) => infos.flatMap(rangesOf));
+  }
+}
+
+function rangesOf({ address, cidr }: Pick<NetworkInterfaceInfo, 'address' | 'cidr'>): Range[] {
+  const [plain = ''] = address.split('%');
+  if (!ipaddr.isValid(plain)) return [];
+  const ip = ipaddr.process(plain);
+  const whole = ip.kind() === 'ipv4' ? 32 : 128;
+  const bits = Number(cidr?.split('/')[1] ?? whole);
+  return [[ip, bits >= PREFIX_MIN_BITS[ip.kind()] ? bits : whole]];
+}

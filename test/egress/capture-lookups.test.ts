@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { rememberLookups } from '../../src/egress/capture-lookups.js';
+import { sendThrough } from './door-client.js';
+import { ALLOWED, openTestEgress } from './open-test-egress.js';
+import { startPlainSite } from './plain-site.js';
+
+test('a name is asked for once in a capture, however many ask, found or not, and again by the next capture', async () => {
+  await using site = await startPlainSite({ answer: (_request, response) => response.writeHead(200, { connection: 'close' }).end() });
+  await using gate = await openTestEgress();
+  for (const captures of [1, 2]) {
+    await using door = await gate.openDoor();
+    for (const host of ['stub.example.com', 'nowhere.example.net']) {
+      await Promise.allSettled(Array.from({ length: 12 }, () => sendThrough(door, `http://${host}:${site.port}/`)));
+      await sendThrough(door, `http://${host}:${site.port}/`).catch(() => null);
+      expect(gate.dns.count(host, 'A')).toBe(captures);
+    }
+    expect(door.refusedCount).toBe(13);
+  }
+  expect(site.connections).toBe(26);
+});
+
+test('an answer is kept for 30 seconds', async () => {
+  let now = 0;
+  let asked = 0;
+  const resolve = rememberLookups(
+    async () => ({ addresses: [`192.0.2.${++asked}`] }),
+    () => now,
+  );
+  expect(await resolve('a.example')).toEqual({ addresses: ['192.0.2.1'] });
+  now = 29_999;
+  expect(await resolve('a.example')).toEqual({ addresses: ['192.0.2.1'] });
+  expect(await resolve('b.example')).toEqual({ addresses: ['192.0.2.2'] });
+  now = 30_000;
+  expect(await resolve('a.example')).toEqual({ addresses: ['192.0.2.3'] });
+});
+
+test('a name that leads elsewhere the next time stays where it was judged', async () => {
+  await using site = await startPlainSite();
+  await using gate = await openTestEgress({ 'turns.example.net': ({ nth }) => [nth === 0 ? ALLOWED : '127.0.0.3'] });
+  await using door = await gate.openDoor();
+  for (let turn = 0; turn < 3; turn++) expect((await sendThrough(door, `http://turns.example.net:${site.port}/`)).body).toBe('hello');
+});
