@@ -17,7 +17,7 @@ export async function openBrowser(gate: TestGate, executable: Executable = ANY_B
   return {
     runDir,
     async visit(look) {
-      const lease = await pool.acquire(someOptions(), NEVER);
+      const lease = await pool.acquire(someOptions({ url: 'http://stub.example.com/' }), NEVER);
       try {
         return await look(lease.stage);
       } finally {

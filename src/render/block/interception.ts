@@ -2,8 +2,9 @@ import type { RequestType } from '@ghostery/adblocker';
 import type { TargetLine } from '../stage.js';
 import type { Category } from './category.js';
 import { type Engines, matchedPart, refusing } from './engines.js';
+import { TargetFrames } from './target-frames.js';
 import type { TargetHeaders } from './target-headers.js';
-import { ChildTargets, type Send } from './targets.js';
+import { type ChildTarget, ChildTargets } from './targets.js';
 
 export interface InterceptionPlan {
   engines: Engines;
@@ -37,7 +38,10 @@ export class Interception implements AsyncDisposable {
   readonly #documents = new Map<string, string>();
   /** Scripts of consent platforms that were refused. */
   readonly #refusedScripts = new Set<string>();
+  readonly #frames: TargetFrames;
   #targets: ChildTargets | null = null;
+  /** Whether the capture's first request has been let go. */
+  #begun = false;
   #mainFrameId = '';
   #matchingMs = 0;
   #unlisten = () => {};
@@ -45,24 +49,25 @@ export class Interception implements AsyncDisposable {
   private constructor(line: TargetLine, plan: InterceptionPlan) {
     this.#line = line;
     this.#plan = plan;
+    this.#frames = new TargetFrames(plan.headers.origin, line);
   }
 
   static async start(line: TargetLine, plan: InterceptionPlan): Promise<Interception> {
     const interception = new Interception(line, plan);
     interception.#unlisten = line.listen((method, params) => {
-      if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, line.post);
+      if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, { send: line.post, type: 'page', url: '' });
     });
-    const [answer, targets] = await Promise.all([
-      line.call('Page.getFrameTree'),
+    const [mainFrameId, targets] = await Promise.all([
+      interception.#frames.open(),
       ChildTargets.watch(line, {
         onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
-        onEvent: (method, params, send) => {
-          if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, send);
+        onEvent: (method, params, target) => {
+          if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, target);
         },
       }),
       line.call('Fetch.enable', FETCH_PATTERNS),
     ]);
-    interception.#mainFrameId = (answer as unknown as { frameTree: { frame: { id: string } } }).frameTree.frame.id;
+    interception.#mainFrameId = mainFrameId;
     interception.#targets = targets;
     return interception;
   }
@@ -84,34 +89,36 @@ export class Interception implements AsyncDisposable {
     this.#unlisten();
   }
 
-  #onPaused(paused: Paused, send: Send): void {
+  #onPaused(paused: Paused, target: ChildTarget): void {
     const { url } = paused.request;
     const isDocument = paused.resourceType === 'Document';
     if (isDocument && paused.frameId === this.#mainFrameId) {
       this.#documents.clear();
       this.#documents.set(paused.frameId, matchedPart(url));
-      this.#answerDocument(paused, send);
+      this.#answerDocument(paused, target);
       return;
     }
     const category = this.#judge(paused, isDocument);
     if (category === null) {
       if (isDocument) this.#documents.set(paused.frameId, matchedPart(url));
-      this.#letGo(paused, send);
+      this.#letGo(paused, target);
       return;
     }
     this.blocked[category] += 1;
     if (category === 'cookies' && paused.resourceType === 'Script') this.#noteRefused(url);
     const { method, params } = refusal(paused);
-    send(method, params);
+    target.send(method, params);
   }
 
-  #answerDocument(paused: Paused, send: Send): void {
+  #answerDocument(paused: Paused, target: ChildTarget): void {
     const { document } = this.#plan;
     if (document === null || !isSameDocument(paused.request.url, document.url)) {
-      this.#letGo(paused, send);
+      this.#letGo(paused, target);
       return;
     }
-    send('Fetch.fulfillRequest', {
+    // It makes no request, and those of its parts are judged by it all the same.
+    this.#mayCarry(paused, target);
+    target.send('Fetch.fulfillRequest', {
       requestId: paused.requestId,
       responseCode: 200,
       responseHeaders: [{ name: 'content-type', value: 'text/html; charset=utf-8' }],
@@ -134,9 +141,25 @@ export class Interception implements AsyncDisposable {
     if (this.#refusedScripts.size < REFUSED_SCRIPTS_MAX) this.#refusedScripts.add(matchedPart(url));
   }
 
-  #letGo({ requestId, request }: Paused, send: Send): void {
-    const headers = this.#plan.headers.forHop(request.url, request.headers);
-    send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
+  #letGo(paused: Paused, target: ChildTarget): void {
+    const { requestId, request } = paused;
+    const first = !this.#begun;
+    this.#begun = true;
+    const go = (carries: boolean) => {
+      const headers = carries ? this.#plan.headers.forHop(request, first) : null;
+      target.send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
+    };
+    const carries = this.#mayCarry(paused, target);
+    if (typeof carries === 'boolean') go(carries);
+    else carries.then(go);
+  }
+
+  #mayCarry({ request, frameId, resourceType }: Paused, { type, url }: ChildTarget): boolean | Promise<boolean> {
+    const { headers } = this.#plan;
+    if (headers.none) return false;
+    if (type === 'service_worker') return headers.isTarget(url);
+    if (type !== 'page') return false;
+    return this.#frames.mayCarry({ frameId, url: request.url, isDocument: resourceType === 'Document' });
   }
 }
 

@@ -1,4 +1,4 @@
-/** decisions.md, Capture semantics, `headers`: to the target's own origin, and to nobody else. */
+/** The caller's headers (decisions.md, Capture semantics and Added): to the target's own origin, and to nobody else. */
 export class TargetHeaders {
   readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -9,24 +9,46 @@ export class TargetHeaders {
     this.#headers = headers;
   }
 
+  get origin(): string {
+    return this.#origin;
+  }
+
   get none(): boolean {
     return Object.keys(this.#headers).length === 0;
   }
 
+  /** Whether a URL has the target's origin. */
+  isTarget(url: string): boolean {
+    return originOf(url) === this.#origin;
+  }
+
   /**
-   * The whole header list of one hop of one request: each hop is judged by its own URL, so a redirect to another
-   * origin goes without.
+   * The whole header list of one hop of one request that may carry the headers: each hop is judged by its own URL, so a redirect to
+   * another origin goes without.
    *
-   * @param given what the browser would send
+   * @param request as the browser would send it
+   * @param first whether it is the capture's first request
    * @returns null when it goes as it is
    */
-  forHop(url: string, given: Readonly<Record<string, string>>): { name: string; value: string }[] | null {
-    if (this.none || originOf(url) !== this.#origin) return null;
-    const kept = Object.entries(given).filter(([name]) => !(name.toLowerCase() in this.#headers));
+  forHop({ url, headers: given }: SentRequest, first: boolean): Header[] | null {
+    if (this.none || !this.isTarget(url)) return null;
+    const { referer: _referer, ...always } = this.#headers;
+    const own = first ? this.#headers : always;
+    const kept = Object.entries(given).filter(([name]) => !(name.toLowerCase() in own));
     const jar = Object.entries(given).find(([name]) => name.toLowerCase() === 'cookie')?.[1];
-    const added = Object.entries(this.#headers).map(([name, value]) => [name, name === 'cookie' ? withJar(value, jar) : value] as const);
+    const added = Object.entries(own).map(([name, value]) => [name, name === 'cookie' ? withJar(value, jar) : value] as const);
     return [...kept, ...added].map(([name, value]) => ({ name, value }));
   }
+}
+
+interface SentRequest {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+interface Header {
+  name: string;
+  value: string;
 }
 
 /** A page that sets cookies of its own gets them back, beside the given ones. */

@@ -3,11 +3,20 @@ import type { TargetLine } from '../stage.js';
 /** Sends one command to a target and forgets it; a target that is gone is no one's trouble. */
 export type Send = (method: string, params?: object) => void;
 
+/** A target that hangs on a page. */
+export interface ChildTarget {
+  send: Send;
+  /** `iframe` or `service_worker`. */
+  type: string;
+  /** When it was attached; a service worker's is its script's. */
+  url: string;
+}
+
 /** What is told of a target's life and events. */
 export interface TargetWatcher {
   /** A target that waits until this returns. */
   onTarget(send: Send): void;
-  onEvent(method: string, params: unknown, send: Send): void;
+  onEvent(method: string, params: unknown, target: ChildTarget): void;
 }
 
 /**
@@ -19,7 +28,7 @@ export interface TargetWatcher {
 export class ChildTargets implements AsyncDisposable {
   readonly #line: TargetLine;
   readonly #watcher: TargetWatcher;
-  readonly #sends = new Map<string, Send>();
+  readonly #targets = new Map<string, ChildTarget>();
   /** By session: commands that must be through before it is let go. */
   readonly #before = new Map<string, Set<number>>();
   #nextId = 1;
@@ -40,31 +49,31 @@ export class ChildTargets implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unlisten();
-    this.#sends.clear();
+    this.#targets.clear();
     this.#before.clear();
     await this.#line.call('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false }).catch(() => {});
   }
 
-  #hear(method: string, { sessionId, message }: Partial<TargetEvent>): void {
+  #hear(method: string, { sessionId, message, targetInfo }: Partial<TargetEvent>): void {
     if (sessionId === undefined) return;
     if (method === 'Target.attachedToTarget') {
-      this.#admit(sessionId, (text) => this.#line.post('Target.sendMessageToTarget', { sessionId, message: text }));
+      this.#admit(sessionId, targetInfo, (text) => this.#line.post('Target.sendMessageToTarget', { sessionId, message: text }));
     } else if (method === 'Target.detachedFromTarget') this.#drop(sessionId);
     else if (method === 'Target.receivedMessageFromTarget' && message !== undefined) this.#read(sessionId, message);
   }
 
   #drop(sessionId: string): void {
-    this.#sends.delete(sessionId);
+    this.#targets.delete(sessionId);
     this.#before.delete(sessionId);
   }
 
   /** @param post puts one message on the wire to that target */
-  #admit(sessionId: string, post: (message: string) => void): void {
+  #admit(sessionId: string, { type = '', url = '' }: Partial<TargetInfo> = {}, post: (message: string) => void): void {
     const send: Send = (method, params = {}) => {
       this.#before.get(sessionId)?.add(this.#nextId);
       post(JSON.stringify({ id: this.#nextId++, method, params }));
     };
-    this.#sends.set(sessionId, send);
+    this.#targets.set(sessionId, { send, type, url });
     this.#before.set(sessionId, new Set());
     this.#watcher.onTarget(send);
     send('Target.setAutoAttach', AUTO_ATTACH);
@@ -79,20 +88,21 @@ export class ChildTargets implements AsyncDisposable {
   }
 
   #read(sessionId: string, text: string): void {
-    const send = this.#sends.get(sessionId);
-    if (send === undefined) return;
+    const target = this.#targets.get(sessionId);
+    if (target === undefined) return;
+    const { send } = target;
     const { id, method, params } = JSON.parse(text) as { id?: number; method?: string; params?: Partial<TargetEvent> };
     if (id !== undefined) this.#answered(sessionId, id, send);
     if (method === undefined) return;
     const below = params?.sessionId;
     if (method === 'Target.attachedToTarget' && below !== undefined) {
-      this.#admit(below, (message) => send('Target.sendMessageToTarget', { sessionId: below, message }));
+      this.#admit(below, params?.targetInfo, (message) => send('Target.sendMessageToTarget', { sessionId: below, message }));
     } else if (method === 'Target.detachedFromTarget' && below !== undefined) {
       this.#drop(below);
     } else if (method === 'Target.receivedMessageFromTarget' && below !== undefined && params?.message !== undefined) {
       this.#read(below, params.message);
     } else {
-      this.#watcher.onEvent(method, params, send);
+      this.#watcher.onEvent(method, params, target);
     }
   }
 }
@@ -101,6 +111,12 @@ export class ChildTargets implements AsyncDisposable {
 interface TargetEvent {
   sessionId: string;
   message: string;
+  targetInfo: TargetInfo;
+}
+
+interface TargetInfo {
+  type: string;
+  url: string;
 }
 
 const AUTO_ATTACH = {

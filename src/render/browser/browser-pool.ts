@@ -130,7 +130,7 @@ export class BrowserPool implements AsyncDisposable {
       const browser = await this.reserve(shape, visit.expected, signal);
       const lease = await this.lease(browser, { shape, visit }, signal);
       if (lease === null) continue;
-      lease.stage.door.begin({ proxy: options.proxy, target: options.url, requester });
+      lease.stage.door.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, requester });
       return lease;
     }
   }

@@ -1,0 +1,107 @@
+import type { TargetLine } from '../stage.js';
+
+/** One request, as far as it says whose it is. */
+export interface FrameRequest {
+  frameId: string;
+  url: string;
+  isDocument: boolean;
+}
+
+/** Of `Page.getFrameTree`. */
+interface FrameTree {
+  frame: { id: string };
+  childFrames?: FrameTree[];
+}
+
+/** A page whose thread is busy tells nothing of its frames; their requests then go without. */
+const ASK_MAX_MS = 500;
+/** Where a page's scripts cannot change what a frame says of itself. */
+const WORLD = 'stillframe-origin';
+
+/**
+ * Which requests of a page may carry the caller's headers (decisions.md, Added): the main document's, and those of frames that have the
+ * target's origin. A frame that has asked for a document of another origin once is never trusted again: whether its next request comes
+ * from that document or from the one after cannot be told.
+ */
+export class TargetFrames {
+  readonly #origin: string;
+  readonly #line: TargetLine;
+  readonly #foreign = new Set<string>();
+  /** By frame: whether its present document has the target's origin. */
+  readonly #verdicts = new Map<string, Promise<boolean>>();
+  #mainFrameId = '';
+  #mainUrl = '';
+
+  /** @param line to the page; frames of other processes are not asked */
+  constructor(origin: string, line: TargetLine) {
+    this.#origin = origin;
+    this.#line = line;
+  }
+
+  /** The page's main frame. */
+  async open(): Promise<string> {
+    this.#mainFrameId = (await this.#frameTree()).frame.id;
+    return this.#mainFrameId;
+  }
+
+  /** To be asked about every request of the page's own target, each hop of a redirect by itself. */
+  mayCarry({ frameId, url, isDocument }: FrameRequest): boolean | Promise<boolean> {
+    if (frameId === this.#mainFrameId) {
+      if (isDocument) this.#mainUrl = url;
+      return isDocument || this.#isTarget(this.#mainUrl);
+    }
+    if (isDocument) return this.#mayNavigate(frameId, url);
+    if (this.#foreign.has(frameId)) return false;
+    const verdict = this.#verdicts.get(frameId) ?? within(this.#hasTargetOrigin(frameId));
+    this.#verdicts.set(frameId, verdict);
+    return verdict;
+  }
+
+  /** The page around a frame asks for its document, as long as the frame has had none of another origin that could ask. */
+  #mayNavigate(frameId: string, url: string): boolean | Promise<boolean> {
+    this.#verdicts.delete(frameId);
+    if (!this.#isTarget(url)) this.#foreign.add(frameId);
+    return !this.#foreign.has(frameId) && within(this.#isAskedByTarget(frameId));
+  }
+
+  async #isAskedByTarget(frameId: string): Promise<boolean> {
+    const parentId = parentOf(frameId, await this.#frameTree());
+    const isTarget = parentId !== null && (await this.#hasTargetOrigin(parentId));
+    if (!isTarget) this.#foreign.add(frameId);
+    return isTarget;
+  }
+
+  /** By the frame's own word: an address says nothing of sandboxes, and `about:` documents have the origin of whoever made them. */
+  async #hasTargetOrigin(frameId: string): Promise<boolean> {
+    const { executionContextId } = await this.#line.call('Page.createIsolatedWorld', { frameId, worldName: WORLD });
+    const answer = await this.#line.call('Runtime.evaluate', { expression: 'self.origin', contextId: executionContextId });
+    return (answer.result as { value?: unknown } | undefined)?.value === this.#origin;
+  }
+
+  async #frameTree(): Promise<FrameTree> {
+    return (await this.#line.call('Page.getFrameTree')).frameTree as FrameTree;
+  }
+
+  #isTarget(url: string): boolean {
+    return URL.canParse(url) && new URL(url).origin === this.#origin;
+  }
+}
+
+function parentOf(frameId: string, { frame, childFrames = [] }: FrameTree): string | null {
+  if (childFrames.some((child) => child.frame.id === frameId)) return frame.id;
+  for (const child of childFrames) {
+    const found = parentOf(frameId, child);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+async function within(question: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ASK_MAX_MS, false);
+  });
+  const answer = await Promise.race([question.catch(() => false), late]);
+  clearTimeout(timer);
+  return answer;
+}
