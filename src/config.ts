@@ -484,12 +484,21 @@ function listUrls(value: string): ListUrls {
   for (const item of list(value)) {
     const [, name, url = ''] = /^(\w+)=(.*)$/.exec(item) ?? [];
     const category = LIST_SWITCHES.find((known) => known === name);
-    if (category === undefined || (url !== '' && (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)))) {
-      throw new Error('a comma list such as ads=https://lists.example.com/ads.txt; switches are ads, trackers, chats, cookies');
+    if (category === undefined || (url !== '' && !isListUrl(url))) {
+      throw new Error(
+        'a comma list such as ads=https://lists.example.com/ads.txt (http on loopback only); switches are ads, trackers, chats, cookies',
+      );
     }
     urls[category] = [...(urls[category] ?? []), ...(url === '' ? [] : [url])];
   }
   return urls;
+}
+
+/** A list decides what a page shows, so nobody on the way may change it. */
+function isListUrl(text: string): boolean {
+  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 function nameServers(value: string): string[] {

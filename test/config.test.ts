@@ -73,12 +73,18 @@ describe('the settings', () => {
 
   it('read addresses of filter lists by their switch', () => {
     const readUrls = (value: string) => read({}, { STILLFRAME_LIST_URLS: value }).listUrls;
-    expect(readUrls('ads=https://a.example/1.txt, ads=http://b.internal/2.txt?x=y, chats=')).toEqual({
-      ads: ['https://a.example/1.txt', 'http://b.internal/2.txt?x=y'],
+    expect(readUrls('ads=https://a.example/1.txt, ads=http://127.0.0.1:81/2.txt?x=y, chats=')).toEqual({
+      ads: ['https://a.example/1.txt', 'http://127.0.0.1:81/2.txt?x=y'],
       chats: [],
     });
     expect(readUrls('')).toBeNull();
-    for (const wrong of ['https://a.example/1.txt', 'adverts=https://a.example/1.txt', 'ads=ftp://a.example/']) {
+    for (const wrong of [
+      'https://a.example/1.txt',
+      'adverts=https://a.example/1.txt',
+      'ads=ftp://a.example/',
+      'ads=http://a.example/1.txt',
+      'ads=http://127.0.0.1.a.example/',
+    ]) {
       expect(() => readUrls(wrong)).toThrow(/STILLFRAME_LIST_URLS/);
     }
   });

@@ -21,9 +21,8 @@ const HOP_BY_HOP = new Set([
  * @param host value of Host, whatever the browser said
  */
 export function requestHeaders(rawHeaders: readonly string[], host: string): string[] {
-  const chunked = rawHeaders.some((name, index) => index % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
   const kept = endToEnd(rawHeaders, new Set([...HOP_BY_HOP, 'host']));
-  return ['Host', host, 'Connection', 'keep-alive', ...(chunked ? ['Transfer-Encoding', 'chunked'] : []), ...kept];
+  return ['Host', host, 'Connection', 'keep-alive', ...(isChunked(rawHeaders) ? ['Transfer-Encoding', 'chunked'] : []), ...kept];
 }
 
 /** An answer's headers as they go back. Those that no HTTP library would write are left out, as a browser ignores them. */
@@ -33,6 +32,8 @@ export function responseHeaders(rawHeaders: readonly string[]): string[] {
 
 function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
   const named = connectionOptions(rawHeaders);
+  // RFC 9112, 6.3: a length beside it is wrong, and two peers that read it differently can be told different things.
+  if (isChunked(rawHeaders)) named.add('content-length');
   const kept: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
@@ -41,6 +42,10 @@ function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): 
     if (!dropped.has(lower) && !named.has(lower) && isWritable(name, value)) kept.push(name, value);
   }
   return kept;
+}
+
+function isChunked(rawHeaders: readonly string[]): boolean {
+  return rawHeaders.some((name, index) => index % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
 }
 
 function connectionOptions(rawHeaders: readonly string[]): Set<string> {

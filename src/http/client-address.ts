@@ -14,9 +14,15 @@ export function clientAddress(incoming: Pick<IncomingMessage, 'socket'>): string
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
-/** Whether the request comes from this very machine, not through a proxy on it. */
+/** What a proxy on this machine says of whom it speaks for. */
+const PROXY_HEADER = /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/;
+/** A name that a browser was led here by (DNS rebinding) is none of these. */
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+
+/** Whether the request comes from this very machine, asks for it by a loopback name, and not through a proxy on it. */
 export function isLoopback(incoming: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
-  if (incoming.headers['x-forwarded-for'] !== undefined || incoming.headers.forwarded !== undefined) return false;
+  if (Object.keys(incoming.headers).some((name) => PROXY_HEADER.test(name))) return false;
+  if (!LOOPBACK_HOST.test(incoming.headers.host ?? '')) return false;
   const address = incoming.socket.remoteAddress ?? '';
   return address === '::1' || /^(::ffff:)?127\./i.test(address);
 }

@@ -252,7 +252,10 @@ describe('metrics', () => {
     const answer = await ask(fakeEdge({ metrics }), '/metrics');
     expect(answer.text).toBe('up 1\n');
     expect(answer.headers.get('content-type')).toContain('text/plain');
-    expect((await ask(fakeEdge({ metrics }), '/metrics', { headers: { 'x-forwarded-for': '203.0.113.9' } })).status).toBe(404);
+    const proxied = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'via', 'x-real-ip'];
+    for (const name of proxied) {
+      expect([name, (await ask(fakeEdge({ metrics }), '/metrics', { headers: { [name]: '203.0.113.9' } })).status]).toEqual([name, 404]);
+    }
   });
 
   it('want the token where one is set, and no API key will do', async () => {

@@ -29,6 +29,7 @@ export async function fetchList(
   let url = source.url;
   for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
     signal.throwIfAborted();
+    if (url.startsWith('http:') && !source.url.startsWith('http:')) throw new Error(`${source.url} redirects to plain http`);
     const answer = await egress.fetch({
       url,
       method: 'GET',

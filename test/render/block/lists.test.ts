@@ -149,6 +149,16 @@ describe('an update', () => {
     expect((await readdir(join(dataDir, 'lists'))).length).toBe(9);
   });
 
+  it('follows no redirect to plain http', async () => {
+    const blocker = await aBlocker();
+    await blocker.updateLists();
+    web.answers.set(URLS.ads[0] ?? '', { status: 301, headers: new Headers({ location: 'http://lists.test/moved.txt' }) });
+    web.answers.set('http://lists.test/moved.txt', aList('moved-ads.test'));
+    await blocker.updateLists();
+    expect(refuser(blocker, 'moved-ads.test')).toBeNull();
+    expect(refuser(blocker, 'listed-ads.test')).toBe('ads');
+  });
+
   it.each<[string, string | Partial<PublicResponse> | Error]>([
     ['unreachable', new Error('connect ECONNREFUSED')],
     ['a server error', { status: 503 }],
