@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ERROR_CODES } from './capture-error.js';
 import { STORED_JOB_STATES } from './job.js';
 
 const count = z.int().min(0);
+const inState = count.meta({ description: 'Jobs in this state.', example: 3 });
 
 /** Data of GET /v1/usage (extensions.md). */
 export const usageSchema = z
@@ -19,7 +19,7 @@ export const usageSchema = z
       )
       .meta({ description: 'Jobs by state: queued and running now, ended in this period.' }),
     errors: z
-      .partialRecord(z.enum(ERROR_CODES), count)
+      .record(z.string(), count.meta({ description: 'Jobs that failed with the code.', example: 2 }))
       .meta({ description: 'Failed jobs of this period by code.', example: { navigation_failed: 2 } }),
   })
   .meta({ id: 'Usage' });

@@ -18,7 +18,7 @@ describe('paths and methods', () => {
     '/nowhere',
     '/v1',
     '/v1/',
-    '/v1/jobs',
+    '/v1/job',
     '/v1/jobs/',
     '/v1/health/',
     '/v1/screenshot/x',
