@@ -15,7 +15,7 @@ export const usageSchema = z
     resets_at: z.number().meta({ description: 'Start of the next period, Unix ms.', example: 1_796_083_200_000 }),
     jobs: z
       .object(
-        Object.fromEntries(STORED_JOB_STATES.map((state) => [state, count])) as Record<(typeof STORED_JOB_STATES)[number], typeof count>,
+        Object.fromEntries(STORED_JOB_STATES.map((state) => [state, inState])) as Record<(typeof STORED_JOB_STATES)[number], typeof count>,
       )
       .meta({ description: 'Jobs by state: queued and running now, ended in this period.' }),
     errors: z

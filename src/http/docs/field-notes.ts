@@ -19,6 +19,8 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   job_id: { description: 'id of the job', example: JOB_ID },
   data: { description: 'the result' },
   error: { description: 'what went wrong' },
+  jobs: { description: 'jobs, newest first', example: [] },
+  next_cursor: { example: 'MTIz' },
   mode: { description: 'whether the submission waited for the capture' },
   duration_ms: { description: 'duration of the capture in milliseconds', example: 812 },
   attempts_made: { description: 'attempts so far', example: 1 },
