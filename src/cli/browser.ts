@@ -17,7 +17,7 @@ function addInstall(browser: Command): void {
     .command('install')
     .description('install a Chromium, by the first way this machine allows')
     .option('--if-missing', 'do nothing when one is found')
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe browser install');
   addSettings(install, ['dataDir', 'chromium']).action(async (options: { ifMissing?: boolean; json?: boolean }, command: Command) => {
     const config = readSettings(command);
@@ -31,7 +31,7 @@ function addPath(browser: Command): void {
   const path = browser
     .command('path')
     .description('print the path of the Chromium that would be used')
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe browser path');
   addSettings(path, ['dataDir', 'chromium']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);

@@ -37,7 +37,7 @@ export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
     .description('check Node, Chromium, sandbox, fonts, data directory, disk; says what to do about each')
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe doctor');
   addSettings(doctor, ['dataDir', 'chromium', 'sandbox']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);

@@ -11,7 +11,7 @@ export function addMigrateCommand(program: Command): void {
   const migrate = program
     .command('migrate')
     .description('bring the database up to date after an upgrade, as the next start would; not while a server runs')
-    .option('--json', 'machine-readable')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe migrate --data-dir /var/lib/stillframe');
   addSettings(migrate, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);

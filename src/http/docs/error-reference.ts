@@ -14,7 +14,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '400, 404, 405, 408, 409, 410, 416, 428, 431',
     retriable: 'no',
     meaning:
-      'The request cannot be understood or must not be served: a field out of its bounds or unknown, a body that is no JSON, too large or too deep, an unknown path or job, a destination that is not public, a CSS selector or script that the browser rejects.',
+      'The request cannot be understood or must not be served: a field out of its bounds or unknown, invalid JSON, a body that is too large or nested too deeply, an unknown path or job, a destination that is not public, a CSS selector or script that the browser rejects.',
     advice:
       'Read details.issues: it names every field with a problem and what is allowed. With details.reason "blocked_destination" the target is a private address: see "Capturing localhost or an intranet" below. A redelivery that is refused has details.reason delivery_unavailable, delivery_pending or generation_changed.',
   },

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startService, type TestService } from './fixtures/start-service.js';
+import { startReceiver } from './fixtures/webhook-receiver.js';
+
+const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const EXAMPLES = [...README.matchAll(/```sh\n(curl [\s\S]*?)```/g)].map(([, example = '']) => example);
+
+let site: Server;
+let service: TestService;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+let directory: string;
+
+beforeAll(async () => {
+  // Stands in for example.com, with the elements that its page has.
+  site = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end('<!doctype html><title>Example Domain</title><div><h1>Example Domain</h1><p>For use in examples.</p></div>');
+  });
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
+  receiver = await startReceiver();
+  service = await startService({ webhookAllow: [receiver.origin] });
+  directory = await mkdtemp(join(tmpdir(), 'readme-'));
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+  site.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function againstStandIns(example: string): string {
+  const { port } = site.address() as AddressInfo;
+  return example
+    .replaceAll('http://127.0.0.1:3000', service.url)
+    .replaceAll('https://hooks.example.com', receiver.origin)
+    .replaceAll('https://example.com', `http://127.0.0.2:${port}`);
+}
+
+it.each(EXAMPLES)('the README example works as written: %s', async (example) => {
+  const env = { ...process.env, STILLFRAME_KEY: service.key };
+  const { stdout } = await promisify(execFile)('bash', ['-c', againstStandIns(example)], { cwd: directory, env });
+  const [, file] = / -o (\S+)/.exec(example) ?? [];
+  if (file === undefined) expect(JSON.parse(stdout)).toMatchObject({ ok: true });
+  else expect((await readFile(join(directory, file))).subarray(0, 5).toString()).toBe('%PDF-');
+});
+
+it('finds the examples', () => {
+  expect(EXAMPLES.length).toBeGreaterThan(3);
+});
