@@ -1,4 +1,4 @@
-import { all, allIn, shadowRootOf, type Tree } from './dom.js';
+import { allIn, shadowRootOf, type Tree } from './dom.js';
 
 /**
  * What of the document all who look at it ask for: to touch every element is what costs, so it is done once. Found anew once elements or
@@ -26,7 +26,7 @@ export function surveyedTrees(): readonly Tree[] {
 
 export function surveyedNames(): Names {
   const found = survey();
-  found.names ??= { ids: valuesOf('id'), classLists: valuesOf('class'), hrefs: valuesOf('href') };
+  found.names ??= { ids: valuesOf('id', 'id'), classLists: valuesOf('class', 'className'), hrefs: valuesOf('href', null) };
   return found.names;
 }
 
@@ -62,11 +62,14 @@ function takeSurvey(watch: MutationObserver): NonNullable<typeof known> {
   return { trees, undefinedElements, names: null };
 }
 
-function valuesOf(attribute: string): Set<string> {
+/** @param property what tells the attribute's value soonest; a field of a form may be named like it */
+function valuesOf(attribute: string, property: 'id' | 'className' | null): Set<string> {
   const values = new Set<string>();
-  for (const element of all(`[${attribute}]`)) {
-    if (values.size === NAMES_MAX) break;
-    const value = Element.prototype.getAttribute.call(element, attribute);
+  const elements = Document.prototype.querySelectorAll.call(document, `[${attribute}]`);
+  for (let at = 0; at < elements.length && values.size < NAMES_MAX; at++) {
+    const element = elements[at] as Element;
+    const told: unknown = property === null ? null : element[property];
+    const value = typeof told === 'string' ? told : Element.prototype.getAttribute.call(element, attribute);
     if (value !== null && value !== '') values.add(value);
   }
   return values;
