@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type CaptureExtensions, extensionFields, toCaptureExtensions } from './capture-extensions.js';
+import { extensionFields } from './capture-extensions.js';
 import { DEVICE_NAMES, DEVICE_PRESETS, type DeviceName } from './device-presets.js';
+import { type CaptureExtensions, toCaptureExtensions } from './extension-options.js';
 import { canonicalTimezone, forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
 import * as limits from './limits.js';
 import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';

@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import stringify from 'safe-stable-stringify';
 import type { z } from 'zod';
 import { CaptureError } from './capture-error.js';
-import { type CaptureExtensions, EXTENSION_DEFAULTS, extensionFields } from './capture-extensions.js';
+import { extensionFields } from './capture-extensions.js';
 import {
   type CaptureOptions,
   captureRequestSchema,
@@ -12,6 +12,7 @@ import {
   type WireCaptureRequest,
 } from './capture-request.js';
 import { type CombinationIssue, combinationIssues } from './combinations.js';
+import { type CaptureExtensions, EXTENSION_DEFAULTS } from './extension-options.js';
 import { meantField } from './meant-field.js';
 import { webhookUrlProblem } from './webhook-url.js';
 

@@ -1,6 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CookieOption } from '../../contract/capture-extensions.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { CookieOption } from '../../contract/extension-options.js';
 import type { OpenPage } from './open-page.js';
 
 type LoginOptions = Pick<CaptureOptions, 'url' | 'cookies' | 'storageState'>;

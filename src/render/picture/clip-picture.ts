@@ -1,5 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { ClipOption } from '../../contract/capture-extensions.js';
+import type { ClipOption } from '../../contract/extension-options.js';
 import { takeBands } from './bands.js';
 import { boundedPage } from './bounded-page.js';
 import { type Encoding, stitch } from './encode.js';

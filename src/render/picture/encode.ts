@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
-import type { ResizeOption } from '../../contract/capture-extensions.js';
 import type { CaptureOptions, ImageFormat } from '../../contract/capture-request.js';
+import type { ResizeOption } from '../../contract/extension-options.js';
 import type { Strips } from './section-store.js';
 
 // No picture is read twice, and several are made at once: what would be kept, or split among threads, is memory.

@@ -1,5 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { PdfOption } from '../../contract/capture-extensions.js';
+import type { PdfOption } from '../../contract/extension-options.js';
 import { boundedPage, within } from './bounded-page.js';
 import { countPages, firstPageSize } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';

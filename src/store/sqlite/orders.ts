@@ -1,5 +1,5 @@
-import { EXTENSION_DEFAULTS } from '../../contract/capture-extensions.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import { EXTENSION_DEFAULTS } from '../../contract/extension-options.js';
 import type { Db } from './connect.js';
 import type { Vault } from './vault.js';
 

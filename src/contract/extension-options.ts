@@ -1,0 +1,136 @@
+import { TOLERATED_CODES, type ToleratedCode, type WireExtensions } from './capture-extensions.js';
+import { lengthToInches } from './lengths.js';
+import type { SameSite } from './login-schema.js';
+import { PAPER_INCHES, type WirePdf } from './pdf-schema.js';
+
+/** The extensions of a capture request as the inside knows them: everything decided, camelCase. What is not used has its default. */
+
+/** A cookie as the browser takes it. */
+export interface CookieOption {
+  name: string;
+  value: string;
+  /** With a leading dot for all subdomains as well; null: the target's host alone. */
+  domain: string | null;
+  path: string;
+  secure: boolean;
+  httpOnly: boolean;
+  sameSite: SameSite | null;
+  /** Unix seconds, -1 for a session cookie. */
+  expires: number;
+}
+
+export interface StorageStateOption {
+  cookies: (CookieOption & { domain: string })[];
+  origins: { origin: string; localStorage: { name: string; value: string }[] }[];
+}
+
+/** Lengths are inches, landscape is applied. */
+export interface PdfOption {
+  paper: { width: number; height: number };
+  margin: { top: number; right: number; bottom: number; left: number };
+  scale: number;
+  printBackground: boolean;
+  pageRanges: string | null;
+  headerTemplate: string | null;
+  footerTemplate: string | null;
+  preferCssPageSize: boolean;
+  media: 'print' | 'screen';
+  outline: boolean;
+  tagged: boolean;
+}
+
+/** CSS px of the page. */
+export interface ClipOption {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Output px. */
+export interface ResizeOption {
+  width: number | null;
+  height: number | null;
+  fit: 'inside' | 'cover' | 'contain';
+}
+
+export interface CaptureExtensions {
+  html: string | null;
+  /** Normalised, absolute; null also where `html` has none. */
+  baseUrl: string | null;
+  cookies: CookieOption[];
+  storageState: StorageStateOption | null;
+  pdf: PdfOption | null;
+  clip: ClipOption | null;
+  /** CSS px. */
+  padding: number;
+  omitBackground: boolean;
+  resize: ResizeOption | null;
+  /** Sorted, each once. */
+  tolerate: ToleratedCode[];
+}
+
+export const EXTENSION_DEFAULTS: CaptureExtensions = {
+  html: null,
+  baseUrl: null,
+  cookies: [],
+  storageState: null,
+  pdf: null,
+  clip: null,
+  padding: 0,
+  omitBackground: false,
+  resize: null,
+  tolerate: [],
+};
+
+export function toCaptureExtensions(wire: WireExtensions): CaptureExtensions {
+  return {
+    html: wire.html ?? null,
+    baseUrl: wire.base_url ?? null,
+    cookies: (wire.cookies ?? []).map((one) => ({
+      name: one.name,
+      value: one.value,
+      domain: one.domain === undefined ? null : `.${bareDomain(one.domain)}`,
+      path: one.path,
+      secure: one.secure,
+      httpOnly: one.http_only,
+      sameSite: one.same_site ?? null,
+      expires: one.expires ?? -1,
+    })),
+    storageState: wire.storage_state ?? null,
+    pdf: wire.pdf === undefined ? null : toPdfOption(wire.pdf),
+    clip: wire.clip ?? null,
+    padding: wire.padding ?? 0,
+    omitBackground: wire.omit_background ?? false,
+    resize:
+      wire.resize === undefined ? null : { width: wire.resize.width ?? null, height: wire.resize.height ?? null, fit: wire.resize.fit },
+    tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
+  };
+}
+
+function toPdfOption(wire: WirePdf): PdfOption {
+  const named = typeof wire.paper === 'string' ? PAPER_INCHES[wire.paper] : wire.paper;
+  const [width, height] = [inches(named.width, typeof wire.paper === 'string'), inches(named.height, typeof wire.paper === 'string')];
+  const { top, right, bottom, left } = wire.margin;
+  return {
+    paper: wire.landscape ? { width: height, height: width } : { width, height },
+    margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },
+    scale: wire.scale,
+    printBackground: wire.print_background,
+    pageRanges: wire.page_ranges ?? null,
+    headerTemplate: wire.header_template ?? null,
+    footerTemplate: wire.footer_template ?? null,
+    preferCssPageSize: wire.prefer_css_page_size,
+    media: wire.media,
+    outline: wire.outline,
+    tagged: wire.tagged,
+  };
+}
+
+function inches(length: number | string, already = false): number {
+  return already ? Number(length) : (lengthToInches(length) ?? 0);
+}
+
+function bareDomain(domain: string): string {
+  return domain.replace(/^\./, '').toLowerCase();
+}

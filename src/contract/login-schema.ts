@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { cookieDomainProblem } from './cookie-domain.js';
+import { hasControlCharacter } from './field-rules.js';
+import * as limits from './limits.js';
+
+/** `cookies` and `storage_state` of a capture request (extensions.md). */
+
+const SAME_SITE = { strict: 'Strict', lax: 'Lax', none: 'None' } as const;
+export type SameSite = (typeof SAME_SITE)[keyof typeof SAME_SITE];
+
+const sameSite = z.preprocess(
+  (value) => (typeof value === 'string' ? (SAME_SITE[value.toLowerCase() as keyof typeof SAME_SITE] ?? value) : value),
+  z.enum(['Strict', 'Lax', 'None']),
+);
+const EXPIRES_MAX_S = 253_402_300_799;
+const cookieText = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => !hasControlCharacter(value) && !value.includes(';'), 'must not contain semicolons or control characters');
+const cookieName = () =>
+  cookieText(limits.COOKIE_NAME_MAX_CHARS)
+    .min(1)
+    .refine((name) => !/[\s=,]/.test(name), 'must not contain spaces, commas or equals signs');
+const cookiePath = () => cookieText(limits.COOKIE_NAME_MAX_CHARS).refine((path) => path.startsWith('/'), 'must begin with a slash');
+
+export const cookieSchema = z.strictObject({
+  name: cookieName().meta({ description: 'Cookie name.', example: 'session' }),
+  value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta({ description: 'Cookie value; write-only.', example: 'abc123', writeOnly: true }),
+  domain: z
+    .string()
+    .min(1)
+    .max(253)
+    .optional()
+    .meta({ description: "The target's host or a parent domain of it. Default: the target's host alone.", example: 'example.com' }),
+  path: cookiePath().default('/').meta({ description: 'Path prefix the cookie is sent to.', example: '/' }),
+  secure: z.boolean().default(false).meta({ description: 'Send over https only.', example: true }),
+  http_only: z.boolean().default(false).meta({ description: 'Hide the cookie from scripts.', example: true }),
+  same_site: sameSite.optional().meta({ description: 'SameSite attribute; case does not matter.', example: 'Lax' }),
+  expires: z
+    .number()
+    .min(-1)
+    .max(EXPIRES_MAX_S)
+    .optional()
+    .meta({ description: 'Unix seconds; -1 or absent for a session cookie.', example: 1_893_456_000 }),
+});
+
+/** Playwright's own file. Members this service has no use for (`indexedDB`, `credentials`) are ignored, as newer versions add some. */
+export const storageStateSchema = z
+  .object({
+    cookies: z
+      .array(
+        z.object({
+          name: cookieName(),
+          value: cookieText(limits.COOKIE_VALUE_MAX_CHARS),
+          domain: z.string().min(1).max(253),
+          path: cookiePath().default('/'),
+          expires: z.number().min(-1).max(EXPIRES_MAX_S).default(-1),
+          httpOnly: z.boolean().default(false),
+          secure: z.boolean().default(false),
+          sameSite: sameSite.default('Lax'),
+        }),
+      )
+      .default([]),
+    origins: z
+      .array(
+        z.object({
+          origin: z
+            .string()
+            .refine(isWebOrigin, 'must be an http or https origin, such as https://example.com')
+            .transform((value) => new URL(value).origin),
+          localStorage: z.array(z.strictObject({ name: z.string(), value: z.string() })).default([]),
+        }),
+      )
+      .default([]),
+  })
+  .superRefine((state, context) => {
+    if (Buffer.byteLength(JSON.stringify(state)) > limits.STORAGE_STATE_MAX_BYTES) {
+      context.addIssue({ code: 'custom', message: `must be at most ${limits.STORAGE_STATE_MAX_BYTES} bytes of JSON` });
+    }
+    state.cookies.forEach(({ domain }, index) => {
+      const problem = cookieDomainProblem(domain, null);
+      if (problem !== null) context.addIssue({ code: 'custom', path: ['cookies', index, 'domain'], message: problem });
+    });
+  });
+
+function isWebOrigin(text: string): boolean {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  return url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+}

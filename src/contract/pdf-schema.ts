@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { lengthToInches } from './lengths.js';
+import * as limits from './limits.js';
+
+/** `pdf` of a capture request (extensions.md). */
+
+export const PAPER_INCHES = {
+  a0: { width: 33.1, height: 46.8 },
+  a1: { width: 23.4, height: 33.1 },
+  a2: { width: 16.54, height: 23.4 },
+  a3: { width: 11.7, height: 16.54 },
+  a4: { width: 8.27, height: 11.7 },
+  a5: { width: 5.83, height: 8.27 },
+  a6: { width: 4.13, height: 5.83 },
+  letter: { width: 8.5, height: 11 },
+  legal: { width: 8.5, height: 14 },
+  tabloid: { width: 11, height: 17 },
+  ledger: { width: 17, height: 11 },
+} as const;
+const PAPER_NAMES = Object.keys(PAPER_INCHES) as (keyof typeof PAPER_INCHES)[];
+
+const length = (description: string, example: string, range = { min: 0, max: 200 }) =>
+  z
+    .union([z.number(), z.string()], { error: 'must be a length such as 10mm, or a number of CSS px' })
+    .refine((value) => lengthToInches(value) !== null, 'must be a length such as 10mm, 1cm, 0.4in, 12px or 9pt')
+    .refine((value) => {
+      const inches = lengthToInches(value) ?? range.min;
+      return inches >= range.min && inches <= range.max;
+    }, `must be between ${range.min} and ${range.max} inches`)
+    .meta({ description, example });
+
+const template = (what: string) =>
+  z
+    .string()
+    .max(limits.PDF_TEMPLATE_MAX_CHARS)
+    .optional()
+    .meta({
+      description: `HTML of the ${what} on each page. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Needs a margin to show in.`,
+      example: '<span style="font-size:9px">Page <span class="pageNumber"></span></span>',
+    });
+
+export const pdfSchema = z.strictObject({
+  paper: z
+    .union(
+      [
+        z.enum(PAPER_NAMES),
+        z.strictObject({
+          width: length('Paper width.', '210mm', limits.PDF_PAPER_INCHES),
+          height: length('Paper height.', '297mm', limits.PDF_PAPER_INCHES),
+        }),
+      ],
+      { error: `must be one of ${PAPER_NAMES.join(', ')}, or an object of \`width\` and \`height\` between 0.3 and 200 inches` },
+    )
+    .default('letter')
+    .meta({ description: `Paper size: ${PAPER_NAMES.join(', ')}, or width and height.`, example: 'a4' }),
+  landscape: z.boolean().default(false).meta({ description: 'Turn the paper by 90 degrees.', example: false }),
+  margin: z
+    .strictObject({
+      top: length('Top margin.', '10mm').default(0),
+      right: length('Right margin.', '10mm').default(0),
+      bottom: length('Bottom margin.', '10mm').default(0),
+      left: length('Left margin.', '10mm').default(0),
+    })
+    .prefault({})
+    .meta({ description: 'Page margins; a number is CSS px. Default: none.', example: { top: '10mm', bottom: '10mm' } }),
+  scale: z.number().min(0.1).max(2).default(1).meta({ description: 'Scale of the rendering.', example: 1 }),
+  print_background: z.boolean().default(true).meta({ description: 'Print background colors and images.', example: true }),
+  page_ranges: z
+    .string()
+    .max(256)
+    .refine(isPageRanges, 'must be page numbers and ranges from 1 up, such as 1-3,5')
+    .optional()
+    .meta({ description: 'Pages to keep. Default: all.', example: '1-3,5' }),
+  header_template: template('header'),
+  footer_template: template('footer'),
+  prefer_css_page_size: z.boolean().default(false).meta({ description: "Let the page's own @page size win over `paper`.", example: false }),
+  media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type.', example: 'print' }),
+  outline: z.boolean().default(false).meta({ description: 'Embed an outline made from the headings.', example: true }),
+  tagged: z.boolean().default(false).meta({ description: 'Make a tagged (accessible) PDF.', example: true }),
+});
+
+/** As printToPDF reads them: `1-3,5`, each range upwards. */
+function isPageRanges(text: string): boolean {
+  return text.split(',').every((part) => {
+    const [, from, to] = /^\s*([1-9]\d{0,5})(?:\s*-\s*([1-9]\d{0,5}))?\s*$/.exec(part) ?? [];
+    return from !== undefined && (to === undefined || Number(to) >= Number(from));
+  });
+}
+
+export type WirePdf = z.output<typeof pdfSchema>;
