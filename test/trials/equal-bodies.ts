@@ -61,6 +61,72 @@ export const CHANGES: Record<string, [base: unknown, changed: unknown]> = {
   'webhook.secret': [SECRET, `${SECRET}!`],
 };
 
+const TARGET = { url: 'https://example.com/a', sync: false };
+const COOKIE = { name: 'a', value: 'b' };
+const CLIP = { x: 0, y: 0, width: 100, height: 100 };
+const LOGIN = { cookies: [{ ...COOKIE, domain: 'example.com' }], origins: [] };
+
+/** What a field of an optional object, or of one that excludes others, is changed to; bodies of their own. */
+const NESTED: Record<string, [base: Body, changes: Body]> = {
+  cookies: [
+    COOKIE,
+    { name: 'c', value: 'd', domain: 'example.com', path: '/x', secure: true, http_only: true, same_site: 'Lax', expires: 2e9 },
+  ],
+  clip: [CLIP, { x: 1, y: 1, width: 101, height: 101 }],
+  resize: [
+    { width: 100, height: 100 },
+    { width: 99, height: 99, fit: 'cover' },
+  ],
+  storage_state: [LOGIN, { cookies: [], origins: [{ origin: 'https://example.com', localStorage: [{ name: 'a', value: 'b' }] }] }],
+  pdf: [
+    {},
+    {
+      paper: 'a4',
+      landscape: true,
+      margin: { top: '10mm' },
+      scale: 0.5,
+      print_background: false,
+      page_ranges: '1',
+      header_template: '<i></i>',
+      footer_template: '<i></i>',
+      prefer_css_page_size: true,
+      media: 'screen',
+      outline: true,
+      tagged: true,
+    },
+  ],
+};
+
+/** By field: two bodies that differ in it alone. */
+export const PAIRS: Record<string, [Body, Body]> = {
+  html: [
+    { html: '<p>1', sync: false },
+    { html: '<p>2', sync: false },
+  ],
+  base_url: [
+    { html: '<p>', base_url: 'https://example.com/', sync: false },
+    { html: '<p>', base_url: 'https://example.org/', sync: false },
+  ],
+  padding: [
+    { ...TARGET, selector: 'p' },
+    { ...TARGET, selector: 'p', padding: 8 },
+  ],
+  omit_background: [TARGET, { ...TARGET, omit_background: true }],
+  tolerate: [TARGET, { ...TARGET, tolerate: ['target_error'] }],
+  ...Object.fromEntries(
+    Object.entries(NESTED).flatMap(([outer, [base, changes]]) =>
+      Object.entries(changes).map(([inner, changed]): [string, [Body, Body]] => [
+        `${outer}.${inner}`,
+        [withNested(outer, base), withNested(outer, { ...base, [inner]: changed })],
+      ]),
+    ),
+  ),
+};
+
+function withNested(outer: string, value: Body): Body {
+  return { ...TARGET, ...(outer === 'pdf' ? { format: 'pdf' } : {}), [outer]: outer === 'cookies' ? [value] : value };
+}
+
 /** Every field as `CHANGES` has it, the webhook's address aside; `undefined` means left out. */
 export function baseBody(webhookUrl: string): Body {
   const body: Body = {};

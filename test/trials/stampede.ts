@@ -12,7 +12,7 @@ import { startSite } from '../fixtures/site/site.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 import { openAt } from '../store/factories.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
-import { baseBody, CHANGES, differing, rephrased } from './equal-bodies.js';
+import { baseBody, CHANGES, differing, PAIRS, rephrased } from './equal-bodies.js';
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -52,7 +52,7 @@ export async function run({ keys = 100, times = 100, pairs = 500, seed = 7 }: St
   const same = await count(pairs, (nth) => meansTheSame(service, nth, random), problems);
   const different = await count(pairs, (nth) => differsInOneField(service, nth), problems);
   const refused = await refusals({ service, store, account, problems });
-  for (const path of fieldsOf()) if (path !== 'headers' && !(path in CHANGES)) problems.push(`no pair differs in ${path}`);
+  for (const path of fieldsOf()) if (path !== 'headers' && !(path in CHANGES || path in PAIRS)) problems.push(`no pair differs in ${path}`);
   const figures = { keys, submissions: keys * times, ...renders, charged: credits, same_pairs: same, different_pairs: different, refused };
   return { ok: problems.length === 0, figures, problems: problems.slice(0, PROBLEMS_MAX) };
 }
@@ -115,11 +115,11 @@ async function meansTheSame(service: TestService, nth: number, random: () => num
 }
 
 async function differsInOneField(service: TestService, nth: number): Promise<string | null> {
-  const paths = Object.keys(CHANGES);
+  const paths = [...Object.keys(CHANGES), ...Object.keys(PAIRS)];
   const path = paths[nth % paths.length] ?? '';
   const hook = `${HOOKS}/different-${nth}`;
-  const base = baseBody(hook);
-  const other = differing(base, path, hook);
+  const wide = baseBody(hook);
+  const [base, other] = PAIRS[path] ?? [wide, differing(wide, path, hook)];
   const idempotencyKey = `different-${nth}`;
   const [one, two] = nth % 2 === 0 ? [base, other] : [other, base];
   const first = await postCapture(service, one, { idempotencyKey });
