@@ -37,6 +37,18 @@ describe('a capture request', () => {
     expect({ mode, cacheTtl, webhook }).toEqual({ mode: 'sync', cacheTtl: 3600, webhook: null });
   });
 
+  it.each([0, 1, 22, 25, 6000, 6667, 10_080])('refuses the address of a page at port %i, which browsers do not load from', (port) => {
+    const issue = { message: `must not use port ${port}: browsers refuse it` };
+    expect(issuesOf({ url: `https://example.com:${port}/` })).toEqual([{ path: 'url', ...issue }]);
+    expect(issuesOf({ url: `example.com:${port}` })).toEqual([{ path: 'url', ...issue }]);
+    expect(issuesOf({ html: '<p>', base_url: `http://example.com:${port}/` })).toEqual([{ path: 'base_url', ...issue }]);
+  });
+
+  it('takes every other port', () => {
+    for (const port of [80, 443, 2, 3000, 5000, 6001, 8080, 65_535])
+      expect(() => parse({ url: `http://example.com:${port}/` })).not.toThrow();
+  });
+
   it('lists every problem at once, each with its path', () => {
     const issues = issuesOf({ url: '', viewport: { width: 100, height: 'tall' }, quality: 0, format: 'gif', fullpage: true });
     expect(issues.map((issue) => issue.path).sort()).toEqual(['format', 'fullpage', 'quality', 'url', 'viewport.height', 'viewport.width']);

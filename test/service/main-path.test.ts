@@ -77,7 +77,7 @@ describe('the main path', () => {
   });
 
   it('refuses a private address at submission, and a redirect to one as a failed navigation', async () => {
-    const literal = await service.post({ url: 'http://127.0.0.1:1/' });
+    const literal = await service.post({ url: 'http://127.0.0.1:8080/' });
     expect(literal).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_request', details: { reason: 'blocked_destination' } } },
