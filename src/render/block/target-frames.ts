@@ -14,7 +14,7 @@ interface FrameTree {
 }
 
 /** A page whose thread is busy tells nothing of its frames; their requests then go without. */
-const ASK_MAX_MS = 500;
+const ASK_MAX_MS = 2_000;
 /** Where a page's scripts cannot change what a frame says of itself. */
 const WORLD = 'stillframe-origin';
 
