@@ -84,10 +84,10 @@ async function judgeWebhook(deps: SubmitDeps, submission: Submission, { principa
 }
 
 function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission, { principal }: SubmitContext): void {
-  const { url, proxy } = submission.options;
+  const { url, html, proxy } = submission.options;
   const issues: RequestIssue[] = [];
   if (deps.egress.refusesLiterally(url, { account: principal.accountId }))
-    issues.push({ path: 'url', message: 'is not a public destination' });
+    issues.push({ path: html === null ? 'url' : 'base_url', message: 'is not a public destination' });
   const problem = proxy === null ? null : deps.egress.proxyProblem(proxy.server);
   if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
   if (issues.length === 0) return;
