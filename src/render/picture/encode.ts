@@ -30,8 +30,9 @@ export interface Encoded {
 }
 
 /** One png of the browser's, encoded anew. */
-export function encodePng(png: Buffer, encoding: Encoding): Promise<Encoded> {
-  return finish(open(png), encoding);
+export async function encodePng(png: Buffer, encoding: Encoding): Promise<Encoded> {
+  const { width, height } = await open(png).metadata();
+  return finish(open(png), { width, height }, encoding);
 }
 
 /**
@@ -42,24 +43,40 @@ export function encodePng(png: Buffer, encoding: Encoding): Promise<Encoded> {
 export function stitch({ paths, width, height }: Strips, encoding: Encoding, rows = { top: 0, height }): Promise<Encoded> {
   const part = { left: 0, width, ...rows };
   const [only] = paths;
-  if (only !== undefined && paths.length === 1) return finish(open(only).extract(part), encoding);
+  if (only !== undefined && paths.length === 1) return finish(open(only).extract(part), part, encoding);
   // Joined strips all take the height of the tallest: the last one's surplus is cut off.
   const joined = sharp(paths, { join: { across: 1 }, limitInputPixels: false, sequentialRead: true });
-  return finish(joined.extract(part), encoding);
+  return finish(joined.extract(part), part, encoding);
 }
 
 function open(input: Buffer | string): Sharp {
   return sharp(input, { limitInputPixels: false, sequentialRead: true });
 }
 
-async function finish(image: Sharp, { format, quality, transparent, resize }: Encoding): Promise<Encoded> {
+interface Size {
+  width: number;
+  height: number;
+}
+
+async function finish(image: Sharp, size: Size, { format, quality, transparent, resize }: Encoding): Promise<Encoded> {
   const shown = transparent ? image : image.removeAlpha();
-  const sized = resize === null ? shown : scaledDown(shown, resize, transparent);
+  const sized = resize === null ? shown : scaledDown(shown, { resize: within(resize, size), transparent });
   const { data, info } = await encoder(sized, format, quality).toBuffer({ resolveWithObject: true });
   return { content: data, width: info.width, height: info.height };
 }
 
-function scaledDown(image: Sharp, { width, height, fit }: ResizeOption, transparent: boolean): Sharp {
+/** `contain` fills its box with background: a box larger than the picture would scale up the file, and cost a picture of any size. */
+function within(resize: ResizeOption, size: Size): ResizeOption {
+  const { width, height } = resize;
+  return {
+    ...resize,
+    width: width === null ? null : Math.min(width, size.width),
+    height: height === null ? null : Math.min(height, size.height),
+  };
+}
+
+function scaledDown(image: Sharp, { resize, transparent }: { resize: ResizeOption; transparent: boolean }): Sharp {
+  const { width, height, fit } = resize;
   const background = transparent ? { r: 0, g: 0, b: 0, alpha: 0 } : '#fff';
   return image.resize({ width: width ?? undefined, height: height ?? undefined, fit, background, withoutEnlargement: true });
 }
