@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { isIP, isIPv6 } from 'node:net';
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { TOLERATED_CODES, type ToleratedCode } from './contract/capture-extensions.js';
 import { ConfigError } from './contract/config-error.js';
 
 export interface Config {
@@ -31,6 +32,8 @@ export interface Config {
   egressCheckUrl: string;
   egressDatabase: string | null;
   captureMaxMb: number;
+  /** What `tolerate` is for requests without it. */
+  tolerate: ToleratedCode[];
   submitRate: number;
   submitBurst: number;
   readRate: number;
@@ -221,6 +224,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     help: 'MB that one capture may transfer',
     default: 200,
     parse: whole(1, 100_000),
+  },
+  tolerate: {
+    env: 'TOLERATE',
+    flag: '--tolerate',
+    argument: '<list>',
+    help: `comma-separated codes that a request without \`tolerate\` tolerates: ${TOLERATED_CODES.join(', ')}`,
+    default: [],
+    parse: toleratedCodes,
   },
   submitRate: {
     env: 'SUBMIT_RATE',
@@ -479,6 +490,14 @@ function origins(value: string): string[] {
 }
 
 /** A switch may be named several times; `ads=` alone leaves it to its built-in rules. */
+function toleratedCodes(value: string): ToleratedCode[] {
+  return list(value).map((item) => {
+    const code = TOLERATED_CODES.find((known) => known === item);
+    if (code === undefined) throw new Error(`a comma list of ${TOLERATED_CODES.join(', ')}`);
+    return code;
+  });
+}
+
 function listUrls(value: string): ListUrls {
   const urls: ListUrls = {};
   for (const item of list(value)) {

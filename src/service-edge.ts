@@ -85,6 +85,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     config: {
       version: packageVersion(),
       webhookAllow: config.webhookAllow,
+      tolerate: config.tolerate,
       artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
       metricsToken: config.metricsToken,
     },

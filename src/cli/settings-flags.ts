@@ -5,7 +5,7 @@ import { type Config, type ConfigFlags, readConfig, SETTINGS } from '../config.j
 const GROUPS: [heading: string, names: RegExp][] = [
   ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|roles)$/],
   ['Browser:', /^(chromium|browser.*|sandbox|concurrency)$/],
-  ['Captures:', /^(keepSlots|syncWaitMs|maxQueue|captureMaxMb)$/],
+  ['Captures:', /^(keepSlots|syncWaitMs|maxQueue|captureMaxMb|tolerate)$/],
   ['Destinations:', /^(allowDestinations|dnsServers|egress.*)$/],
   ['Webhooks:', /^webhook/],
   ['Rate limits:', /^(submit|read)(Rate|Burst)$/],

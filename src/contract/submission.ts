@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import stringify from 'safe-stable-stringify';
 import type { z } from 'zod';
 import { CaptureError } from './capture-error.js';
-import { extensionFields } from './capture-extensions.js';
+import { extensionFields, TOLERATED_CODES, type ToleratedCode } from './capture-extensions.js';
 import {
   type CaptureOptions,
   captureRequestSchema,
@@ -40,6 +40,8 @@ export interface SubmissionRules {
   forceAsync: boolean;
   /** STILLFRAME_WEBHOOK_ALLOW. */
   webhookAllow: readonly string[];
+  /** STILLFRAME_TOLERATE: for a request that says nothing itself. Default: none. */
+  tolerate?: readonly ToleratedCode[];
 }
 
 /**
@@ -73,8 +75,10 @@ export function invalidRequest(issues: RequestIssue[]): CaptureError {
 
 function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submission {
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
-  const options = toCaptureOptions(wire);
-  const { sync: _sync, ...compared } = { ...withoutExtensions(wire), headers: options.headers, ...usedExtensions(options) };
+  const asked = toCaptureOptions(wire);
+  const options = wire.tolerate === undefined ? { ...asked, tolerate: sorted(rules.tolerate) } : asked;
+  // A repeated request stays the same one, whatever the operator has set since.
+  const { sync: _sync, ...compared } = { ...withoutExtensions(wire), headers: options.headers, ...usedExtensions(asked) };
   const { timeout: _timeout, ...pictured } = { ...withoutExtensions(options), ...usedExtensions(options) };
   return {
     options,
@@ -84,6 +88,10 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
     identity: stringify({ ...compared, mode }) ?? '',
     cacheIdentity: wire.inspect_page ? null : (stringify(pictured) ?? ''),
   };
+}
+
+function sorted(codes: readonly ToleratedCode[] = []): ToleratedCode[] {
+  return TOLERATED_CODES.filter((code) => codes.includes(code));
 }
 
 function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {

@@ -7,6 +7,7 @@ import type { Principal } from '../account/authenticate.js';
 import type { TokenBuckets } from '../account/token-buckets.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { Health } from '../capture/health.js';
+import type { ToleratedCode } from '../contract/capture-extensions.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, PublicPlaces } from '../contract/job.js';
 import type { QueryPair } from '../contract/render-link.js';
@@ -83,6 +84,8 @@ export interface EdgeConfig {
   version: string;
   /** STILLFRAME_WEBHOOK_ALLOW. */
   webhookAllow: readonly string[];
+  /** STILLFRAME_TOLERATE. */
+  tolerate?: readonly ToleratedCode[];
   /** How long artifacts may be kept by caches. */
   artifactMaxAgeSeconds: number;
   /** null: `/metrics` answers to loopback only. */

@@ -233,3 +233,19 @@ describe('fields that exclude each other', () => {
     expect(pathsOf({ ...URL_ONLY, ...fields })).toEqual([path]);
   });
 });
+
+describe("the operator's default of `tolerate`", () => {
+  const rules = { ...RULES, tolerate: ['render_incomplete', 'target_error'] as const };
+
+  it('is for requests that say nothing themselves', () => {
+    expect(parseSubmission(URL_ONLY, rules).options.tolerate).toEqual(['target_error', 'render_incomplete']);
+    expect(parseSubmission({ ...URL_ONLY, tolerate: [] }, rules).options.tolerate).toEqual([]);
+    expect(parseSubmission({ ...URL_ONLY, tolerate: ['blocked_by_target'] }, rules).options.tolerate).toEqual(['blocked_by_target']);
+  });
+
+  it('makes other pictures, but no other request of a repeated one', () => {
+    const [before, after] = [parse(URL_ONLY), parseSubmission(URL_ONLY, rules)];
+    expect(after.identity).toBe(before.identity);
+    expect(after.cacheIdentity).not.toBe(before.cacheIdentity);
+  });
+});

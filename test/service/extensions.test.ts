@@ -98,6 +98,7 @@ describe('html', () => {
     const answer = await service.post({ ...SMALL, html: '<p>', base_url: 'http://127.0.0.1/' });
     expect(answer.status).toBe(400);
     expect(answer.body.error.details.reason).toBe('blocked_destination');
+    expect(answer.body.error.details.issues).toEqual([{ path: 'base_url', message: 'is not a public destination' }]);
   });
 });
 
@@ -168,6 +169,8 @@ describe('parts and forms of a picture', () => {
     [{ width: 100, height: 100, fit: 'contain' }, 100, 100],
     [{ width: 100, height: 40 }, 50, 40],
     [{ width: 4000 }, 400, 320],
+    [{ width: 4000, height: 4000, fit: 'contain' }, 400, 320],
+    [{ width: 4000, height: 4000, fit: 'cover' }, 400, 320],
   ])('resizes to %j, never up', async (resize, width, height) => {
     for (const format of ['png', 'jpeg', 'webp']) {
       const { data, picture } = await capture({ url: `${base}/element`, format, resize });
@@ -244,6 +247,14 @@ describe('tolerate', () => {
     });
     expect(data.diagnostics.warnings.map(({ code }: { code: string }) => code)).toContain('render_incomplete');
     expect(data.diagnostics.warnings.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('has a default that the operator sets', async () => {
+    await using lenient = await startService({ allowDestinations: ['127.0.0.2'], tolerate: ['target_error'] });
+    const answer = await lenient.post({ ...SMALL, url: `${base}/missing` });
+    expect(answer.body.data.diagnostics.warnings).toMatchObject([{ code: 'target_error' }]);
+    const strict = await lenient.post({ ...SMALL, url: `${base}/missing`, tolerate: [] });
+    expect(strict.body.error.code).toBe('target_error');
   });
 
   it('tolerates no code that it does not name', async () => {

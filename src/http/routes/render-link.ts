@@ -44,7 +44,7 @@ async function authenticate(edge: Edge, c: Context<EdgeEnv>, pairs: QueryPair[] 
 function readSubmission(edge: Edge, pairs: readonly QueryPair[]): Submission {
   const { body, refused } = bodyOf(pairs);
   if (refused.length > 0) throw invalidRequest(refused.map((path) => ({ path, message: 'is not available in links' })));
-  return parseSubmission(body, { forceAsync: false, webhookAllow: edge.config.webhookAllow });
+  return parseSubmission(body, { ...edge.config, forceAsync: false });
 }
 
 /** Kept by others for no longer than the link itself holds. */

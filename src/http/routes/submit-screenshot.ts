@@ -22,7 +22,7 @@ export function submitScreenshot(edge: Edge): Handler<EdgeEnv> {
     const forceAsync = c.req.url.includes('?') && readMode(c.req.queries('mode'));
     refuseWhenDraining(edge);
     const body = await readJson(c.env.incoming);
-    const submission = parseSubmission(body, { forceAsync, webhookAllow: edge.config.webhookAllow });
+    const submission = parseSubmission(body, { ...edge.config, forceAsync });
     const form = negotiate(c.env.incoming.headers.accept, submission.options.format);
     const job = await submitAndSettle(edge, c, { submission, idempotencyKey });
     if (job.result === null) return acceptedAnswer(job, exchange, (data) => answerData(c, data, 202));
