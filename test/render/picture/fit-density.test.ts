@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fitDensity, PICTURE_MAX_PIXELS } from '../../../src/render/picture/fit-density.js';
+import { DENSITY_MIN, fitDensity, PICTURE_MAX_PIXELS } from '../../../src/render/picture/fit-density.js';
 
 describe('fitDensity', () => {
   it('leaves a picture that fits as it is wanted', () => {
@@ -12,16 +12,21 @@ describe('fitDensity', () => {
     expect(fitDensity({ width: 1280, height: 40_000 }, 2, 'jpeg')).toEqual({ density: 1.63, height: 40_000, limited: true });
   });
 
-  it('cuts at density 1 what does not fit at any', () => {
-    expect(fitDensity({ width: 1280, height: 20_000 }, 3, 'webp')).toEqual({ density: 1, height: 16_383, limited: true });
+  it('goes on below 1, as far as 0.5', () => {
+    expect(fitDensity({ width: 1280, height: 20_400 }, 2, 'webp')).toEqual({ density: 0.8, height: 20_400, limited: true });
+    expect(fitDensity({ width: 1280, height: 32_000 }, 1, 'webp')).toEqual({ density: 0.51, height: 32_000, limited: true });
   });
 
-  it('never makes more pixels than its limits, nor a density below 1 or above the wanted one', () => {
+  it('cuts at density 0.5 what does not fit at any', () => {
+    expect(fitDensity({ width: 1280, height: 40_000 }, 3, 'webp')).toEqual({ density: 0.5, height: 32_766, limited: true });
+  });
+
+  it('never makes more pixels than its limits, nor a density below 0.5 or above the wanted one', () => {
     const sizes = fc.record({ width: fc.integer({ min: 1, max: 12_000 }), height: fc.integer({ min: 1, max: 200_000 }) });
     fc.assert(
       fc.property(sizes, fc.double({ min: 1, max: 3, noNaN: true }), fc.constantFrom('png', 'jpeg', 'webp'), (size, wanted, format) => {
         const { density, height, limited } = fitDensity(size, wanted, format as 'png');
-        expect(density).toBeGreaterThanOrEqual(1);
+        expect(density).toBeGreaterThanOrEqual(DENSITY_MIN);
         expect(density).toBeLessThanOrEqual(wanted);
         expect(size.width * density * height * density).toBeLessThanOrEqual(PICTURE_MAX_PIXELS * 1.0001);
         if (format === 'webp') expect(height * density).toBeLessThanOrEqual(16_383);
