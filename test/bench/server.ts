@@ -27,7 +27,7 @@ export async function startServer(
 ): Promise<BenchServer> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--data-dir', dataDir, '--log-format', 'json', '--log', 'info'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
       // As `npm start` does.
@@ -74,15 +74,17 @@ function untilReady(child: ChildProcess): Promise<{ url: string; key: string }> 
     let key = '';
     const said: string[] = [];
     child.once('exit', (code) => fail(new Error(`the server ended (${code}): ${said.slice(-5).join('\n')}`)));
-    if (child.stderr === null) throw new Error('the server has no stderr');
+    if (child.stdout === null || child.stderr === null) throw new Error('the server has no output');
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      key = /sf_live_[0-9A-Za-z]{38}/.exec(text)?.[0] ?? key;
+    });
     createInterface({ input: child.stderr }).on('line', (line) => {
       said.push(line);
       if (said.length > 50) said.shift();
-      key = /sf_live_[0-9A-Za-z]{38}/.exec(line)?.[0] ?? key;
       if (line.includes('"msg":"ready"')) {
         url = (JSON.parse(line) as { url: string }).url;
-        // The first key's line follows the ready line.
-        setTimeout(() => done({ url, key }), 50);
+        // The first key was written before this line, to a pipe of its own: it is read by the next turn of the loop.
+        setImmediate(() => setImmediate(() => done({ url, key })));
       }
     });
   });

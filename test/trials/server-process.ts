@@ -126,8 +126,8 @@ function untilReady(child: ChildProcess, said: string[], startedAt: number): Ser
       said.push(line);
       if (line.includes('"msg":"ready"')) {
         url = (JSON.parse(line) as { url: string }).url;
-        // The first key was written before, if there is one, to a pipe of its own.
-        setTimeout(isDone, 20);
+        // The first key, if there is one, was written before this line, to a pipe of its own: it is read by the next turn of the loop.
+        setImmediate(() => setImmediate(isDone));
       }
     });
     lines.once('close', () => fail(new Error(`the server ended before it was ready: ${said.slice(-3).join(' ')}`)));
