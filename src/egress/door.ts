@@ -6,7 +6,7 @@ import { codeOf, DialFailure } from './dial.js';
 import { DialingAgent } from './dialing-agent.js';
 import { type Door, EgressRefused, type Passage, type Refusal } from './egress.js';
 import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, type PlainTarget } from './forward-request.js';
-import { TunnelUnsupported } from './http-connect.js';
+import { ProxyRefusal } from './http-connect.js';
 import { joinSockets } from './join-sockets.js';
 import { TrafficLedger } from './traffic-ledger.js';
 import { CallerProxyFailure } from './upstream-proxy.js';
@@ -42,7 +42,7 @@ export class GateDoor implements Door {
   private constructor(rules: DoorRules) {
     this.#rules = rules;
     this.#ledger = new TrafficLedger(rules.maxBytes, () => this.#cutAll());
-    const toTarget = (to: Destination) => this.connect({ ...to, plain: true, exempt: false }, this.#closing.signal);
+    const toTarget = (to: Destination) => this.connect({ ...to, exempt: false }, this.#closing.signal);
     const toProxy = async () => this.#open().connectToProxy(this.#closing.signal);
     this.#agents = {
       pooled: new DialingAgent(toTarget, true),
@@ -130,7 +130,7 @@ export class GateDoor implements Door {
     try {
       if (destination === null) throw new Error('unreadable CONNECT');
       const signal = AbortSignal.any([abandoned.signal, this.#closing.signal]);
-      const upstream = await this.connect({ ...destination, plain: false, exempt: false }, signal);
+      const upstream = await this.connect({ ...destination, exempt: false }, signal);
       if (client.destroyed) return void upstream.destroy();
       client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       if (head.length > 0) upstream.write(head);
@@ -144,27 +144,24 @@ export class GateDoor implements Door {
   readonly #forwarding = {
     route: (target: PlainTarget) => this.#routeFor(target),
     moved: ({ host, port }: PlainTarget, bytes: number) => this.#ledger.check({ host, port }, bytes),
-    answered: (route: PlainRoute, status: number) => this.#judgeAnswer(route, status),
+    answered: (route: PlainRoute, head: IncomingMessage) => this.#judgeAnswer(route, head),
     failed: (target: PlainTarget, error: unknown) => this.#noteExchange(target, error),
   };
 
   async #routeFor(target: PlainTarget): Promise<PlainRoute> {
     const way = this.#open();
     const proxy = way.proxyFor(target);
-    if (proxy === null || !proxy.absoluteForm) {
-      return { pooled: this.#agents.pooled, fresh: this.#agents.fresh, absoluteForm: false, authorization: null };
+    if (!proxy?.absoluteForm) {
+      return { pooled: this.#agents.pooled, fresh: this.#agents.fresh, absoluteForm: false, authorization: null, settled: () => {} };
     }
     // Connections to the proxy are shared by destinations: here each request is judged, not each connection.
     await way.admit({ ...target, exempt: false });
     const { pooledToProxy: pooled, freshToProxy: fresh } = this.#agents;
-    return { pooled, fresh, absoluteForm: true, authorization: proxy.authorization };
+    return { pooled, fresh, absoluteForm: true, authorization: proxy.authorization, settled: proxy.awaitAnswer() };
   }
 
-  #judgeAnswer(route: PlainRoute, status: number): void {
-    const proxy = this.#way?.proxy;
-    if (!route.absoluteForm || proxy == null) return;
-    if (status === 407) throw proxy.fail('it asks for other credentials (407)');
-    proxy.answer();
+  #judgeAnswer(route: PlainRoute, { statusCode = 0, headers }: IncomingMessage): void {
+    if (route.absoluteForm) this.#way?.proxy?.judgeAnswer(statusCode, headers);
   }
 
   /** See WayOut.connect; for the server itself as well as for the browser. */
@@ -197,9 +194,13 @@ export class GateDoor implements Door {
       return;
     }
     if (error instanceof CallerProxyFailure) this.#rules.log.info({ why: error.message }, "the caller's proxy failed");
-    const proxied = error instanceof CallerProxyFailure || error instanceof TunnelUnsupported;
-    this.#ledger.fail({ ...destination, code: proxied ? 'TUNNEL_REFUSED' : code });
+    this.#ledger.fail({ ...destination, code: codeOfProxied(error) ?? code });
   }
+}
+
+function codeOfProxied(error: unknown): string | null {
+  if (error instanceof ProxyRefusal) return 'PROXY_REFUSED';
+  return error instanceof CallerProxyFailure ? 'TUNNEL_REFUSED' : null;
 }
 
 function readAuthority(text: string): Destination | null {

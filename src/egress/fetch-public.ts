@@ -1,20 +1,29 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
 import { CONNECT_TIMEOUT_MS } from './dial.js';
 import type { PublicFetch, PublicResponse } from './egress.js';
 import { STATUS_LINE_BYTES } from './forward-request.js';
-import { TunnelUnsupported } from './http-connect.js';
 import { startTls } from './start-tls.js';
 
 /** Of an answer's head; of all the informational ones before it together, too. */
 const HEADERS_LIMIT_BYTES = 16 * 1024;
 
+/** Through a caller's HTTP proxy, which is given the whole request. */
+export interface AbsoluteRoute {
+  connect(signal: AbortSignal): Promise<Socket>;
+  /** Value of Proxy-Authorization, or null. */
+  authorization: string | null;
+  /** Throws when the answer is not the target's. */
+  judge(status: number, headers: IncomingHttpHeaders): void;
+}
+
 /** How the server's own request leaves. */
 export interface FetchRoute {
   /** A judged and pinned connection. Throws EgressRefused, or the transport's error. */
   connect(signal: AbortSignal): Promise<Socket>;
-  /** Through a caller's proxy that makes no tunnel for plain http. */
-  inAbsoluteForm: { connect(signal: AbortSignal): Promise<Socket>; authorization: string | null } | null;
+  /** For plain http through a caller's HTTP proxy: instead of `connect`. */
+  inAbsoluteForm: AbsoluteRoute | null;
 }
 
 /**
@@ -31,9 +40,7 @@ export async function fetchPublic(route: FetchRoute, request: PublicFetch, ca: s
     return await exchange(route, { request, ca, signal });
   } catch (error) {
     signal.throwIfAborted();
-    const { inAbsoluteForm } = route;
-    if (!(error instanceof TunnelUnsupported) || inAbsoluteForm === null) throw error;
-    return exchange({ connect: (given) => inAbsoluteForm.connect(given), inAbsoluteForm }, { request, ca, signal, absolute: true });
+    throw error;
   }
 }
 
@@ -41,10 +48,9 @@ interface Exchange {
   request: PublicFetch;
   ca: string[] | undefined;
   signal: AbortSignal;
-  absolute?: boolean;
 }
 
-async function exchange(route: FetchRoute, { request, ca, signal, absolute = false }: Exchange): Promise<PublicResponse> {
+async function exchange(route: FetchRoute, { request, ca, signal }: Exchange): Promise<PublicResponse> {
   const url = new URL(request.url);
   url.hash = '';
   const client = new Client(url.origin, {
@@ -60,7 +66,8 @@ async function exchange(route: FetchRoute, { request, ca, signal, absolute = fal
     },
   });
   try {
-    const answer = await abortable(client.request(toRequest(route, { url, request, signal, absolute })), signal);
+    const answer = await abortable(client.request(toRequest(route, { url, request, signal })), signal);
+    route.inAbsoluteForm?.judge(answer.statusCode, answer.headers);
     const body = await readBody(answer.body, request.maxBytes);
     return { status: answer.statusCode, headers: toHeaders(answer.headers), ...body };
   } finally {
@@ -69,20 +76,20 @@ async function exchange(route: FetchRoute, { request, ca, signal, absolute = fal
 }
 
 async function open(route: FetchRoute, { url, ca, signal }: { url: URL; ca: string[] | undefined; signal: AbortSignal }): Promise<Socket> {
-  const socket = await route.connect(signal);
+  const socket = await (route.inAbsoluteForm ?? route).connect(signal);
   if (url.protocol !== 'https:') return socket;
   return startTls(socket, { host: url.hostname, ca, timeoutMs: CONNECT_TIMEOUT_MS }, signal);
 }
 
 function toRequest(
   route: FetchRoute,
-  { url, request, signal, absolute }: { url: URL; request: PublicFetch; signal: AbortSignal; absolute: boolean },
+  { url, request, signal }: { url: URL; request: PublicFetch; signal: AbortSignal },
 ): Dispatcher.RequestOptions {
-  const authorization = absolute ? route.inAbsoluteForm?.authorization : null;
+  const authorization = route.inAbsoluteForm?.authorization;
   const headers = { 'accept-encoding': 'identity', ...lowerCaseNames(request.headers) };
   return {
     method: request.method,
-    path: absolute ? url.href : `${url.pathname}${url.search}`,
+    path: route.inAbsoluteForm !== null ? url.href : `${url.pathname}${url.search}`,
     headers: authorization == null ? headers : { ...headers, 'proxy-authorization': authorization },
     body: request.body,
     onInfo: createPatience(),

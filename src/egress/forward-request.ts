@@ -1,7 +1,6 @@
 import { type Agent, type ClientRequest, type IncomingMessage, type ServerResponse, request as sendHttp } from 'node:http';
 import { codeOf } from './dial.js';
 import { requestHeaders, responseHeaders } from './forward-headers.js';
-import { TunnelUnsupported } from './http-connect.js';
 
 /** As large as Chromium itself takes. */
 export const HEADERS_LIMIT_BYTES = 256 * 1024;
@@ -34,6 +33,8 @@ export interface PlainRoute {
   absoluteForm: boolean;
   /** Proxy-Authorization, in absolute form only. */
   authorization: string | null;
+  /** The request was answered or given up. */
+  settled(): void;
 }
 
 export interface Forwarding {
@@ -42,7 +43,7 @@ export interface Forwarding {
   /** Bytes have moved. */
   moved(target: PlainTarget, bytes: number): void;
   /** The head of an answer. Throws when it must not reach the browser. */
-  answered(route: PlainRoute, status: number): void;
+  answered(route: PlainRoute, head: IncomingMessage): void;
   failed(target: PlainTarget, error: unknown): void;
 }
 
@@ -99,14 +100,16 @@ async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<In
       if (repeatable) outgoing.end();
       else request.on('data', (chunk: Buffer) => forwarding.moved(target, chunk.length)).pipe(outgoing);
       const incoming = await headOf(outgoing);
-      forwarding.answered(route, incoming.statusCode ?? 0);
+      forwarding.answered(route, incoming);
       return incoming;
     } catch (error) {
       response.off('close', hangUp);
       outgoing.destroy();
       const stale = outgoing.reusedSocket && agent === route.pooled;
-      if (response.destroyed || !repeatable || attempt > 1 || !(stale || error instanceof TunnelUnsupported)) throw error;
-      if (stale) mayReuse = false;
+      if (response.destroyed || !repeatable || attempt > 1 || !stale) throw error;
+      mayReuse = false;
+    } finally {
+      route.settled();
     }
   }
 }

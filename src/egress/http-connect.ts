@@ -3,26 +3,19 @@ import type { Duplex } from 'node:stream';
 import { DialFailure } from './dial.js';
 import { Nonsense, readUntil } from './read-until.js';
 
-/** The proxy makes no tunnel to such a destination; an ordinary request in absolute form may still do. */
-export class TunnelUnsupported extends Error {
-  override readonly name = 'TunnelUnsupported';
-  /** @param answered whether it said so, rather than hung up */
-  constructor(
-    message: string,
-    readonly answered: boolean,
-  ) {
-    super(message);
-  }
+/** The proxy works, and refuses this destination. The message is for the log; it holds no credentials. */
+export class ProxyRefusal extends Error {
+  override readonly name = 'ProxyRefusal';
 }
 
-/** Answers by which proxies say "not by CONNECT" (Squid: 403 for any port but 443), rather than that they are broken. */
-const NO_CONNECT = new Set([400, 403, 404, 405, 500, 501]);
+/** Answers to CONNECT that are the proxy's own (decisions.md, Added); Squid says 403 for any port but 443. */
+const REFUSALS = new Set([400, 403, 404, 405, 500, 501, 502]);
 
 /**
  * Asks an HTTP proxy for a tunnel (RFC 9110, 9.3.6) over a fresh connection. The proxy is given the name.
  *
  * @param rules.authorization value of Proxy-Authorization, or null
- * @throws TunnelUnsupported, DialFailure when the proxy could not reach the destination; Nonsense or Silence when the proxy is at fault
+ * @throws ProxyRefusal, DialFailure when the proxy could not reach the destination; Nonsense or Silence when the proxy is at fault
  */
 export async function connectByHttp(
   stream: Duplex,
@@ -33,22 +26,13 @@ export async function connectByHttp(
   const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
   if (rules.authorization !== null) lines.push(`Proxy-Authorization: ${rules.authorization}`);
   stream.write(`${lines.join('\r\n')}\r\n\r\n`);
-  const head = await readHead(stream, rules.timeoutMs);
+  const head = (await readUntil(stream, headLength, rules.timeoutMs)).toString('latin1');
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
   if (status >= 200 && status < 300) return;
   if (status === 407) throw new Nonsense('it asks for other credentials (407)');
-  if (NO_CONNECT.has(status)) throw new TunnelUnsupported(`it answered CONNECT with ${status}`, true);
+  if (REFUSALS.has(status)) throw new ProxyRefusal(`it answered CONNECT with ${status}`);
   if (status === 429 || status >= 500) throw new DialFailure('TUNNEL_REFUSED', `the caller's proxy answered CONNECT with ${status}`);
   throw new Nonsense(status === 0 ? 'it does not speak HTTP' : `it answered CONNECT with ${status}`);
-}
-
-async function readHead(stream: Duplex, timeoutMs: number): Promise<string> {
-  try {
-    return (await readUntil(stream, headLength, timeoutMs)).toString('latin1');
-  } catch (error) {
-    if (error instanceof Nonsense && error.hungUp) throw new TunnelUnsupported('it hung up on CONNECT', false);
-    throw error;
-  }
 }
 
 function headLength(received: Buffer): number {

@@ -156,10 +156,10 @@ function refuseDoors(verdict: Judgement, port: number, doors: ReadonlySet<GateDo
 
 function throughDoor(door: Door, url: URL, exempt: boolean): FetchRoute {
   if (!(door instanceof GateDoor)) throw new TypeError('this door is none of ours');
-  const target: DoorTarget = { host: url.hostname, port: portOf(url), plain: url.protocol === 'http:', exempt };
+  const target: DoorTarget = { host: url.hostname, port: portOf(url), exempt };
   return {
     connect: (signal) => door.connect(target, signal),
-    inAbsoluteForm: target.plain ? door.toProxy(target) : null,
+    inAbsoluteForm: url.protocol === 'http:' ? door.toProxy(target) : null,
   };
 }
 

@@ -1,7 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { codeOf, DialFailure, dial } from './dial.js';
 import type { CallerProxy } from './egress.js';
-import { connectByHttp, TunnelUnsupported } from './http-connect.js';
+import { connectByHttp, ProxyRefusal } from './http-connect.js';
 import type { Judgement } from './judge-host.js';
 import { parseBypass } from './proxy-bypass.js';
 import { type ProxyServer, readProxyServer } from './proxy-server.js';
@@ -28,8 +29,8 @@ export interface UpstreamProxyRules {
 /** A caller's proxy, for the life of one capture: judged and resolved once, connected to at that very address. */
 export class UpstreamProxy {
   readonly bypasses: (host: string, port: number) => boolean;
-  /** Set once the proxy turned out to make no tunnels to plain-http destinations. */
-  absoluteForm = false;
+  /** Whether plain-http requests go to the proxy whole (RFC 9112, 3.2.2); all else goes by CONNECT. */
+  readonly absoluteForm: boolean;
   readonly #server: ProxyServer | null;
   readonly #credentials: Credentials | null;
   readonly #rules: UpstreamProxyRules;
@@ -41,6 +42,7 @@ export class UpstreamProxy {
   constructor(proxy: CallerProxy, rules: UpstreamProxyRules) {
     this.bypasses = parseBypass(proxy.bypass);
     this.#server = readProxyServer(proxy.server);
+    this.absoluteForm = this.#server?.scheme !== 'socks5';
     this.#credentials =
       proxy.username === null && proxy.password === null ? null : { username: proxy.username ?? '', password: proxy.password ?? '' };
     this.#rules = rules;
@@ -63,20 +65,19 @@ export class UpstreamProxy {
   /**
    * A connection that carries the destination's bytes, by the destination's name.
    *
-   * @throws CallerProxyFailure, DialFailure, TunnelUnsupported (plain http only: absolute form may do)
+   * @throws CallerProxyFailure, DialFailure, ProxyRefusal
    */
-  async openTunnel(target: { host: string; port: number; plain: boolean }, signal: AbortSignal): Promise<Socket> {
-    const wait = { since: performance.now() };
-    this.#waiting.add(wait);
+  async openTunnel(target: { host: string; port: number }, signal: AbortSignal): Promise<Socket> {
+    const settled = this.awaitAnswer();
     try {
       const socket = await this.connect(signal);
       await this.#handshake(socket, target, signal);
       this.answer();
       return socket;
     } catch (error) {
-      throw this.#blame(error, target.plain, signal);
+      throw this.#blame(error, signal);
     } finally {
-      this.#waiting.delete(wait);
+      settled();
     }
   }
 
@@ -98,6 +99,24 @@ export class UpstreamProxy {
       if (signal.aborted) throw error;
       throw this.fail(`it could not be connected to (${codeOf(error)})`);
     }
+  }
+
+  /** An exchange with the proxy begins. @returns to be called when it was answered or given up */
+  awaitAnswer(): () => void {
+    const wait = { since: performance.now() };
+    this.#waiting.add(wait);
+    return () => void this.#waiting.delete(wait);
+  }
+
+  /**
+   * The head of an answer to a request in absolute form.
+   *
+   * @throws CallerProxyFailure, ProxyRefusal when it is not the target's
+   */
+  judgeAnswer(status: number, headers: IncomingHttpHeaders): void {
+    if (status === 407) throw this.fail('it asks for other credentials (407)');
+    this.answer();
+    if (status >= 400 && isProxysOwn(headers)) throw new ProxyRefusal(`it answered with an error of its own (${status})`);
   }
 
   /** The proxy spoke its protocol: from now on, one failed exchange is about its destination. */
@@ -139,17 +158,18 @@ export class UpstreamProxy {
     }
   }
 
-  #blame(error: unknown, plain: boolean, signal: AbortSignal): unknown {
+  #blame(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return new DialFailure('ECONNABORTED', 'nobody waits for the connection any more');
     if (error instanceof CallerProxyFailure) return error;
-    if (error instanceof DialFailure || (error instanceof TunnelUnsupported && error.answered)) this.answer();
-    if (error instanceof TunnelUnsupported && plain) {
-      this.absoluteForm = true;
-      return error;
-    }
-    if (error instanceof TunnelUnsupported) return this.unanswered(error.message) ?? new DialFailure('TUNNEL_REFUSED', error.message);
+    if (error instanceof DialFailure || error instanceof ProxyRefusal) this.answer();
     if (error instanceof Silence && this.#answered) return new DialFailure('ETIMEDOUT', error.message);
+    if (error instanceof Nonsense && error.hungUp && this.#answered) return new ProxyRefusal('it hung up on CONNECT');
     if (error instanceof Nonsense || error instanceof Silence) return this.fail(error.message);
     return error;
   }
+}
+
+/** Squid's mark on its error pages, and the standard one (RFC 9209). */
+function isProxysOwn(headers: IncomingHttpHeaders): boolean {
+  return headers['x-squid-error'] !== undefined || /;\s*error=/i.test(String(headers['proxy-status'] ?? ''));
 }

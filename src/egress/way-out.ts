@@ -3,6 +3,7 @@ import type { Log } from '../log.js';
 import { rememberLookups } from './capture-lookups.js';
 import { DialFailure, dial } from './dial.js';
 import { EgressRefused, type Passage, type Refusal } from './egress.js';
+import type { AbsoluteRoute } from './fetch-public.js';
 import type { Judgement } from './judge-host.js';
 import { logRefusal } from './log-refusal.js';
 import type { Resolve } from './resolve-host.js';
@@ -28,8 +29,6 @@ export interface WayOutRules {
 export interface DoorTarget {
   host: string;
   port: number;
-  /** Plain http, as opposed to something inside TLS or a socket of the page's. */
-  plain: boolean;
   /** The operator's own endpoint, asked for by the server itself: it need not be public. */
   exempt: boolean;
 }
@@ -74,7 +73,7 @@ export class WayOut {
   /**
    * A judged connection to a destination.
    *
-   * @throws EgressRefused, DialFailure, CallerProxyFailure, TunnelUnsupported
+   * @throws EgressRefused, DialFailure, CallerProxyFailure, ProxyRefusal
    */
   async connect(target: DoorTarget, signal: AbortSignal): Promise<Socket> {
     const proxy = this.proxyFor(target);
@@ -83,15 +82,15 @@ export class WayOut {
     return this.#meter(socket);
   }
 
-  /** For plain http through a caller's proxy that makes no tunnel for it; null when the target does not go through one. */
-  toProxy(target: DoorTarget): { connect(signal: AbortSignal): Promise<Socket>; authorization: string | null } | null {
+  /** For plain http through a caller's HTTP proxy, in absolute form; null when the target does not go through one. */
+  toProxy(target: DoorTarget): AbsoluteRoute | null {
     const proxy = this.proxyFor(target);
-    if (proxy === null) return null;
+    if (!proxy?.absoluteForm) return null;
     const connect = async (signal: AbortSignal) => {
       await this.admit(target);
       return this.connectToProxy(signal);
     };
-    return { connect, authorization: proxy.authorization };
+    return { connect, authorization: proxy.authorization, judge: (status, headers) => proxy.judgeAnswer(status, headers) };
   }
 
   /** @throws CallerProxyFailure, DialFailure */
@@ -106,7 +105,7 @@ export class WayOut {
    * @returns the addresses that may be connected to
    * @throws EgressRefused
    */
-  async admit({ host, port, exempt }: Omit<DoorTarget, 'plain'>): Promise<string[]> {
+  async admit({ host, port, exempt }: DoorTarget): Promise<string[]> {
     if (this.#keeping.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
     const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve });

@@ -29,8 +29,9 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using door = await openProxiedDoor(gate, callerProxy(proxy, CREDENTIALS));
     expect((await sendThrough(door, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
     expect(await getSecurely(door, `https://www.stub.example.com:${secure.port}/`)).toBe('hello');
+    const plain = kind === 'socks5' ? `SOCKS stub.example.com:${site.port}` : `GET http://stub.example.com:${site.port}/`;
     const verb = kind === 'socks5' ? 'SOCKS' : 'CONNECT';
-    expect(proxy.asked).toEqual([`${verb} stub.example.com:${site.port}`, `${verb} www.stub.example.com:${secure.port}`]);
+    expect(proxy.asked).toEqual([plain, `${verb} www.stub.example.com:${secure.port}`]);
     expect(new Set(proxy.credentials)).toEqual(new Set(['us er:pä:ss-S3CRET']));
     expect(JSON.stringify(site.requests)).not.toMatch(/authorization|S3CRET/i);
     expect(door.proxyFailure).toBeNull();
@@ -71,7 +72,7 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
     expect((await connectThrough(door, 'stub.example.com:443')).status).toBe(502);
     expect(door.proxyFailure).toBeNull();
-    expect(door.failures.map((failure) => failure.code)).toEqual(Array(2).fill(kind === 'socks5' ? 'EHOSTUNREACH' : 'TUNNEL_REFUSED'));
+    expect(door.failures.map((failure) => failure.code)).toEqual(Array(2).fill(kind === 'socks5' ? 'EHOSTUNREACH' : 'PROXY_REFUSED'));
   });
 
   test.each(['garbage', 'hang up'] as ProxyMood[])('that answers with %s has failed, and nothing went another way', async (mood) => {
@@ -113,7 +114,7 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using gate = await openTestEgress();
     await using door = await openProxiedDoor(gate, callerProxy(proxy));
     const started = performance.now();
-    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+    expect((await connectThrough(door, 'stub.example.com:443')).status).toBe(502);
     expect(performance.now() - started).toBeLessThan(15_000);
     expect(door.proxyFailure).toEqual(expect.any(String));
   });
@@ -145,7 +146,7 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
 });
 
 describe("a caller's http proxy", () => {
-  test.each(['no tunnels', 'deaf to CONNECT'] as ProxyMood[])('with %s for plain http is spoken to in absolute form', async (mood) => {
+  test.each(['well', 'no tunnels', 'deaf to CONNECT'] as ProxyMood[])('that does %s gets plain http in absolute form', async (mood) => {
     await using site = await startPlainSite();
     await using proxy = await startCallerProxy({ kind: 'http', mood, credentials: CREDENTIALS });
     await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.3'] });
@@ -154,16 +155,37 @@ describe("a caller's http proxy", () => {
     for (let turn = 0; turn < 3; turn++) expect((await sendThrough(door, url)).body).toBe('hello');
     expect((await sendThrough(door, url, { method: 'POST', body: 'z' })).body).toBe('hello');
     await expect(sendThrough(door, `http://private.example.net:${site.port}/`)).rejects.toThrow();
-    expect(proxy.asked).toEqual([`CONNECT stub.example.com:${site.port}`, ...Array(3).fill(`GET ${url}`), `POST ${url}`]);
+    expect(proxy.asked).toEqual([...Array(3).fill(`GET ${url}`), `POST ${url}`]);
     expect(site.requests.at(-1)?.body).toBe('z');
     expect(door.proxyFailure).toBeNull();
   });
 
-  test('that redirects instead of connecting has failed, for plain http as well', async () => {
+  test('that makes no tunnel has refused that destination alone', async () => {
+    await using site = await startPlainSite();
+    await using proxy = await startCallerProxy({ kind: 'http', mood: 'no tunnels' });
+    await using gate = await openTestEgress();
+    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    expect((await connectThrough(door, 'www.stub.example.com:443')).status).toBe(502);
+    expect(door.failures).toEqual([{ host: 'www.stub.example.com', port: 443, code: 'PROXY_REFUSED' }]);
+    expect(door.proxyFailure).toBeNull();
+    expect((await sendThrough(door, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+  });
+
+  test('that is silent about plain http is suspected until it answers', async () => {
+    await using proxy = await startCallerProxy({ kind: 'http', mood: 'silence' });
+    await using gate = await openTestEgress();
+    const door = await openProxiedDoor(gate, callerProxy(proxy));
+    const sent = sendThrough(door, 'http://stub.example.com/').catch(() => null);
+    await expect.poll(() => door.proxyFailure).toBe('it has not answered');
+    await door[Symbol.asyncDispose]();
+    await sent;
+  });
+
+  test('that redirects instead of connecting has failed', async () => {
     await using proxy = await startCallerProxy({ kind: 'http', mood: '302' });
     await using gate = await openTestEgress();
     await using door = await openProxiedDoor(gate, callerProxy(proxy));
-    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
+    expect((await connectThrough(door, 'stub.example.com:443')).status).toBe(502);
     expect(door.proxyFailure).toMatch(/302/);
   });
 

@@ -223,7 +223,7 @@ describe('through a door', () => {
     door.begin({ proxy: { server: proxy.server, bypass: null, username: 'u', password: 'p' }, target: null });
     const url = `http://stub.example.com:${site.port}/trace`;
     expect((await gate.egress.fetch(aFetch(url, { via: door, allowedOrigins: [] }))).status).toBe(200);
-    expect(proxy.asked.at(-1)).toBe(mood === 'well' ? `CONNECT stub.example.com:${site.port}` : `GET ${url}`);
+    expect(proxy.asked).toEqual([`GET ${url}`]);
     expect(JSON.stringify(site.requests)).not.toMatch(/authorization/i);
   });
 

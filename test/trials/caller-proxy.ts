@@ -43,11 +43,13 @@ const MEETINGS: Meeting[] = [
   { mood: 'no tunnels', expect: null, kinds: ['http'] },
   { mood: 'deaf to CONNECT', expect: null, kinds: ['http'] },
   { mood: 'other credentials', expect: 'egress_unavailable' },
-  { mood: '302', expect: 'egress_unavailable', kinds: ['http'] },
+  // For plain http it looks like the target's own redirect, which leads to a forbidden place.
+  { mood: '302', expect: 'navigation_failed', kinds: ['http'] },
   { mood: 'garbage', expect: 'egress_unavailable' },
   { mood: 'hang up', expect: 'egress_unavailable' },
   { mood: 'nobody there', expect: 'egress_unavailable' },
-  { mood: 'dead targets', expect: 'navigation_failed' },
+  { mood: 'dead targets', expect: 'egress_unavailable', kinds: ['http', 'https'] },
+  { mood: 'dead targets', expect: 'navigation_failed', kinds: ['socks5'] },
   { mood: 'private address', expect: 'egress_unavailable' },
   // The capture's time is up before the proxy's.
   { mood: 'silence', expect: 'egress_unavailable', timeout: 1_500 },

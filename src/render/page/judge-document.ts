@@ -51,6 +51,7 @@ export function failedNavigation(url: string, error: string, door: JudgedDoor): 
   if (refusal !== null) return notPublic(refusal);
   if (error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(null);
   const failure = lastFor(door.failures, url);
+  if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
   return transportFailure(failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code));
 }
 
@@ -107,7 +108,7 @@ export function nothingShown(status: number | null = null): CaptureError {
 export function proxyUnavailable(reason: string): CaptureError {
   return new CaptureError({
     code: 'egress_unavailable',
-    message: 'The proxy of the request (`proxy.server`) could not be reached, or did not answer as a proxy.',
+    message: 'The proxy of the request (`proxy.server`) could not be reached, refused the target, or did not answer as a proxy.',
     cause: new Error(reason),
   });
 }
