@@ -88,7 +88,7 @@ export const extensionFields = {
     .meta({ description: 'Scale the finished image down, never up.', example: { width: 640 }, ...EXTENSION }),
   tolerate: z
     .array(z.enum(TOLERATED_CODES))
-    .max(TOLERATED_CODES.length)
+    .max(limits.TOLERATE_MAX_ITEMS)
     .optional()
     .meta({ description: 'Codes that become warnings: the picture is taken as it stands.', example: ['target_error'], ...EXTENSION }),
 };

@@ -54,3 +54,5 @@ export const PDF_TEMPLATE_MAX_CHARS = 16_384;
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
 /** Jobs on one page of GET /v1/jobs. */
 export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;
+/** A set: codes may be repeated. */
+export const TOLERATE_MAX_ITEMS = 32;

@@ -13,6 +13,11 @@ const sameSite = z.preprocess(
   z.enum(['Strict', 'Lax', 'None']),
 );
 const EXPIRES_MAX_S = 253_402_300_799;
+const expires = () =>
+  z
+    .number()
+    .max(EXPIRES_MAX_S)
+    .refine((seconds) => seconds === -1 || seconds >= 0, 'must be -1 or Unix seconds');
 const cookieText = (max: number) =>
   z
     .string()
@@ -37,12 +42,7 @@ export const cookieSchema = z.strictObject({
   secure: z.boolean().default(false).meta({ description: 'Send over https only.', example: true }),
   http_only: z.boolean().default(false).meta({ description: 'Hide the cookie from scripts.', example: true }),
   same_site: sameSite.optional().meta({ description: 'SameSite attribute; case does not matter.', example: 'Lax' }),
-  expires: z
-    .number()
-    .min(-1)
-    .max(EXPIRES_MAX_S)
-    .optional()
-    .meta({ description: 'Unix seconds; -1 or absent for a session cookie.', example: 1_893_456_000 }),
+  expires: expires().optional().meta({ description: 'Unix seconds; -1 or absent for a session cookie.', example: 1_893_456_000 }),
 });
 
 /** Playwright's own file. Members this service has no use for (`indexedDB`, `credentials`) are ignored, as newer versions add some. */
@@ -55,7 +55,7 @@ export const storageStateSchema = z
           value: cookieText(limits.COOKIE_VALUE_MAX_CHARS),
           domain: z.string().min(1).max(253),
           path: cookiePath().default('/'),
-          expires: z.number().min(-1).max(EXPIRES_MAX_S).default(-1),
+          expires: expires().default(-1),
           httpOnly: z.boolean().default(false),
           secure: z.boolean().default(false),
           sameSite: sameSite.default('Lax'),

@@ -224,7 +224,13 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   times.enter('picture', 80);
   const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;
   if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), Math.min(MOTION_MAX_MS, deadline - Date.now()));
-  const taking = () => takePicture(stage, options, { deadline, scroll, encodes: deps.encodes });
+  const how = { deadline, scroll, encodes: deps.encodes };
+  const taking = () =>
+    takePicture(stage, options, how).catch((error: unknown) => {
+      // An element or a part of the page that is not there: the view is what stands.
+      page.tolerance.orThrow(error);
+      return takePicture(stage, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? scroll : null });
+    });
   // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
 }

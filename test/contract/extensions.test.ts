@@ -118,6 +118,7 @@ describe('cookies', () => {
     ['value', 'a;b'],
     ['value', 'a\r\nb'],
     ['path', 'no-slash'],
+    ['expires', -0.5],
   ])('refuse the %s %j', (field, value) => {
     expect(pathsOf({ ...URL_ONLY, cookies: [{ name: 'a', value: 'b', [field]: value }] })).toEqual([`cookies.0.${field}`]);
   });

@@ -257,6 +257,14 @@ describe('tolerate', () => {
     expect(strict.body.error.code).toBe('target_error');
   });
 
+  it.each([{ selector: '.not-there' }, { clip: { x: 0, y: 9000, width: 10, height: 10 } }])(
+    'takes the view where %j is not there',
+    async (part) => {
+      const { data } = await capture({ url: `${base}/tall`, tolerate: ['render_incomplete'], ...part });
+      expect(data).toMatchObject({ width: 400, height: 320, diagnostics: { warnings: [{ code: 'render_incomplete' }] } });
+    },
+  );
+
   it('tolerates no code that it does not name', async () => {
     const answer = await service.post({ ...SMALL, url: `${base}/missing`, tolerate: ['render_incomplete', 'blocked_by_target'] });
     expect(answer.body.error.code).toBe('target_error');
