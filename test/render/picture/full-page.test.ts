@@ -54,19 +54,34 @@ describe('the rows of a full page', () => {
     expect(await judgeRows(picture.content, { ratio: 1.82, tolerance: 60 })).toMatchObject({ width: 728, height: 16_380, wrong: 0 });
   });
 
-  it('are cut where webp ends, which is told', async () => {
+  it('lose density before they lose rows where webp ends, which is told', async () => {
     const picture = await take(browser, rowsPage(17_000), {
       full_page: true,
       format: 'webp',
       ...density(2, { width: 320, height: 2_000 }),
     });
     expect(picture.diagnostics).toMatchObject({
-      deviceScaleFactor: 1,
+      deviceScaleFactor: 0.96,
       stoppedReason: 'format_limit',
-      truncated: true,
+      truncated: false,
       scrollHeight: 17_000,
     });
-    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
+    expect(await judgeRows(picture.content, { ratio: 0.96, tolerance: 60 })).toMatchObject({ height: 16_320, wrong: 0 });
+  });
+
+  it('are cut where webp ends at half the density, which is told', async () => {
+    const picture = await take(browser, rowsPage(33_500), {
+      full_page: true,
+      format: 'webp',
+      ...density(2, { width: 320, height: 2_000 }),
+    });
+    expect(picture.diagnostics).toMatchObject({
+      deviceScaleFactor: 0.5,
+      stoppedReason: 'format_limit',
+      truncated: true,
+      scrollHeight: 33_500,
+    });
+    expect(await judgeRows(picture.content, { ratio: 0.5, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
   });
 });
 
