@@ -105,7 +105,9 @@ function submitThroughProxy({ service, proxy }: World, url: string): Promise<Ans
 function reachedProxy({ proxy }: World, text: string, answer: Answer): string {
   const url = new URL(/^https?:/i.test(text) ? text : `https://${text}`);
   const port = url.port || (url.protocol === 'https:' ? 443 : 80);
-  const asked = proxy.asked.includes(`CONNECT ${url.hostname}:${port}`);
+  const byTunnel = `CONNECT ${url.hostname}:${port}`;
+  // Plain http goes in absolute form.
+  const asked = proxy.asked.some((line) => line === byTunnel || (url.protocol === 'http:' && line.startsWith(`GET http://${url.host}/`)));
   return asked ? 'allowed' : `answered ${answer.status} ${JSON.stringify(answer.body.error)}`;
 }
 
