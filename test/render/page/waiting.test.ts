@@ -86,7 +86,8 @@ describe('wait_for_selector', () => {
 describe('wait_for_idle', () => {
   it('costs a page without scripts next to nothing', async () => {
     const settled = [];
-    for (let i = 0; i < 5; i++) settled.push((await rig.capture(site.url('/article'))).timings.settle ?? 0);
+    // The fastest of many: whatever else the machine does slows only some of them down.
+    for (let i = 0; i < 15; i++) settled.push((await rig.capture(site.url('/article'))).timings.settle ?? 0);
     expect(Math.min(...settled)).toBeLessThan(60);
   });
 
