@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { programFiles } from '../../scripts/binary/program-files.js';
+import { Database } from '../../src/store/sqlite/driver.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const files = programFiles(ROOT);
@@ -27,12 +28,11 @@ it('packs neither development packages nor what is only read by people and compi
   expect(files).toContain('node_modules/hono/LICENSE');
 });
 
-/** What the process has mapped, once the driver is in use. */
+/** The native part that the process has loaded, once the driver of this Node is in use. */
 function loadedDriver(): string {
-  const require = createRequire(import.meta.url);
-  const Database = require('better-sqlite3') as typeof import('better-sqlite3');
   new Database(':memory:').close();
-  const loaded = Object.keys(require.cache).find((file) => file.endsWith('better_sqlite3.node'));
+  const { cache } = createRequire(import.meta.url);
+  const loaded = Object.keys(cache).find((file) => file.includes('better-sqlite3') && file.endsWith('.node'));
   if (loaded === undefined) throw new Error('the driver is not loaded');
   return loaded;
 }
