@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { pdfSchema } from './pdf-schema.js';
-import { normalizeTargetUrl } from './target-url.js';
+import { targetUrlSchema } from './target-url-schema.js';
 
 /** The fields of a capture request that interface.md does not have (extensions.md), as they are on the wire. */
 
@@ -23,21 +23,11 @@ export const extensionFields = {
     .refine((html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES, `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`)
     .optional()
     .meta({ description: 'HTML document to capture instead of `url`.', example: '<h1>Invoice 4711</h1>', ...EXTENSION }),
-  base_url: z
-    .string()
-    .min(1)
-    .transform((text, context) => {
-      const target = normalizeTargetUrl(text);
-      if ('url' in target) return target.url;
-      context.addIssue({ code: 'custom', message: target.problem });
-      return z.NEVER;
-    })
-    .optional()
-    .meta({
-      description: 'Address that `html` is loaded at, for its relative links and its origin. Default: an origin that reaches nothing.',
-      example: 'https://example.com/',
-      ...EXTENSION,
-    }),
+  base_url: targetUrlSchema.optional().meta({
+    description: 'Address that `html` is loaded at, for its relative links and its origin. Default: an origin that reaches nothing.',
+    example: 'https://example.com/',
+    ...EXTENSION,
+  }),
   cookies: z
     .array(cookieSchema)
     .max(limits.COOKIES_MAX_ITEMS)

@@ -5,7 +5,7 @@ import { type CaptureExtensions, toCaptureExtensions } from './extension-options
 import { canonicalTimezone, forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
 import * as limits from './limits.js';
 import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';
-import { normalizeTargetUrl } from './target-url.js';
+import { targetUrlSchema } from './target-url-schema.js';
 
 /**
  * CaptureRequest of interface.md as one schema: validation, defaults, documentation and types all come from here.
@@ -68,20 +68,10 @@ const headers = z.record(z.string(), line()).superRefine((value, context) => {
   }
 });
 
-const targetUrl = z
-  .string()
-  .min(1)
-  .transform((text, context) => {
-    const target = normalizeTargetUrl(text);
-    if ('url' in target) return target.url;
-    context.addIssue({ code: 'custom', message: target.problem });
-    return z.NEVER;
-  });
-
 export const captureRequestSchema = z
   .strictObject({
     // Required, but for captures of `html`: see combinations.ts.
-    url: targetUrl.optional().meta({
+    url: targetUrlSchema.optional().meta({
       description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
       example: 'https://example.com/',
     }),

@@ -8,7 +8,7 @@ import { getPublicSuffix } from 'tldts';
  * @returns what is wrong, or null
  */
 export function cookieDomainProblem(domain: string, host: string | null): string | null {
-  const bare = domain.replace(/^\./, '').toLowerCase();
+  const bare = bareDomain(domain);
   if (!/^(?!-)[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/.test(bare) && isIP(bare.replace(/^\[|\]$/g, '')) === 0) return 'must be a host name';
   const target = host?.toLowerCase() ?? null;
   if (target === bare) return null;
@@ -16,4 +16,9 @@ export function cookieDomainProblem(domain: string, host: string | null): string
   if (target === null) return null;
   const isParent = target.endsWith(`.${bare}`) && isIP(target.replace(/^\[|\]$/g, '')) === 0;
   return isParent ? null : `must be the target's host (${target}) or a parent domain of it`;
+}
+
+/** Without the leading dot that says "and all below it". */
+export function bareDomain(domain: string): string {
+  return domain.replace(/^\./, '').toLowerCase();
 }

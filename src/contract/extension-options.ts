@@ -1,4 +1,5 @@
 import { TOLERATED_CODES, type ToleratedCode, type WireExtensions } from './capture-extensions.js';
+import { bareDomain } from './cookie-domain.js';
 import { lengthToInches } from './lengths.js';
 import type { SameSite } from './login-schema.js';
 import { PAPER_INCHES, type WirePdf } from './pdf-schema.js';
@@ -109,8 +110,7 @@ export function toCaptureExtensions(wire: WireExtensions): CaptureExtensions {
 }
 
 function toPdfOption(wire: WirePdf): PdfOption {
-  const named = typeof wire.paper === 'string' ? PAPER_INCHES[wire.paper] : wire.paper;
-  const [width, height] = [inches(named.width, typeof wire.paper === 'string'), inches(named.height, typeof wire.paper === 'string')];
+  const { width, height } = paperOf(wire);
   const { top, right, bottom, left } = wire.margin;
   return {
     paper: wire.landscape ? { width: height, height: width } : { width, height },
@@ -127,10 +127,11 @@ function toPdfOption(wire: WirePdf): PdfOption {
   };
 }
 
-function inches(length: number | string, already = false): number {
-  return already ? Number(length) : (lengthToInches(length) ?? 0);
+/** Upright. */
+function paperOf({ paper }: WirePdf): PdfOption['paper'] {
+  return typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
 }
 
-function bareDomain(domain: string): string {
-  return domain.replace(/^\./, '').toLowerCase();
+function inches(length: number | string): number {
+  return lengthToInches(length) ?? 0;
 }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { captureRequestSchema } from './capture-request.js';
+import { fieldSchema } from './field-schema.js';
 
 /**
  * Signed links to pictures (extensions.md, GET /v1/render): the canonical query, its signature, and the flat fields of a capture request.
@@ -127,27 +127,10 @@ function toKind(value: string, kind: string): unknown {
   return value;
 }
 
-interface SchemaLike {
-  shape?: Record<string, unknown>;
-  def: { type: string; innerType?: unknown; options?: unknown[] };
-}
-
-/** `string`, `number`, `boolean`, `array`, … of a field; `string` where there is none, or several. */
+/** `string`, `number`, `boolean`, `array`, … of a field; `string` where there is none. */
 function kindOf(path: readonly string[]): string {
-  let schema: SchemaLike | undefined = captureRequestSchema as unknown as SchemaLike;
-  for (const name of path) {
-    const shape: Record<string, unknown> | undefined = bare(schema)?.shape;
-    schema = shape !== undefined && Object.hasOwn(shape, name) ? (shape[name] as SchemaLike) : undefined;
-  }
-  const found = bare(schema)?.def.type ?? 'string';
-  return found === 'int' ? 'number' : found;
-}
-
-function bare(schema: SchemaLike | undefined): SchemaLike | undefined {
-  let inner = schema;
-  while (inner?.def.innerType !== undefined) inner = inner.def.innerType as SchemaLike;
-  if (inner?.def.options === undefined || inner.def.type === 'enum') return inner;
-  return (inner.def.options as SchemaLike[]).find((option) => option.shape !== undefined) ?? inner;
+  const kind = fieldSchema(path)?.def.type ?? 'string';
+  return kind === 'int' ? 'number' : kind;
 }
 
 function decode(text: string): string {

@@ -13,6 +13,7 @@ import {
 } from './capture-request.js';
 import { type CombinationIssue, combinationIssues } from './combinations.js';
 import { type CaptureExtensions, EXTENSION_DEFAULTS } from './extension-options.js';
+import { fieldSchema } from './field-schema.js';
 import { meantField } from './meant-field.js';
 import { webhookUrlProblem } from './webhook-url.js';
 
@@ -198,27 +199,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
 
 /** Names of the object at a path; none for what is no object of fixed fields. */
 function knownFields(path: readonly string[]): string[] {
-  let schema: unknown = captureRequestSchema;
-  for (const step of path) schema = memberOf(bare(schema), step);
-  return Object.keys(bare(schema)?.shape ?? {});
-}
-
-interface SchemaLike {
-  shape?: Record<string, unknown>;
-  element?: unknown;
-  def: { innerType?: unknown; options?: unknown[] };
-}
-
-/** Without its default and optionality; of several forms, the one that is an object. */
-function bare(schema: unknown): SchemaLike | null {
-  let inner = schema as SchemaLike | null | undefined;
-  while (inner?.def.innerType !== undefined) inner = inner.def.innerType as SchemaLike;
-  if (inner?.def.options === undefined) return inner ?? null;
-  return (inner.def.options as SchemaLike[]).find((option) => option.shape !== undefined) ?? null;
-}
-
-function memberOf(schema: SchemaLike | null, step: string): unknown {
-  return schema?.element ?? schema?.shape?.[step] ?? null;
+  return Object.keys(fieldSchema(path)?.shape ?? {});
 }
 
 function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { normalizeTargetUrl } from './target-url.js';
+
+/** A capture target of a request, in its one normal form. */
+export const targetUrlSchema = z
+  .string()
+  .min(1)
+  .transform((text, context) => {
+    const target = normalizeTargetUrl(text);
+    if ('url' in target) return target.url;
+    context.addIssue({ code: 'custom', message: target.problem });
+    return z.NEVER;
+  });
