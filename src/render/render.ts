@@ -3,7 +3,6 @@
  */
 
 import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
-import { CaptureError } from '../contract/capture-error.js';
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { Requester } from '../egress/egress.js';
 import type { Log } from '../log.js';
@@ -30,6 +29,7 @@ import { follow, waitUntil } from './page/wait-until.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { type Picture, takePicture } from './picture/take-picture.js';
+import { neverReady, neverStays, translate } from './render-failure.js';
 import type { Stage } from './stage.js';
 
 /** One capture to make. */
@@ -274,33 +274,4 @@ function finalUrl(stage: Stage, shown: DocumentState, { html, baseUrl }: Capture
 /** What lies there may load only once it is scrolled to. */
 function clipsBelowView({ clip, view }: CaptureOptions): boolean {
   return clip !== null && clip.y + clip.height > view.height;
-}
-
-function neverReady(timeoutMs: number): CaptureError {
-  return new CaptureError({
-    code: 'render_timeout',
-    message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
-    details: { waited_for: 'browser' },
-  });
-}
-
-function neverStays(): CaptureError {
-  return new CaptureError({
-    code: 'render_timeout',
-    message: 'The page does not stay: it went to another document each time its picture was taken.',
-  });
-}
-
-/** What comes out of the browser, in the product's own words; anything else is a bug and stays what it is. */
-function translate(error: unknown, stage: Stage): unknown {
-  if (error instanceof CaptureError && error.code !== 'navigation_failed') return error;
-  if (stage.lost.aborted) return stage.lost.reason;
-  if (
-    error instanceof Error &&
-    /target (page, context or browser|closed|crashed)|page crashed|session closed|has been closed/i.test(error.message)
-  ) {
-    return new CaptureError({ code: 'render_crashed', message: 'The browser page died while it was captured.', cause: error });
-  }
-  if (error instanceof PageMoved) return neverStays();
-  return error;
 }

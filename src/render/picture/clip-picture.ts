@@ -2,7 +2,8 @@ import { CaptureError } from '../../contract/capture-error.js';
 import type { ClipOption } from '../../contract/extension-options.js';
 import { takeBands } from './bands.js';
 import { boundedPage } from './bounded-page.js';
-import { type Encoding, stitch } from './encode.js';
+import type { Encoding } from './encode.js';
+import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -44,13 +45,9 @@ export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: 
       deadline,
     },
   );
-  const strips = await store.strips();
-  const shot = performance.now();
-  const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
+  const encoded = await encodeSections(order, store, { encoding, begun });
   return {
-    content,
-    width,
-    height,
+    ...encoded,
     diagnostics: {
       algorithm: 'native',
       sections: taken.count,
@@ -59,7 +56,6 @@ export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: 
       stoppedReason: !taken.whole ? 'time_limit' : limited ? 'format_limit' : 'viewport',
       truncated: !taken.whole || right < clip.x + clip.width - 0.5 || bottom < clip.y + clip.height - 0.5,
     },
-    timings: { shoot: shot - begun, encode: performance.now() - shot },
   };
 }
 

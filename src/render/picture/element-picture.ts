@@ -2,7 +2,8 @@ import { CaptureError } from '../../contract/capture-error.js';
 import type { ElementBox } from '../in-page/parts.js';
 import { takeBands } from './bands.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
-import { type Encoding, stitch } from './encode.js';
+import type { Encoding } from './encode.js';
+import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -44,14 +45,10 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
   if (wide) await pin(page, { first: true, last: true, keep: 'none' });
   const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, page, store }, plan);
-  const strips = await store.strips();
-  const shot = performance.now();
-  const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
+  const encoded = await encodeSections(order, store, { encoding, begun });
   const whole = taken.whole && cut.height >= (box.bottom - box.top) * zoom - 0.5;
   return {
-    content,
-    width,
-    height,
+    ...encoded,
     diagnostics: {
       algorithm: 'element',
       sections: taken.count,
@@ -60,7 +57,6 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
       stoppedReason: taken.whole ? (limited ? 'format_limit' : 'element') : 'time_limit',
       truncated: !whole,
     },
-    timings: { shoot: shot - begun, encode: performance.now() - shot },
   };
 }
 

@@ -2,7 +2,8 @@ import type { RenderDiagnostics, StoppedReason } from '../../contract/capture-da
 import type { ImageFormat } from '../../contract/capture-request.js';
 import { takeBands } from './bands.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
-import { type Encoding, stitch } from './encode.js';
+import type { Encoding } from './encode.js';
+import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -20,15 +21,10 @@ export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, en
   await using store = await SectionStore.open(encoding.transparent);
   const begun = performance.now();
   const taken = await rollOut(order, scroll, { store, format: encoding.format });
-  const strips = await store.strips();
-  const shot = performance.now();
-  const { content, width, height } = await order.encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
+  const encoded = await encodeSections(order, store, { encoding, begun });
   return {
-    content,
-    width,
-    height,
+    ...encoded,
     diagnostics: taken.diagnostics,
-    timings: { shoot: shot - begun, encode: performance.now() - shot },
   };
 }
 

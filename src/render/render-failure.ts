@@ -1,0 +1,34 @@
+import { CaptureError } from '../contract/capture-error.js';
+import { PageMoved } from './page/page-moved.js';
+import type { Stage } from './stage.js';
+
+/** How a capture as a whole fails, in the product's own words. */
+
+export function neverReady(timeoutMs: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
+    details: { waited_for: 'browser' },
+  });
+}
+
+export function neverStays(): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: 'The page does not stay: it went to another document each time its picture was taken.',
+  });
+}
+
+/** What comes out of the browser, in the product's own words; anything else is a bug and stays what it is. */
+export function translate(error: unknown, stage: Stage): unknown {
+  if (error instanceof CaptureError && error.code !== 'navigation_failed') return error;
+  if (stage.lost.aborted) return stage.lost.reason;
+  if (
+    error instanceof Error &&
+    /target (page, context or browser|closed|crashed)|page crashed|session closed|has been closed/i.test(error.message)
+  ) {
+    return new CaptureError({ code: 'render_crashed', message: 'The browser page died while it was captured.', cause: error });
+  }
+  if (error instanceof PageMoved) return neverStays();
+  return error;
+}
