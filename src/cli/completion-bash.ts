@@ -1,4 +1,4 @@
-import type { CompletedCommand } from './completion-model.js';
+import { type CompletedCommand, type CompletedOption, pathCases, quoted, valueCases } from './completion-model.js';
 
 /** Runs on bash 3.2, as macOS has it, and without the bash-completion package. Where nothing else is offered, bash offers files. */
 export function bashCompletion(commands: readonly CompletedCommand[]): string {
@@ -9,13 +9,10 @@ _stillframe() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$at \${COMP_WORDS[i]}" in
-${commands
-  .filter(({ at }) => at !== '')
-  .map(({ at }) => `      ${quoted(at.includes(' ') ? at : ` ${at}`)}) at=${quoted(at)} ;;\n`)
-  .join('')}    esac
+${pathCases(commands)}    esac
   done
   case "$at $prev" in
-${commands.flatMap(valueCases).join('')}  esac
+${valueCases(commands, replyTo)}  esac
   case "$at" in
 ${commands.map(wordCase).join('')}  esac
   if [[ $cur == -?* ]]; then
@@ -29,16 +26,7 @@ complete -o default -F _stillframe stillframe
 `;
 }
 
-function valueCases({ at, options }: CompletedCommand): string[] {
-  return options
-    .filter(({ value }) => value !== 'none')
-    .map(({ names, value }) => {
-      const patterns = names.map((name) => quoted(`${at} ${name}`)).join('|');
-      return `    ${patterns}) ${replyTo(value)}return ;;\n`;
-    });
-}
-
-function replyTo(value: 'text' | 'file' | 'none' | readonly string[]): string {
+function replyTo(value: CompletedOption['value']): string {
   if (value === 'file') return '';
   if (typeof value === 'string') return 'compopt +o default 2>/dev/null; ';
   return `COMPREPLY=($(compgen -W ${quoted(value.join(' '))} -- "$cur")); `;
@@ -48,8 +36,4 @@ function wordCase({ at, commands, choices, options, takesFile }: CompletedComman
   const words = [...commands.map(({ name }) => name), ...choices].join(' ');
   const flags = options.flatMap(({ names }) => names).join(' ');
   return `    ${quoted(at)}) commands=${quoted(words)} options=${quoted(flags)} files=${quoted(takesFile ? 'yes' : '')} ;;\n`;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -12,7 +12,7 @@ export interface CompletedCommand {
   takesFile: boolean;
 }
 
-interface CompletedOption {
+export interface CompletedOption {
   /** `--output`, and `-o` where there is one. */
   names: string[];
   help: string;
@@ -53,4 +53,26 @@ function valueKind(option: Option): CompletedOption['value'] {
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
+}
+
+/** Of a shell's `case "$at $word"`: follows the words of a command line into the commands. */
+export function pathCases(commands: readonly CompletedCommand[]): string {
+  const below = commands.filter(({ at }) => at !== '');
+  return below.map(({ at }) => `      ${quoted(at.includes(' ') ? at : ` ${at}`)}) at=${quoted(at)} ;;\n`).join('');
+}
+
+/** Of `case "$at $prev"`: what is offered behind an option that takes a value. @param replyTo in the words of the shell */
+export function valueCases(commands: readonly CompletedCommand[], replyTo: (value: CompletedOption['value']) => string): string {
+  return commands
+    .flatMap(({ at, options }) =>
+      options
+        .filter(({ value }) => value !== 'none')
+        .map(({ names, value }) => `    ${names.map((name) => quoted(`${at} ${name}`)).join('|')}) ${replyTo(value)}return ;;\n`),
+    )
+    .join('');
+}
+
+/** As one word of a shell. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

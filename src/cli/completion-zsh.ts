@@ -1,4 +1,4 @@
-import type { CompletedCommand } from './completion-model.js';
+import { type CompletedCommand, type CompletedOption, pathCases, quoted, valueCases } from './completion-model.js';
 
 /** Works as a function file of the name _stillframe as well as sourced. */
 export function zshCompletion(commands: readonly CompletedCommand[]): string {
@@ -9,13 +9,10 @@ _stillframe() {
   local -a commands options
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$at $word" in
-${commands
-  .filter(({ at }) => at !== '')
-  .map(({ at }) => `      ${quoted(at.includes(' ') ? at : ` ${at}`)}) at=${quoted(at)} ;;\n`)
-  .join('')}    esac
+${pathCases(commands)}    esac
   done
   case "$at \${words[CURRENT-1]}" in
-${commands.flatMap(valueCases).join('')}  esac
+${valueCases(commands, replyTo)}  esac
   case "$at" in
 ${commands.map(wordCase).join('')}  esac
   if [[ $PREFIX == -?* ]]; then
@@ -34,16 +31,7 @@ fi
 `;
 }
 
-function valueCases({ at, options }: CompletedCommand): string[] {
-  return options
-    .filter(({ value }) => value !== 'none')
-    .map(({ names, value }) => {
-      const patterns = names.map((name) => quoted(`${at} ${name}`)).join('|');
-      return `    ${patterns}) ${replyTo(value)}return ;;\n`;
-    });
-}
-
-function replyTo(value: 'text' | 'file' | 'none' | readonly string[]): string {
+function replyTo(value: CompletedOption['value']): string {
   if (value === 'file') return '_files; ';
   return typeof value === 'string' ? '' : `compadd -- ${value.map(quoted).join(' ')}; `;
 }
@@ -56,8 +44,4 @@ function wordCase({ at, commands, choices, options, takesFile }: CompletedComman
 
 function described(name: string, help: string): string {
   return quoted(`${name.replaceAll(':', '\\:')}:${help}`);
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
