@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { captureDataSchema } from '../../contract/capture-data.js';
+import { EXTENSION } from '../../contract/capture-extensions.js';
+import { captureRequestSchema } from '../../contract/capture-request.js';
+import { acceptedJobSchema } from '../../contract/job.js';
+import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
+import type { Operation } from './operation.js';
+import { anyHeaders } from './request-headers.js';
+import {
+  captureFailures,
+  commonHeaders,
+  failures,
+  header,
+  pictureContent,
+  pictureHeaders,
+  rateHeaders,
+  success,
+  withPictures,
+} from './responses.js';
+
+/** Submitting captures, and fetching what came of them. */
+export function captureOperations(): Operation[] {
+  return [submitScreenshot(), renderLink(), readArtifact()];
+}
+
+function submitScreenshot(): Operation {
+  return {
+    method: 'post',
+    path: '/v1/screenshot',
+    operationId: 'submitScreenshot',
+    tags: ['captures'],
+    summary: 'Capture a page',
+    description: 'Scope: `screenshot:write`. Answers 200 with a finished capture, 202 with a job handle, or with the failure itself.',
+    security: [{ apiKey: [] }],
+    request: submissionRequest(),
+    responses: {
+      200: withPictures(
+        success(
+          'The capture is finished; download `data.cdn_url`, or the picture itself when `Accept` names its media type.',
+          captureDataSchema,
+          {
+            ...rateHeaders(),
+            'server-timing': header('milliseconds by stage: queue, navigate, settle, scroll, shoot, encode, store'),
+            'x-job-id': header('id of the job'),
+            ...pictureHeaders(),
+          },
+        ),
+      ),
+      202: success('The capture is queued or still running; poll `data.poll_url`.', acceptedJobSchema, {
+        ...rateHeaders(),
+        location: header('the same as `data.poll_url`'),
+        'x-job-id': header('id of the job'),
+      }),
+      ...failures({
+        400: 'The request is not valid: `details.issues` names every problem. Also a body that is too large, too deep or of another content type.',
+        401: 'The key is missing, unknown or revoked.',
+        403: 'The key lacks the scope.',
+        406: 'The header `Accept` names pictures of other formats only.',
+        409: 'The idempotency key belongs to another API key or another request.',
+        503: 'Going down, overloaded, without a browser, or the way out is not available.',
+        ...captureFailures(),
+      }),
+    },
+  };
+}
+
+function submissionRequest(): Operation['request'] {
+  return {
+    query: z.object({
+      mode: z.enum(['async']).optional().meta({ description: 'forces asynchronous mode even when `sync` is true' }),
+    }),
+    headers: anyHeaders.extend({
+      'Idempotency-Key': z
+        .string()
+        .regex(IDEMPOTENCY_KEY_PATTERN)
+        .optional()
+        .meta({ description: 'identifies a logical submission: a repetition gets the first job, never a second render' }),
+      Accept: z
+        .string()
+        .optional()
+        .meta({
+          description: 'Name the media type of `format`, or `image/*`, to be answered with the picture itself.',
+          example: 'image/png',
+          ...EXTENSION,
+        }),
+    }),
+    body: {
+      required: true,
+      description: 'At most 256 KiB, 32 levels deep.',
+      content: {
+        'application/json': { schema: captureRequestSchema, example: { url: 'https://example.com/', format: 'png', full_page: true } },
+      },
+    },
+  };
+}
+
+function renderLink(): Operation {
+  const fields = z.object({
+    url: z.string().meta({ description: 'Address to capture.', example: 'https://example.com/' }),
+    key: z.string().meta({ description: 'Id of the API key that signed the link.', example: 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+    expires: z.string().meta({ description: 'Unix seconds.', example: '1893456000' }),
+    signature: z.string().meta({
+      description:
+        'Hex HMAC-SHA256 of the canonical query (sorted by name, RFC 3986 encoding, without `signature`) with the signing secret.',
+      example: '5f0c…',
+    }),
+  });
+  return {
+    method: 'get',
+    path: '/v1/render',
+    operationId: 'renderLink',
+    tags: ['captures'],
+    summary: 'The picture of a signed link',
+    description:
+      'For `<img src>` and Open Graph tags. Beside `url`, any field of a capture request in flat form (`viewport.width=800`, repeated names for lists), but for `html`, `base_url`, `custom_js`, `headers`, `cookies`, `storage_state`, `webhook`, `proxy` and `sync`. `stillframe sign` makes such links.',
+    security: [],
+    request: { query: fields },
+    responses: {
+      200: {
+        description: 'The picture.',
+        headers: {
+          ...commonHeaders(),
+          'x-job-id': header('id of the job'),
+          ...pictureHeaders(),
+          'cache-control': header('from `cache_ttl`'),
+        },
+        content: pictureContent(),
+      },
+      304: { description: "The client's copy is still good." },
+      ...failures({
+        400: 'The fields are not valid.',
+        403: 'The signature is missing, wrong or expired.',
+        503: 'Not ready yet, or not available: see `Retry-After`.',
+        ...captureFailures(),
+      }),
+    },
+    ...EXTENSION,
+  };
+}
+
+function readArtifact(): Operation {
+  const content = pictureContent();
+  return {
+    method: 'get',
+    path: '/artifacts/{name}',
+    operationId: 'readArtifact',
+    tags: ['captures'],
+    summary: 'Download a picture or PDF',
+    description: 'What `data.cdn_url` points at. No key: the name cannot be guessed. Single ranges and conditional requests are served.',
+    security: [],
+    request: {
+      params: z.object({ name: z.string() }),
+      headers: z.object({
+        Range: z.string().optional(),
+        'If-Range': z.string().optional(),
+        'If-None-Match': z.string().optional(),
+        'If-Modified-Since': z.string().optional(),
+      }),
+    },
+    responses: {
+      200: { description: 'The bytes.', headers: { etag: header('strong'), 'cache-control': header('public, immutable') }, content },
+      206: { description: 'The range.', headers: { 'content-range': header('which bytes of how many') }, content },
+      304: { description: "The client's copy is still good." },
+      ...failures({ 404: 'No such artifact.', 410: 'It was kept for its time and is gone.', 416: 'The range is outside of the bytes.' }),
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { errorEnvelopeSchema } from '../../contract/job.js';
+import type { Operation } from './operation.js';
+
+/** What the answers of the operations are made of. */
+
+type Responses = Operation['responses'];
+
+export function lookupFailures() {
+  return {
+    401: 'The key is missing, unknown or revoked.',
+    403: 'The key lacks the scope.',
+    404: 'No such job for this API key.',
+    429: 'Too fast.',
+    500: 'Something is wrong on our side.',
+  };
+}
+
+/** Of every route that captures, whatever is asked for there. */
+export function captureFailures() {
+  return {
+    410: 'The picture has been deleted since; only where the answer is the picture itself.',
+    429: 'Too fast, or the quota is spent.',
+    451: 'The target refuses the visitor.',
+    500: 'The browser crashed twice, or something is wrong on our side.',
+    502: 'The target could not be opened, answered with an error, or failed a check of the request.',
+    504: 'The capture ran out of time.',
+  };
+}
+
+export function success(description: string, data: z.ZodType, headers: Record<string, object>) {
+  const schema = z.object({ ok: z.literal(true), request_id: z.string(), data });
+  return { description, headers: { ...commonHeaders(), ...headers }, content: { 'application/json': { schema } } };
+}
+
+export function failures(descriptions: Record<number, string>): Responses {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([status, description]) => {
+      const headers = { ...commonHeaders(), ...failureHeaders(Number(status)) };
+      return [status, { description, headers, content: { 'application/json': { schema: errorEnvelopeSchema } } }];
+    }),
+  );
+}
+
+function failureHeaders(status: number): Record<string, object> {
+  if (status === 401) return { 'www-authenticate': header('Bearer') };
+  if (status === 429 || status === 503) return { 'retry-after': header('whole seconds, when provided', 'integer') };
+  return {};
+}
+
+/** Beside the envelope, the bytes of every format. */
+export function withPictures(response: ReturnType<typeof success>): Responses[string] {
+  return { ...response, content: { ...response.content, ...pictureContent() } };
+}
+
+export function pictureContent() {
+  const schema = z.string().meta({ format: 'binary' });
+  return Object.fromEntries(['image/png', 'image/jpeg', 'image/webp', 'application/pdf'].map((type) => [type, { schema }]));
+}
+
+export function pictureHeaders() {
+  return {
+    etag: header('of a picture'),
+    'x-width': header('of a picture: output px', 'integer'),
+    'x-height': header('of a picture: output px', 'integer'),
+    'x-cached': header('of a picture: whether it comes from the cache'),
+  };
+}
+
+export function commonHeaders() {
+  return { 'x-request-id': header('id of this request') };
+}
+
+export function rateHeaders() {
+  return {
+    ratelimit: header('what is left of the bucket: `"submit";r=29;t=1`'),
+    'ratelimit-policy': header('the bucket: `"submit";q=120;w=60`'),
+  };
+}
+
+export function header(description: string, type: 'string' | 'integer' = 'string') {
+  return { description, schema: { type } };
+}
