@@ -10,9 +10,6 @@ export interface ListSource {
   packageId: number | null;
 }
 
-/** The npm package that holds like lists, for networks that reach a registry and not the lists' own addresses. */
-export const LIST_PACKAGE = '@adguard/dnr-rulesets';
-
 const USUAL: readonly ListSource[] = [
   { name: 'easylist', category: 'ads', url: 'https://easylist.to/easylist/easylist.txt', packageId: 2 },
   { name: 'easyprivacy', category: 'trackers', url: 'https://easylist.to/easylist/easyprivacy.txt', packageId: 3 },

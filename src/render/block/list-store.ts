@@ -7,6 +7,7 @@ import type { Category } from './category.js';
 export interface KeptList {
   url: string;
   file: string;
+  /** Of a packaged list: the package's version. */
   etag: string | null;
   lastModified: string | null;
   rules: number;

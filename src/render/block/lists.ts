@@ -9,7 +9,7 @@ import { CATEGORIES, type Category } from './category.js';
 import { countRules, listProblem } from './check-list.js';
 import { ENGINE_OPTIONS, loadEngine, refusing } from './engines.js';
 import { fetchList, type Validators } from './fetch-list.js';
-import { fetchPackagedLists } from './fetch-package.js';
+import { fetchPackagedLists, LIST_PACKAGE } from './fetch-package.js';
 import type { ListSource } from './list-sources.js';
 import type { KeptEngine, KeptList, ListStore, Manifest } from './list-store.js';
 import type { ListThread } from './list-worker.js';
@@ -27,9 +27,6 @@ export interface ListParts {
 
 /** Made of built-in rules and lists; switches without a list are absent. */
 export type ListedEngines = Partial<Record<Category, FiltersEngine>>;
-
-/** A packaged list is not asked for again before this. */
-const PACKAGE_REST_MS = 7 * 86_400_000;
 
 /** Loads what an earlier update left; damaged or outdated engines are left out, to be made again. */
 export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, 'store' | 'builtIn' | 'sources'>): Promise<ListedEngines> {
@@ -112,13 +109,13 @@ interface Update {
   signal: AbortSignal;
 }
 
-/** For lists whose own address could not be reached and of which there is no copy, or an old one from there. */
+/** For lists whose own address could not be reached and of which there is no copy, or one from another version of the package. */
 async function fillFromPackage(parts: ListParts, { manifest, problems, signal }: Update): Promise<void> {
   const { store, thread, sources, log, fetchPackaged = fetchPackagedLists } = parts;
   const wanted = sources.filter(({ name, packageId }) => {
     const former = manifest.lists[name];
-    const rested = former === undefined || (former.origin === 'package' && former.checkedAt < Date.now() - PACKAGE_REST_MS);
-    return problems[name] !== undefined && packageId !== null && rested;
+    const newer = former === undefined || (former.origin === 'package' && former.etag !== LIST_PACKAGE.version);
+    return problems[name] !== undefined && packageId !== null && newer;
   });
   if (wanted.length === 0) return;
   let packaged: Record<number, string>;
@@ -143,7 +140,7 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
     const now = Date.now();
     manifest.lists[source.name] = {
       ...(await keep(store, source, text)),
-      etag: null,
+      etag: LIST_PACKAGE.version,
       lastModified: null,
       origin: 'package',
       fetchedAt: now,

@@ -2,17 +2,19 @@ import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, r
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import pins from '../pinned-packages.json';
 import { BrowserError } from './browser-error.js';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
 import type { Executable } from './executable.js';
 import { firstProven } from './find-chromium.js';
+import { installLocked } from './install-locked.js';
 import { runCommand } from './run-command.js';
 
 const DOWNLOAD_MS = 600_000;
 const SILENCE_MS = 45_000;
 /** npm and its package say nothing while they work. */
 const QUIET_DOWNLOAD_MS = 240_000;
-const PACKAGE = '@sparticuz/chromium@147.0.0';
+const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
 
 export interface InstallOptions {
   dataDir: string;
@@ -117,11 +119,9 @@ async function inflatePackage(dataDir: string): Promise<void> {
   const [draft, target] = [join(copiesDir(dataDir), `inflating-${process.pid}`), inflatedDir(dataDir)];
   const limits = { cwd: draft, timeoutMs: QUIET_DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };
   const [packages, out] = [join(draft, 'package'), join(draft, 'out')];
-  mkdirSync(packages, { recursive: true });
-  mkdirSync(out);
+  mkdirSync(out, { recursive: true });
   try {
-    const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--fetch-timeout=30000', '--fetch-retries=1'];
-    await runCommand('npm', ['install', ...quiet, '--prefix', packages, PACKAGE], limits);
+    await installLocked(pins.chromium, packages, limits);
     // The package unpacks into the temporary directory, its libraries only where it believes itself in their cloud.
     const unpack = "import('@sparticuz/chromium').then((module) => module.default.executablePath())";
     const settings = [`TMPDIR=${out}`, 'AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x'];

@@ -47,5 +47,7 @@ function reasonIn(output: string, code: number | null): string {
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  return lines.find((line) => /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|E404|E4\d\d|^E: /.test(line)) ?? lines.at(-1) ?? `ended with ${code}`;
+  return (
+    lines.find((line) => /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|EINTEGRITY|E4\d\d|^E: /.test(line)) ?? lines.at(-1) ?? `ended with ${code}`
+  );
 }

@@ -1,0 +1,28 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CommandLimits, runCommand } from './run-command.js';
+
+/** A package-lock.json, with the sha512 of every package. */
+export interface PackageLock {
+  packages: { '': { dependencies: Record<string, string> }; [path: string]: object };
+}
+
+/**
+ * Installs npm packages into a directory: those of the lock and no others, from whatever registry npm is set to. npm compares each with the
+ * lock's sha512 before it unpacks it, and runs none of their scripts.
+ * @throws Error with a line that says so when one is not what the lock says; the line of npm's that gives the reason otherwise
+ */
+export async function installLocked(lock: PackageLock, dir: string, limits: Omit<CommandLimits, 'cwd'>): Promise<void> {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ private: true, ...lock.packages[''] }));
+  writeFileSync(join(dir, 'package-lock.json'), JSON.stringify(lock));
+  try {
+    await runCommand('npm', ['ci', ...QUIET], { ...limits, cwd: dir });
+  } catch (error) {
+    if (/EINTEGRITY/.test((error as Error).message)) throw new Error(REFUSED);
+    throw error;
+  }
+}
+
+const QUIET = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-timeout=30000', '--fetch-retries=1'];
+const REFUSED = 'the registry sent a package whose sha512 is not the pinned one, and nothing of it was used';
