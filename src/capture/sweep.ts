@@ -22,7 +22,7 @@ const FREE_KEPT_BYTES = 16_000_000;
 /** In one transaction. */
 const DELIVERIES_BATCH = 25;
 
-/** One round of house-keeping: lost leases, retention, the storage budget. Ends early when the signal aborts. */
+/** One round of housekeeping: lost leases, retention, the storage budget. Ends early when the signal aborts. */
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   await recoverLeases(deps);
   await expireArtifacts(deps, signal);

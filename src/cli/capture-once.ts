@@ -5,7 +5,7 @@ import { CAPTURE_GRACE_MS } from '../contract/limits.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import type { Rendering } from '../render/render.js';
-import { Renderer } from '../renderer.js';
+import { Renderer } from '../service/renderer.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 
 export interface OnceParts {

@@ -62,7 +62,7 @@ function demoConfig(config: Config, dataDir: string, site: DemoSite): Config {
 async function run(config: Config, places: { site: DemoSite; outputDir: string; browserDir: string }): Promise<void> {
   const { site, outputDir, browserDir } = places;
   say(bold('1. A server'));
-  const { Service } = await import('../service.js');
+  const { Service } = await import('../service/service.js');
   await using service = await Service.start(config, {
     log: createLog({ level: config.log, format: config.logFormat }),
     say,

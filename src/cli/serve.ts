@@ -2,8 +2,8 @@ import { styleText } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { Config } from '../config.js';
-import { guardProcess } from '../guard-process.js';
 import { createLog, type Log } from '../log.js';
+import { guardProcess } from '../service/guard-process.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
 /**
@@ -26,7 +26,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     const config = readSettings(command);
     const log = createLog({ level: config.log, format: config.logFormat });
     using _guard = guardProcess(log);
-    const { Service } = await import('../service.js');
+    const { Service } = await import('../service/service.js');
     const service = await Service.start(config, { log, say: (line) => process.stderr.write(`${line}\n`) });
     await readyOrStopped(service);
     announce(config, log, service);

@@ -2,7 +2,7 @@ import type { Config } from '../config.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import type { Blocker } from '../render/block/blocker.js';
-import { startBlocker } from '../renderer.js';
+import { startBlocker } from '../service/renderer.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 
 /** Opens the data directory's filter lists for one command; nothing is fetched unless the command asks. */

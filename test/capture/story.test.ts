@@ -22,7 +22,7 @@ import { aCaller, aStore, type Caller, RULES } from '../store/factories.js';
 const LEASE_MS = 30_000;
 const PICTURE = Buffer.from('the bytes of a picture');
 
-interface House extends AsyncDisposable {
+interface World extends AsyncDisposable {
   store: Store;
   artifacts: Artifacts;
   caller: Caller;
@@ -33,7 +33,7 @@ interface House extends AsyncDisposable {
   perform(job: ClaimedJob, render: PerformDeps['render'], stop?: AbortSignal): Promise<void>;
 }
 
-async function aHouse(over: Partial<SubmitDeps> = {}): Promise<House> {
+async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
   const { store, dataDir, [Symbol.asyncDispose]: close } = await aStore();
   const artifacts = await openArtifactDirectory({ dir: `${dataDir}/artifacts`, log: silentLog() });
   const caller = await aCaller(store);
@@ -101,10 +101,10 @@ async function aHouse(over: Partial<SubmitDeps> = {}): Promise<House> {
 }
 
 /** A page that is captured, and the picture that is kept of it. */
-async function aPicture(house: House, url: string): Promise<{ name: string }> {
-  const { id } = await house.submit({ url, cache_ttl: 60 });
-  await house.perform(await house.claim(), draws);
-  const outcome = (await house.store.findJob(id))?.result?.outcome;
+async function aPicture(world: World, url: string): Promise<{ name: string }> {
+  const { id } = await world.submit({ url, cache_ttl: 60 });
+  await world.perform(await world.claim(), draws);
+  const outcome = (await world.store.findJob(id))?.result?.outcome;
   if (outcome?.ok !== true) throw new Error('no picture was kept');
   return { name: outcome.data.artifact };
 }
@@ -147,74 +147,74 @@ function crashes() {
 
 describe('the story of a capture', () => {
   it('keeps a picture although the store takes nothing for a moment', async () => {
-    await using house = await aHouse();
-    const submitted = await house.submit({});
-    const { complete } = house.store;
+    await using world = await aWorld();
+    const submitted = await world.submit({});
+    const { complete } = world.store;
     let renders = 0;
     let refusals = 1;
-    house.store.complete = (...given) => {
+    world.store.complete = (...given) => {
       if (refusals-- > 0) return Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'full' }));
       return complete(...given);
     };
-    await house.perform(await house.claim(), async () => {
+    await world.perform(await world.claim(), async () => {
       renders++;
       return aRendering();
     });
-    expect(await house.store.findJob(submitted.id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+    expect(await world.store.findJob(submitted.id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
     expect([renders, refusals]).toEqual([1, -1]);
   });
 
   it('goes from a submission to kept bytes and a charged, completed job', async () => {
-    await using house = await aHouse();
-    const submitted = await house.submit({});
+    await using world = await aWorld();
+    const submitted = await world.submit({});
     expect(submitted).toMatchObject({ state: 'prioritized', mode: 'sync', attemptsMade: 0 });
-    await house.perform(await house.claim(), draws);
-    const job = await house.store.findJob(submitted.id);
+    await world.perform(await world.claim(), draws);
+    const job = await world.store.findJob(submitted.id);
     expect(job?.state).toBe('completed');
     if (job?.result?.outcome.ok !== true) throw new Error('no data');
     const { data } = job.result.outcome;
     expect(data).toMatchObject({ width: 2560, bytes: PICTURE.length, blockedRequests: 3, cached: false });
-    expect(await readAll(house.artifacts, data.artifact)).toEqual(PICTURE);
-    expect(await house.store.usage(house.caller.accountId, Date.now())).toMatchObject({ credits: 1, reserved: 0 });
-    expect(house.ended.map((one) => one.id)).toEqual([submitted.id]);
+    expect(await readAll(world.artifacts, data.artifact)).toEqual(PICTURE);
+    expect(await world.store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 1, reserved: 0 });
+    expect(world.ended.map((one) => one.id)).toEqual([submitted.id]);
   });
 
   it('lets a look-up see how far a capture is long before its lease needs renewing', { timeout: LEASE_MS / 6 }, async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({});
-    const { renewLease } = house.store;
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    const { renewLease } = world.store;
     const told = new Promise<void>((resolve) => {
-      house.store.renewLease = (...given) => renewLease(...given).finally(resolve);
+      world.store.renewLease = (...given) => renewLease(...given).finally(resolve);
     });
-    await house.perform(await house.claim(), async (order) => {
+    await world.perform(await world.claim(), async (order) => {
       order.onProgress(40);
       await told;
-      expect(await house.store.findJob(id)).toMatchObject({ state: 'active', progress: 40 });
+      expect(await world.store.findJob(id)).toMatchObject({ state: 'active', progress: 40 });
       return aRendering();
     });
-    expect(await house.store.findJob(id)).toMatchObject({ state: 'completed', progress: 100 });
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', progress: 100 });
   });
 
   it('charges nothing for a failure, and tells its cause', async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({});
-    await house.perform(
-      await house.claim(),
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    await world.perform(
+      await world.claim(),
       fails(new CaptureError({ code: 'target_error', message: 'The target answered 404.', retriable: false })),
     );
-    const job = await house.store.findJob(id);
+    const job = await world.store.findJob(id);
     expect(job).toMatchObject({ state: 'failed', attemptsMade: 1, result: { outcome: { ok: false, error: { code: 'target_error' } } } });
-    expect(await house.store.usage(house.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 0 });
+    expect(await world.store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 0 });
   });
 
   it('tries a crash once more, and no further', async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({});
+    await using world = await aWorld();
+    const { id } = await world.submit({});
     const { crash } = crashes();
-    await house.perform(await house.claim(), crash);
-    expect((await house.store.findJob(id))?.state).toBe('delayed');
-    await house.perform(await house.claim(), crash);
-    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 2 });
+    await world.perform(await world.claim(), crash);
+    expect((await world.store.findJob(id))?.state).toBe('delayed');
+    await world.perform(await world.claim(), crash);
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 2 });
   });
 
   it.each([
@@ -223,38 +223,38 @@ describe('the story of a capture', () => {
     new CaptureError({ code: 'target_error', message: 'answered 503' }),
     new TypeError('a fault of ours'),
   ])('does not try $name $code again', async (error) => {
-    await using house = await aHouse();
-    const { id } = await house.submit({});
-    await house.perform(await house.claim(), fails(error));
-    expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    await world.perform(await world.claim(), fails(error));
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
   });
 
   it('never tells a client the words of a fault of ours', async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({});
-    await house.perform(await house.claim(), fails(new Error('secret path /srv/x')));
-    const job = await house.store.findJob(id);
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    await world.perform(await world.claim(), fails(new Error('secret path /srv/x')));
+    const job = await world.store.findJob(id);
     expect(JSON.stringify(job?.result)).toContain('internal_error');
     expect(JSON.stringify(job?.result)).not.toContain('/srv/x');
   });
 
   it('gives the second attempt what is left of the budget', async () => {
-    await using house = await aHouse();
-    await house.submit({ timeout: 20_000 });
+    await using world = await aWorld();
+    await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
-    await house.perform(await house.claim(), crash);
-    const again = await house.claim();
+    await world.perform(await world.claim(), crash);
+    const again = await world.claim();
     // Its turn may come late: what it had is what was left when it was due.
-    await house.perform({ ...again, dueAt: again.firstClaimedAt + 15_000, claimedAt: again.firstClaimedAt + 19_900 }, crash);
+    await world.perform({ ...again, dueAt: again.firstClaimedAt + 15_000, claimedAt: again.firstClaimedAt + 19_900 }, crash);
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 5_000]);
   });
 
   it('gives an attempt that a restart put back the whole budget', async () => {
-    await using house = await aHouse();
-    await house.submit({ timeout: 20_000 });
+    await using world = await aWorld();
+    await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
-    const claimed = await house.claim();
-    await house.perform({ ...claimed, attempt: 2, firstClaimedAt: claimed.claimedAt - 15_000 }, crash);
+    const claimed = await world.claim();
+    await world.perform({ ...claimed, attempt: 2, firstClaimedAt: claimed.claimedAt - 15_000 }, crash);
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000]);
   });
 
@@ -262,21 +262,21 @@ describe('the story of a capture', () => {
   it.each([{ timeout: 20_000 }, { timeout: 20_000, delay: 10_000 }])(
     'does not try a crash again when nothing is left of %o',
     async (wish) => {
-      await using house = await aHouse();
-      const { id } = await house.submit(wish);
+      await using world = await aWorld();
+      const { id } = await world.submit(wish);
       const { crash } = crashes();
-      const claimed = await house.claim();
-      await house.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
-      expect(await house.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
+      const claimed = await world.claim();
+      await world.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
+      expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
     },
   );
 
   it('puts a job back untouched when the server cannot wait for it', async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({});
+    await using world = await aWorld();
+    const { id } = await world.submit({});
     const stop = new AbortController();
-    await house.perform(
-      await house.claim(),
+    await world.perform(
+      await world.claim(),
       async (_order, signal) => {
         stop.abort();
         signal.throwIfAborted();
@@ -284,57 +284,57 @@ describe('the story of a capture', () => {
       },
       stop.signal,
     );
-    expect(await house.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
-    expect((await house.claim()).attempt).toBe(1);
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
+    expect((await world.claim()).attempt).toBe(1);
   });
 
   it('removes the picture of a claim that was lost meanwhile', async () => {
-    await using house = await aHouse();
-    await house.submit({});
-    const job = await house.claim();
-    await house.perform(job, async () => {
-      await house.store.fail(
+    await using world = await aWorld();
+    await world.submit({});
+    const job = await world.claim();
+    await world.perform(job, async () => {
+      await world.store.fail(
         { id: job.id, workerId: job.workerId, attempt: job.attempt },
         { code: 'render_timeout', message: 'x', retriable: true, status: 504 },
         Date.now(),
       );
       return aRendering();
     });
-    expect(await countFiles(house.artifacts)).toBe(0);
-    expect((await house.store.findJob(job.id))?.state).toBe('failed');
+    expect(await countFiles(world.artifacts)).toBe(0);
+    expect((await world.store.findJob(job.id))?.state).toBe('failed');
   });
 
   it('ends all that share a render, however many they are', async () => {
-    await using house = await aHouse();
-    const jobs = await Promise.all(Array.from({ length: 120 }, () => house.submit({})));
-    await house.perform(await house.claim(), draws);
-    expect(house.ended.map((one) => one.id).sort()).toEqual(jobs.map((job) => job.id).sort());
+    await using world = await aWorld();
+    const jobs = await Promise.all(Array.from({ length: 120 }, () => world.submit({})));
+    await world.perform(await world.claim(), draws);
+    expect(world.ended.map((one) => one.id).sort()).toEqual(jobs.map((job) => job.id).sort());
   });
 
   it('keeps the picture of a step that seemed to fail and had been kept', async () => {
-    await using house = await aHouse();
-    const { complete } = house.store;
+    await using world = await aWorld();
+    const { complete } = world.store;
     let isFirst = true;
-    house.store.complete = async (...given) => {
+    world.store.complete = async (...given) => {
       const ended = await complete(...given);
       if (!isFirst) return ended;
       isFirst = false;
       throw new CaptureError({ code: 'internal_error', status: 503, message: 'the disk answered late' });
     };
-    const { name } = await aPicture(house, 'https://example.com/');
-    expect((await house.artifacts.open(name))?.bytes).toBe(PICTURE.length);
+    const { name } = await aPicture(world, 'https://example.com/');
+    expect((await world.artifacts.open(name))?.bytes).toBe(PICTURE.length);
   });
 
   it('lets identical captures share one render, each with its own job and charge', async () => {
-    await using house = await aHouse();
-    const first = await house.submit({});
-    const second = await house.submit({ sync: false });
-    await house.perform(await house.claim(), draws);
-    expect(house.ended.map((one) => one.id).sort()).toEqual([first.id, second.id].sort());
-    expect(await house.store.usage(house.caller.accountId, Date.now())).toMatchObject({ credits: 2, reserved: 0 });
-    const third = await house.submit({});
+    await using world = await aWorld();
+    const first = await world.submit({});
+    const second = await world.submit({ sync: false });
+    await world.perform(await world.claim(), draws);
+    expect(world.ended.map((one) => one.id).sort()).toEqual([first.id, second.id].sort());
+    expect(await world.store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 2, reserved: 0 });
+    const third = await world.submit({});
     expect(third.result?.outcome).toMatchObject({ ok: true, data: { cached: true } });
-    expect((await house.submit({ cache_ttl: 0 })).state).toBe('prioritized');
+    expect((await world.submit({ cache_ttl: 0 })).state).toBe('prioritized');
   });
 });
 
@@ -345,26 +345,26 @@ describe('submitting', () => {
       proxyProblem: () => null,
       judgeHost: async () => ({ ok: true as const, addresses: [] }),
     };
-    await using house = await aHouse({ egress });
-    await expect(house.submit({})).rejects.toMatchObject({
+    await using world = await aWorld({ egress });
+    await expect(world.submit({})).rejects.toMatchObject({
       code: 'invalid_request',
       details: { reason: 'blocked_destination', issues: [{ path: 'url' }] },
     });
-    await using both = await aHouse({ egress: { ...egress, proxyProblem: () => 'must be on a public address' } });
+    await using both = await aWorld({ egress: { ...egress, proxyProblem: () => 'must be on a public address' } });
     await expect(both.submit({ proxy: { server: 'http://10.0.0.1' } })).rejects.toMatchObject({
       details: { reason: 'blocked_destination', issues: [{ path: 'url' }, { path: 'proxy.server' }] },
     });
   });
 
   it('refuses everything once the server is draining', async () => {
-    await using house = await aHouse({ draining: () => true });
-    await expect(house.submit({})).rejects.toMatchObject({ code: 'internal_error', status: 503, retryAfterSeconds: 5 });
+    await using world = await aWorld({ draining: () => true });
+    await expect(world.submit({})).rejects.toMatchObject({ code: 'internal_error', status: 503, retryAfterSeconds: 5 });
   });
 
   it('answers 503 with Retry-After when the queue is full', async () => {
-    await using house = await aHouse({ rules: { maxQueue: 1, webhookMaxAttempts: 5 } });
-    await house.submit({ quality: 50 });
-    await expect(house.submit({ quality: 51 })).rejects.toMatchObject({
+    await using world = await aWorld({ rules: { maxQueue: 1, webhookMaxAttempts: 5 } });
+    await world.submit({ quality: 50 });
+    await expect(world.submit({ quality: 51 })).rejects.toMatchObject({
       code: 'internal_error',
       status: 503,
       retriable: true,
@@ -373,10 +373,10 @@ describe('submitting', () => {
   });
 
   it('repeats a job by its idempotency key, and refuses another configuration under it', async () => {
-    await using house = await aHouse();
-    const first = await house.submit({}, 'order-1');
-    expect((await house.submit({ format: 'webp' }, 'order-1')).id).toBe(first.id);
-    await expect(house.submit({ format: 'png' }, 'order-1')).rejects.toMatchObject({
+    await using world = await aWorld();
+    const first = await world.submit({}, 'order-1');
+    expect((await world.submit({ format: 'webp' }, 'order-1')).id).toBe(first.id);
+    await expect(world.submit({ format: 'png' }, 'order-1')).rejects.toMatchObject({
       code: 'idempotency_conflict',
       details: { job_id: first.id },
     });
@@ -392,43 +392,43 @@ describe('submitting with a webhook', () => {
       resolves
         ? { ok: true as const, addresses: ['93.184.216.34'] }
         : { ok: false as const, reason: 'unresolvable' as const, temporary: true };
-    await using house = await aHouse({ egress: { refusesLiterally: () => false, proxyProblem: () => null, judgeHost } });
-    const first = await house.submit({ webhook }, 'order-2');
+    await using world = await aWorld({ egress: { refusesLiterally: () => false, proxyProblem: () => null, judgeHost } });
+    const first = await world.submit({ webhook }, 'order-2');
     resolves = false;
-    expect((await house.submit({ webhook }, 'order-2')).id).toBe(first.id);
-    await expect(house.submit({ webhook }, 'order-3')).rejects.toMatchObject({ code: 'invalid_request' });
+    expect((await world.submit({ webhook }, 'order-2')).id).toBe(first.id);
+    await expect(world.submit({ webhook }, 'order-3')).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });
 
 describe('settling', () => {
   it('returns as soon as the job ends', async () => {
-    await using house = await aHouse();
-    const job = await house.submit({});
-    const settled = settle({ ...house, now: Date.now }, job, { until: Date.now() + 60_000, signal: null });
-    await house.perform(await house.claim(), draws);
+    await using world = await aWorld();
+    const job = await world.submit({});
+    const settled = settle({ ...world, now: Date.now }, job, { until: Date.now() + 60_000, signal: null });
+    await world.perform(await world.claim(), draws);
     expect((await settled).state).toBe('completed');
   });
 
   it('returns the job as it stands when the budget is spent, when nobody waits, and when the server goes down', async () => {
-    await using house = await aHouse();
-    const job = await house.submit({});
-    const deps = { ...house, now: Date.now };
+    await using world = await aWorld();
+    const job = await world.submit({});
+    const deps = { ...world, now: Date.now };
     expect((await settle(deps, job, { until: Date.now() + 20, signal: null })).state).toBe('prioritized');
     const gone = new AbortController();
     const abandoned = settle(deps, job, { until: Date.now() + 60_000, signal: gone.signal });
     gone.abort();
     expect((await abandoned).state).toBe('prioritized');
     const waiting = settle(deps, job, { until: Date.now() + 60_000, signal: null });
-    house.signals.close();
+    world.signals.close();
     expect((await waiting).state).toBe('prioritized');
   });
 });
 
 describe('looking up', () => {
   it("finds one's own job only, by id and by idempotency key", async () => {
-    await using house = await aHouse();
-    const { caller, store } = house;
-    const job = await house.submit({}, 'mine');
+    await using world = await aWorld();
+    const { caller, store } = world;
+    const job = await world.submit({}, 'mine');
     const me = { keyId: caller.keyId, accountId: caller.accountId, scopes: [] };
     const neighbour = { ...me, keyId: newId('key') };
     expect((await lookupJob(store, job.id, me))?.id).toBe(job.id);
@@ -450,10 +450,10 @@ describe('sweeping', () => {
   };
 
   it('removes pictures and jobs when their time is over', async () => {
-    await using house = await aHouse();
-    const { id } = await house.submit({});
-    await house.perform(await house.claim(), draws);
-    const { store, artifacts } = house;
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    await world.perform(await world.claim(), draws);
+    const { store, artifacts } = world;
     await sweep({ ...rules, store, artifacts, now: () => Date.now() + 1_500 }, new AbortController().signal);
     expect(await countFiles(artifacts)).toBe(0);
     expect((await store.findJob(id))?.state).toBe('completed');
@@ -462,27 +462,27 @@ describe('sweeping', () => {
   });
 
   it('gives up a job whose last attempt nobody holds any more, with its line in the log', async () => {
-    await using house = await aHouse();
-    const { id, requestId } = await house.submit({});
+    await using world = await aWorld();
+    const { id, requestId } = await world.submit({});
     const lines: Record<string, unknown>[] = [];
     const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
-    const deps = { ...rules, store: house.store, log: pino(sink), now: Date.now };
+    const deps = { ...rules, store: world.store, log: pino(sink), now: Date.now };
     for (let attempt = 0; attempt < 2; attempt++) {
-      await house.claim();
+      await world.claim();
       await recoverLeases(deps, { all: true });
     }
-    expect((await house.store.findJob(id))?.state).toBe('failed');
+    expect((await world.store.findJob(id))?.state).toBe('failed');
     expect(lines.filter(({ msg }) => msg === 'job')).toMatchObject([
       { job_id: id, request_id: requestId, state: 'failed', code: 'render_crashed' },
     ]);
   });
 
   it('removes a file of an earlier run that no row refers to, and none of this run', async () => {
-    await using house = await aHouse();
-    const { store, artifacts } = house;
+    await using world = await aWorld();
+    const { store, artifacts } = world;
     const orphan = await artifacts.put(PICTURE, 'png');
-    await house.submit({});
-    await house.perform(await house.claim(), draws);
+    await world.submit({});
+    await world.perform(await world.claim(), draws);
     const writtenAt = (await artifacts.open(orphan.name))?.modifiedAt ?? 0;
     await removeOrphans({ store, artifacts, log: silentLog() }, writtenAt, new AbortController().signal);
     expect(await countFiles(artifacts)).toBe(2);
@@ -492,37 +492,37 @@ describe('sweeping', () => {
   });
 
   it('renders again what a file is missing of when it is asked for, and the row says so', async () => {
-    await using house = await aHouse();
-    const { store, artifacts } = house;
-    await house.submit({ cache_ttl: 60 });
-    await house.perform(await house.claim(), draws);
-    expect((await house.submit({ cache_ttl: 60 })).state).toBe('completed');
-    const { name } = await aPicture(house, 'https://example.com/lost');
+    await using world = await aWorld();
+    const { store, artifacts } = world;
+    await world.submit({ cache_ttl: 60 });
+    await world.perform(await world.claim(), draws);
+    expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
+    const { name } = await aPicture(world, 'https://example.com/lost');
     await artifacts.remove(name);
-    expect((await house.submit({ url: 'https://example.com/lost', cache_ttl: 60 })).state).toBe('prioritized');
+    expect((await world.submit({ url: 'https://example.com/lost', cache_ttl: 60 })).state).toBe('prioritized');
     expect((await store.findArtifact(name))?.goneAt).not.toBeNull();
-    expect((await house.submit({ cache_ttl: 60 })).state).toBe('completed');
+    expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
   });
 
   it('answers from no picture while the storage is away, and from all when it is back', async () => {
     let isAway = true;
-    await using house = await aHouse();
-    const { artifacts } = house;
-    const { name } = await aPicture(house, 'https://example.com/');
+    await using world = await aWorld();
+    const { artifacts } = world;
+    const { name } = await aPicture(world, 'https://example.com/');
     const away: SubmitDeps['artifacts'] = {
       open: (wanted) => (isAway ? Promise.resolve(null) : artifacts.open(wanted)),
       isPresent: async () => !isAway,
     };
-    expect((await house.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('prioritized');
-    expect((await house.store.findArtifact(name))?.goneAt).toBeNull();
+    expect((await world.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('prioritized');
+    expect((await world.store.findArtifact(name))?.goneAt).toBeNull();
     isAway = false;
-    expect((await house.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('completed');
+    expect((await world.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('completed');
   });
 
   it('marks rows without files, but none where not one file is there', async () => {
-    await using house = await aHouse();
-    const { store, artifacts } = house;
-    const [one, other] = [await aPicture(house, 'https://example.com/1'), await aPicture(house, 'https://example.com/2')];
+    await using world = await aWorld();
+    const { store, artifacts } = world;
+    const [one, other] = [await aPicture(world, 'https://example.com/1'), await aPicture(world, 'https://example.com/2')];
     const deps = { store, log: silentLog(), now: Date.now };
     const signal = new AbortController().signal;
     await findMissing({ ...deps, artifacts: { open: async () => null } }, signal);
@@ -533,9 +533,9 @@ describe('sweeping', () => {
   });
 
   it('removes the other files although one cannot be removed, and comes back to that one', async () => {
-    await using house = await aHouse();
-    const { store, artifacts } = house;
-    const pictures = [await aPicture(house, 'https://example.com/1'), await aPicture(house, 'https://example.com/2')];
+    await using world = await aWorld();
+    const { store, artifacts } = world;
+    const pictures = [await aPicture(world, 'https://example.com/1'), await aPicture(world, 'https://example.com/2')];
     const stubborn: Pick<Artifacts, 'remove' | 'list'> = {
       list: (before) => artifacts.list(before),
       remove: (name) => (name === pictures[0]?.name ? Promise.reject(new Error('EIO')) : artifacts.remove(name)),

@@ -6,7 +6,7 @@ import { captureRequestSchema, toCaptureOptions } from '../../src/contract/captu
 import type { Door } from '../../src/egress/egress.js';
 import { type Log, silentLog } from '../../src/log.js';
 import type { Rendering } from '../../src/render/render.js';
-import { Renderer } from '../../src/renderer.js';
+import { Renderer } from '../../src/service/renderer.js';
 import type { TestGate } from './open-test-egress.js';
 
 /** Whole captures, as the service makes them, behind a gate whose doors can be looked at. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.js';
-import { Service } from '../../src/service.js';
+import { Service } from '../../src/service/service.js';
 import { startService } from '../fixtures/start-service.js';
 
 const dataDirs: string[] = [];

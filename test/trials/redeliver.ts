@@ -8,7 +8,7 @@
 import { rmSync } from 'node:fs';
 import { readConfig } from '../../src/config.js';
 import { silentLog } from '../../src/log.js';
-import { Service } from '../../src/service.js';
+import { Service } from '../../src/service/service.js';
 import { hasValidSignature, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCaller, aDataDir } from '../store/factories.js';
 import { finishJob, openStoreAt, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';

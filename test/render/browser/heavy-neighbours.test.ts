@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-async function aHouse(browsers: number, now = Date.now): Promise<{ test: TestPool; capture(path: string): Promise<StageLease> }> {
+async function aPoolOf(browsers: number, now = Date.now): Promise<{ test: TestPool; capture(path: string): Promise<StageLease> }> {
   const site = await aSite({ '/busy': BUSY });
   const test = await aPool({ browsers, pagesPerBrowser: 2, followAfterMs: 0, now });
   open.push(site, test);
@@ -36,7 +36,7 @@ const browserOf = (lease: StageLease) => lease.stage.context.browser();
 it('a browser with a heavy page yields to others, and the next pages of that site go there, all others elsewhere', {
   timeout: 120_000,
 }, async () => {
-  const { test, capture } = await aHouse(3);
+  const { test, capture } = await aPoolOf(3);
   const busy = await capture('/busy');
   await until(async () => {
     await (await capture('/elsewhere')).release();
@@ -56,7 +56,7 @@ it('a browser with a heavy page yields to others, and the next pages of that sit
 });
 
 it('nothing yields where nobody else is about', { timeout: 120_000 }, async () => {
-  const { test, capture } = await aHouse(2);
+  const { test, capture } = await aPoolOf(2);
   for (let nth = 0; nth < 2; nth++) {
     const busy = await capture('/busy');
     await busy.stage.page.waitForFunction(() => performance.now() > 4_000, undefined, { timeout: 60_000 });
@@ -67,7 +67,7 @@ it('nothing yields where nobody else is about', { timeout: 120_000 }, async () =
 
 it('a browser that yields makes room for one that does not, when its pages are not heavy any more', { timeout: 120_000 }, async () => {
   let later = 0;
-  const { test, capture } = await aHouse(2, () => Date.now() + later);
+  const { test, capture } = await aPoolOf(2, () => Date.now() + later);
   const busy = await capture('/busy');
   await until(async () => {
     await (await capture('/elsewhere')).release();

@@ -1,8 +1,8 @@
-import type { DeliveryStore, DueDelivery } from './store/store.js';
-import { claimDelivery, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from './webhook/claim-delivery.js';
-import { type DeliverDeps, deliver } from './webhook/deliver.js';
-import { Loop } from './work/loop.js';
-import { underTaskSignal } from './work/task-signal.js';
+import type { DeliveryStore, DueDelivery } from '../store/store.js';
+import { claimDelivery, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
+import { type DeliverDeps, deliver } from '../webhook/deliver.js';
+import { Loop } from '../work/loop.js';
+import { underTaskSignal } from '../work/task-signal.js';
 
 export interface DeliveryLoopOptions {
   /** ms: how soon a delivery made due by another process is noticed. */

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { WireHealth } from './contract/health.js';
+import type { WireHealth } from '../contract/health.js';
 
 /** What Prometheus can read of a running server: from each figure one promise can be watched. */
 export class Metrics {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { HouseKeeping, type HouseKeepingOptions } from '../src/house-keeping.js';
-import { silentLog } from '../src/log.js';
+import { silentLog } from '../../src/log.js';
+import { Housekeeping, type HousekeepingOptions } from '../../src/service/housekeeping.js';
 
 it('a step that fails is told and holds up no other, and the end waits for the last', async () => {
   const steps: string[] = [];
@@ -26,11 +26,11 @@ it('a step that fails is told and holds up no other, and the end waits for the l
     },
     log: silentLog(),
     now: Date.now,
-  } as unknown as HouseKeepingOptions['deps'];
+  } as unknown as HousekeepingOptions['deps'];
   const told: unknown[] = [];
   const signal = new AbortController().signal;
-  const house = new HouseKeeping({ deps, startedAt: 0, signal, onError: (error) => told.push(error) });
-  const ended = house[Symbol.asyncDispose]().then(() => steps.push('ended'));
+  const housekeeping = new Housekeeping({ deps, startedAt: 0, signal, onError: (error) => told.push(error) });
+  const ended = housekeeping[Symbol.asyncDispose]().then(() => steps.push('ended'));
   setImmediate(letFind);
   await ended;
   expect(steps).toEqual(['orphans', 'find missing', 'found', 'ended']);

@@ -1,4 +1,4 @@
-import type { Log } from './log.js';
+import type { Log } from '../log.js';
 
 /**
  * The last guard of a server: what a page makes Playwright throw, in its own listeners or in ours that it calls, ends no process. The capture

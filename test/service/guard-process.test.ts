@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, expect, it, vi } from 'vitest';
-import { guardProcess } from '../src/guard-process.js';
+import { guardProcess } from '../../src/service/guard-process.js';
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -1,4 +1,4 @@
-import { checkHealth, type Health, type HealthDeps } from './capture/health.js';
+import { checkHealth, type Health, type HealthDeps } from '../capture/health.js';
 
 const FRESH_MS = 200;
 

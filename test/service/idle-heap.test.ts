@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { IdleHeap } from '../src/idle-heap.js';
+import { IdleHeap } from '../../src/service/idle-heap.js';
 
 const MB = 1_000_000;
 const onError = (error: unknown) => {

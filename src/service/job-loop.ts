@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
-import { type PerformDeps, perform } from './capture/perform.js';
-import type { ClaimedJob, JobStore } from './store/store.js';
-import { Loop } from './work/loop.js';
-import { underTaskSignal } from './work/task-signal.js';
+import { type PerformDeps, perform } from '../capture/perform.js';
+import type { ClaimedJob, JobStore } from '../store/store.js';
+import { Loop } from '../work/loop.js';
+import { underTaskSignal } from '../work/task-signal.js';
 
 const LEASE_MS = 30_000;
 const RETRY_DELAY_MS = 500;

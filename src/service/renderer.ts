@@ -1,18 +1,18 @@
 /** Everything that rendering needs, made and tied together: browsers, blocker, Markdown, countries. Used by the service and by single captures. */
 import { availableParallelism } from 'node:os';
-import type { Config } from './config.js';
-import type { Egress } from './egress/egress.js';
-import { CountryObserver } from './egress/observe-country.js';
-import type { Log } from './log.js';
-import { builtFile } from './package-files.js';
-import { Blocker } from './render/block/blocker.js';
-import { BrowserPool } from './render/browser/browser-pool.js';
-import { findChromium } from './render/browser/find-chromium.js';
-import { installChromium } from './render/browser/install-chromium.js';
-import { inspect } from './render/inspect/inspect.js';
-import { MarkdownWorker } from './render/inspect/markdown-worker.js';
-import { EncodeQueue } from './render/picture/encode-queue.js';
-import { type RenderDeps, type Rendering, type RenderOrder, render } from './render/render.js';
+import type { Config } from '../config.js';
+import type { Egress } from '../egress/egress.js';
+import { CountryObserver } from '../egress/observe-country.js';
+import type { Log } from '../log.js';
+import { builtFile } from '../package-files.js';
+import { Blocker } from '../render/block/blocker.js';
+import { BrowserPool } from '../render/browser/browser-pool.js';
+import { findChromium } from '../render/browser/find-chromium.js';
+import { installChromium } from '../render/browser/install-chromium.js';
+import { inspect } from '../render/inspect/inspect.js';
+import { MarkdownWorker } from '../render/inspect/markdown-worker.js';
+import { EncodeQueue } from '../render/picture/encode-queue.js';
+import { type RenderDeps, type Rendering, type RenderOrder, render } from '../render/render.js';
 
 export interface RendererParts {
   egress: Egress;

@@ -1,34 +1,34 @@
 /**
  * The composition root: makes every part, ties them together, starts and stops them in order. The only file that knows all rooms.
  */
-import { issueFirstKey } from './account/issue-key.js';
-import { RateLimits } from './account/rate-limits.js';
-import type { Artifacts } from './artifacts/artifacts.js';
-import { artifactsDirOf, openArtifactDirectory } from './artifacts/directory.js';
-import { FinishSignals } from './capture/finish-signals.js';
-import { type RecoverDeps, recoverLeases } from './capture/sweep.js';
-import type { Config } from './config.js';
-import type { JobSnapshot, PublicPlaces } from './contract/job.js';
+import { issueFirstKey } from '../account/issue-key.js';
+import { RateLimits } from '../account/rate-limits.js';
+import type { Artifacts } from '../artifacts/artifacts.js';
+import { artifactsDirOf, openArtifactDirectory } from '../artifacts/directory.js';
+import { FinishSignals } from '../capture/finish-signals.js';
+import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
+import type { Config } from '../config.js';
+import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
+import type { Egress } from '../egress/egress.js';
+import { openEgress } from '../egress/open-egress.js';
+import { createApp } from '../http/app.js';
+import type { Edge } from '../http/edge.js';
+import { type HttpServer, startHttp } from '../http/serve.js';
+import type { Log } from '../log.js';
+import { MIGRATIONS_DIR, packageVersion } from '../package-files.js';
+import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
+import { openStore } from '../store/sqlite/open-store.js';
+import type { ClaimedJob, DueDelivery, EndedJob, Store } from '../store/store.js';
+import type { Loop } from '../work/loop.js';
 import { deliveryLoop } from './delivery-loop.js';
-import type { Egress } from './egress/egress.js';
-import { openEgress } from './egress/open-egress.js';
-import { HouseKeeping } from './house-keeping.js';
-import { createApp } from './http/app.js';
-import type { Edge } from './http/edge.js';
-import { type HttpServer, startHttp } from './http/serve.js';
+import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
 import { jobLoop } from './job-loop.js';
-import type { Log } from './log.js';
 import { Metrics } from './metrics.js';
-import { MIGRATIONS_DIR, packageVersion } from './package-files.js';
 import { RecentHealth } from './recent-health.js';
 import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
 import { serviceEdge } from './service-edge.js';
-import { lockDataDir } from './store/sqlite/lock-data-dir.js';
-import { openStore } from './store/sqlite/open-store.js';
-import type { ClaimedJob, DueDelivery, EndedJob, Store } from './store/store.js';
-import type { Loop } from './work/loop.js';
 
 /** How soon a change made by another process (queue resume) is acted on. */
 const POLL_MS = 500;
@@ -75,7 +75,7 @@ export class Service implements AsyncDisposable {
   private draining = false;
   private stopping: Promise<void> | null = null;
   private readonly health: RecentHealth;
-  private house: HouseKeeping | null = null;
+  private housekeeping: Housekeeping | null = null;
 
   private constructor(
     private readonly config: Config,
@@ -142,7 +142,7 @@ export class Service implements AsyncDisposable {
     this.deliveries.start();
     this.ready = this.openForCaptures(parts);
     this.ready.catch(() => undefined);
-    this.house = this.keepHouse();
+    this.housekeeping = this.startHousekeeping();
   }
 
   private async openForCaptures(parts: ServiceParts): Promise<void> {
@@ -252,10 +252,10 @@ export class Service implements AsyncDisposable {
     };
   }
 
-  private keepHouse(): HouseKeeping {
+  private startHousekeeping(): Housekeeping {
     const { config } = this;
     const { store, artifacts } = this.made;
-    return new HouseKeeping({
+    return new Housekeeping({
       deps: {
         ...this.recoverDeps(),
         store,
@@ -282,13 +282,17 @@ export class Service implements AsyncDisposable {
   private async drain(): Promise<void> {
     this.draining = true;
     this.health.forget();
-    this.house?.pause();
+    this.housekeeping?.pause();
     this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
     // Whoever still waits, waits for a job that stays queued.
     this.signals.close();
     this.cut.abort(new Error('the server is shutting down'));
-    await Promise.all([this.jobs[Symbol.asyncDispose](), this.deliveries[Symbol.asyncDispose](), this.house?.[Symbol.asyncDispose]()]);
+    await Promise.all([
+      this.jobs[Symbol.asyncDispose](),
+      this.deliveries[Symbol.asyncDispose](),
+      this.housekeeping?.[Symbol.asyncDispose](),
+    ]);
     await this.http?.stop(LAST_ANSWERS_MS);
     await this.ready.catch(() => undefined);
     await this.renderer?.[Symbol.asyncDispose]();

@@ -1,12 +1,12 @@
-import type { Artifacts } from './artifacts/artifacts.js';
-import { findMissing, removeOrphans, type SweepDeps, sweep } from './capture/sweep.js';
+import type { Artifacts } from '../artifacts/artifacts.js';
+import { findMissing, removeOrphans, type SweepDeps, sweep } from '../capture/sweep.js';
 
 /** How late a picture may be gone, or a lost lease noticed; a sweep that finds nothing costs next to nothing. */
 const SWEEP_EVERY_MS = 5_000;
 /** How often rows and files are held against each other. */
 const COMPARE_EVERY_MS = 3_600_000;
 
-export interface HouseKeepingOptions {
+export interface HousekeepingOptions {
   deps: SweepDeps & { artifacts: Pick<Artifacts, 'open'> };
   /** Unix ms: what lay in the artifact directory before, without a job, is an orphan. */
   startedAt: number;
@@ -17,12 +17,12 @@ export interface HouseKeepingOptions {
 
 /** Keeps the data directory in order while the server runs, one step after the other: a sweep every 5 s, orphans and missing
  * files at the start and every hour. */
-export class HouseKeeping implements AsyncDisposable {
+export class Housekeeping implements AsyncDisposable {
   private readonly timer: NodeJS.Timeout;
   private readonly comparing: NodeJS.Timeout;
   private steps: Promise<void> = Promise.resolve();
 
-  constructor(private readonly options: HouseKeepingOptions) {
+  constructor(private readonly options: HousekeepingOptions) {
     const { deps, startedAt, signal } = options;
     const sweepOnce = () => this.add(() => sweep(deps, signal));
     sweepOnce();
