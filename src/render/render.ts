@@ -6,6 +6,7 @@ import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { Requester } from '../egress/egress.js';
 import type { Log } from '../log.js';
+import { monotonicNow } from './monotonic-now.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
 import { checkPage } from './page/check-page.js';
 import { contentReady } from './page/content-ready.js';
@@ -105,7 +106,7 @@ const INSPECT_MIN_MS = 500;
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
 export async function render(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-  const began = Date.now();
+  const began = monotonicNow();
   const requester = { job_id: order.id, ...(order.account === undefined ? {} : { account: order.account }) };
   const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]), requester);
   const { stage } = lease;
@@ -223,7 +224,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   await checkPage(page, shown, options);
   times.enter('picture', 80);
   const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;
-  if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), Math.min(MOTION_MAX_MS, deadline - Date.now()));
+  if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
   const how = { deadline, scroll, encodes: deps.encodes };
   const taking = () =>
     takePicture(stage, options, how).catch((error: unknown) => {
@@ -243,7 +244,7 @@ async function clearBanners(page: OpenPage, options: CaptureOptions, { guard, la
 }
 
 async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptions): Promise<ScrollReport> {
-  const deadline = Math.min(Date.now() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
+  const deadline = Math.min(monotonicNow() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
   const quiet = async () => {
     if (options.waitForIdle) await settle(page);
     await clearBanners(page, options, { guard, last: true });
@@ -256,11 +257,11 @@ async function reach(page: OpenPage, selector: string, options: CaptureOptions):
   const { stage, deadlines } = page;
   const leftMs = deadlines.leftMs();
   const quiet = options.waitForIdle ? () => settle(page) : async () => {};
-  await deadlines.within(scrollToElement(stage, selector, { deadline: Date.now() + leftMs, settle: quiet }), leftMs);
+  await deadlines.within(scrollToElement(stage, selector, { deadline: monotonicNow() + leftMs, settle: quiet }), leftMs);
 }
 
 function inspectMs({ budgetEndsAt }: Deadlines): number {
-  return Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, budgetEndsAt + INSPECT_GRACE_MS - Date.now()));
+  return Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
 }
 
 /** With what a script has made of the address since, and the fragment. */

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
+import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import { readBuiltInRules } from './built-in.js';
 import type { Category } from './category.js';
@@ -62,7 +63,7 @@ export class Blocker implements AsyncDisposable {
   private problems: Record<string, string> = {};
   private updating: Promise<void> | null = null;
   private timer: NodeJS.Timeout | undefined;
-  /** Unix ms before which no update is begun by itself. */
+  /** ms by `monotonicNow`, before which no update is begun by itself. */
   private restUntil = 0;
   private readonly end = new AbortController();
 
@@ -137,7 +138,7 @@ export class Blocker implements AsyncDisposable {
 
   private async update(): Promise<void> {
     this.problems = await updateLists(this.lists, this.end.signal);
-    this.restUntil = Date.now() + (Object.keys(this.problems).length > 0 ? RETRY_MS : 0);
+    this.restUntil = monotonicNow() + (Object.keys(this.problems).length > 0 ? RETRY_MS : 0);
     await this.reload();
   }
 
@@ -164,7 +165,7 @@ export class Blocker implements AsyncDisposable {
   private async refreshIfDue(): Promise<void> {
     if (this.updating !== null) return;
     if ((await this.lists.store.changedAt()) !== this.manifestAt) await this.reload();
-    if (!this.options.lists.enabled || Date.now() < this.restUntil) return;
+    if (!this.options.lists.enabled || monotonicNow() < this.restUntil) return;
     const due = this.lists.sources.some(({ name, category }) => {
       const kept = this.manifest.lists[name];
       return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || !this.listed.has(category);

@@ -7,6 +7,7 @@ import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../
 import type { Egress, Requester } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { type Shape, shapeOf } from '../emulate/shape-of.js';
+import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import { abortable } from './abortable.js';
 import { BrowserKeeper } from './browser-keeper.js';
@@ -251,7 +252,7 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   private now(): number {
-    return this.options.now?.() ?? Date.now();
+    return this.options.now?.() ?? monotonicNow();
   }
 }
 

@@ -109,7 +109,7 @@ function mayScroll(element: HTMLElement): boolean {
 
 /** Scrolls it to its end, and again as long as that brings more: once expanded, it scrolls no more. */
 async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
-  const over = Date.now() + FEED_MAX_MS;
+  const over = performance.now() + FEED_MAX_MS;
   let isStirred = false;
   const stirs = new MutationObserver(() => {
     isStirred = true;
@@ -117,7 +117,7 @@ async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   const content = contentOf(scroller);
   stirs.observe(content, { childList: true, subtree: true });
   try {
-    for (let round = 0; round < FEED_ROUNDS && Date.now() < over; round++) {
+    for (let round = 0; round < FEED_ROUNDS && performance.now() < over; round++) {
       const height = content.scrollHeight;
       // One that is so long from the start may well end there.
       if (height > FEED_MAX_HEIGHT_PX) return round > 0 ? 'max_height' : null;

@@ -1,3 +1,4 @@
+import { monotonicNow } from '../monotonic-now.js';
 import type { BoundedPage } from '../picture/bounded-page.js';
 import { within } from '../picture/bounded-page.js';
 import type { Stage } from '../stage.js';
@@ -6,7 +7,7 @@ import type { Stage } from '../stage.js';
 const MOST_ELEMENTS = 2_000;
 
 /**
- * The accessibility tree as an indented outline of roles and names; empty when it cannot be had by the deadline (Unix ms).
+ * The accessibility tree as an indented outline of roles and names; empty when it cannot be had by the deadline (ms by `monotonicNow`).
  * Takes the end of a long page away: it is the last thing done with a page.
  *
  * @throws CaptureError `render_crashed`
@@ -14,7 +15,7 @@ const MOST_ELEMENTS = 2_000;
 export async function outline(stage: Stage, page: BoundedPage, deadline: number): Promise<string> {
   try {
     if (!(await page.call('source.shorten', MOST_ELEMENTS))) return '';
-    const timeout = Math.max(1, deadline - Date.now());
+    const timeout = Math.max(1, deadline - monotonicNow());
     return await within(stage, deadline, () => stage.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {
     // Too slow: the picture is not lost for it.

@@ -1,5 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import { monotonicNow } from '../monotonic-now.js';
 import { refuseBlank } from './blank-page.js';
 import { recogniseWall } from './bot-wall.js';
 import { asksForText, checkContent } from './check-content.js';
@@ -29,7 +30,7 @@ type CheckOptions = Pick<
  */
 export async function checkPage(page: Checked, shown: DocumentState, options: CheckOptions): Promise<void> {
   const { deadlines } = page;
-  const checked = await deadlines.within(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - Date.now());
+  const checked = await deadlines.within(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - monotonicNow());
   if (checked === LATE) throw tooBusy(deadlines.timeout);
 }
 

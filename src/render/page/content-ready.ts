@@ -1,5 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Completeness } from '../in-page/shell.js';
+import { monotonicNow } from '../monotonic-now.js';
 import { LATE } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { PageMoved } from './page-moved.js';
@@ -22,19 +23,19 @@ export async function contentReady(page: OpenPage): Promise<void> {
   const { deadlines, main, network } = page;
   let growth = NONE_YET;
   let before: Completeness | null = null;
-  let changedAt = Date.now();
+  let changedAt = monotonicNow();
   let busyAt = 0;
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
     const look = await lookOnce(page, deadlines.leftMs() - RESERVE_MS);
     const moved = look === null || main.current !== shown;
     growth = moved ? NONE_YET : grown(growth, look.text);
-    const isStill = before !== null && look?.text === before.text && Date.now() - growth.lastAt >= STILL_AFTER_GROWTH_MS;
+    const isStill = before !== null && look?.text === before.text && monotonicNow() - growth.lastAt >= STILL_AFTER_GROWTH_MS;
     if (isStill && look?.seen === null) return;
-    if (moved || look.text !== before?.text) changedAt = Date.now();
-    if (!network.isIdle()) busyAt = Date.now();
-    const isSmall = look?.seen === 'next to no visible text' && Date.now() - busyAt > FILLS_WITHIN_MS;
-    if (isSmall && Date.now() - changedAt > SMALL_FOR_GOOD_MS) return;
+    if (moved || look.text !== before?.text) changedAt = monotonicNow();
+    if (!network.isIdle()) busyAt = monotonicNow();
+    const isSmall = look?.seen === 'next to no visible text' && monotonicNow() - busyAt > FILLS_WITHIN_MS;
+    if (isSmall && monotonicNow() - changedAt > SMALL_FOR_GOOD_MS) return;
     before = look;
     await deadlines.sleep(Math.min(LOOK_EVERY_MS, deadlines.leftMs()));
   }
@@ -59,7 +60,7 @@ export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'wor
 interface Growth {
   /** Characters of the page at their most; null before the first look. */
   most: number | null;
-  /** Unix ms. */
+  /** ms by `monotonicNow`. */
   lastAt: number;
 }
 
@@ -67,7 +68,7 @@ const NONE_YET: Growth = { most: null, lastAt: Number.NEGATIVE_INFINITY };
 
 /** What is written and deleted again and again, as in a heading that types itself, grows once. */
 function grown({ most, lastAt }: Growth, text: number): Growth {
-  return { most: Math.max(text, most ?? 0), lastAt: most !== null && text > most ? Date.now() : lastAt };
+  return { most: Math.max(text, most ?? 0), lastAt: most !== null && text > most ? monotonicNow() : lastAt };
 }
 
 /** @returns null when the page is elsewhere or too busy */

@@ -1,5 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import { CAPTURE_GRACE_MS } from '../../contract/limits.js';
+import { monotonicNow } from '../monotonic-now.js';
 
 /** What `within` answers when the time is up. */
 export const LATE = Symbol('late');
@@ -9,13 +10,13 @@ export interface DeadlineOptions {
   timeout: number;
   /** ms, on top of it. */
   delay: number;
-  /** Unix ms; now when absent. */
+  /** ms by `monotonicNow`; now when absent. */
   began?: number;
 }
 
 /**
  * The two clocks of one capture (decisions.md, Jobs): the budget of `timeout`, which stands still during `delay`, scrolling and a scrolled page's picture, and the
- * end by force at `timeout + delay + CAPTURE_GRACE_MS`. Times are Unix ms.
+ * end by force at `timeout + delay + CAPTURE_GRACE_MS`. Times are ms by `monotonicNow`.
  */
 export class Deadlines implements Disposable {
   /** When the whole is ended by force. */
@@ -32,32 +33,32 @@ export class Deadlines implements Disposable {
   constructor(options: DeadlineOptions, outer: readonly AbortSignal[]) {
     const wholeMs = options.timeout + options.delay + CAPTURE_GRACE_MS;
     this.timeout = options.timeout;
-    const began = options.began ?? Date.now();
+    const began = options.began ?? monotonicNow();
     this.#budgetEndsAt = began + options.timeout;
     this.endsAt = began + wholeMs;
-    this.#timer = setTimeout(() => this.#force.abort(endedByForce(wholeMs)), this.endsAt - Date.now());
+    this.#timer = setTimeout(() => this.#force.abort(endedByForce(wholeMs)), this.endsAt - monotonicNow());
     this.signal = AbortSignal.any([this.#force.signal, ...outer]);
   }
 
-  /** When the budget is over, Unix ms, if its clock runs from now on: in the past once it is. */
+  /** When the budget is over, ms by `monotonicNow`, if its clock runs from now on: in the past once it is. */
   get budgetEndsAt(): number {
-    return this.#budgetEndsAt + (this.#stoppedAt === null ? 0 : Date.now() - this.#stoppedAt);
+    return this.#budgetEndsAt + (this.#stoppedAt === null ? 0 : monotonicNow() - this.#stoppedAt);
   }
 
   /** ms left of the budget, never below 0. */
   leftMs(): number {
-    return Math.max(0, this.budgetEndsAt - Date.now());
+    return Math.max(0, this.budgetEndsAt - monotonicNow());
   }
 
   /** Runs a step that does not count: the budget's clock stands still meanwhile. Not for use inside itself. */
   async outside<T>(work: () => Promise<T>): Promise<T> {
-    const began = Date.now();
+    const began = monotonicNow();
     this.#stoppedAt = began;
     try {
       return await this.orEnd(work());
     } finally {
       this.#stoppedAt = null;
-      this.#budgetEndsAt += Date.now() - began;
+      this.#budgetEndsAt += monotonicNow() - began;
     }
   }
 

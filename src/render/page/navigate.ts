@@ -1,4 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
+import { monotonicNow } from '../monotonic-now.js';
 import { recogniseWall } from './bot-wall.js';
 import { LATE } from './deadline.js';
 import {
@@ -59,13 +60,13 @@ export async function classify(page: Omit<OpenPage, 'network'>): Promise<Documen
 /** The vendor, when the page tells it in time; a wall of no known maker is told by its status alone. */
 async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, shown: DocumentState): Promise<string | null> {
   const { main, world, deadlines } = page;
-  const until = Date.now() + Math.min(VENDOR_LOOK_MS, deadlines.leftMs());
+  const until = monotonicNow() + Math.min(VENDOR_LOOK_MS, deadlines.leftMs());
   await deadlines.within(
     main.until(() => shown.parsed || main.current !== shown),
-    until - Date.now(),
+    until - monotonicNow(),
   );
   try {
-    const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - Date.now()));
+    const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
     return vendor === LATE || vendor === 'unknown' ? null : vendor;
   } catch (error) {
     if (error instanceof PageMoved) return null;

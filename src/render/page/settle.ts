@@ -1,4 +1,5 @@
 import type { Settled } from '../in-page/settle.js';
+import { monotonicNow } from '../monotonic-now.js';
 import { LATE } from './deadline.js';
 import type { DocumentState } from './main-document.js';
 import { FONTS_BUDGET_MS, QUIET_MS } from './network.js';
@@ -22,12 +23,12 @@ export async function settle(page: OpenPage): Promise<void> {
   const { deadlines } = page;
   const maxMs = Math.min(SETTLE_MAX_MS, deadlines.leftMs());
   const over = AbortSignal.timeout(maxMs);
-  await deadlines.within(settleUntil(page, { over, endsAt: Date.now() + maxMs }), maxMs);
+  await deadlines.within(settleUntil(page, { over, endsAt: monotonicNow() + maxMs }), maxMs);
 }
 
 interface Limit {
   over: AbortSignal;
-  /** Unix ms. */
+  /** ms by `monotonicNow`. */
   endsAt: number;
 }
 
@@ -74,7 +75,7 @@ async function leaves({ main, deadlines }: OpenPage, shown: DocumentState, after
 
 /** @returns null when the page went elsewhere meanwhile */
 async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertOnly: boolean): Promise<Settled | null> {
-  const leftMs = Math.max(0, limit.endsAt - Date.now());
+  const leftMs = Math.max(0, limit.endsAt - monotonicNow());
   const pending = network.pending();
   const oldestFont = Math.max(0, ...pending.filter(({ kind }) => kind === 'font').map(({ ageMs }) => ageMs));
   const budgets = {

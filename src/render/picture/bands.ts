@@ -1,3 +1,4 @@
+import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import { within } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
@@ -25,7 +26,7 @@ export async function takeBands(tools: { stage: Stage; store: SectionStore }, pl
   const originX = cssLayoutViewport.pageX - plan.scrollX;
   const columns = plan.columns ?? { left: 0, right: cssVisualViewport.clientWidth };
   const most = Math.max(1, Math.floor(SHOT_MAX_ROWS / ratio));
-  while (y < plan.to && (count === 0 || Date.now() <= plan.lastStart)) {
+  while (y < plan.to && (count === 0 || monotonicNow() <= plan.lastStart)) {
     const end = bandEnd(y, most, plan);
     const beyond = { x: originX + columns.left, y, width: columns.right - columns.left, height: end - y, scale: zoom };
     const png = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });

@@ -1,4 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
+import { monotonicNow } from '../monotonic-now.js';
 import { isGone, PageMoved } from '../page/page-moved.js';
 import type { Answer, Call, Given } from '../page/world.js';
 import type { Stage } from '../stage.js';
@@ -12,7 +13,7 @@ export interface BoundedPage {
 /** How long a command that failed waits for the reason. */
 const LOSS_TOLD_MS = 500;
 
-/** @param deadline Unix ms */
+/** @param deadline ms by `monotonicNow` */
 export function boundedPage(stage: Pick<Stage, 'world' | 'lost'>, deadline: number): BoundedPage {
   return { call: (name, ...given) => within(stage, deadline, () => stage.world.call(name, ...given)) };
 }
@@ -20,7 +21,7 @@ export function boundedPage(stage: Pick<Stage, 'world' | 'lost'>, deadline: numb
 /**
  * A step in the browser that can hang with its page: ends at the deadline, or with the page.
  *
- * @param deadline Unix ms
+ * @param deadline ms by `monotonicNow`
  * @throws CaptureError `render_timeout`, `render_crashed`; PageMoved
  */
 export async function within<Result>(stage: Pick<Stage, 'lost'>, deadline: number, step: () => Promise<Result>): Promise<Result> {
@@ -29,7 +30,7 @@ export async function within<Result>(stage: Pick<Stage, 'lost'>, deadline: numbe
   let timer: NodeJS.Timeout | undefined;
   const ended = new Promise<never>((_, reject) => {
     onLost = () => reject(stage.lost.reason);
-    timer = setTimeout(() => reject(tooSlow()), Math.max(0, deadline - Date.now()));
+    timer = setTimeout(() => reject(tooSlow()), Math.max(0, deadline - monotonicNow()));
   });
   stage.lost.addEventListener('abort', onLost, { once: true });
   try {

@@ -1,3 +1,4 @@
+import { monotonicNow } from '../monotonic-now.js';
 import type { BoundedPage } from './bounded-page.js';
 import type { Loads } from './loads.js';
 
@@ -21,14 +22,14 @@ export class LateReaction {
    * Waits for it, and for what it loads, longer where images in view wait for their source; a page that has never done anything late is
    * soon waited for only there.
    *
-   * @param how.since Unix ms, when the step ended
+   * @param how.since ms by `monotonicNow`, when the step ended
    * @param how.atMostMs from then on
    */
   async done({ since, atMostMs }: { since: number; atMostMs: number }): Promise<void> {
-    const waitMs = Math.min(PAUSE_MS, atMostMs) - (Date.now() - since);
+    const waitMs = Math.min(PAUSE_MS, atMostMs) - (monotonicNow() - since);
     if (waitMs > 0) await this.#look(waitMs);
-    await this.loads.done(atMostMs - (Date.now() - since));
-    const longerMs = LONG_PAUSE_MS - (Date.now() - since);
+    await this.loads.done(atMostMs - (monotonicNow() - since));
+    const longerMs = LONG_PAUSE_MS - (monotonicNow() - since);
     if (longerMs <= 0 || this.#patience === 0 || !(await this.#comes(longerMs, true))) return;
     this.#patience = PATIENCE;
     await this.loads.done(atMostMs);
@@ -36,7 +37,7 @@ export class LateReaction {
 
   /** At the end of the page: waits until the page is longer than it was, or nothing more is to be expected. */
   async growth({ since, pageHeight }: { since: number; pageHeight: number }): Promise<void> {
-    await this.page.call('late.growth', { pageHeight, waitMs: LONG_PAUSE_MS - (Date.now() - since) });
+    await this.page.call('late.growth', { pageHeight, waitMs: LONG_PAUSE_MS - (monotonicNow() - since) });
   }
 
   async #look(waitMs: number): Promise<void> {

@@ -17,7 +17,7 @@ export interface Picture {
 export interface PictureOrder {
   stage: Stage;
   options: CaptureOptions;
-  /** Unix ms; long pages stop early enough to be encoded. */
+  /** ms by `monotonicNow`; long pages stop early enough to be encoded. */
   deadline: number;
   encodes: EncodeQueue;
 }

@@ -4,7 +4,7 @@ import { within } from './bounded-page.js';
 /**
  * Whether a script of the page is told when its document is scrolled.
  *
- * @param deadline Unix ms
+ * @param deadline ms by `monotonicNow`
  * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function listensToScroll(stage: Stage, deadline: number): Promise<boolean> {

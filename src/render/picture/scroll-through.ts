@@ -2,6 +2,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { FeedCut } from '../in-page/scrollers.js';
+import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { LateReaction } from './late-reaction.js';
@@ -36,7 +37,7 @@ const THROTTLE_MS = 120;
 const STUCK_STEPS = 3;
 
 export interface Descending {
-  /** Unix ms. */
+  /** ms by `monotonicNow`. */
   deadline: number;
   settle(): Promise<void>;
 }
@@ -79,14 +80,14 @@ export async function scrollToElement(stage: Stage, selector: string, how: Desce
   const { top, bottom } = sighting.box;
   const { viewHeight, scrollY } = await page.call('scroll.measure');
   if (scrollY === before.scrollY && loads.pending === 0) return;
-  let since = Date.now();
+  let since = monotonicNow();
   await loads.done(LOAD_WAIT_MS);
   const late = (await listensToScroll(stage, how.deadline + END_WAIT_MS)) ? new LateReaction(page, loads) : null;
   await late?.done({ since, atMostMs: LOAD_WAIT_MS });
-  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && Date.now() < how.deadline; seen += viewHeight) {
+  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
     loads.begin();
     await page.call('scroll.step', { by: seen - viewHeight / 2, to: seen, waitMs: REACTION_MS });
-    since = Date.now();
+    since = monotonicNow();
     await loads.done(LOAD_WAIT_MS);
     await late?.done({ since, atMostMs: LOAD_WAIT_MS });
   }
@@ -99,7 +100,7 @@ interface Way {
   loads: Loads;
   /** Null when the page does not listen to scrolling. */
   late: LateReaction | null;
-  /** Unix ms. */
+  /** ms by `monotonicNow`. */
   deadline: number;
 }
 
@@ -114,14 +115,14 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
   const { options, start, loads, late } = how;
   const step = options.fullPageScrollBy ?? start.viewHeight;
   let { scrollY, pageHeight, viewHeight } = start;
-  let since = Date.now();
+  let since = monotonicNow();
   let steps = 0;
   let stuck = 0;
   const descent = (stopped: Descent['stopped']): Descent => ({ steps, seen: scrollY + viewHeight, stopped });
   for (;;) {
     const atEnd = scrollY + viewHeight >= pageHeight - 1;
     if (scrollY + viewHeight >= heightLimit(start, pageHeight)) return descent('height');
-    if (Date.now() >= how.deadline) return descent(atEnd ? 'end' : 'time');
+    if (monotonicNow() >= how.deadline) return descent(atEnd ? 'end' : 'time');
     if (atEnd && steps > 0 && !(await grows(page, { ...how, pageHeight, since }))) return descent('end');
     if (atEnd && steps === 0) return descent('end');
     loads.begin();
@@ -129,7 +130,7 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
     // What is shown only well inside the view, or as a whole, is so in none of two views that abut.
     const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
     const now = await page.call('scroll.step', { ...between, to: scrollY + step, waitMs });
-    since = Date.now();
+    since = monotonicNow();
     if (options.fullPageScrollDelay === null) await loads.done(LOAD_WAIT_MS);
     if (options.fullPageScrollDelay === null) await late?.done({ since, atMostMs: LOAD_WAIT_MS });
     steps++;
@@ -142,7 +143,7 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
 /** At the end: whether what is still loading, or still to come, makes the page longer. */
 async function grows(page: BoundedPage, how: Way & { pageHeight: number; since: number }): Promise<boolean> {
   await how.late?.growth({ since: how.since, pageHeight: how.pageHeight });
-  if (how.loads.pending > 0) await how.loads.done(Math.min(END_WAIT_MS, how.deadline - Date.now()));
+  if (how.loads.pending > 0) await how.loads.done(Math.min(END_WAIT_MS, how.deadline - monotonicNow()));
   const now = await page.call('scroll.step', { to: null, waitMs: 2 * REACTION_MS });
   return now.pageHeight > how.pageHeight + 1;
 }

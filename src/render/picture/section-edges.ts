@@ -1,3 +1,5 @@
+import { monotonicNow } from '../monotonic-now.js';
+
 /** What is revealed as it is scrolled to is so this far, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
 const REVEALED_PX = 160;
 /** One section, slow. */
@@ -22,7 +24,7 @@ export interface EdgedBand {
   viewHeight: number;
   /** Picture px to a CSS px. */
   ratio: number;
-  /** Unix ms: no section begins after that. */
+  /** ms by `monotonicNow`: no section begins after that. */
   lastStart: number;
 }
 
@@ -40,7 +42,8 @@ export function edgesOf({ from, to, viewHeight, lastStart }: EdgedBand, how: { r
     { head, foot },
     { head: 0, foot: how.reveals ? foot : 0 },
   ];
-  const hasTime = (edges: Edges) => Date.now() + Math.ceil((to - from) / (viewHeight - edges.foot - edges.head)) * SECTION_MS < lastStart;
+  const hasTime = (edges: Edges) =>
+    monotonicNow() + Math.ceil((to - from) / (viewHeight - edges.foot - edges.head)) * SECTION_MS < lastStart;
   return foot === 0 ? NO_EDGES : (wishes.find(hasTime) ?? NO_EDGES);
 }
 

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import type { Blurs } from '../in-page/blurs.js';
+import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import { type BoundedPage, within } from './bounded-page.js';
 import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
@@ -13,7 +14,7 @@ const NO_FRAME_MS = 500;
 export interface SectionShot extends EdgedBand {
   /** The page's own: below 1 on phones for pages made for desktops. */
   zoom: number;
-  /** Unix ms. */
+  /** ms by `monotonicNow`. */
   deadline: number;
 }
 
@@ -37,7 +38,7 @@ export async function shootSection(
   const rows = Math.round(above * plan.ratio) + size.height;
   const left = Math.ceil((plan.to - how.y) / plan.viewHeight) * SECTION_MS;
   if (rows > SHOT_MAX_ROWS || rows * size.width > SHOT_MAX_PIXELS) return png;
-  if (Date.now() + left + rows * size.width * MS_PER_PIXEL > plan.lastStart) return png;
+  if (monotonicNow() + left + rows * size.width * MS_PER_PIXEL > plan.lastStart) return png;
   // What has been captured is better than nothing.
   return (await cutOut(tools, plan, { above, size }).catch(() => stage.lost.throwIfAborted())) ?? png;
 }

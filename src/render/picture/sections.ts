@@ -1,4 +1,5 @@
 import type { Blurs } from '../in-page/blurs.js';
+import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import type { BoundedPage } from './bounded-page.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
@@ -26,9 +27,9 @@ export interface SectionPlan {
   ratio: number;
   keep: Placing['keep'];
   finishMotion: boolean;
-  /** Unix ms: no section but the first is begun later. */
+  /** ms by `monotonicNow`: no section but the first is begun later. */
   lastStart: number;
-  /** Unix ms. */
+  /** ms by `monotonicNow`. */
   deadline: number;
 }
 
@@ -70,7 +71,7 @@ export async function takeSections(
   const roll = new Roll(tools.store, plan, { rows, edges });
   for (;;) {
     roll.take(placed, await shootSection(tools, plan, { y: placed.y, spans }));
-    if (placed.last || roll.end >= rows.to || Date.now() > plan.lastStart) break;
+    if (placed.last || roll.end >= rows.to || monotonicNow() > plan.lastStart) break;
     const before = placed.y;
     y = nextTop(plan, roll.end, edges);
     placed = await placeSection(page, placing(plan, y, { first: false, patient }));

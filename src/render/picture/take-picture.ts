@@ -22,7 +22,7 @@ export type { Picture } from './picture.js';
 /**
  * Takes the picture that the options ask for.
  *
- * @param how.deadline Unix ms
+ * @param how.deadline ms by `monotonicNow`
  * @param how.scroll what scrollThrough found; null unless `full_page`
  * @param how.encodes the process's one queue for big pictures
  * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the browser rejects,

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { edgesOf } from '../../../src/render/picture/section-edges.js';
 
 /** The edges of a page of 16,000 px in views of 800, when there is time for about so many sections. */
 function edges(sections: number, how: { reveals?: boolean; blur?: number } = {}) {
-  const band = { from: 0, to: 16_000, viewHeight: 800, ratio: 2, lastStart: Date.now() + (sections + 0.5) * 600 };
+  const band = { from: 0, to: 16_000, viewHeight: 800, ratio: 2, lastStart: monotonicNow() + (sections + 0.5) * 600 };
   return edgesOf(band, { reveals: true, blur: 60, ...how });
 }
 

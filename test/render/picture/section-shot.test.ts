@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
+import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import type { BoundedPage } from '../../../src/render/picture/bounded-page.js';
 import { shootSection } from '../../../src/render/picture/section-shot.js';
 import { pngSize, SHOT_MAX_ROWS } from '../../../src/render/picture/shoot.js';
@@ -26,7 +27,7 @@ async function beyond(given: { views: number; sections: number; y?: number; fail
   };
   const stage = { cdp: { send }, lost: new AbortController().signal } as unknown as Stage;
   const page = { call: async () => undefined } as unknown as BoundedPage;
-  const lastStart = Date.now() + (given.sections + 0.5) * 600;
+  const lastStart = monotonicNow() + (given.sections + 0.5) * 600;
   const band = { from: 100, to: y + given.views * 10, viewHeight: 10, ratio: 2, zoom: 1, lastStart, deadline: lastStart + 60_000 };
   const shot = await shootSection({ stage, page }, band, { y, spans: [{ top: 95, bottom: 100_000 }] });
   return { captured, height: pngSize(shot).height };

@@ -1,4 +1,5 @@
 import type { Browser } from 'playwright-core';
+import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
 import { type Picture, takePicture } from '../../../src/render/picture/take-picture.js';
@@ -19,9 +20,9 @@ export async function take(
   await using stage = await aStage(browser, { html, options: wanted });
   const settle = () => stage.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = wanted.fullPage && wanted.selector === null;
-  const scroll = scrolls ? await scrollThrough(stage, wanted, { deadline: Date.now() + (budget.scrollMs ?? 90_000), settle }) : null;
-  if (wanted.selector !== null) await scrollToElement(stage, wanted.selector, { deadline: Date.now() + 90_000, settle });
-  const deadline = Date.now() + (budget.pictureMs ?? 240_000);
+  const scroll = scrolls ? await scrollThrough(stage, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
+  if (wanted.selector !== null) await scrollToElement(stage, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
+  const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   const picture = await takePicture(stage, wanted, { deadline, scroll, encodes: new EncodeQueue() });
   return { ...picture, scroll };
 }
