@@ -12,9 +12,11 @@ import { MIGRATIONS_DIR } from '../package-files.js';
 import { BrowserPool } from '../render/browser/browser-pool.js';
 import type { Executable } from '../render/browser/executable.js';
 import { findChromium } from '../render/browser/find-chromium.js';
+import { unprivilegedUser } from '../render/browser/unprivileged.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { openStore } from '../store/sqlite/open-store.js';
+import { egressLock } from './egress-lock.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
 
@@ -24,6 +26,11 @@ interface Finding {
   found: string;
   /** What to do about it; empty when all is well. */
   advice: string;
+}
+
+interface DoctorOptions {
+  egressLock?: boolean;
+  json?: boolean;
 }
 
 const NODE_FLOOR = [20, 19] as const;
@@ -37,9 +44,14 @@ export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
     .description('check Node, Chromium, sandbox, fonts, data directory, disk; says what to do about each')
+    .option('--egress-lock', 'print nftables rules that keep the browser on loopback; for a server that is started as root')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  stillframe doctor');
-  addSettings(doctor, ['dataDir', 'chromium', 'sandbox']).action(async (options: { json?: boolean }, command: Command) => {
+    .addHelpText('after', '\nExample:\n  stillframe doctor\n  sudo stillframe doctor --egress-lock | sudo nft -f -');
+  addSettings(doctor, ['dataDir', 'chromium', 'sandbox']).action(async (options: DoctorOptions, command: Command) => {
+    if (options.egressLock === true) {
+      const ruleset = egressLock(unprivilegedUser());
+      return print(options.json, { ruleset }, () => ruleset);
+    }
     const config = readSettings(command);
     const findings = [
       checkNode(),
