@@ -1,9 +1,9 @@
 import { constants, existsSync } from 'node:fs';
-import { access, readdir, statfs } from 'node:fs/promises';
+import { access, statfs } from 'node:fs/promises';
 import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
+import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.js';
 import type { Config } from '../config.js';
 import { openEgress } from '../egress/open-egress.js';
@@ -13,6 +13,8 @@ import { BrowserPool } from '../render/browser/browser-pool.js';
 import type { Executable } from '../render/browser/executable.js';
 import { findChromium } from '../render/browser/find-chromium.js';
 import { unprivilegedUser } from '../render/browser/unprivileged.js';
+import { fontAdvice } from '../render/fonts/font-advice.js';
+import { missingScripts } from '../render/fonts/missing-scripts.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { openStore } from '../store/sqlite/open-store.js';
@@ -33,11 +35,11 @@ interface DoctorOptions {
   json?: boolean;
 }
 
+const MARKS = { ok: ['green', 'ok  '], warn: ['yellow', 'warn'], fail: ['red', 'FAIL'] } as const;
 const NODE_FLOOR = [20, 19] as const;
 const LOW_DISK_BYTES = 1_000_000_000;
 const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
-const FONT_DIRS = ['/usr/share/fonts', '/usr/local/share/fonts', '/System/Library/Fonts', 'C:\\Windows\\Fonts'];
 
 /** `stillframe doctor`: what is wrong with this machine for the service, and what to do about each. */
 export function addDoctorCommand(program: Command): void {
@@ -68,8 +70,8 @@ export function addDoctorCommand(program: Command): void {
 }
 
 function say({ check, state, found, advice }: Finding): string {
-  const mark = { ok: pc.green('ok  '), warn: pc.yellow('warn'), fail: pc.red('FAIL') }[state];
-  return `${mark}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
+  const [colour, mark] = MARKS[state];
+  return `${styleText(colour, mark, { stream: process.stdout })}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
 }
 
 function checkNode(): Finding {
@@ -125,14 +127,14 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
 }
 
 async function checkFonts(): Promise<Finding> {
-  for (const dir of FONT_DIRS.filter((path) => existsSync(path))) {
-    const files = await readdir(dir, { recursive: true });
-    const fonts = files.filter((file) => /\.(ttf|otf|ttc|pfb|woff2?)$/i.test(file)).length;
-    if (fonts > 0) return { check: 'Fonts', state: 'ok', found: `${fonts} in ${dir}`, advice: '' };
+  const check = 'Fonts';
+  try {
+    const missing = await missingScripts();
+    if (missing.length === 0) return { check, state: 'ok', found: 'all common scripts and emoji are covered', advice: '' };
+    return { check, state: 'warn', found: `none for ${missing.join(', ')}: such text is rendered as boxes`, advice: fontAdvice() };
+  } catch (error) {
+    return { check, state: 'warn', found: `could not be listed: ${(error as Error).message}`, advice: 'Check fontconfig: run fc-list.' };
   }
-  const advice =
-    'Pages without web fonts will look bare. On Debian: apt-get install fonts-liberation fonts-noto-core fonts-noto-color-emoji';
-  return { check: 'Fonts', state: 'warn', found: 'none in the usual places', advice };
 }
 
 async function checkDataDir(config: Config): Promise<Finding> {

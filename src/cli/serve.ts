@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config.js';
 import { createLog, type Log } from '../log.js';
 import { guardProcess } from '../service/guard-process.js';
+import { reportFonts } from './report-fonts.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
 /**
@@ -28,6 +29,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     using _guard = guardProcess(log);
     const { Service } = await import('../service/service.js');
     const service = await Service.start(config, { log, say: (line) => process.stderr.write(`${line}\n`) });
+    void reportFonts(log);
     await readyOrStopped(service);
     announce(config, log, service);
     await untilSignalled(log, service);

@@ -1,0 +1,38 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reportFonts } from '../../src/cli/report-fonts.js';
+import { runProgram } from '../fixtures/run-program.js';
+
+const PATH = process.env.PATH;
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'doctor-'));
+  const fcList = join(dir, 'fc-list');
+  writeFileSync(fcList, "#!/bin/sh\necho 'en|ru|el|ar|he|hi|bn|ta|te|und-zsye'\n");
+  chmodSync(fcList, 0o755);
+  process.env.PATH = `${dir}${delimiter}${PATH}`;
+});
+
+afterAll(() => {
+  process.env.PATH = PATH;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe('on a machine without fonts for some scripts', () => {
+  it('doctor names them and the packages to install, without colours in a pipe under CI', async () => {
+    const { stdout } = await runProgram(['doctor'], { cwd: dir, env: { CI: 'true' } });
+    expect(stdout).toMatch(/^warn {2}Fonts +none for Chinese, Japanese, Korean, Thai: .+\n +→ .+noto/im);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('the start says so in one line', async () => {
+    const lines: string[] = [];
+    await reportFonts(pino({ level: 'info' }, { write: (line) => lines.push(line) }));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '{}').msg).toMatch(/^No fonts for Chinese, Japanese, Korean, Thai: .+noto/i);
+  });
+});
