@@ -85,6 +85,8 @@ export interface PublicFetch {
   allowedOrigins: readonly string[];
   signal: AbortSignal | null;
   requester?: Requester;
+  /** The caller logs why it failed: a refusal is not logged as well. */
+  quiet?: boolean;
 }
 
 export type HostVerdict = { ok: true; addresses: string[] } | { ok: false; reason: Refusal['reason']; temporary: boolean };

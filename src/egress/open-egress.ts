@@ -108,7 +108,7 @@ class Gate implements Egress {
     const url = new URL(request.url);
     const refuse = (reason: Refusal['reason'], why?: string) => {
       const refusal = { host: url.hostname, port: portOf(url), reason };
-      logRefusal(this.#options.log, refusal, { why, to: 'callbacks', requester: request.requester ?? {} });
+      if (!request.quiet) logRefusal(this.#options.log, refusal, { why, to: 'callbacks', requester: request.requester ?? {} });
       return new EgressRefused(refusal);
     };
     if (!/^https?:$/.test(url.protocol)) throw refuse('scheme');

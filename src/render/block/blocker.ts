@@ -77,7 +77,7 @@ export class Blocker implements AsyncDisposable {
 
   /** Ready with what is there; fetching, if any, goes on behind. */
   static async start(options: BlockerOptions): Promise<Blocker> {
-    const { built, dataDir, egress, log, fetchPackaged } = options;
+    const { built, dataDir, egress, fetchPackaged } = options;
     const [builtIn, store, consentBundle] = await Promise.all([
       readBuiltInRules(built),
       ListStore.open(dataDir),
@@ -89,7 +89,6 @@ export class Blocker implements AsyncDisposable {
       builtIn,
       sources: listSources(options.lists.urls),
       egress,
-      log,
       ...(fetchPackaged === undefined ? {} : { fetchPackaged }),
     };
     const blocker = new Blocker(options, lists, consentBundle);
@@ -137,9 +136,21 @@ export class Blocker implements AsyncDisposable {
   }
 
   private async update(): Promise<void> {
+    const former = this.problems;
     this.problems = await updateLists(this.lists, this.end.signal);
     this.restUntil = monotonicNow() + (Object.keys(this.problems).length > 0 ? RETRY_MS : 0);
     await this.reload();
+    this.reportProblems(former);
+  }
+
+  /** In one line, and not again every hour while the same lists fail. */
+  private reportProblems(former: Record<string, string>): void {
+    const names = Object.keys(this.problems);
+    for (const name of names) this.options.log.debug({ list: name, problem: this.problems[name] }, 'a filter list was not updated');
+    if (names.length === 0 || names.every((name) => name in former)) return;
+    const without = this.status().some(({ state }) => state === 'missing');
+    const what = without ? 'fetched; the built-in rules are used instead' : 'updated; the last copies are used';
+    this.options.log.warn(`Filter lists could not be ${what}: ${names.join(', ')} (${this.problems[names[0] ?? '']})`);
   }
 
   private async reload(): Promise<void> {

@@ -41,6 +41,7 @@ export async function fetchList(
       // An operator's own mirror need not be public.
       allowedOrigins: source.packageId === null ? [new URL(source.url).origin] : [],
       signal,
+      quiet: true,
     });
     const location = answer.headers.get('location');
     if (answer.status >= 301 && answer.status <= 308 && answer.status !== 304 && location !== null) {

