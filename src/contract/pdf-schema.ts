@@ -4,14 +4,15 @@ import * as limits from './limits.js';
 
 /** `pdf` of a capture request (extensions.md). */
 
+/** ISO 216 sizes are exact to a ten-thousandth: rounded to a hundredth, A4 would print a point too wide and too high. */
 export const PAPER_INCHES = {
-  a0: { width: 33.1, height: 46.8 },
-  a1: { width: 23.4, height: 33.1 },
-  a2: { width: 16.54, height: 23.4 },
-  a3: { width: 11.7, height: 16.54 },
-  a4: { width: 8.27, height: 11.7 },
-  a5: { width: 5.83, height: 8.27 },
-  a6: { width: 4.13, height: 5.83 },
+  a0: { width: 33.1102, height: 46.811 },
+  a1: { width: 23.3858, height: 33.1102 },
+  a2: { width: 16.5354, height: 23.3858 },
+  a3: { width: 11.6929, height: 16.5354 },
+  a4: { width: 8.2677, height: 11.6929 },
+  a5: { width: 5.8268, height: 8.2677 },
+  a6: { width: 4.1339, height: 5.8268 },
   letter: { width: 8.5, height: 11 },
   legal: { width: 8.5, height: 14 },
   tabloid: { width: 11, height: 17 },

@@ -174,7 +174,7 @@ describe('pdf', () => {
 
   it('becomes inches, turned when landscape', () => {
     expect(parse(pdf({ paper: 'a4', landscape: true, margin: { top: '25.4mm', left: 48 } })).options.pdf).toMatchObject({
-      paper: { width: 11.7, height: 8.27 },
+      paper: { width: 11.6929, height: 8.2677 },
       margin: { top: 1, right: 0, bottom: 0, left: 0.5 },
       printBackground: true,
       media: 'print',

@@ -45,8 +45,8 @@ function toPrintOptions(pdf: PdfOption): PrintOptions {
     printBackground: pdf.printBackground,
     preferCSSPageSize: pdf.preferCssPageSize,
     scale: pdf.scale,
-    paperWidth: pdf.paper.width,
-    paperHeight: pdf.paper.height,
+    paperWidth: toWholePoints(pdf.paper.width),
+    paperHeight: toWholePoints(pdf.paper.height),
     marginTop: pdf.margin.top,
     marginBottom: pdf.margin.bottom,
     marginLeft: pdf.margin.left,
@@ -55,6 +55,11 @@ function toPrintOptions(pdf: PdfOption): PrintOptions {
     generateTaggedPDF: pdf.tagged || pdf.outline,
     generateDocumentOutline: pdf.outline,
   };
+}
+
+/** Inches as the nearest point. Chromium rounds the sides of the paper up to whole points, which makes A4 596 points wide instead of 595. */
+function toWholePoints(inches: number): number {
+  return Math.round(inches * 72) / 72;
 }
 
 /** What the browser says of options that it cannot print with. */
