@@ -1,6 +1,6 @@
 /** What has to be there before the program or its tests can run. Each step does nothing when its result is fresh. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +13,8 @@ const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
 export function ensureInstalled() {
   if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
+  // A pack that was cut off leaves it, and npm would read it instead of the lock.
+  rmSync(join(ROOT, 'npm-shrinkwrap.json'), { force: true });
   say('Installing dependencies (about a minute, once) …');
   run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error', ...scriptsIfNeeded()], {
     env: { ...process.env, ...headersAtHand() },
