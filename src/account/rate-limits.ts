@@ -23,7 +23,7 @@ export class RateLimits {
   /** Failed authentications, by client address. */
   readonly failures: TokenBuckets;
 
-  constructor(rules: RateRules, now: () => number = Date.now) {
+  constructor(rules: RateRules, now: () => number = () => performance.now()) {
     this.submissions = new TokenBuckets(rules.submissions, now);
     this.reads = new TokenBuckets(rules.reads, now);
     this.failures = new TokenBuckets(rules.failures ?? FAILURES, now);

@@ -9,7 +9,7 @@ export interface SettleDeps {
 }
 
 export interface SettleWait {
-  /** Unix ms. */
+  /** By `now`. */
   until: number;
   /** Ends the wait early (drain, or a client that went away); the capture goes on. */
   signal: AbortSignal | null;

@@ -1,9 +1,10 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { Log } from '../log.js';
-import type { EndedJob, JobStore, RetentionStore } from '../store/store.js';
+import type { EndedJob, JobStore, OwnClaims, RetentionStore } from '../store/store.js';
 
 export interface SweepDeps {
   store: RecoverDeps['store'] & RetentionStore;
+  own: RecoverDeps['own'];
   artifacts: Pick<Artifacts, 'remove' | 'list'>;
   onEnded(job: EndedJob): void;
   /** Jobs were put back: there is work to claim. */
@@ -13,6 +14,8 @@ export interface SweepDeps {
   maxStorageBytes: number;
   log: Log;
   now(): number;
+  /** The time for ages: `now`, or earlier while the clock may be wrong, so that nothing is deleted early. */
+  cautiousNow(): number;
 }
 
 /** Rows or files a step; small, so that no step stalls the server. */
@@ -32,11 +35,13 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void>
 
 export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'now'> & {
   store: Pick<JobStore, 'recover' | 'endedLeaders' | 'endFollowers'>;
+  /** What this process is at work on. */
+  own(): OwnClaims;
 };
 
 /** Puts back jobs whose lease ran out; at boot all that the last run held. Ends followers whose render ended without them. */
 export async function recoverLeases(deps: RecoverDeps, { all } = { all: false }): Promise<void> {
-  const { requeued, ended } = await deps.store.recover({ now: deps.now(), all });
+  const { requeued, ended } = await deps.store.recover({ now: deps.now(), all, own: deps.own() });
   for (const job of ended) tellEnded(deps, job, { code: 'render_crashed' });
   let left = 0;
   for (const leaderId of await deps.store.endedLeaders()) {
@@ -112,7 +117,7 @@ async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<vo
   const maxBytes = await pictureBudget(deps);
   while (!signal.aborted) {
     const now = deps.now();
-    const names = await deps.store.expireArtifacts({ before: now - deps.artifactTtlMs, maxBytes, limit: BATCH, now });
+    const names = await deps.store.expireArtifacts({ before: deps.cautiousNow() - deps.artifactTtlMs, maxBytes, limit: BATCH, now });
     for (const name of names) await removeFile(deps, name);
     if (names.length < BATCH) return;
     await breathe();
@@ -131,7 +136,7 @@ async function pictureBudget({ store, maxStorageBytes }: SweepDeps): Promise<num
 /** Before jobs are deleted: those with a pending delivery are kept. */
 async function expireDeliveries(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const expired = await deps.store.expireDeliveries({ now: deps.now(), limit: DELIVERIES_BATCH });
+    const expired = await deps.store.expireDeliveries({ now: deps.cautiousNow(), limit: DELIVERIES_BATCH });
     if (expired < DELIVERIES_BATCH) return;
     await breathe();
   }
@@ -139,7 +144,7 @@ async function expireDeliveries(deps: SweepDeps, signal: AbortSignal): Promise<v
 
 async function deleteJobs(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const deleted = await deps.store.deleteJobs({ before: deps.now() - deps.jobTtlMs, limit: BATCH });
+    const deleted = await deps.store.deleteJobs({ before: deps.cautiousNow() - deps.jobTtlMs, limit: BATCH });
     if (deleted < BATCH) return;
     await breathe();
   }

@@ -7,23 +7,25 @@ import { underTaskSignal } from '../work/task-signal.js';
 export interface DeliveryLoopOptions {
   /** ms: how soon a delivery made due by another process is noticed. */
   pollMs: number;
-  deps: Omit<DeliverDeps, 'store' | 'now' | 'random'> & {
+  deps: Omit<DeliverDeps, 'store' | 'now' | 'wallNow' | 'random'> & {
     store: DeliverDeps['store'] & Pick<DeliveryStore, 'claimNextDelivery' | 'nextDeliveryDueAt'>;
   };
   /** Aborted when attempts under way can be waited for no longer. */
   cut: AbortSignal;
+  now(): number;
   onError(error: unknown): void;
 }
 
 /** Claims deliveries that are due and makes one attempt each. */
-export function deliveryLoop({ pollMs, deps, cut, onError }: DeliveryLoopOptions): Loop<DueDelivery> {
-  const deliverDeps = { ...deps, now: Date.now, random: Math.random };
+export function deliveryLoop({ pollMs, deps, cut, now, onError }: DeliveryLoopOptions): Loop<DueDelivery> {
+  const deliverDeps = { ...deps, now, wallNow: Date.now, random: Math.random };
   return new Loop<DueDelivery>({
     concurrency: DELIVERIES_AT_ONCE,
     claim: () => claimDelivery(deliverDeps),
     run: (due) => underTaskSignal(cut, (stop) => deliver(deliverDeps, due, stop)),
     nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
     pollMs,
+    now,
     onError,
   });
 }

@@ -31,7 +31,7 @@ export class Housekeeping implements AsyncDisposable {
       this.add(() => findMissing(deps, signal));
     };
     compareOnce(startedAt);
-    this.comparing = setInterval(() => compareOnce(deps.now() - COMPARE_EVERY_MS), COMPARE_EVERY_MS);
+    this.comparing = setInterval(() => compareOnce(deps.cautiousNow() - COMPARE_EVERY_MS), COMPARE_EVERY_MS);
     this.timer = setInterval(sweepOnce, SWEEP_EVERY_MS);
   }
 

@@ -19,21 +19,23 @@ export interface JobLoopOptions {
   };
   /** Aborted when running captures can be waited for no longer. */
   cut: AbortSignal;
+  now(): number;
   onError(error: unknown): void;
 }
 
 /** Claims jobs and performs them, each slot under a name of its own. */
-export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, onError }: JobLoopOptions): Loop<ClaimedJob> {
+export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, now, onError }: JobLoopOptions): Loop<ClaimedJob> {
   const { store } = deps;
   const worker = `${hostname()}-${process.pid}`;
-  const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, now: Date.now };
+  const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, now };
   const isKept = (): boolean => concurrency - loop.running <= keepSlots;
   const loop: Loop<ClaimedJob> = new Loop<ClaimedJob>({
     concurrency,
-    claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: Date.now(), leaseMs: LEASE_MS, keptSlot: isKept() }),
+    claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: now(), leaseMs: LEASE_MS, keptSlot: isKept() }),
     run: (job) => underTaskSignal(cut, (stop) => perform(performDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
     pollMs,
+    now,
     onError,
   });
   return loop;

@@ -34,6 +34,8 @@ export interface ServiceEdgeParts {
   health: Pick<RecentHealth, 'ask'>;
   metrics: Metrics;
   timings: RecentTimings;
+  /** Unix ms, for dates in the store. */
+  now(): number;
   draining(): boolean;
   onQueued(): void;
   /** A job that was born finished. */
@@ -54,7 +56,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     draining,
     onQueued: parts.onQueued,
     onEnded: parts.onCached,
-    now: Date.now,
+    now: parts.now,
   };
   return {
     authenticate: (authorization) => authenticate(store, authorization),
@@ -62,18 +64,18 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     limits: parts.limits,
     submit: (submission, context) => submit(submitDeps, submission, context),
     settle: (job, nobodyWaits) =>
-      settle({ store, signals, now: Date.now }, job, { until: Date.now() + config.syncWaitMs, signal: nobodyWaits }),
+      settle({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
     findJob: (id, principal) => lookupJob(store, id, principal),
     listJobs: (principal, page) => store.listJobs(principal.keyId, page),
     readUsage: (principal) => readUsage(store, principal.accountId, Date.now()),
     findRequest: (key, principal) => lookupRequest(store, key, principal),
     findDelivery: (jobId) => findDelivery(store, jobId),
-    redeliver: (jobId, expected) => redeliver({ store, now: Date.now, onDue: parts.onDeliveryDue }, jobId, expected),
+    redeliver: (jobId, expected) => redeliver({ store, now: parts.now, onDue: parts.onDeliveryDue }, jobId, expected),
     artifacts,
     artifactGone: async (name) => {
       const row = await store.findArtifact(name);
       if (row === null || row.goneAt !== null) return row !== null;
-      await isFileMissing({ store, artifacts, log, now: Date.now }, name);
+      await isFileMissing({ store, artifacts, log, now: parts.now }, name);
       return (await store.findArtifact(name))?.goneAt !== null;
     },
     health: () => health.ask(),
@@ -91,4 +93,9 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     },
     log,
   };
+}
+
+/** ms; a wait must not end, or last, because the wall clock is set. */
+function elapsed(): number {
+  return performance.now();
 }

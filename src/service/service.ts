@@ -20,6 +20,7 @@ import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { openStore } from '../store/sqlite/open-store.js';
 import type { ClaimedJob, DueDelivery, EndedJob, Store } from '../store/store.js';
 import type { Loop } from '../work/loop.js';
+import { SteadyClock } from '../work/steady-clock.js';
 import { deliveryLoop } from './delivery-loop.js';
 import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
@@ -59,6 +60,7 @@ export class Service implements AsyncDisposable {
   /** Resolves when health answers 200; rejects when no browser can be had. */
   ready: Promise<void> = Promise.resolve();
 
+  private readonly clock = new SteadyClock();
   private readonly startedAt = Date.now();
   private readonly signals = new FinishSignals();
   private readonly metrics = new Metrics();
@@ -176,6 +178,7 @@ export class Service implements AsyncDisposable {
         log: this.log,
       },
       cut: this.cut.signal,
+      now: this.clock.now,
       onError: this.onLoopError,
     });
   }
@@ -196,6 +199,7 @@ export class Service implements AsyncDisposable {
         log,
       },
       cut: this.cut.signal,
+      now: this.clock.now,
       onError: this.onLoopError,
     });
   }
@@ -205,6 +209,7 @@ export class Service implements AsyncDisposable {
     return serviceEdge({
       ...made,
       ...{ config, log, limits, signals, places, health, metrics, timings },
+      now: this.clock.now,
       draining: () => this.draining,
       onQueued: () => this.jobs.wake(),
       onCached: (job) => this.tellCached(job),
@@ -221,7 +226,7 @@ export class Service implements AsyncDisposable {
       hasRoom: () => artifacts.hasRoom(),
       webhooksActive: () => !this.draining,
       draining: () => this.draining,
-      now: Date.now,
+      now: this.clock.now,
     });
   }
 
@@ -248,7 +253,8 @@ export class Service implements AsyncDisposable {
       onEnded: (job) => this.tellEnded(job, {}),
       onRequeued: () => this.jobs.wake(),
       log: this.log,
-      now: Date.now,
+      now: this.clock.now,
+      own: () => ({ jobs: this.jobs.tasks, deliveries: this.deliveries.tasks }),
     };
   }
 
@@ -258,6 +264,7 @@ export class Service implements AsyncDisposable {
     return new Housekeeping({
       deps: {
         ...this.recoverDeps(),
+        cautiousNow: this.clock.cautious,
         store,
         artifacts,
         artifactTtlMs: config.artifactTtlH * HOUR_MS,

@@ -194,10 +194,10 @@ export interface JobStore {
   /** Puts back an unfinished claim as if it had not been made (drain). */
   release(claim: Claim): Promise<boolean>;
   /**
-   * At boot and now and then: jobs whose lease ran out, or (at boot) all active ones, are put back; those with no attempt left
-   * fail `render_crashed`.
+   * At boot and now and then: claims of `own` are renewed where their lease ran out (a clock that jumped). Other jobs whose lease ran out,
+   * or (at boot) all active ones, are put back; those with no attempt left fail `render_crashed`.
    */
-  recover(recovery: { now: number; all: boolean }): Promise<{ requeued: number; ended: EndedJob[] }>;
+  recover(recovery: { now: number; all: boolean; own?: OwnClaims }): Promise<{ requeued: number; ended: EndedJob[] }>;
   findJob(id: string): Promise<JobSnapshot | null>;
   /** Jobs of a key, newest first. @param page.before the `next` of the page before, null for the first */
   listJobs(keyId: string, page: { state: JobState | null; before: number | null; limit: number }): Promise<JobPage>;
@@ -208,6 +208,12 @@ export interface JobStore {
   newestJobAt(): Promise<number | null>;
   setQueuePaused(paused: boolean): Promise<void>;
   queueStatus(): Promise<QueueStatus>;
+}
+
+/** Claims that this process is at work on: it alone knows that they are alive, whatever the clock says. */
+export interface OwnClaims {
+  jobs: readonly Claim[];
+  deliveries: readonly Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>[];
 }
 
 export interface QueueStatus {

@@ -25,6 +25,8 @@ export interface DeliverDeps {
   /** Of this program, for `user-agent`. */
   version: string;
   now(): number;
+  /** What receivers compare with their own clocks; `now` when absent. */
+  wallNow?(): number;
   /** 0 ≤ n < 1. */
   random(): number;
   log: Log;
@@ -72,7 +74,7 @@ function post(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise
       // Nothing in the answer is of interest; least of all something to inflate.
       'accept-encoding': 'identity',
       'user-agent': `stillframe/${deps.version}`,
-      [SIGNATURE_HEADER]: sign(due.secret, body, deps.now()),
+      [SIGNATURE_HEADER]: sign(due.secret, body, (deps.wallNow ?? deps.now)()),
     },
     body,
     timeoutMs: deps.timeoutMs,

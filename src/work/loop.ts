@@ -12,6 +12,8 @@ export interface LoopOptions<Task> {
   nextDueAt(): Promise<number | null>;
   /** Looks again at least this often, for work that another process made due. */
   pollMs: number;
+  /** The clock of `nextDueAt`; the wall clock when absent. */
+  now?: () => number;
   onError(error: unknown): void;
 }
 
@@ -27,6 +29,7 @@ export class Loop<Task> implements AsyncDisposable {
   readonly #options: LoopOptions<Task>;
   readonly #queue: PQueue;
   readonly #freeSlots: number[];
+  readonly #tasks = new Set<Task>();
   #state: 'new' | 'open' | 'closed' = 'new';
   #looking: Promise<void> | null = null;
   /** A wake came while a claim was under way: what it tells of may be newer than what the claim saw. */
@@ -42,9 +45,14 @@ export class Loop<Task> implements AsyncDisposable {
     this.#freeSlots = Array.from({ length: options.concurrency }, (_, slot) => slot);
   }
 
-  /** Tasks under way. */
+  /** How many tasks are under way. */
   get running(): number {
     return this.#options.concurrency - this.#freeSlots.length;
+  }
+
+  /** The tasks under way. */
+  get tasks(): readonly Task[] {
+    return [...this.#tasks];
   }
 
   /** Begins to claim. Without effect once started, drained or disposed of. */
@@ -126,10 +134,12 @@ export class Loop<Task> implements AsyncDisposable {
 
   #run(task: Task, slot: number): void {
     this.#freeSlots.splice(this.#freeSlots.indexOf(slot), 1);
+    this.#tasks.add(task);
     this.#queue
       .add(() => this.#options.run(task, slot))
       .catch((error: unknown) => this.#report(error))
       .finally(() => {
+        this.#tasks.delete(task);
         this.#freeSlots.push(slot);
         this.#freeSlots.sort((a, b) => a - b);
         this.wake();
@@ -139,7 +149,7 @@ export class Loop<Task> implements AsyncDisposable {
   async #restUntilDue(): Promise<void> {
     const dueAt = await this.#options.nextDueAt();
     if (dueAt === null) return this.#rest(this.#options.pollMs);
-    const wait = dueAt - Date.now();
+    const wait = dueAt - (this.#options.now ?? Date.now)();
     if (wait > 0) return this.#rest(Math.min(wait, this.#options.pollMs));
     // Due since the claim: look once more. Due before it: something holds it back, and looking at once would never end.
     if (this.#heldBackDueAt === dueAt) return this.#rest(this.#options.pollMs);

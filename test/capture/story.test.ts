@@ -447,17 +447,19 @@ describe('sweeping', () => {
     log: silentLog(),
     onEnded: () => undefined,
     onRequeued: () => undefined,
+    own: () => ({ jobs: [], deliveries: [] }),
   };
+  const at = (now: () => number) => ({ now, cautiousNow: now });
 
   it('removes pictures and jobs when their time is over', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     await world.perform(await world.claim(), draws);
     const { store, artifacts } = world;
-    await sweep({ ...rules, store, artifacts, now: () => Date.now() + 1_500 }, new AbortController().signal);
+    await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 1_500) }, new AbortController().signal);
     expect(await countFiles(artifacts)).toBe(0);
     expect((await store.findJob(id))?.state).toBe('completed');
-    await sweep({ ...rules, store, artifacts, now: () => Date.now() + 2_500 }, new AbortController().signal);
+    await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 2_500) }, new AbortController().signal);
     expect(await store.findJob(id)).toBeNull();
   });
 
@@ -541,7 +543,7 @@ describe('sweeping', () => {
       remove: (name) => (name === pictures[0]?.name ? Promise.reject(new Error('EIO')) : artifacts.remove(name)),
     };
     const signal = new AbortController().signal;
-    await sweep({ ...rules, store, artifacts: stubborn, now: () => Date.now() + 1_500 }, signal);
+    await sweep({ ...rules, store, artifacts: stubborn, ...at(() => Date.now() + 1_500) }, signal);
     expect(await countFiles(artifacts)).toBe(1);
     await removeOrphans({ store, artifacts, log: silentLog() }, Date.now() + 1_000, signal);
     expect(await countFiles(artifacts)).toBe(0);

@@ -26,6 +26,7 @@ it('a step that fails is told and holds up no other, and the end waits for the l
     },
     log: silentLog(),
     now: Date.now,
+    own: () => ({ jobs: [], deliveries: [] }),
   } as unknown as HousekeepingOptions['deps'];
   const told: unknown[] = [];
   const signal = new AbortController().signal;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { run as backup } from '../trials/backup.js';
+import { run as clocks } from '../trials/clocks.js';
 import { run as drain } from '../trials/drain.js';
 import { run as fair } from '../trials/fair.js';
 import { run as fullDisk } from '../trials/full-disk.js';
@@ -42,6 +43,11 @@ describe('trials of durability, in short', () => {
     const { problems, figures } = await overload({ seconds: 6, calm: 2, queue: 60, wait: 1_000 });
     expect(beside(problems, /^(goodput|a refusal|memory|\d+ sync)/)).toEqual([]);
     expect(figures.refused).toBeGreaterThan(0);
+  });
+
+  it('clocks: deletes and repeats nothing when the clock jumps', async () => {
+    const { problems } = await clocks({ jumps: [31, -31, 0], holdMs: 6_000 });
+    expect(problems).toEqual([]);
   });
 
   it('fair: gives quick captures their turn beside slow ones of another account', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aCaller, aNewJob, aStore, claimNext, claimOf, NOON, openAt, RULES } from './factories.js';
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, openAt, RULES } from './factories.js';
 
 test('accepted jobs survive a restart with their orders', async () => {
   await using it = await aStore();
@@ -51,6 +51,23 @@ test('a delivery in hand when the process died is due again at boot', async () =
   await using restarted = await openAt(it.dataDir);
   await restarted.recover({ now: NOON, all: true });
   expect(await restarted.claimNextDelivery(claim)).toMatchObject({ attempt: 1, generation: 1 });
+});
+
+test('what this process runs is not taken back, however late the clock says it is', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const webhook = { url: 'https://a.example/hook', secret: 's'.repeat(16) };
+  for (let i = 0; i < 3; i++) await it.store.accept(aNewJob(caller, { webhook }), RULES);
+  await it.store.fail(claimOf(await claimNext(it.store)), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON);
+  const due = await it.store.claimNextDelivery({ now: NOON, leaseMs: 15_000, perReceiver: 1 });
+  if (due === null) throw new Error('no delivery is due');
+  const [mine, lost] = [await claimNext(it.store), await claimNext(it.store)];
+  const monthLater = NOON + 31 * 86_400_000;
+  const own = { jobs: [mine], deliveries: [due] };
+  expect(await it.store.recover({ now: monthLater, all: false, own })).toEqual({ requeued: 1, ended: [] });
+  expect(await it.store.findJob(lost.id)).toMatchObject({ state: 'waiting' });
+  expect(await it.store.complete(claimOf(mine), aCapture(), monthLater)).toHaveLength(1);
+  expect(await it.store.recordAttempt(due, { kind: 'delivered', status: 200 }, monthLater)).toBe(true);
 });
 
 test('after the clock was set back, delayed jobs, lost leases and deliveries do not wait for the old time', async () => {

@@ -160,7 +160,8 @@ test('a restart between two slices loses none of them', async () => {
   await using store = await openAt(dataDir);
   const ended: string[] = [];
   const onEnded = (job: EndedJob) => void ended.push(job.id);
-  await recoverLeases({ store, onEnded, onRequeued: () => undefined, log: silentLog(), now: () => NOON + 600 }, { all: true });
+  const own = () => ({ jobs: [], deliveries: [] });
+  await recoverLeases({ store, onEnded, onRequeued: () => undefined, log: silentLog(), own, now: () => NOON + 600 }, { all: true });
   expect(new Set(ended).size).toBeGreaterThan(50);
   expect(await store.queueStatus()).toMatchObject({ completed: 131, waiting: 0 });
   expect(await store.usage(caller.accountId, NOON)).toMatchObject({ credits: 131, reserved: 0 });

@@ -1,4 +1,4 @@
-/** Loaded before the server by trial "troubles": at SIGUSR2 its clock jumps to what the file `TRIAL_CLOCK` says, in ms from the true time. */
+/** Loaded before the server by trials "troubles" and "clocks": at SIGUSR2 its clock jumps to what the file `TRIAL_CLOCK` says, in ms from the true time. */
 import { readFileSync } from 'node:fs';
 
 const now = Date.now;

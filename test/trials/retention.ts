@@ -45,8 +45,9 @@ export async function run({ jobs = 1_000_000 }: RetentionOptions = {}): Promise<
   const removed: string[] = [];
   const deps = {
     store,
+    own: () => ({ jobs: [], deliveries: [] }),
     artifacts: { remove: async (name: string) => void removed.push(name), list: async function* () {} },
-    ...{ onEnded: () => undefined, onRequeued: () => undefined, log: silentLog(), now: Date.now },
+    ...{ onEnded: () => undefined, onRequeued: () => undefined, log: silentLog(), now: Date.now, cautiousNow: Date.now },
     ...{ artifactTtlMs: 7 * 24 * HOUR_MS, jobTtlMs: 30 * 24 * HOUR_MS, maxStorageBytes: 10e9 },
   };
   await sweep(deps, over.signal);

@@ -79,6 +79,9 @@ function claiming(db: Db) {
     `UPDATE deliveries SET claimed_until = @until
      WHERE job_id = @jobId AND generation = @generation AND attempts = @attempts AND due_at IS NOT NULL AND claimed_until IS NULL`,
   );
+  const renewLapsed = db.prepare<Held & { now: number; until: number }>(
+    `UPDATE deliveries SET claimed_until = @until WHERE ${HELD} AND claimed_until IS NOT NULL AND claimed_until <= @now`,
+  );
   const unclaim = db.prepare<[number], ReceiverKey>(
     `UPDATE deliveries SET claimed_until = NULL WHERE claimed_until IS NOT NULL AND claimed_until <= ? RETURNING ${KEY}`,
   );
@@ -94,6 +97,10 @@ function claiming(db: Db) {
     nextAt: ({ accountId, origin }: ReceiverKey, now: number): DeliveryRow | null => next.get({ accountId, origin, now }) ?? null,
     claim: ({ jobId, generation, attempts }: DeliveryRow, until: number): boolean =>
       claim.run({ jobId, generation, attempts, until }).changes === 1,
+    /** Only where the lease ran out. */
+    renewLapsed(held: Held, { now, until }: { now: number; until: number }): void {
+      renewLapsed.run({ ...pick(held), now, until });
+    },
     /** Takes back the claims whose lease ran out by then. @returns whom to refresh */
     unclaim: (leasedUntil: number): ReceiverKey[] => unclaim.all(leasedUntil),
     /** Nothing waits beyond the horizon. @returns whom to refresh */

@@ -106,6 +106,9 @@ function claims(db: Db) {
   const renew = db.prepare<Claim & { leaseExpiresAt: number; progress: number }>(
     `UPDATE jobs SET lease_expires_at = @leaseExpiresAt, progress = max(progress, @progress) WHERE ${HELD}`,
   );
+  const renewLapsed = db.prepare<Claim & { now: number; until: number }>(
+    `UPDATE jobs SET lease_expires_at = @until WHERE ${HELD} AND lease_expires_at <= @now`,
+  );
   const delay = db.prepare<Claim & { dueAt: number }, JobRow>(
     `UPDATE jobs SET state = 'delayed', due_at = @dueAt, lease_expires_at = NULL, worker_id = NULL, progress = 0
      WHERE ${HELD} AND attempts_made < attempt_budget RETURNING ${selectList(jobs, 'jobs')}`,
@@ -130,6 +133,10 @@ function claims(db: Db) {
       claim.run({ ...pick(job), workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
     renew: (held: Claim, leaseExpiresAt: number, progress: number): boolean =>
       renew.run({ ...held, leaseExpiresAt, progress }).changes === 1,
+    /** Only where the lease ran out. */
+    renewLapsed(held: Claim, { now, until }: { now: number; until: number }): void {
+      renewLapsed.run({ ...held, now, until });
+    },
     /** null when the claim was lost, also when no attempt is left */
     delay: (held: Claim, dueAt: number): JobRow | null => delay.get({ ...held, dueAt }) ?? null,
     /** Back to its lane; null when the claim was lost. @param attemptsMade what the count shall be from now on */

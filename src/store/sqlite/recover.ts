@@ -1,21 +1,26 @@
 import { CaptureError, toStoredError } from '../../contract/capture-error.js';
-import type { EndedJob } from '../store.js';
+import type { EndedJob, JobStore, OwnClaims } from '../store.js';
 import { endJob } from './end-job.js';
 import type { Tables } from './tables.js';
 
 /** Longer than anything is ever put off (a receiver's Retry-After counts up to 1 h): what lies beyond, a clock set back has left there. */
 const HORIZON_MS = 90 * 60_000;
 
+/** Until the claim's own timer renews it. */
+const RENEWED_MS = 30_000;
+const NONE: OwnClaims = { jobs: [], deliveries: [] };
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
 
+type Recovery = Parameters<JobStore['recover']>[0];
 type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'receivers' | 'turns'>;
 
 /**
  * Puts back what a process that is gone (or a stuck worker) held: active jobs with an attempt left are queued again, the others
  * fail; deliveries in hand are due again. After the clock was set back, what was put off is due at once. Runs inside the caller's transaction.
  */
-export function recover(tables: RecoverTables, recovery: { now: number; all: boolean }): { requeued: number; ended: EndedJob[] } {
-  const { now, all } = recovery;
+export function recover(tables: RecoverTables, recovery: Recovery): { requeued: number; ended: EndedJob[] } {
+  const { now, all, own = NONE } = recovery;
+  renew(tables, own, now);
   tables.jobs.pullForward(now, now + HORIZON_MS);
   recoverDeliveries(tables, recovery);
   const ended: EndedJob[] = [];
@@ -28,7 +33,13 @@ export function recover(tables: RecoverTables, recovery: { now: number; all: boo
   return { requeued, ended };
 }
 
-function recoverDeliveries({ deliveries, receivers }: RecoverTables, { now, all }: { now: number; all: boolean }): void {
+/** Own claims first: what runs is not abandoned, however late the clock says it is. */
+function renew({ jobs, deliveries }: RecoverTables, own: OwnClaims, now: number): void {
+  for (const { id, workerId, attempt } of own.jobs) jobs.renewLapsed({ id, workerId, attempt }, { now, until: now + RENEWED_MS });
+  for (const held of own.deliveries) deliveries.renewLapsed(held, { now, until: now + RENEWED_MS });
+}
+
+function recoverDeliveries({ deliveries, receivers }: RecoverTables, { now, all }: Recovery): void {
   const horizon = now + HORIZON_MS;
   const changed = [...deliveries.unclaim(all ? FOR_EVER : now), ...deliveries.pullForward(now, horizon)];
   receivers.refresh([...changed, ...receivers.unpauseBeyond(horizon)]);
