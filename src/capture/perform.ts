@@ -32,6 +32,7 @@ export interface PerformDeps {
  * @param stop aborted when the server can wait no longer: the job goes back to the queue as if not claimed
  */
 export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
+  const startedAt = performance.now();
   const claim = claimOf(job);
   const options = { ...job.options, timeout: remainingTimeout(job) };
   const limit = new AbortController();
@@ -44,9 +45,9 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   try {
     const order: RenderOrder = { id: job.id, account: job.accountId, options, onProgress: lease.progress, kept };
     const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
-    await keep(deps, job, { rendering, stop });
+    await keep(deps, job, { rendering, startedAt, stop });
   } catch (error) {
-    await conclude(deps, job, { error, stop });
+    await conclude(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
   } finally {
     clearTimeout(timer);
     lease.end();
@@ -58,14 +59,15 @@ function claimOf({ id, workerId, attempt }: ClaimedJob): Claim {
   return { id, workerId, attempt };
 }
 
-/** A second attempt has what the first one left, whenever its turn comes; one that a restart put back has the whole again. */
+/**
+ * A second attempt has what the first one left, whenever its turn comes; one that a restart put back has the whole again, and so
+ * has one whose times lie on both sides of a jump of the clock.
+ */
 function remainingTimeout({ options, dueAt, firstClaimedAt }: ClaimedJob): number {
-  return dueAt === null ? options.timeout : Math.max(TIMEOUT_MS.min, leftAt(dueAt, { options, firstClaimedAt }));
-}
-
-/** The delay is waited again: it is no part of what can be left. */
-function leftAt(at: number, { options, firstClaimedAt }: Pick<ClaimedJob, 'options' | 'firstClaimedAt'>): number {
-  return firstClaimedAt + options.timeout - at;
+  if (dueAt === null) return options.timeout;
+  const spentMs = dueAt - firstClaimedAt;
+  const isMeasured = spentMs >= 0 && spentMs <= options.timeout;
+  return isMeasured ? Math.max(TIMEOUT_MS.min, options.timeout - spentMs) : options.timeout;
 }
 
 function overBudget(options: CaptureOptions): CaptureError {
@@ -108,9 +110,13 @@ function keepLease(deps: PerformDeps, claim: Claim, limit: AbortController): Lea
 /** Another worker holds the job: whatever this one has is void. */
 class LostClaim extends Error {}
 
-async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rendering; stop: AbortSignal }): Promise<void> {
-  const { rendering, stop } = done;
-  const storeStart = deps.now();
+async function keep(
+  deps: PerformDeps,
+  job: ClaimedJob,
+  done: { rendering: Rendering; startedAt: number; stop: AbortSignal },
+): Promise<void> {
+  const { rendering, startedAt, stop } = done;
+  const storeStart = performance.now();
   const artifact = await deps.artifacts.put(rendering.content, rendering.format);
   const now = deps.now();
   const data: CaptureData = {
@@ -120,7 +126,7 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
     width: rendering.width,
     height: rendering.height,
     bytes: artifact.bytes,
-    durationMs: now - job.claimedAt,
+    durationMs: Math.round(performance.now() - startedAt),
     cached: false,
     blockedRequests: rendering.blockedRequests,
     artifact: artifact.name,
@@ -134,7 +140,11 @@ async function keep(deps: PerformDeps, job: ClaimedJob, done: { rendering: Rende
   // Nothing ended: another worker has the job, or an earlier try of this very step was kept although it seemed to fail.
   const { name } = artifact;
   if (ended.length === 0 && !(await deps.store.keptArtifacts([name])).has(name)) await deps.artifacts.remove(name);
-  const timings = { queue: job.claimedAt - job.enqueuedAt, ...rendering.timings, store: deps.now() - storeStart };
+  const timings = {
+    queue: Math.max(0, job.claimedAt - job.enqueuedAt),
+    ...rendering.timings,
+    store: Math.round(performance.now() - storeStart),
+  };
   await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, stop });
 }
 
@@ -162,9 +172,17 @@ async function tellEnded(
   }
 }
 
-async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: unknown; stop: AbortSignal }): Promise<void> {
+interface Failure {
+  error: unknown;
+  stop: AbortSignal;
+  /** Of this attempt, its delay included: that is waited again, and is no part of what can be left. */
+  spentMs: number;
+  timeoutMs: number;
+}
+
+async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): Promise<void> {
   const claim = claimOf(job);
-  const { error, stop } = failure;
+  const { error, stop, spentMs, timeoutMs } = failure;
   if (error instanceof LostClaim) return;
   if (stop.aborted) {
     await deps.store.release(claim);
@@ -174,12 +192,15 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: un
   const facts = { job_id: job.id, request_id: job.requestId, attempt: job.attempt, code: stored.code, details: stored.details };
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed by a fault of ours');
   const dueAt = deps.now() + deps.retryDelayMs;
-  if (deservesRetry(job, error, dueAt) && (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt, deps.now())))) {
+  if (
+    deservesRetry(job, error, timeoutMs - spentMs - deps.retryDelayMs) &&
+    (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt, deps.now())))
+  ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return;
   }
   const ended = await insist(deps, stop, () => deps.store.fail(claim, stored, deps.now()));
-  const told = { ...facts, message: stored.message, duration_ms: deps.now() - job.claimedAt };
+  const told = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
   await tellEnded(deps, ended, { facts: told, timings: {}, stop });
 }
 
@@ -187,22 +208,22 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: { error: un
  * A store that takes nothing for a while (a full disk, a lock) must not cost what has been done: the step is tried again for as long
  * as the claim would last, or until the server stops.
  */
-async function insist<T>(deps: Pick<PerformDeps, 'leaseMs' | 'now'>, stop: AbortSignal, step: () => Promise<T>): Promise<T> {
-  const deadline = deps.now() + deps.leaseMs;
+async function insist<T>(deps: Pick<PerformDeps, 'leaseMs'>, stop: AbortSignal, step: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + deps.leaseMs;
   for (;;) {
     try {
       return await step();
     } catch (error) {
       const passes = error instanceof CaptureError && error.status === 503;
-      if (!passes || stop.aborted || deps.now() > deadline) throw error;
+      if (!passes || stop.aborted || performance.now() > deadline) throw error;
       await pause(STORE_RETRY_MS, undefined, { signal: stop }).catch(() => undefined);
     }
   }
 }
 
 /** decisions.md, Jobs: which failures use a second attempt, inside the same budget. */
-function deservesRetry(job: ClaimedJob, error: unknown, dueAt: number): boolean {
+function deservesRetry(job: ClaimedJob, error: unknown, leftMs: number): boolean {
   if (!(error instanceof CaptureError) || !error.retriable || job.attempt >= job.attemptBudget) return false;
   const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';
-  return again && leftAt(dueAt, job) >= TIMEOUT_MS.min;
+  return again && leftMs >= TIMEOUT_MS.min;
 }

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { FinishSignals } from '../../src/capture/finish-signals.js';
@@ -20,6 +20,7 @@ import { countFiles } from '../artifacts/count-files.js';
 import { aCaller, aStore, type Caller, RULES } from '../store/factories.js';
 
 const LEASE_MS = 30_000;
+const DAY_MS = 86_400_000;
 const PICTURE = Buffer.from('the bytes of a picture');
 
 interface World extends AsyncDisposable {
@@ -136,6 +137,19 @@ const fails = (error: Error) => async (): Promise<Rendering> => {
 };
 
 /** Renders that crash, and what was asked of them. */
+/** `performance.now` of this test, to which it adds. */
+function aMonotonicClock(): { pass(ms: number): void } {
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  onTestFinished(() => spy.mockRestore());
+  return {
+    pass: (ms) => {
+      passed += ms;
+    },
+  };
+}
+
 function crashes() {
   const orders: RenderOrder[] = [];
   const crash = async (order: RenderOrder): Promise<Rendering> => {
@@ -249,6 +263,21 @@ describe('the story of a capture', () => {
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 5_000]);
   });
 
+  it.each([
+    ['ahead', 31 * DAY_MS],
+    ['back', -31 * DAY_MS],
+  ])('tries a crash again, with a whole budget, although the clock was set %s meanwhile', async (_, jumpMs) => {
+    await using world = await aWorld();
+    const { id } = await world.submit({ timeout: 20_000 });
+    const { orders, crash } = crashes();
+    const claimed = await world.claim();
+    await world.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - jumpMs }, crash);
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'delayed' });
+    const again = await world.claim();
+    await world.perform({ ...again, firstClaimedAt: claimed.firstClaimedAt - jumpMs }, crash);
+    expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 20_000]);
+  });
+
   it('gives an attempt that a restart put back the whole budget', async () => {
     await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
@@ -265,8 +294,11 @@ describe('the story of a capture', () => {
       await using world = await aWorld();
       const { id } = await world.submit(wish);
       const { crash } = crashes();
-      const claimed = await world.claim();
-      await world.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - 19_500 }, crash);
+      const clock = aMonotonicClock();
+      await world.perform(await world.claim(), async (order) => {
+        clock.pass(19_500);
+        return await crash(order);
+      });
       expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
     },
   );
