@@ -6,6 +6,7 @@ import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { Requester } from '../egress/egress.js';
 import type { Log } from '../log.js';
+import { EarlyPicture, isEarly } from './early-picture.js';
 import { monotonicNow } from './monotonic-now.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
 import { checkPage } from './page/check-page.js';
@@ -82,6 +83,7 @@ interface StageLease {
 interface BlockGuard {
   readonly blockedRequests: number;
   answerBanners(signal: AbortSignal, last: boolean): Promise<{ outcome: string; scrollFreed: boolean }>;
+  glance(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -207,7 +209,9 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   const { page, guard, times } = shooting;
   const { stage, deadlines } = page;
   times.enter('settle', 40);
-  if (options.waitForIdle) await settle(page);
+  const early = isEarly(options) ? earlyPicture(deps, options, shooting) : null;
+  if (options.waitForIdle) await settle(page, early ?? undefined);
+  if (early !== null && early.kept !== null) return early.kept;
   const scrolls = options.selector === null && (options.fullPage || clipsBelowView(options));
   const waits = options.waitForContent || options.delay > 0;
   await clearBanners(page, options, { guard, last: !waits && !scrolls });
@@ -234,6 +238,13 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
     });
   // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
+}
+
+function earlyPicture(deps: RenderDeps, options: CaptureOptions, { page, guard }: Shooting): EarlyPicture {
+  const { stage, deadlines } = page;
+  const deadline = Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS);
+  const take = () => takePicture(stage, options, { deadline, scroll: null, encodes: deps.encodes });
+  return new EarlyPicture({ page, guard, deadline, take }, options);
 }
 
 /** Again after whatever gave a page the time to show another one. */

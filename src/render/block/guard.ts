@@ -22,6 +22,13 @@ export interface Guard {
    * @param last the picture is taken next: banners that come after are kept out of sight
    */
   answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport>;
+  /**
+   * Hides what is in the page by now, and nothing of banners: for a picture that is taken before its turn. Rejects when the page does not
+   * let us.
+   *
+   * @returns whether `answerBanners` would find nothing to do
+   */
+  glance(): Promise<boolean>;
   /** Lets go of the page; tolerates a second call. */
   stop(): Promise<void>;
 }
@@ -48,7 +55,13 @@ export async function raiseGuard(parts: GuardParts, stage: Stage, options: Captu
 
 const NONE: Readonly<Record<Category, number>> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
 const NO_BANNER: BannerReport = { outcome: 'none', platform: null, scrollFreed: false, ms: 0 };
-const NO_GUARD: Guard = { blockedRequests: 0, blockedBy: NONE, answerBanners: async () => NO_BANNER, stop: async () => {} };
+const NO_GUARD: Guard = {
+  blockedRequests: 0,
+  blockedBy: NONE,
+  answerBanners: async () => NO_BANNER,
+  glance: async () => true,
+  stop: async () => {},
+};
 
 class StageGuard implements Guard {
   #interception: Interception | null = null;
@@ -94,6 +107,23 @@ class StageGuard implements Guard {
       this.parts.log.debug({ err: error }, 'a page did not let its banners be answered');
       return { ...NO_BANNER, outcome: 'failed', ms: ms() };
     }
+  }
+
+  async glance(): Promise<boolean> {
+    const interception = this.#interception;
+    const { world, page } = this.stage;
+    const url = page.url();
+    if (this.on.length === 0 || interception === null || !/^https?:/.test(url)) return true;
+    const { engines } = this.parts;
+    const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
+    const seen = await world.call('consent.glance', { bannerCss: general, refused: interception.refusedScripts });
+    if (seen === null) return false;
+    const css = `${this.dressLate(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    if (css !== '') await world.call('consent.lay', { css, count: false });
+    if (general === null) return true;
+    const special = bannerFeatureCss(engines, url, seen);
+    if (special !== '' && (await world.call('consent.hides', { css: special }))) return false;
+    return interception.blocked.cookies === 0 || !(await world.call('consent.freeScroll'));
   }
 
   async stop(): Promise<void> {

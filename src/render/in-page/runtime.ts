@@ -25,5 +25,6 @@ export * as seams from './seams.js';
 export * as settlement from './settle.js';
 export * as content from './shell.js';
 export * as source from './source.js';
+export * as stillness from './stillness.js';
 export * as text from './text.js';
 export * as wall from './wall.js';

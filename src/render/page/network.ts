@@ -36,6 +36,7 @@ export class NetworkTracker {
   readonly #flights = new Map<Request, Flight>();
   readonly #waiting = new Set<() => void>();
   #lastActivityAt = performance.now();
+  #activity = 0;
   #newest: Flight | null = null;
 
   constructor(page: Page) {
@@ -53,6 +54,11 @@ export class NetworkTracker {
   /** The newest request of all, ended or not. */
   newest(): PendingRequest | null {
     return this.#newest === null ? null : told(this.#newest);
+  }
+
+  /** How many requests have begun, and ended, so far. */
+  get activity(): number {
+    return this.#activity;
   }
 
   /** Whether nothing that counts is in flight. */
@@ -76,6 +82,11 @@ export class NetworkTracker {
   /** Resolves when nothing that counts has been in flight for `ms`, counted from the last activity, be it long past; or when `signal` aborts. */
   quiet(ms: number, signal: AbortSignal): Promise<void> {
     return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now)));
+  }
+
+  /** Resolves when a request has begun or ended since there had been so much `activity`; or when `signal` aborts. */
+  active(since: number, signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => (this.#activity === since ? Number.POSITIVE_INFINITY : 0));
   }
 
   /** Resolves once fonts alone, each past its budget, keep the page from its load event. Never when nothing does. */
@@ -134,6 +145,7 @@ export class NetworkTracker {
 
   #touch(): void {
     this.#lastActivityAt = performance.now();
+    this.#activity += 1;
     this.#tell();
   }
 

@@ -18,18 +18,31 @@ const REFRESH_LATE_MS = 1_500;
 /**
  * The bounded extra settlement of `wait_for_idle`: quiet network, fonts, images in view, two frames without layout change. A page that
  * runs no script and waits for nothing pays two frames. Never fails a capture; rejects only when the capture must stop.
+ *
+ * @param meanwhile gets the wait for a quiet network, of which there may be several
  */
-export async function settle(page: OpenPage): Promise<void> {
+export async function settle(page: OpenPage, meanwhile: Meanwhile = NOTHING): Promise<void> {
   const { deadlines } = page;
   const maxMs = Math.min(SETTLE_MAX_MS, deadlines.leftMs());
   const over = AbortSignal.timeout(maxMs);
-  await deadlines.within(settleUntil(page, { over, endsAt: monotonicNow() + maxMs }), maxMs);
+  await deadlines.within(settleUntil(page, { over, endsAt: monotonicNow() + maxMs, meanwhile }), maxMs);
 }
+
+/** What makes use of the time in which a page is only waited for. */
+export interface Meanwhile {
+  /** The wait for a quiet network begins. */
+  begin(): void;
+  /** Asked when it is over. @returns whether the page is known to be settled, so that nothing more of it is asked */
+  holds(): Promise<boolean>;
+}
+
+const NOTHING: Meanwhile = { begin() {}, holds: async () => false };
 
 interface Limit {
   over: AbortSignal;
   /** ms by `monotonicNow`. */
   endsAt: number;
+  meanwhile: Meanwhile;
 }
 
 async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
@@ -44,7 +57,9 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
       continue;
     }
     if (first?.inert === true && network.isIdle() && !main.navigating) return;
+    limit.meanwhile.begin();
     await network.quiet(QUIET_MS, limit.over);
+    if (!limit.over.aborted && (await limit.meanwhile.holds())) return;
     const last = await ask(page, limit, false);
     if (last !== null && last.backgrounds.length > 0) {
       await network.ended(last.backgrounds, limit.over);

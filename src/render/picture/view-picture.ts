@@ -1,4 +1,6 @@
 import sharp from 'sharp';
+import type { View } from '../../contract/capture-request.js';
+import type { Stage } from '../stage.js';
 import { within } from './bounded-page.js';
 import { type Encoding, encodePng } from './encode.js';
 import { setDensity } from './metrics.js';
@@ -13,7 +15,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
   const { stage, options, deadline } = order;
   const { view } = options;
   const begun = performance.now();
-  await setDensity(stage, { view, density: view.deviceScaleFactor, deadline });
+  await setViewDensity(stage, { view, deadline });
   const [shot, metrics] = await Promise.all([
     shoot(stage, deadline, shotFor(encoding)),
     within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics')),
@@ -35,6 +37,14 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
     },
     timings: { shoot: taken - begun, encode: performance.now() - taken },
   };
+}
+
+/**
+ * Sets the density of a view's picture, and that the page is drawn at it: Chromium does that for each capture, and takes it back, whereby
+ * it works out the style of all elements twice.
+ */
+export function setViewDensity(stage: Stage, { view, deadline }: { view: View; deadline: number }): Promise<void> {
+  return setDensity(stage, { view, density: view.deviceScaleFactor, scale: view.deviceScaleFactor, deadline });
 }
 
 function shotFor({ format, quality, resize }: Encoding): Shot {

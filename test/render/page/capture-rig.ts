@@ -30,7 +30,12 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
   const machine = parts.pool === undefined ? await startMachine(parts.allow ?? ['127.0.0.1', '127.0.0.2']) : null;
   const pool = parts.pool ?? machine?.pool;
   if (pool === undefined) throw new Error('no pool');
-  const noGuard = { blockedRequests: 0, answerBanners: async () => ({ outcome: 'none', scrollFreed: false }), stop: async () => {} };
+  const noGuard = {
+    blockedRequests: 0,
+    answerBanners: async () => ({ outcome: 'none', scrollFreed: false }),
+    glance: async () => true,
+    stop: async () => {},
+  };
   const deps: RenderDeps = {
     pool,
     blocker: { guard: async () => noGuard },

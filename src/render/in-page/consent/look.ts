@@ -40,6 +40,8 @@ let startSheet: CSSStyleSheet | null = null;
 let laid = false;
 /** Whether a banner has been waited for in it. */
 let awaited = false;
+/** Hiding rules that lie on this document, by their text. */
+const laidSheets = new Map<string, CSSStyleSheet>();
 
 /** As the document starts: hides what the rules for any document, and for this host, are about. Rules for banners are none of them. */
 export function hideFromStart({ base, byHost }: { base: string; byHost: Record<string, string> }): void {
@@ -68,6 +70,20 @@ export function look({ bannerCss, refused, last }: LookFor): Look {
   return { ...seen, banner: 'none' };
 }
 
+/** What hiding rules may be about, by a look that leaves all as it is; null where there is a banner to answer, to wait for or to hide. */
+export function glance({ bannerCss, refused }: Omit<LookFor, 'last'>): Pick<Look, 'ids' | 'classes' | 'hrefs'> | null {
+  if (startSheet !== null) keepAdopted([startSheet]);
+  if (bannerCss === null) return features();
+  const onTop = boxesOnTop();
+  if (findBanners(onTop).length > 0 || hasFrameOnTop(onTop) || (!awaited && scriptRuns(new Set(refused)))) return null;
+  return laid || !hides({ css: bannerCss }) ? features() : null;
+}
+
+/** Whether hiding rules would hide a box in view. */
+export function hides({ css }: { css: string }): boolean {
+  return css !== '' && shownMatches(sheetOf(css)) > 0;
+}
+
 /** In a frame: whether its document is nothing but a banner. */
 export function isBanner(): boolean {
   return documentAsBanner() !== null;
@@ -89,11 +105,17 @@ export async function awaitBanner({ patience }: { patience: number }): Promise<b
  * @returns how many boxes in view they hid, when asked to count
  */
 export function lay({ css, count }: { css: string; count: boolean }): number {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
+  const sheet = laidSheets.get(css) ?? sheetOf(css);
+  laidSheets.set(css, sheet);
   const hit = count ? shownMatches(sheet) : 0;
   keepAdopted([sheet]);
   return hit;
+}
+
+function sheetOf(css: string): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  return sheet;
 }
 
 function shownMatches(sheet: CSSStyleSheet): number {

@@ -1,0 +1,117 @@
+/**
+ * The picture of a view, taken while the page is only waited for, and kept when nothing has changed once it is settled: then it is the one
+ * that would have been taken.
+ */
+
+import type { CaptureOptions } from '../contract/capture-request.js';
+import { ChangeWatch } from './page/change-watch.js';
+import { checkPage } from './page/check-page.js';
+import { LATE } from './page/deadline.js';
+import type { OpenPage } from './page/open-page.js';
+import type { Meanwhile } from './page/settle.js';
+import { Tolerance } from './page/tolerance.js';
+import type { Picture } from './picture/take-picture.js';
+import { setViewDensity } from './picture/view-picture.js';
+
+export interface EarlyParts {
+  page: OpenPage;
+  guard: { glance(): Promise<boolean> };
+  /** ms by `monotonicNow`. */
+  deadline: number;
+  /** Of the page as it stands, with nothing done to it before. */
+  take(): Promise<Picture>;
+}
+
+/** A network that rests for so long may be at rest for good: most pages that go on loading do so sooner. */
+const RESTS_AFTER_MS = 50;
+/** Pictures that may be taken in vain of one page. */
+const SHOTS_MAX = 2;
+/** What hides something has changed the page, which is looked at once more. */
+const LOOKS = 2;
+const LOOK_MAX_MS = 400;
+const FRAMES_MAX_MS = 200;
+
+/** Whether these options ask for the view of a page that is only waited for to settle. */
+export function isEarly(options: CaptureOptions): boolean {
+  const { waitForIdle, waitForContent, delay, selector, clip, fullPage, format, omitBackground } = options;
+  const onlySettles = waitForIdle && !waitForContent && delay === 0;
+  return onlySettles && selector === null && clip === null && !fullPage && format !== 'pdf' && !omitBackground;
+}
+
+export class EarlyPicture implements Meanwhile {
+  readonly #parts: EarlyParts;
+  readonly #options: CaptureOptions;
+  #stop = new AbortController();
+  #running: Promise<void> | null = null;
+  #shots = 0;
+  #taken: { watch: ChangeWatch; picture: Promise<Picture> } | null = null;
+  #kept: Picture | null = null;
+
+  constructor(parts: EarlyParts, options: CaptureOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  begin(): void {
+    this.#stop = new AbortController();
+    this.#taken = null;
+    this.#running = this.#takeWhileWaiting(this.#stop.signal).catch(() => undefined);
+  }
+
+  async holds(): Promise<boolean> {
+    this.#stop.abort();
+    await this.#running;
+    const taken = this.#taken;
+    if (taken === null || !(await isStill(taken.watch))) return false;
+    const picture = await taken.picture.catch(() => null);
+    this.#kept = picture !== null && (await isStill(taken.watch)) ? picture : null;
+    return this.#kept !== null;
+  }
+
+  /** The picture that holds; null when there is none. */
+  get kept(): Picture | null {
+    return this.#kept;
+  }
+
+  /** Until the wait is over; what is under way then is ended, as it is further than whatever would be begun. */
+  async #takeWhileWaiting(over: AbortSignal): Promise<void> {
+    const { network, deadlines } = this.#parts.page;
+    while (this.#shots < SHOTS_MAX) {
+      await network.quiet(RESTS_AFTER_MS, over);
+      const { activity } = network;
+      if (over.aborted) return;
+      const watch = await deadlines.within(this.#readyToShoot(), LOOK_MAX_MS);
+      if (watch !== LATE && watch !== null) {
+        this.#shots++;
+        const picture = this.#parts.take();
+        picture.catch(() => undefined);
+        this.#taken = { watch, picture };
+      }
+      await network.active(activity, over);
+      if (over.aborted) return;
+      this.#taken = null;
+    }
+  }
+
+  /** @returns null when the page is not to be pictured as it stands, which is judged in its turn */
+  async #readyToShoot(): Promise<ChangeWatch | null> {
+    const { page, guard, deadline } = this.#parts;
+    const { stage, world, main } = page;
+    await world.call('frames.passFrames', 2, FRAMES_MAX_MS);
+    await setViewDensity(stage, { view: this.#options.view, deadline });
+    for (let look = 0; look < LOOKS; look++) {
+      const watch = await ChangeWatch.begin(page);
+      const { current: shown } = main;
+      // An empty page is given time, in its turn.
+      if ((await world.call('blank.look')) !== 'something') return null;
+      if (watch === null || shown === null || !(await guard.glance())) return null;
+      await checkPage({ ...page, tolerance: new Tolerance([]) }, shown, this.#options);
+      if (await watch.unchanged()) return watch;
+    }
+    return null;
+  }
+}
+
+function isStill(watch: ChangeWatch): Promise<boolean> {
+  return watch.unchanged().catch(() => false);
+}

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Stage } from '../../src/render/stage.js';
+import { document, html } from '../fixtures/site/answer.js';
+import { startSite } from '../fixtures/site/site.js';
+import { openRig } from './page/capture-rig.js';
+
+const [site, rig] = await Promise.all([startSite(), openRig()]);
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+/** Of icons, which Playwright brings for itself. */
+const FONTS = new URL('lib/vite/recorder/assets/', pathToFileURL(createRequire(import.meta.url).resolve('playwright-core/package.json')));
+const A_FONT = readFileSync(new URL(readdirSync(FONTS).find((name) => name.endsWith('.ttf')) ?? 'none', FONTS));
+
+/** What each screenshot of the capture at hand is followed by. */
+let afterShot: (stage: Stage, nth: number) => Promise<unknown> = async () => {};
+let shots = 0;
+const { pool } = rig.deps;
+const acquire = pool.acquire.bind(pool);
+pool.acquire = async (...given: Parameters<typeof acquire>) => {
+  const lease = await acquire(...given);
+  const { cdp } = lease.stage;
+  const send = cdp.send.bind(cdp);
+  cdp.send = (async (method: Parameters<typeof send>[0], params: never) => {
+    const answer = await send(method, params);
+    if (method === 'Page.captureScreenshot') await afterShot(lease.stage, ++shots);
+    return answer;
+  }) as typeof send;
+  return lease;
+};
+
+const STYLE = `<style>body{margin:0;font:20px sans-serif;background:#fff;height:2000px}.on{background:#0a0}
+#box{width:300px;height:100px;background:#ddd}.moved{transform:translateX(50px);transition:transform 60s}
+@keyframes k{to{background:#00f}}.runs{animation:k 60s forwards}#pane{height:60px;overflow:auto}#pane p{height:400px;background:linear-gradient(red,blue)}</style>`;
+const BODY =
+  '<h1 id="head">Words</h1><div id="box">A box</div><input id="field" value="one"><div id="pane"><p>More</p></div><div id="host"></div><img id="image" width="40" height="40" alt="">';
+
+/** A page with a script that changes it when told to, or, as it is to be in the end, from its start. */
+function changing(change: string, body = BODY): { before: string; after: string } {
+  const page = (end: string) => document('Changing', `${body}<script>function change() { ${change} } ${end}</script>`, STYLE);
+  site.route('/before', (_request, response) => html(response, page('')));
+  site.route('/after', (_request, response) => html(response, page('change()')));
+  return { before: site.url('/before'), after: site.url('/after') };
+}
+
+async function shotsOf(url: string, then: typeof afterShot = async () => {}): Promise<{ content: Buffer; shots: number }> {
+  shots = 0;
+  afterShot = then;
+  const { content } = await rig.capture(url);
+  return { content: Buffer.from(content), shots };
+}
+
+describe('a picture that is taken while the page is only waited for', () => {
+  it('is the only one of a page that stays as it is, and there before the wait is over', async () => {
+    rig.progress.length = 0;
+    const still = await shotsOf(changing('').before);
+    expect(still.shots).toBe(1);
+    // What comes once a page has settled never began.
+    expect(rig.progress).not.toContain(80);
+  });
+
+  it.each([
+    ['text', 'head.textContent = "Other words"'],
+    ['a class', 'box.className = "on"'],
+    ['a rule of a style sheet', 'document.styleSheets[0].cssRules[0].style.background = "#eef"'],
+    ['a transition', 'box.className = "moved"'],
+    ['an animation', 'box.className = "runs"'],
+    ['an image', 'image.src = "/image/40x40/ff0000.png"'],
+    ['a field', 'field.value = "two"'],
+    ['the next frame', 'requestAnimationFrame(() => { box.style.width = "200px" })'],
+    ['the page as it scrolls', 'scrollTo(0, 300)'],
+    ['a pane as it scrolls', 'pane.scrollTop = 100'],
+    ['a closed shadow tree', 'host.attachShadow({ mode: "closed" }).innerHTML = "<p>In the shadow</p>"'],
+    ['a frame', 'box.innerHTML = "<iframe srcdoc=\'<p>Framed\'></iframe>"'],
+    ['a canvas', 'box.innerHTML = "<canvas>"; box.firstChild.getContext("2d").fillRect(0, 0, 50, 50)'],
+    [
+      'a font',
+      'head.textContent = "\\uea60\\uea61"; head.style.fontFamily = "Late"; new FontFace("Late", "url(/late.ttf)").load().then((face) => document.fonts.add(face))',
+    ],
+  ])('is taken again once %s has changed', async (_what, change) => {
+    site.route('/late.ttf', (_request, response) => response.end(A_FONT));
+    const { before, after } = changing(change);
+    const changed = await shotsOf(before, async ({ page }, nth) => (nth === 1 ? page.evaluate('change()') : null));
+    expect(changed.shots).toBeGreaterThan(1);
+    const { content } = await shotsOf(after);
+    expect(changed.content.equals(content)).toBe(true);
+  });
+
+  it.each([
+    ['a canvas', '<canvas></canvas>'],
+    ['a video', '<video width="200" height="100"></video>'],
+    ['a frame', '<iframe srcdoc="<p>Framed"></iframe>'],
+    ['an animation', '<style>@keyframes f{from{opacity:0}}h1{animation:f 60s}</style>'],
+  ])('is not taken where %s is in view, of which changes are not told', async (_what, element) => {
+    rig.progress.length = 0;
+    expect((await shotsOf(changing('', `${BODY}${element}`).before)).shots).toBe(1);
+    expect(rig.progress).toContain(80);
+  });
+
+  it('is not taken more than twice in vain', async () => {
+    const { before } = changing('fetch("/robots.txt"); box.append("more ")');
+    const { shots: taken } = await shotsOf(before, async ({ page }, nth) => (nth <= 4 ? page.evaluate('change()') : null));
+    expect(taken).toBe(3);
+  });
+});
