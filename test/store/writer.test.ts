@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
-import { Database } from '../../src/store/sqlite/driver.js';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
-import { aCaller, aDataDir, aNewJob, aStore, RULES } from './factories.js';
+import { aCaller, aDataDir, aNewJob, aStore, NOON, RULES } from './factories.js';
 
 function aDatabase(options: { lockWaitMs?: number } = {}) {
   const statements: string[] = [];
@@ -17,7 +17,7 @@ function aDatabase(options: { lockWaitMs?: number } = {}) {
     db.close();
     rmSync(dir, { recursive: true, force: true });
   });
-  return { db, file, statements, writer: new Writer(db, options.lockWaitMs) };
+  return { db, file, statements, writer: new Writer({ db, reopen: () => undefined }, options.lockWaitMs) };
 }
 
 test('writes that arrive together share one transaction', async () => {
@@ -98,28 +98,56 @@ test('a lock that is held on and on, and a full disk, answer internal_error 503,
   await writer.run(() => insert.run(1_000_000));
 });
 
-test('a rollback that fails neither stops the writer nor lets what it left be committed', async () => {
-  const { db } = aDatabase();
-  db.pragma('foreign_keys = ON');
-  db.exec('CREATE TABLE parts (id INTEGER PRIMARY KEY, row INTEGER REFERENCES rows (id) DEFERRABLE INITIALLY DEFERRED)');
-  const prepare = db.prepare.bind(db);
-  let failures = 1;
-  vi.spyOn(db, 'prepare').mockImplementation((sql: string) => {
-    const statement = prepare(sql);
-    if (sql !== 'ROLLBACK') return statement;
-    const run = statement.run.bind(statement);
-    statement.run = () => {
-      if (failures-- > 0) throw new Error('disk I/O error');
-      return run();
+/** From now on the first connection that is opened cannot roll back, and fails to commit as often as `commits` says. */
+function aFailingConnection() {
+  const prepare = Database.prototype.prepare;
+  const trouble = { commits: 0, opened: new Set<Db>() };
+  const fails = (db: Db, sql: string) =>
+    db === [...trouble.opened][0] && (sql === 'ROLLBACK' || (sql === 'COMMIT' && trouble.commits-- > 0));
+  const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Db, sql: string) {
+    trouble.opened.add(this);
+    const statement = prepare.call(this, sql);
+    const run = statement.run.bind(statement) as (...values: unknown[]) => ReturnType<typeof statement.run>;
+    statement.run = (...values: unknown[]) => {
+      if (fails(this, sql)) throw engineError('SQLITE_IOERR');
+      return run(...values);
     };
     return statement;
+  } as typeof prepare);
+  onTestFinished(() => spy.mockRestore());
+  return trouble;
+}
+
+function engineError(code: string): Error {
+  return Object.assign(new Error(`the engine says ${code}`), { code });
+}
+
+test('a rollback that fails opens the database again: nothing of it is seen, and the next write succeeds', async () => {
+  const trouble = aFailingConnection();
+  await using it = await aStore();
+  trouble.commits = 1;
+  const lost = it.store.createAccount('lost', NOON);
+  await expect(lost).rejects.toMatchObject({ code: 'internal_error', status: 503 });
+  expect(await it.store.listAccounts()).toEqual([]);
+  await it.store.createAccount('kept', NOON);
+  expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['kept']);
+  expect([...trouble.opened].map((db) => db.open)).toEqual([false, true]);
+});
+
+test('where it cannot be opened again at once, writes answer 503 until it can', async () => {
+  const trouble = aFailingConnection();
+  await using it = await aStore();
+  trouble.commits = 1;
+  const opening = vi.spyOn(Database.prototype, 'pragma').mockImplementation(() => {
+    throw engineError('SQLITE_CANTOPEN');
   });
-  const writer = new Writer(db);
-  // Fails at the commit, which leaves the transaction open.
-  await expect(writer.run(() => prepare('INSERT INTO parts VALUES (1, 99)').run())).rejects.toThrow(/FOREIGN KEY/);
-  expect(db.inTransaction).toBe(true);
-  await writer.run(() => prepare('INSERT INTO rows (id) VALUES (5)').run());
-  expect([prepare('SELECT count(*) FROM parts').pluck().get(), prepare('SELECT id FROM rows').pluck().all()]).toEqual([0, [5]]);
+  onTestFinished(() => opening.mockRestore());
+  for (const name of ['lost', 'lost as well']) {
+    await expect(it.store.createAccount(name, NOON)).rejects.toMatchObject({ code: 'internal_error', status: 503 });
+  }
+  opening.mockRestore();
+  await it.store.createAccount('kept', NOON);
+  expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['kept']);
 });
 
 test('closing finishes what was taken, and takes no more', async () => {

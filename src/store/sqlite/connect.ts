@@ -27,7 +27,14 @@ export function connect(dataDir: string): Db {
   } catch (error) {
     throw unwritable(dataDir, error);
   }
-  return guardOpening(file, () => openDatabase(file));
+  return guardOpening(file, () => openDatabase(file, true));
+}
+
+/** A further connection to a database that is in use. @throws the engine's errors */
+export function reconnect(file: string): Db {
+  const db = openDatabase(file, false);
+  startRunning(db);
+  return db;
 }
 
 /** After migrating: references are enforced, and locks waited for briefly only, since that blocks the event loop. */
@@ -54,12 +61,12 @@ function adviceFor(code: string, error: Error): string {
   return `cannot be used (${error.message}): check that its directory is writable and on a local disk.`;
 }
 
-function openDatabase(file: string): Db {
-  const db = new Database(file, { timeout: BOOT_BUSY_MS });
+function openDatabase(file: string, mayBeNew: boolean): Db {
+  const db = new Database(file, { timeout: mayBeNew ? BOOT_BUSY_MS : RUNNING_BUSY_MS });
   try {
     checkVersion(db);
     // Before the first page is written; make-shrinkable.ts sees to databases of older versions.
-    db.pragma('auto_vacuum = INCREMENTAL');
+    if (mayBeNew) db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('secure_delete = ON');

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Db } from './connect.js';
+import type { Connection } from './connection.js';
 import type { Writer } from './writer.js';
 
 /** Pages that one transaction moves: a slice must never hold up the writes behind it. */
@@ -10,13 +10,14 @@ const SLICES = 100;
 /** What the database takes on the disk, and how it gives it back. */
 export class DatabaseFile {
   constructor(
-    private readonly db: Db,
+    private readonly connection: Pick<Connection, 'db'>,
     private readonly writer: Writer,
   ) {}
 
   /** Bytes of the file and its log; `free` of them are pages that hold nothing. */
   size(): { database: number; free: number } {
-    const database = sizeOf(this.db.name) + sizeOf(`${this.db.name}-wal`);
+    const { name } = this.connection.db;
+    const database = sizeOf(name) + sizeOf(`${name}-wal`);
     return { database, free: this.number('freelist_count') * this.number('page_size') };
   }
 
@@ -24,15 +25,16 @@ export class DatabaseFile {
   async shrink(): Promise<void> {
     for (let slice = 0; slice < SLICES && this.number('freelist_count') > 0; slice++) {
       const before = this.number('freelist_count');
-      await this.writer.run(() => this.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
+      await this.writer.run(() => this.connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
       // A database that an older version made cannot shrink (make-shrinkable.ts).
       if (this.number('freelist_count') >= before) break;
     }
-    if (!this.db.inTransaction) this.db.pragma('wal_checkpoint(TRUNCATE)');
+    const { db } = this.connection;
+    if (!db.inTransaction) db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
   private number(pragma: string): number {
-    return Number(this.db.pragma(pragma, { simple: true }));
+    return Number(this.connection.db.pragma(pragma, { simple: true }));
   }
 }
 

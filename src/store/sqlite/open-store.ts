@@ -10,6 +10,7 @@ import { backup } from './backup.js';
 import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
+import { Connection } from './connection.js';
 import { queueStatusOf } from './counters.js';
 import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
@@ -23,7 +24,7 @@ import { RENDERED_DATA } from './result-data.js';
 import { deleteJobs, expireArtifacts } from './retention.js';
 import { toSnapshot } from './snapshot.js';
 import { StoreError, translateEngineError } from './store-error.js';
-import { prepareTables, type Tables } from './tables.js';
+import type { Tables } from './tables.js';
 import { openVault, type Vault } from './vault.js';
 import { Writer } from './writer.js';
 
@@ -42,6 +43,7 @@ export interface StoreOptions {
 
 /** Reads run at once; writes are grouped, and resolve when they are durable. */
 interface Engine {
+  /** Each table is to be asked for where it is used: a connection that was opened again has others. */
   tables: Tables;
   vault: Vault;
   writer: Writer;
@@ -61,15 +63,16 @@ export async function openStore({ dataDir, migrationsDir, migrates, log }: Store
     if (migrates !== 'no') makeShrinkable(db, { maxBytes: migrates === 'wholly' ? Infinity : REWRITE_AT_START_BYTES, log });
     const vault = openVault(dataDir);
     guardOpening(file, () => checkVault(db, vault, dataDir));
-    const engine = { tables: prepareTables(db, vault), vault, writer: new Writer(db) };
     startRunning(db);
+    const connection = new Connection(db, vault);
+    const engine = { tables: connection.tables, vault, writer: new Writer(connection) };
     return {
       ...accountSteps(engine),
       ...jobSteps(engine),
       ...jobLookUps(engine),
       ...deliverySteps(engine),
-      ...retentionSteps(engine, new DatabaseFile(db, engine.writer)),
-      ...engineSteps(engine, db, file),
+      ...retentionSteps(engine, new DatabaseFile(connection, engine.writer)),
+      ...engineSteps(engine, connection, file),
     };
   } catch (error) {
     db.close();
@@ -78,26 +81,25 @@ export async function openStore({ dataDir, migrationsDir, migrates, log }: Store
 }
 
 function accountSteps({ tables, writer }: Engine): AccountStore & KeyStore {
-  const { accounts, apiKeys, signingSecrets } = tables;
   return {
-    createAccount: (name, now) => writer.run(() => accounts.insert(name, now)),
-    listAccounts: () => read(() => accounts.list()),
-    findAccount: (name) => read(() => accounts.find(name)),
-    setQuota: (name, quota) => writer.run(() => accounts.setQuota(name, quota)),
-    usage: (accountId, now) => read(() => accounts.usage(accountId, now)),
+    createAccount: (name, now) => writer.run(() => tables.accounts.insert(name, now)),
+    listAccounts: () => read(() => tables.accounts.list()),
+    findAccount: (name) => read(() => tables.accounts.find(name)),
+    setQuota: (name, quota) => writer.run(() => tables.accounts.setQuota(name, quota)),
+    usage: (accountId, now) => read(() => tables.accounts.usage(accountId, now)),
     jobCounts: (accountId, now) => read(() => countJobs(tables, accountId, now)),
-    insertKey: (key) => writer.run(() => apiKeys.insert(key)),
-    findKeyByHash: (hash) => read(() => apiKeys.findByHash(hash)),
-    listKeys: () => read(() => apiKeys.list()),
-    findKey: (id) => read(() => apiKeys.find(id)),
+    insertKey: (key) => writer.run(() => tables.apiKeys.insert(key)),
+    findKeyByHash: (hash) => read(() => tables.apiKeys.findByHash(hash)),
+    listKeys: () => read(() => tables.apiKeys.list()),
+    findKey: (id) => read(() => tables.apiKeys.find(id)),
     rotateSigningSecret: (keyId, secret, previousUntil) =>
       writer.run(() => {
-        if (apiKeys.find(keyId) === null) return false;
-        signingSecrets.rotate(keyId, secret, previousUntil);
+        if (tables.apiKeys.find(keyId) === null) return false;
+        tables.signingSecrets.rotate(keyId, secret, previousUntil);
         return true;
       }),
-    signingSecrets: (keyId, now) => read(() => signingSecrets.valid(keyId, now)),
-    revokeKey: (idOrPrefix, now) => writer.run(() => apiKeys.revoke(idOrPrefix, now)),
+    signingSecrets: (keyId, now) => read(() => tables.signingSecrets.valid(keyId, now)),
+    revokeKey: (idOrPrefix, now) => writer.run(() => tables.apiKeys.revoke(idOrPrefix, now)),
   };
 }
 
@@ -107,21 +109,20 @@ type JobLookUps = Pick<
 >;
 
 function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLookUps> {
-  const { jobs, counters, artifacts } = tables;
   return {
     accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
     claimNextJob: async (claim) => {
       // An idle worker's look must not cost a write.
-      const idle = await read(() => counters.isPaused() || counters.queued() === 0);
+      const idle = await read(() => tables.counters.isPaused() || tables.counters.queued() === 0);
       return idle ? null : writer.run(() => claimNextJob(tables, claim));
     },
     renewLease: (claim, { now, leaseMs, progress }) =>
-      writer.run(() => jobs.renew(claim, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress))))),
+      writer.run(() => tables.jobs.renew(claim, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress))))),
     complete: (claim, capture, now) =>
       writer.run(() => {
         const job = heldJob(tables, claim);
         if (job === null) return [];
-        artifacts.insert({ ...capture.artifact, createdAt: now, accountId: job.accountId, data: JSON.stringify(capture.data) });
+        tables.artifacts.insert({ ...capture.artifact, createdAt: now, accountId: job.accountId, data: JSON.stringify(capture.data) });
         const { name: artifactName } = capture.artifact;
         return endJob(tables, claim, { state: 'completed', data: RENDERED_DATA, artifactName, error: null, now });
       }),
@@ -129,14 +130,14 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
       writer.run(() => endJob(tables, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
     endFollowers: async (leaderId) => {
       // Most jobs have none, which must not cost a write.
-      const isFollowed = await read(() => jobs.followersOf(leaderId, 1).length > 0);
+      const isFollowed = await read(() => tables.jobs.followersOf(leaderId, 1).length > 0);
       if (!isFollowed) return null;
       return await writer.run(() => {
-        const leader = jobs.find(leaderId);
+        const leader = tables.jobs.find(leaderId);
         return leader === null ? null : endFollowers(tables, leader);
       });
     },
-    endedLeaders: () => read(() => jobs.endedLeaders()),
+    endedLeaders: () => read(() => tables.jobs.endedLeaders()),
     retryLater: (claim, dueAt, now) => writer.run(() => retryLater(tables, claim, { dueAt, now })),
     release: (claim) => writer.run(() => release(tables, claim)),
     recover: (recovery) => writer.run(() => recover(tables, recovery)),
@@ -144,32 +145,30 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
 }
 
 function jobLookUps({ tables, writer }: Engine): JobLookUps {
-  const { jobs, counters } = tables;
   return {
-    findJob: (id) => read(() => orNull(jobs.find(id), toSnapshot)),
+    findJob: (id) => read(() => orNull(tables.jobs.find(id), toSnapshot)),
     listJobs: (keyId, page) => read(() => listJobs(tables, keyId, page)),
-    findJobByIdempotencyKey: (accountId, key) => read(() => orNull(jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
-    nextDueAt: () => read(() => jobs.nextDueAt()),
-    newestJobAt: () => read(() => jobs.newestAt()),
-    setQueuePaused: (paused) => writer.run(() => counters.setPaused(paused)),
-    queueStatus: () => read(() => queueStatusOf(counters)),
+    findJobByIdempotencyKey: (accountId, key) => read(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
+    nextDueAt: () => read(() => tables.jobs.nextDueAt()),
+    newestJobAt: () => read(() => tables.jobs.newestAt()),
+    setQueuePaused: (paused) => writer.run(() => tables.counters.setPaused(paused)),
+    queueStatus: () => read(() => queueStatusOf(tables.counters)),
   };
 }
 
 function deliverySteps({ tables, writer }: Engine): DeliveryStore {
-  const { deliveries, receivers, counters } = tables;
   return {
     claimNextDelivery: async (claim) => {
       const idle = await read(() => nextReceiver(tables, claim) === null);
       return idle ? null : writer.run(() => claimNextDelivery(tables, claim));
     },
     recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(tables, delivery, outcome, now)),
-    findDelivery: (jobId) => read(() => orNull(deliveries.find(jobId), toDeliveryStatus)),
+    findDelivery: (jobId) => read(() => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
     redeliver: (jobId, generation, now) => writer.run(() => redeliver(tables, { jobId, generation, now })),
-    nextDeliveryDueAt: (perReceiver) => read(() => receivers.nextReadyAt(perReceiver)),
+    nextDeliveryDueAt: (perReceiver) => read(() => tables.receivers.nextReadyAt(perReceiver)),
     webhookTotals: () =>
       read(() => {
-        const counts = counters.all();
+        const counts = tables.counters.all();
         const of = (name: string) => counts.get(`webhooks/${name}`) ?? 0;
         return { delivered: of('delivered'), failed: of('failed'), errors: of('errors') };
       }),
@@ -177,40 +176,37 @@ function deliverySteps({ tables, writer }: Engine): DeliveryStore {
 }
 
 function retentionSteps({ tables, vault, writer }: Engine, database: DatabaseFile): RetentionStore {
-  const { artifacts } = tables;
   return {
-    findArtifact: (name) => read(() => artifacts.find(name)),
+    findArtifact: (name) => read(() => tables.artifacts.find(name)),
     findKept: (job) => read(() => findKeptSource(tables, job, cacheDigestOf(vault, job.cacheIdentity))?.artifactName ?? null),
-    markGone: (name, now) => writer.run(() => artifacts.markGone(name, now)),
+    markGone: (name, now) => writer.run(() => tables.artifacts.markGone(name, now)),
     storageUse: () => read(() => ({ pictures: tables.counters.artifactBytes(), ...database.size() })),
     shrinkDatabase: () => database.shrink(),
     expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
     expireDeliveries: (rules) => writer.run(() => expireDeliveries(tables, rules)),
     deleteJobs: (rules) => deleteJobs(tables, writer, rules),
-    keptArtifacts: (names) => read(() => new Set(names.filter((name) => artifacts.find(name)?.goneAt === null))),
-    artifactNames: ({ after, limit }) => read(() => artifacts.namesAfter(after, limit)),
+    keptArtifacts: (names) => read(() => new Set(names.filter((name) => tables.artifacts.find(name)?.goneAt === null))),
+    artifactNames: ({ after, limit }) => read(() => tables.artifacts.namesAfter(after, limit)),
   };
 }
 
 function engineSteps(
   { tables, writer }: Engine,
-  db: Db,
+  connection: Connection,
   file: string,
 ): Pick<Store, 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose> {
-  const touch = db.prepare(`INSERT INTO marks (name, value) VALUES ('ping', @at) ON CONFLICT DO UPDATE SET value = excluded.value`);
-  const seen = db.prepare(`SELECT value FROM marks WHERE name = 'ping'`).pluck();
   return {
     settlement: (now) => read(() => tables.reservations.status(now)),
     ping: () =>
       writer.run(() => {
         const at = String(Date.now());
-        touch.run({ at });
-        if (seen.get() !== at) throw new Error('the database does not read what it wrote');
+        tables.marks.set('ping', at);
+        if (tables.marks.get('ping') !== at) throw new Error('the database does not read what it wrote');
       }),
     backup: (to) => backup(file, to),
     async [Symbol.asyncDispose]() {
       await writer.close();
-      db.close();
+      connection.db.close();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Db } from './connect.js';
 import { countersTable } from './counters.js';
 import { deliveriesTable } from './deliveries.js';
 import { jobsTable } from './jobs.js';
+import { marksTable } from './marks.js';
 import { ordersTable } from './orders.js';
 import { outcomesTable } from './outcomes.js';
 import { receiversTable } from './receivers.js';
@@ -26,6 +27,7 @@ export function prepareTables(db: Db, vault: Vault) {
     counters,
     deliveries: deliveriesTable(db, vault, receivers),
     jobs: jobsTable(db),
+    marks: marksTable(db),
     orders: ordersTable(db, vault),
     receivers,
     outcomes: outcomesTable(db),

@@ -1,4 +1,5 @@
 import type { Db } from './connect.js';
+import type { Connection } from './connection.js';
 import { engineCodeOf, translateEngineError } from './store-error.js';
 
 /** Long enough to share a disk sync, short enough never to stall the event loop. */
@@ -23,25 +24,17 @@ type Outcome = { value: unknown } | { reason: unknown };
  * answered after the commit only.
  */
 export class Writer {
-  readonly #db: Db;
+  readonly #connection: Pick<Connection, 'db' | 'reopen'>;
   readonly #lockWaitMs: number;
-  readonly #statements;
+  #statements: Statements;
   #entries: Entry[] = [];
   #turn: Promise<void> | null = null;
   #closed = false;
 
-  constructor(db: Db, lockWaitMs: number = LOCK_WAIT_MS) {
-    this.#db = db;
+  constructor(connection: Pick<Connection, 'db' | 'reopen'>, lockWaitMs: number = LOCK_WAIT_MS) {
+    this.#connection = connection;
     this.#lockWaitMs = lockWaitMs;
-    const prepare = (sql: string) => db.prepare(sql);
-    this.#statements = {
-      begin: prepare('BEGIN IMMEDIATE'),
-      commit: prepare('COMMIT'),
-      rollback: prepare('ROLLBACK'),
-      mark: prepare('SAVEPOINT step'),
-      keep: prepare('RELEASE step'),
-      undo: prepare('ROLLBACK TO step'),
-    };
+    this.#statements = prepareStatements(connection.db);
   }
 
   /**
@@ -89,13 +82,26 @@ export class Writer {
     }
   }
 
-  /** One that fails leaves the transaction open: `#begin` tries it again, and nothing is written before it succeeds. */
   #rollBack(): void {
     try {
-      if (this.#db.inTransaction) this.#statements.rollback.run();
+      if (this.#inTransaction) this.#statements.rollback.run();
     } catch {
-      // Told by the next write, which fails as well unless the trouble has passed.
+      try {
+        this.#reopen();
+      } catch {
+        // Told by the next write, which tries it again.
+      }
     }
+  }
+
+  /** A transaction that cannot be rolled back would show reads what was never committed, and no write would ever succeed again. */
+  #reopen(): void {
+    this.#connection.reopen();
+    this.#statements = prepareStatements(this.#connection.db);
+  }
+
+  get #inTransaction(): boolean {
+    return this.#connection.db.inTransaction;
   }
 
   /** Those who came while others waited for a lock do not wait as long again. */
@@ -103,7 +109,7 @@ export class Writer {
     const deadline = since + this.#lockWaitMs;
     for (;;) {
       try {
-        if (this.#db.inTransaction) this.#statements.rollback.run();
+        if (this.#inTransaction) this.#reopen();
         this.#statements.begin.run();
         return;
       } catch (error) {
@@ -122,13 +128,27 @@ export class Writer {
         return { value };
       } catch (error) {
         // A full disk or a failing one ends the whole transaction by itself.
-        if (!this.#db.inTransaction) throw error;
+        if (!this.#inTransaction) throw error;
         this.#statements.undo.run();
         this.#statements.keep.run();
         return { reason: translateEngineError(error) };
       }
     });
   }
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(db: Db) {
+  const prepare = (sql: string) => db.prepare(sql);
+  return {
+    begin: prepare('BEGIN IMMEDIATE'),
+    commit: prepare('COMMIT'),
+    rollback: prepare('ROLLBACK'),
+    mark: prepare('SAVEPOINT step'),
+    keep: prepare('RELEASE step'),
+    undo: prepare('ROLLBACK TO step'),
+  };
 }
 
 function nextTurn(): Promise<void> {

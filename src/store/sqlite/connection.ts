@@ -1,0 +1,31 @@
+import { type Db, reconnect } from './connect.js';
+import { prepareTables, type Tables } from './tables.js';
+import type { Vault } from './vault.js';
+
+/** The open database and its prepared statements, which are replaced together when the connection can be used no more. */
+export class Connection {
+  /** The same object for good; the tables in it are others after each `reopen`. */
+  readonly tables: Tables;
+  #db: Db;
+
+  constructor(
+    db: Db,
+    private readonly vault: Vault,
+  ) {
+    this.#db = db;
+    this.tables = prepareTables(db, vault);
+  }
+
+  get db(): Db {
+    return this.#db;
+  }
+
+  /** Undoes what a transaction under way has written. When it throws, the former connection stays. */
+  reopen(): void {
+    const former = this.#db;
+    const db = reconnect(former.name);
+    Object.assign(this.tables, prepareTables(db, this.vault));
+    this.#db = db;
+    former.close();
+  }
+}
