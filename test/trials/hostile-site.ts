@@ -3,10 +3,8 @@
  * that pictures them. Prints its origin; ends with its input.
  */
 import { setPriority } from 'node:os';
-import { bombPicture } from '../fixtures/site/hostile-pages.js';
 import { startSite } from '../fixtures/site/site.js';
 
-await bombPicture();
 setPriority(10);
 const site = await startSite({ host: '127.0.0.2' });
 process.stdout.write(`${site.origin}\n`);
