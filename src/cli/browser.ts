@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import { findChromium } from '../render/browser/find-chromium.js';
-import { installChromium } from '../render/browser/install-chromium.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
@@ -21,6 +19,8 @@ function addInstall(browser: Command): void {
     .addHelpText('after', '\nExample:\n  stillframe browser install');
   addSettings(install, ['dataDir', 'chromium']).action(async (options: { ifMissing?: boolean; json?: boolean }, command: Command) => {
     const config = readSettings(command);
+    const { findChromium } = await import('../render/browser/find-chromium.js');
+    const { installChromium } = await import('../render/browser/install-chromium.js');
     const found = options.ifMissing === true ? await findChromium({ chromium: config.chromium, dataDir: config.dataDir }) : null;
     const executable = found ?? (await installChromium({ dataDir: config.dataDir, say: (line) => process.stderr.write(`${line}\n`) }));
     print(options.json, { path: executable.path, kind: executable.kind }, () => executable.path);
@@ -35,6 +35,7 @@ function addPath(browser: Command): void {
     .addHelpText('after', '\nExample:\n  stillframe browser path');
   addSettings(path, ['dataDir', 'chromium']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);
+    const { findChromium } = await import('../render/browser/find-chromium.js');
     const found = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
     if (found === null) throw new OperatorError('No Chromium was found. Install one with: stillframe browser install');
     print(options.json, { path: found.path, kind: found.kind, source: found.source }, () => found.path);

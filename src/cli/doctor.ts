@@ -6,18 +6,14 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.js';
 import type { Config } from '../config.js';
-import { openEgress } from '../egress/open-egress.js';
 import { silentLog } from '../log.js';
 import { MIGRATIONS_DIR } from '../package-files.js';
-import { BrowserPool } from '../render/browser/browser-pool.js';
 import type { Executable } from '../render/browser/executable.js';
-import { findChromium } from '../render/browser/find-chromium.js';
 import { unprivilegedUser } from '../render/browser/unprivileged.js';
 import { fontAdvice } from '../render/fonts/font-advice.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
-import { openStore } from '../store/sqlite/open-store.js';
 import { egressLock } from './egress-lock.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
@@ -88,6 +84,7 @@ function checkNode(): Finding {
 async function checkBrowser(config: Config): Promise<Finding[]> {
   const check = 'Chromium';
   try {
+    const { findChromium } = await import('../render/browser/find-chromium.js');
     const executable = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
     if (executable !== null) return await tryBrowser(config, executable);
     return [{ check, state: 'fail', found: 'none that works was found', advice: 'Run: stillframe browser install' }];
@@ -100,6 +97,8 @@ async function checkBrowser(config: Config): Promise<Finding[]> {
 /** Starts it as the server would. */
 async function tryBrowser(config: Config, executable: Executable): Promise<Finding[]> {
   const log = silentLog();
+  const { openEgress } = await import('../egress/open-egress.js');
+  const { BrowserPool } = await import('../render/browser/browser-pool.js');
   await using egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
   const runDir = join(config.dataDir, 'doctor');
   await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
@@ -154,6 +153,7 @@ async function checkDataDir(config: Config): Promise<Finding> {
 async function checkDatabase(config: Config): Promise<Finding[]> {
   const check = 'Database';
   try {
+    const { openStore } = await import('../store/sqlite/open-store.js');
     await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'no', log: silentLog() });
     await store.ping();
     const queue = await store.queueStatus();

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { Config } from '../config.js';
 import { createLog } from '../log.js';
 import { MIGRATIONS_DIR } from '../package-files.js';
-import { openStore } from '../store/sqlite/open-store.js';
 import type { Store } from '../store/store.js';
 import { readSettings } from './settings-flags.js';
 
@@ -10,6 +9,7 @@ import { readSettings } from './settings-flags.js';
 export async function withStore<Result>(command: Command, work: (store: Store, config: Config) => Promise<Result>): Promise<Result> {
   const config = readSettings(command);
   const log = createLog({ level: 'warn', format: config.logFormat });
+  const { openStore } = await import('../store/sqlite/open-store.js');
   await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'no', log });
   return await work(store, config);
 }
