@@ -1,6 +1,6 @@
 import type { WallLook } from '../in-page/wall.js';
 import type { DocumentState } from './main-document.js';
-import { WALL_SIGNS, type WallSign } from './wall-signs.js';
+import { isRefusal, WALL_SIGNS, type WallSign } from './wall-signs.js';
 import type { World } from './world.js';
 
 /** A wall shows little more than itself: a page with more words than this, or with a form to fill in, is the site's own. */
@@ -24,11 +24,12 @@ export async function recogniseWall(world: World, shown: DocumentState): Promise
   return sign?.vendor ?? null;
 }
 
-function holds(sign: WallSign, shown: DocumentState, look: WallLook): boolean {
-  const { response } = shown;
+function holds(sign: WallSign, { response, url }: DocumentState, look: WallLook): boolean {
+  const status = response?.status ?? 0;
   if (sign.title !== undefined && !sign.title.test(look.title)) return false;
   if (sign.text !== undefined && !sign.text.test(look.text)) return false;
-  if (sign.status !== undefined && !sign.status.includes(response?.status ?? 0)) return false;
+  if (sign.path !== undefined && !(URL.canParse(url) && sign.path.test(new URL(url).pathname))) return false;
+  if (sign.status !== undefined && !(sign.status === 'refusal' ? isRefusal(status) : sign.status.includes(status))) return false;
   if (sign.header !== undefined && !sign.header.pattern.test(response?.headers[sign.header.name] ?? '')) return false;
   return sign.bare === undefined || look.bare;
 }

@@ -57,7 +57,7 @@ export async function classify(page: Omit<OpenPage, 'network'>): Promise<Documen
   return shown;
 }
 
-/** The vendor, when the page tells it in time; a wall of no known maker is told by its status alone. */
+/** The vendor, when the page tells it in time. */
 async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, shown: DocumentState): Promise<string | null> {
   const { main, world, deadlines } = page;
   const until = monotonicNow() + Math.min(VENDOR_LOOK_MS, deadlines.leftMs());
@@ -67,7 +67,7 @@ async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, sh
   );
   try {
     const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
-    return vendor === LATE || vendor === 'unknown' ? null : vendor;
+    return vendor === LATE ? null : vendor;
   } catch (error) {
     if (error instanceof PageMoved) return null;
     throw error;

@@ -6,35 +6,60 @@ export interface WallSign {
   header?: { name: string; pattern: RegExp };
   /** Of the document. */
   title?: RegExp;
+  /** Path of the document's address. */
+  path?: RegExp;
   /** A selector that matches at least one element. */
   marker?: string;
   /** A selector of a captcha's box: matches at least one that is rendered, though perhaps still empty. */
   widget?: string;
   /** In the visible text. */
   text?: RegExp;
-  status?: readonly number[];
+  /** Of the response: one of these, or any that says that the page was not served (`isRefusal`). */
+  status?: readonly number[] | 'refusal';
   /** The page has next to no text of its own, so that what matched fills it. */
   bare?: true;
 }
 
-/** The first row that holds names the vendor; rows that prove a challenge by themselves come first. */
+/** A challenge may come with a status of success that ordinary pages do not have. */
+export function isRefusal(status: number): boolean {
+  return status === 202 || status >= 400;
+}
+
+/** What a site of its own making says over its challenge. */
+const ASKING =
+  /^(are you (a )?(human|robot)|human verification|(ro)?bot (verification|check)|robot or human|security check( required)?|verify(ing)? (that )?you are (a )?human|captcha( challenge)?|access denied \(bot\)|checking your browser|one more step)\b/i;
+const PLEA =
+  /^.{0,120}\b(verify(ing)? (that )?you('re| are) (a )?human|prove (that )?you('re| are) (a )?human|confirm (that )?you('re| are) not a (ro)?bot|(please|must) (complete|solve|pass) (the|this) (security check|captcha)|checking your browser before accessing)/is;
+/** Captchas of the smaller makers, and home-made ones. */
+const CHALLENGE =
+  '.frc-captcha,.mtcaptcha,altcha-widget,cap-widget,.smart-captcha,form[action*="captcha" i],input[name*="captcha" i],iframe[src*="captcha" i]:not([src*="invisible"],[src*="/bframe"],[src*="frame=challenge"])';
+
+/**
+ * The first row that holds names the vendor; rows that prove a challenge by themselves come first. Words alone prove nothing, as pages are
+ * written about walls too: each row asks for something of the wall's machinery (status, header, address, element), and then for bareness or
+ * for a second such thing.
+ */
 export const WALL_SIGNS: readonly WallSign[] = [
-  { vendor: 'cloudflare', header: { name: 'cf-mitigated', pattern: /challenge/i } },
+  { vendor: 'cloudflare', header: { name: 'cf-mitigated', pattern: /challenge/i }, bare: true },
+  { vendor: 'cloudflare', header: { name: 'cf-mitigated', pattern: /challenge/i }, status: 'refusal' },
   {
     vendor: 'cloudflare',
-    title: /^(just a moment|attention required!? \| cloudflare)/i,
+    title:
+      /^(just a moment(\.{3}|…)|attention required!? \| cloudflare|please wait(\.{3}|…) \| cloudflare|access denied \| .* used cloudflare)/i,
     marker:
-      '[id^="cf-"],#challenge-form,#challenge-running,script[src*="/cdn-cgi/challenge-platform/"],.cf-error-details,#challenge-error-text',
+      '#cf-wrapper,#cf-content,[id^="cf-spinner"],#challenge-form,#challenge-running,#challenge-error-text,script[src*="/cdn-cgi/challenge-platform/"][src*="/orchestrate/"],.cf-error-details',
+    bare: true,
   },
+  { vendor: 'cloudflare', title: /^(just a moment(\.{3}|…)|attention required!? \| cloudflare)$/i, status: 'refusal', bare: true },
   {
     vendor: 'cloudflare',
-    marker: '#challenge-form,#challenge-running,#challenge-stage,#cf-challenge-running,#challenge-error-text',
+    marker: '#challenge-running,#cf-challenge-running,#challenge-error-text,form[action*="__cf_chl_"]',
     bare: true,
   },
   {
     vendor: 'cloudflare',
-    marker: 'script[src*="/cdn-cgi/challenge-platform/h/"]',
-    text: /verif(y|ying) you are human|checking (your browser|if the site connection)|needs to review the security/i,
+    marker: 'script[src*="/cdn-cgi/challenge-platform/h/"]:not([src*="/jsd/"]),#challenge-stage,#challenge-form',
+    text: /verif(y|ying) you are (a )?human|checking (your browser|if the site connection)|needs to review the security|enable javascript and cookies/i,
     bare: true,
   },
   {
@@ -46,23 +71,40 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'datadome', marker: 'iframe[src*="captcha-delivery.com"],script[src*="captcha-delivery.com"]', bare: true },
   { vendor: 'datadome', status: [401, 403, 405, 429], header: { name: 'x-datadome', pattern: /./ } },
   { vendor: 'datadome', status: [401, 403, 405, 429], header: { name: 'x-dd-b', pattern: /./ } },
-  { vendor: 'perimeterx', marker: '#px-captcha,#px-captcha-wrapper', bare: true },
-  { vendor: 'perimeterx', title: /^access to this page has been denied/i },
+  { vendor: 'perimeterx', marker: '#px-captcha,#px-captcha-wrapper,script[src*="/captcha/captcha.js"][src*="PX"]', bare: true },
+  { vendor: 'perimeterx', marker: 'script[src*="captcha.px-cdn.net"],script[src*="captcha.px-cloud.net"]', bare: true },
+  { vendor: 'perimeterx', title: /^access to this page has been denied\.?$/i, status: 'refusal', bare: true },
   { vendor: 'perimeterx', status: [403, 429], header: { name: 'x-px-block', pattern: /./ } },
   {
     vendor: 'akamai',
     marker: '#sec-if-cpt-container,#sec-cpt-if,iframe[src*="/_sec/cp_challenge/"],script[src*="/_sec/cp_challenge/"]',
     bare: true,
   },
-  { vendor: 'akamai', title: /^access denied$/i, text: /reference\s*#?\s*[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+/i },
-  { vendor: 'akamai', text: /errors\.edgesuite\.net/i, bare: true },
+  {
+    vendor: 'akamai',
+    title: /^access denied$/i,
+    text: /reference\s*#?\s*[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+/i,
+    status: 'refusal',
+    bare: true,
+  },
+  { vendor: 'akamai', text: /errors\.edgesuite\.net/i, status: 'refusal', bare: true },
   { vendor: 'akamai', status: [403, 429], header: { name: 'server', pattern: /akamai(ghost|netstorage)/i } },
   { vendor: 'imperva', marker: 'iframe[src*="_Incapsula_Resource"]', bare: true },
   { vendor: 'imperva', marker: 'meta[name="robots" i]~script[src*="_Incapsula_Resource"]', text: NO_WORDS(), bare: true },
-  { vendor: 'imperva', text: /incapsula incident id/i, bare: true },
-  { vendor: 'imperva', title: /^pardon our interruption/i },
+  { vendor: 'imperva', marker: '#interstitial-inprogress,form#distilCaptchaForm,#distilIdentificationBlock', bare: true },
+  { vendor: 'imperva', path: /^\/(_Incapsula_Resource|distil_(r_captcha|identify))/, bare: true },
+  { vendor: 'imperva', text: /incapsula incident id/i, status: 'refusal', bare: true },
+  {
+    vendor: 'imperva',
+    text: /incapsula incident id/i,
+    header: { name: 'x-iinfo', pattern: /./ },
+    bare: true,
+  },
+  { vendor: 'imperva', title: /^pardon our interruption(\.{3}|…)?$/i, status: 'refusal', bare: true },
+  { vendor: 'imperva', title: /^pardon our interruption(\.{3}|…)?$/i, header: { name: 'x-iinfo', pattern: /./ }, bare: true },
   { vendor: 'imperva', status: [403, 429, 503], header: { name: 'x-iinfo', pattern: /./ } },
-  { vendor: 'aws_waf', header: { name: 'x-amzn-waf-action', pattern: /challenge|captcha/i } },
+  { vendor: 'aws_waf', header: { name: 'x-amzn-waf-action', pattern: /challenge|captcha/i }, bare: true },
+  { vendor: 'aws_waf', header: { name: 'x-amzn-waf-action', pattern: /challenge|captcha/i }, status: 'refusal' },
   {
     vendor: 'aws_waf',
     marker: '#challenge-container,#captcha-container',
@@ -75,18 +117,92 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'kasada', status: [403, 405, 429], header: { name: 'x-kpsdk-ct', pattern: /./ } },
   { vendor: 'kasada', marker: 'script[src*="/ips.js"][src*="KP_UIDz"]', bare: true },
   { vendor: 'kasada', marker: 'script[src*="/149e9513-01fa-4fb0-aad4-566afd725d1b/"]', text: NO_WORDS(), bare: true },
-  { vendor: 'sucuri', title: /sucuri (website firewall|cloudproxy)/i },
+  {
+    vendor: 'sucuri',
+    title: /^(access denied - )?sucuri (website firewall|cloudproxy)( - .*access denied)?$/i,
+    status: 'refusal',
+    bare: true,
+  },
+  {
+    vendor: 'sucuri',
+    title: /^(access denied - sucuri website firewall|sucuri website firewall - .*access denied|you are being redirected\.*)$/i,
+    header: { name: 'server', pattern: /sucuri/i },
+    bare: true,
+  },
+  { vendor: 'sucuri', marker: 'link[href*="sucuri-firewall-block"],link[href*="sucuri_firewall_block"]', bare: true },
   { vendor: 'sucuri', status: [403, 503], header: { name: 'x-sucuri-block', pattern: /./ } },
-  { vendor: 'f5', text: /the requested url was rejected\. please consult with your administrator/i, bare: true },
-  { vendor: 'vercel', title: /^vercel security checkpoint/i },
-  { vendor: 'vercel', header: { name: 'x-vercel-mitigated', pattern: /challenge|deny/i } },
-  { vendor: 'google', text: /our systems have detected unusual traffic from your computer network/i, bare: true },
-  { vendor: 'amazon', marker: 'form[action*="/errors/validateCaptcha"]' },
-  { vendor: 'ddos_guard', title: /^ddos-guard$/i },
+  {
+    vendor: 'f5',
+    text: /the requested url was rejected\. please consult with your administrator/i,
+    status: 'refusal',
+    bare: true,
+  },
+  // Its page comes with status 200, and is known by nothing but these words, which are all that it says.
+  {
+    vendor: 'f5',
+    title: /^request rejected$/i,
+    text: /^the requested url was rejected\. please consult with your administrator\.\s+your support id is:? ?<?\d{8,}>?\s*(\[?go back\]?)?$/i,
+    marker: 'body:not(:has(h1,h2,p,article,main,nav,header,footer,img))',
+    bare: true,
+  },
+  { vendor: 'f5', marker: 'script[src^="/TSPD/"]', text: NO_WORDS(), bare: true },
+  { vendor: 'vercel', header: { name: 'x-vercel-mitigated', pattern: /challenge|deny/i }, bare: true },
+  { vendor: 'vercel', header: { name: 'x-vercel-mitigated', pattern: /challenge|deny/i }, status: 'refusal' },
+  { vendor: 'vercel', title: /^vercel security checkpoint$/i, status: 'refusal', bare: true },
+  { vendor: 'vercel', marker: 'script[src*="/.well-known/vercel/security/"]', bare: true },
+  { vendor: 'google', text: /our systems have detected unusual traffic from your computer network/i, status: 'refusal', bare: true },
+  { vendor: 'google', marker: 'form#captcha-form', text: /unusual traffic|not a robot|automated/i, bare: true },
+  { vendor: 'amazon', marker: 'form[action*="/errors/validateCaptcha"]', bare: true },
+  { vendor: 'ddos_guard', title: /^ddos-guard$/i, status: 'refusal', bare: true },
+  {
+    vendor: 'ddos_guard',
+    title: /^ddos-guard$/i,
+    marker: 'script[src*="ddos-guard"],#ddg-captcha',
+    bare: true,
+  },
+  { vendor: 'ddos_guard', title: /^ddos-guard$/i, header: { name: 'server', pattern: /^ddos-guard$/i }, bare: true },
   { vendor: 'ddos_guard', status: [403, 429, 503], header: { name: 'server', pattern: /^ddos-guard$/i } },
-  { vendor: 'anubis', marker: 'script#anubis_challenge,#anubis_challenge', bare: true },
-  { vendor: 'geetest', marker: '.geetest_captcha,.geetest_holder,.geetest_panel', bare: true },
-  { vendor: 'arkose', marker: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', bare: true },
+  { vendor: 'anubis', marker: 'script#anubis_challenge,#anubis_challenge,script[src*="/.within.website/x/cmd/anubis/"]', bare: true },
+  { vendor: 'yandex', marker: 'form[action*="/checkcaptcha"],#checkbox-captcha-form,.CheckboxCaptcha', bare: true },
+  { vendor: 'yandex', path: /^\/showcaptcha/, bare: true },
+  { vendor: 'alibaba', marker: '#nc_1_wrapper,#baxia-punish', bare: true },
+  { vendor: 'alibaba', path: /\/_____tmd_____\/punish/, bare: true },
+  { vendor: 'tencent', widget: '#tcaptcha_transform,iframe[src*="captcha.qq.com"],iframe[src*="captcha.gtimg.com"]', bare: true },
+  { vendor: 'baidu', marker: 'script[src*="wappass.baidu.com"]', bare: true },
+  {
+    vendor: 'radware',
+    marker: 'script[src*="perfdrive.com"],form[action*="perfdrive.com"],iframe[src*="perfdrive.com"]',
+    text: HUMAN(),
+    bare: true,
+  },
+  { vendor: 'fastly', title: /^client challenge$/i, marker: 'script[src*="/_fs-ch-"]', bare: true },
+  { vendor: 'siteground', path: /^\/\.well-known\/(sg)?captcha\//, bare: true },
+  {
+    vendor: 'siteground',
+    marker: 'meta[http-equiv="refresh" i][content*="/.well-known/sgcaptcha/"],script[src*="/.well-known/sgcaptcha/"]',
+    bare: true,
+  },
+  {
+    vendor: 'imunify360',
+    marker: 'script[src*="imunify"],iframe[src*="imunify"]',
+    bare: true,
+  },
+  { vendor: 'imunify360', text: /(bot[ -]protection|protected) by imunify360|imunify360 bot-protection/i, status: 'refusal', bare: true },
+  {
+    vendor: 'wordfence',
+    text: /generated by wordfence|your access to this (site|service) has been limited/i,
+    status: 'refusal',
+    bare: true,
+  },
+  { vendor: 'azure_waf', header: { name: 'x-azure-ref', pattern: /./ }, status: [403], text: /the request is blocked/i, bare: true },
+  { vendor: 'bunny', marker: 'script[src*="/.bunny-shield/"]', bare: true },
+  { vendor: 'safeline', marker: 'script[src*="/.safeline/"]', bare: true },
+  { vendor: 'crowdsec', title: /^crowdsec (captcha|ban|access forbidden)/i, marker: '.g-recaptcha,.h-captcha,.cf-turnstile', bare: true },
+  { vendor: 'fortinet', text: /attack id:?\s*\d+/i, title: /web page blocked|fortiweb|fortigate/i, status: 'refusal', bare: true },
+  { vendor: 'linkedin', status: [999] },
+  { vendor: 'reddit', text: /you('ve| have) been blocked by network security|whoa there, pardner/i, status: 'refusal', bare: true },
+  { vendor: 'geetest', widget: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', bare: true },
+  { vendor: 'arkose', widget: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', bare: true },
   // Their scripts stand in ordinary pages as well, where they keep score out of sight.
   {
     vendor: 'turnstile',
@@ -107,17 +223,10 @@ export const WALL_SIGNS: readonly WallSign[] = [
     text: HUMAN(),
     bare: true,
   },
-  {
-    vendor: 'unknown',
-    title:
-      /^(are you (a )?human|are you a robot|human verification|bot verification|robot check|security check( required)?|verify(ing)? (that )?you are (a )?human|captcha( challenge)?|access denied \(bot\))\b/i,
-    bare: true,
-  },
-  {
-    vendor: 'unknown',
-    text: /^.{0,120}\b(verify(ing)? (that )?you('re| are) (a )?human|prove (that )?you('re| are) (a )?human|confirm (that )?you('re| are) not a (ro)?bot|please complete the (security check|captcha)|checking your browser before accessing)/is,
-    bare: true,
-  },
+  { vendor: 'unknown', title: ASKING, status: 'refusal', bare: true },
+  { vendor: 'unknown', title: ASKING, widget: CHALLENGE, bare: true },
+  { vendor: 'unknown', text: PLEA, status: 'refusal', bare: true },
+  { vendor: 'unknown', text: HUMAN(), widget: CHALLENGE, bare: true },
 ];
 
 /** The scripts of these stand in ordinary pages too; their challenges say nothing at all. */
