@@ -7,6 +7,7 @@ import type { CaptureOptions } from '../contract/capture-request.js';
 import { ChangeWatch } from './page/change-watch.js';
 import { checkPage } from './page/check-page.js';
 import { LATE } from './page/deadline.js';
+import { LONG_POLL_AFTER_MS } from './page/network.js';
 import type { OpenPage } from './page/open-page.js';
 import type { Meanwhile } from './page/settle.js';
 import { Tolerance } from './page/tolerance.js';
@@ -28,7 +29,7 @@ const RESTS_AFTER_MS = 50;
 const SHOTS_MAX = 2;
 /** What hides something has changed the page, which is looked at once more. */
 const LOOKS = 2;
-const LOOK_MAX_MS = 400;
+const LOOK_MAX_MS = 1_500;
 const FRAMES_MAX_MS = 200;
 
 /** Whether these options ask for the view of a page that is only waited for to settle. */
@@ -77,7 +78,7 @@ export class EarlyPicture implements Meanwhile {
   async #takeWhileWaiting(over: AbortSignal): Promise<void> {
     const { network, deadlines } = this.#parts.page;
     while (this.#shots < SHOTS_MAX) {
-      await network.quiet(RESTS_AFTER_MS, over);
+      await network.quiet(RESTS_AFTER_MS, over, LONG_POLL_AFTER_MS);
       const { activity } = network;
       if (over.aborted) return;
       const watch = await deadlines.within(this.#readyToShoot(), LOOK_MAX_MS);

@@ -17,6 +17,9 @@ afterAll(async () => {
 const FONTS = new URL('lib/vite/recorder/assets/', pathToFileURL(createRequire(import.meta.url).resolve('playwright-core/package.json')));
 const A_FONT = readFileSync(new URL(readdirSync(FONTS).find((name) => name.endsWith('.ttf')) ?? 'none', FONTS));
 
+/** The progress told once a page has settled and is pictured. */
+const SETTLED = 80;
+
 /** What each screenshot of the capture at hand is followed by. */
 let afterShot: (stage: Stage, nth: number) => Promise<unknown> = async () => {};
 let shots = 0;
@@ -48,20 +51,25 @@ function changing(change: string, body = BODY): { before: string; after: string 
   return { before: site.url('/before'), after: site.url('/after') };
 }
 
-async function shotsOf(url: string, then: typeof afterShot = async () => {}): Promise<{ content: Buffer; shots: number }> {
+/** One capture. `isEarly`: its first screenshot was taken before the page was taken for settled. */
+async function shotsOf(url: string, then: typeof afterShot = async () => {}) {
   shots = 0;
-  afterShot = then;
+  rig.progress.length = 0;
+  let isEarly = false;
+  afterShot = async (stage, nth) => {
+    if (nth === 1) isEarly = !rig.progress.includes(SETTLED);
+    await then(stage, nth);
+  };
   const { content } = await rig.capture(url);
-  return { content: Buffer.from(content), shots };
+  return { content: Buffer.from(content), shots, isEarly };
 }
 
 describe('a picture that is taken while the page is only waited for', () => {
   it('is the only one of a page that stays as it is, and there before the wait is over', async () => {
-    rig.progress.length = 0;
     const still = await shotsOf(changing('').before);
     expect(still.shots).toBe(1);
-    // What comes once a page has settled never began.
-    expect(rig.progress).not.toContain(80);
+    expect(still.isEarly).toBe(true);
+    expect(rig.progress).not.toContain(SETTLED);
   });
 
   it.each([
@@ -86,6 +94,7 @@ describe('a picture that is taken while the page is only waited for', () => {
     site.route('/late.ttf', (_request, response) => response.end(A_FONT));
     const { before, after } = changing(change);
     const changed = await shotsOf(before, async ({ page }, nth) => (nth === 1 ? page.evaluate('change()') : null));
+    expect(changed.isEarly).toBe(true);
     expect(changed.shots).toBeGreaterThan(1);
     const { content } = await shotsOf(after);
     expect(changed.content.equals(content)).toBe(true);
@@ -97,9 +106,8 @@ describe('a picture that is taken while the page is only waited for', () => {
     ['a frame', '<iframe srcdoc="<p>Framed"></iframe>'],
     ['an animation', '<style>@keyframes f{from{opacity:0}}h1{animation:f 60s}</style>'],
   ])('is not taken where %s is in view, of which changes are not told', async (_what, element) => {
-    rig.progress.length = 0;
     expect((await shotsOf(changing('', `${BODY}${element}`).before)).shots).toBe(1);
-    expect(rig.progress).toContain(80);
+    expect(rig.progress).toContain(SETTLED);
   });
 
   it('is not taken more than twice in vain', async () => {

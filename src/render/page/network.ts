@@ -9,6 +9,8 @@ const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'fon
 const PIXEL_HANGS_AFTER_MS = 1_500;
 /** A fetch that has been answered and still runs after this long is a stream, whatever it is called. */
 const STREAM_AFTER_MS = 2_000;
+/** A fetch that has not been answered for so long is a long poll, or too slow to be waited for where the page shows its content. */
+export const LONG_POLL_AFTER_MS = 1_000;
 /** A font that never loads delays a capture, and never fails it (decisions.md): fonts alone are waited for no longer than this. */
 export const FONTS_BUDGET_MS = 3_000;
 /** A network without activity for so long has come to rest. */
@@ -61,9 +63,13 @@ export class NetworkTracker {
     return this.#activity;
   }
 
-  /** Whether nothing that counts is in flight. */
-  isIdle(): boolean {
-    return this.#countsUntil(performance.now()) === 0;
+  /**
+   * Whether nothing that counts is in flight.
+   *
+   * @param pollsAfterMs a fetch that has not been answered for so long does not count
+   */
+  isIdle(pollsAfterMs = Number.POSITIVE_INFINITY): boolean {
+    return this.#countsUntil(performance.now(), pollsAfterMs) === 0;
   }
 
   /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
@@ -79,9 +85,13 @@ export class NetworkTracker {
     this.#tell();
   }
 
-  /** Resolves when nothing that counts has been in flight for `ms`, counted from the last activity, be it long past; or when `signal` aborts. */
-  quiet(ms: number, signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now)));
+  /**
+   * Resolves when nothing that counts has been in flight for `ms`, counted from the last activity, be it long past; or when `signal` aborts.
+   *
+   * @param pollsAfterMs as of `isIdle`
+   */
+  quiet(ms: number, signal: AbortSignal, pollsAfterMs = Number.POSITIVE_INFINITY): Promise<void> {
+    return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now, pollsAfterMs)));
   }
 
   /** Resolves when a request has begun or ended since there had been so much `activity`; or when `signal` aborts. */
@@ -154,10 +164,10 @@ export class NetworkTracker {
   }
 
   /** ms until what is in flight can stop counting by age alone: 0 when nothing counts, Infinity when something must end first. */
-  #countsUntil(now: number): number {
+  #countsUntil(now: number, pollsAfterMs: number): number {
     let longest = 0;
     for (const flight of this.#flights.values()) {
-      const left = flight.startedAt + patience(flight) - now;
+      const left = flight.startedAt + patience(flight, pollsAfterMs) - now;
       if (left > longest) longest = left;
     }
     return longest;
@@ -168,11 +178,12 @@ function told({ kind, url, frame, startedAt, answered }: Flight): PendingRequest
   return { kind: kind === 'document' && frame ? 'frame' : kind, url, answered, ageMs: performance.now() - startedAt };
 }
 
-function patience(flight: Flight): number {
+function patience(flight: Flight, pollsAfterMs: number): number {
   if (PIXELS.has(flight.kind)) return PIXEL_HANGS_AFTER_MS;
   if (flight.kind === 'font') return FONTS_BUDGET_MS;
   const isFetch = flight.kind === 'fetch' || flight.kind === 'xhr';
-  return isFetch && flight.answered ? STREAM_AFTER_MS : Number.POSITIVE_INFINITY;
+  if (!isFetch) return Number.POSITIVE_INFINITY;
+  return flight.answered ? STREAM_AFTER_MS : pollsAfterMs;
 }
 
 function isSubframe(request: Request): boolean {

@@ -2,7 +2,7 @@ import type { Settled } from '../in-page/settle.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { LATE } from './deadline.js';
 import type { DocumentState } from './main-document.js';
-import { FONTS_BUDGET_MS, QUIET_MS } from './network.js';
+import { FONTS_BUDGET_MS, LONG_POLL_AFTER_MS, QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 import { PageMoved } from './page-moved.js';
 
@@ -58,18 +58,26 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
     }
     if (first?.inert === true && network.isIdle() && !main.navigating) return;
     limit.meanwhile.begin();
-    await network.quiet(QUIET_MS, limit.over);
+    await untilQuiet(page, limit);
     if (!limit.over.aborted && (await limit.meanwhile.holds())) return;
     const last = await ask(page, limit, false);
     if (last !== null && last.backgrounds.length > 0) {
       await network.ended(last.backgrounds, limit.over);
       continue;
     }
-    if (last !== null && main.current === shown && !main.navigating && network.isIdle()) return;
+    if (last !== null && main.current === shown && !main.navigating && network.isIdle(LONG_POLL_AFTER_MS)) return;
     if (last === null) await main.until(() => main.current !== shown);
     if (main.navigating) await main.until(() => !main.navigating);
     await main.until(() => main.current?.loaded === true || main.current?.failure !== null);
   }
+}
+
+/** A long poll is as open as ever; a page that looks as though its content were still to come is waited for. */
+async function untilQuiet({ network, world, deadlines }: OpenPage, { over, endsAt }: Limit): Promise<void> {
+  await network.quiet(QUIET_MS, over, LONG_POLL_AFTER_MS);
+  if (over.aborted || network.isIdle()) return;
+  const look = await deadlines.within(world.call('content.look'), endsAt - monotonicNow()).catch((): typeof LATE => LATE);
+  if (look === LATE || look.seen !== null) await network.quiet(QUIET_MS, over);
 }
 
 /** Seconds; null when it does not, or has led to others too often. */

@@ -128,8 +128,22 @@ describe('wait_for_idle', () => {
     }
   });
 
+  it('does not wait for a long poll', async () => {
+    expect((await rig.capture(site.url('/long-poll'))).timings.settle).toBeLessThan(3_000);
+  });
+
+  it('waits for a slow answer where the page shows that it is loading', async () => {
+    const code = `fetch('/image/9x9/ff0000.png?wait=2500').then(() => { it.textContent = 'The awaited content, all of it' })`;
+    const url = serve(
+      '/loading',
+      `<nav>Home, products, about us and where to find us</nav><main id="it" style="margin-top:200px">Loading…</main><script>${code}</script>`,
+    );
+    expect((await rig.capture(url, { fail_if_content_missing: ['awaited content'] })).width).toBe(800);
+  });
+
   it('takes 5 s at most, and fails nothing', async () => {
-    const { timings } = await rig.capture(site.url('/long-poll'));
+    site.route('/beat', (_request, response) => response.end('beat'));
+    const { timings } = await rig.capture(serve('/beats', '<h1>Beating</h1><script>setInterval(() => fetch("/beat"), 100)</script>'));
     expect(timings.settle).toBeGreaterThan(4_500);
     expect(timings.settle).toBeLessThan(6_500);
   });
@@ -195,7 +209,7 @@ describe('wait_for_content', () => {
       else it.append(' one more sentence of it.');
       if (i === 8) { it.append(' That is all.'); clearInterval(timer); }
     }, 500)`;
-    const url = serve('/growing', `<main id="it">Loading…</main><script>${code}</script>`);
+    const url = serve('/growing', `<main id="it" style="margin-top:200px">Loading…</main><script>${code}</script>`);
     const wish = { wait_for_content: true, fail_if_content_missing: ['that is all.'] };
     expect((await rig.capture(url, wish)).timings.settle).toBeLessThan(8_000);
   });
