@@ -4,18 +4,15 @@ import { startSite } from '../fixtures/site/site.js';
 import { type BareLoop, startBareLoop } from './bare-loop.js';
 import { loadCaptureWebsite } from './capture-website.js';
 import { type Figure, quantile, ratio } from './figure.js';
+import { FLOOD_MS, fourAtOnce, inTurns, loopsOf } from './loops.js';
 import { addBenchPages } from './pages.js';
 import { type BenchServer, flood, startServer } from './server.js';
 
-const WARM_UP = 6;
 const PAIRS = 40;
-const FLOOD_MS = 12_000;
-const ROUNDS = 2;
 /** capture-website is slow: fewer of its captures tell enough. */
 const RIVAL_PAIRS = 12;
 const RIVAL_WIDTHS = [1, 2, 4, 6];
 
-const LEAN = { wait_for_idle: false, block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
 /** decisions.md: quiet for so long after the last activity; only pages with scripts wait for it. */
 const QUIET_MS = 250;
 
@@ -29,12 +26,8 @@ export async function benchCaptures(): Promise<Figure[]> {
   await makeSureOfSameSize(server, bare, site.url('/bench/article'));
   for (const path of ['/bench/article', '/bench/scripted']) {
     const url = site.url(path);
-    const ours = (options: Record<string, unknown>) => async () => {
-      const answer = await server.post({ url, cache_ttl: 0, ...options });
-      if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.data)}`);
-    };
-    const loops = { bare: () => bare.capture(url).then(() => undefined), lean: ours(LEAN), full: ours({}) };
-    const alone = await inTurns(loops);
+    const loops = loopsOf(server, bare, url);
+    const alone = await inTurns(loops, PAIRS);
     const name = path.replace('/bench/', '');
     const scripted = name === 'scripted';
     figures.push(
@@ -120,22 +113,6 @@ async function makeSureOfSameSize(server: BenchServer, bare: BareLoop, url: stri
     throw new Error(`ours is ${data.width} × ${data.height}, theirs ${width} × ${height}`);
 }
 
-type Loops = Record<'bare' | 'lean' | 'full', () => Promise<void>>;
-
-/** One of each in turn, so that a slow moment of the machine meets all alike. @returns medians in ms */
-async function inTurns(loops: Loops): Promise<Record<keyof Loops, number>> {
-  const times: Record<keyof Loops, number[]> = { bare: [], lean: [], full: [] };
-  const names = Object.keys(loops) as (keyof Loops)[];
-  for (let nth = 0; nth < WARM_UP + PAIRS; nth++) {
-    for (const name of names) {
-      const from = performance.now();
-      await loops[name]();
-      if (nth >= WARM_UP) times[name].push(performance.now() - from);
-    }
-  }
-  return { bare: quantile(times.bare, 0.5), lean: quantile(times.lean, 0.5), full: quantile(times.full, 0.5) };
-}
-
 /** prom-client looks so often; what it tells is from look to look. */
 const LOOK_MS = 10;
 
@@ -149,19 +126,4 @@ async function loopDelayMs(server: BenchServer, during: () => Promise<unknown>):
   await p99();
   await during();
   return (await p99()) - LOOK_MS;
-}
-
-async function fourAtOnce(loops: Loops): Promise<Record<keyof Loops, { perSecond: number; p95: number }>> {
-  const runs: Record<keyof Loops, { perSecond: number; times: number[] }[]> = { bare: [], lean: [], full: [] };
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const name of Object.keys(loops) as (keyof Loops)[]) runs[name].push(await flood(4, FLOOD_MS, loops[name]));
-  }
-  const sum = (list: { perSecond: number; times: number[] }[]) => ({
-    perSecond: list.reduce((total, run) => total + run.perSecond, 0) / list.length,
-    p95: quantile(
-      list.flatMap((run) => run.times),
-      0.95,
-    ),
-  });
-  return { bare: sum(runs.bare), lean: sum(runs.lean), full: sum(runs.full) };
 }

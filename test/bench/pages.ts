@@ -31,7 +31,7 @@ const STYLE =
 
 export interface BenchPage {
   type: string;
-  body: string;
+  body: string | Uint8Array;
 }
 
 /** The pages of the benchmarks and what they ask for, by path. */

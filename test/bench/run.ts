@@ -7,12 +7,14 @@ import { benchCaptures } from './captures.js';
 import { benchEdge } from './edge.js';
 import type { Figure } from './figure.js';
 import { benchGate } from './gate.js';
+import { benchOrdinary } from './ordinary.js';
 import { benchStart } from './start.js';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
   start: benchStart,
   edge: benchEdge,
   captures: benchCaptures,
+  ordinary: benchOrdinary,
   gate: benchGate,
   blocking: benchBlocking,
 };
