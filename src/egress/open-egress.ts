@@ -82,7 +82,7 @@ class Gate implements Egress {
   }
 
   async judgeHost(host: string, port: number, requester: Requester = {}): Promise<HostVerdict> {
-    const verdict = await judgeEvenly(this.#forServer, host, port);
+    const verdict = await judgeEvenly(this.#forServer, { host, port });
     if (!verdict.ok)
       logRefusal(this.#options.log, { host, port, reason: verdict.reason }, { why: verdict.why, to: 'callbacks', requester });
     return verdict;
@@ -93,7 +93,8 @@ class Gate implements Egress {
     const { resolve } = this.#forCaptures;
     const door = await GateDoor.open({
       resolve,
-      judge: (host, port, how) => judgeEvenly({ ...this.#rulesFor(how.reach), resolve: how.resolve }, host, port, this.#doors),
+      judge: (host, port, { reach, resolve, since }) =>
+        judgeEvenly({ ...this.#rulesFor(reach), resolve }, { host, port, since, doors: this.#doors }),
       isAllowed: (url, lookUp) => isAllowed({ ...this.#forCaptures, resolve: lookUp }, new URL(url).hostname, portOf(new URL(url))),
       maxBytes: this.#options.maxBytesPerCapture,
       ca: this.#ca,
@@ -125,7 +126,7 @@ class Gate implements Egress {
   #direct(url: URL, exempt: boolean, refuse: (reason: Refusal['reason'], why?: string) => Error): FetchRoute {
     const judging = exempt ? this.#rulesFor('anywhere') : this.#forServer;
     const connect = async (signal: AbortSignal) => {
-      const verdict = await judgeEvenly(judging, url.hostname, portOf(url));
+      const verdict = await judgeEvenly(judging, { host: url.hostname, port: portOf(url) });
       if (verdict.ok) return dial(verdict.addresses, portOf(url), signal);
       // A receiver is retried by its error; a name server that could not say is no refusal of the destination.
       if (verdict.reason === 'unresolvable' && verdict.temporary) throw new DialFailure('EAI_AGAIN', verdict.why ?? 'the look-up failed');
@@ -140,9 +141,17 @@ class Gate implements Egress {
   }
 }
 
-/** Judges, and lets every refusal take the same time. @param doors which nobody may come in by, where an operator allows loopback */
-async function judgeEvenly(judging: Judging, host: string, port: number, doors?: ReadonlySet<GateDoor>): Promise<Judgement> {
-  const since = performance.now();
+interface Question {
+  host: string;
+  port: number;
+  /** performance.now() when it came up; now, when absent. */
+  since?: number;
+  /** Which nobody may come in by, where an operator allows loopback. */
+  doors?: ReadonlySet<GateDoor>;
+}
+
+/** Judges, and lets every refusal take the same time. */
+async function judgeEvenly(judging: Judging, { host, port, since = performance.now(), doors }: Question): Promise<Judgement> {
   const verdict = refuseDoors(await judgeHost(judging, host, port), port, doors);
   if (!verdict.ok) await evenRefusal(since);
   return verdict;

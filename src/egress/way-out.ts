@@ -18,7 +18,8 @@ export type Reach = 'public' | 'allowed' | 'anywhere';
 
 export interface WayOutRules {
   resolve: Resolve;
-  judge(host: string, port: number, how: { reach: Reach; resolve: Resolve }): Promise<Judgement>;
+  /** @param how.since performance.now() of the question, when something was looked up for it before */
+  judge(host: string, port: number, how: { reach: Reach; resolve: Resolve; since?: number }): Promise<Judgement>;
   /** Whether a capture's own URL is one of the destinations that the operator allows. */
   isAllowed(url: string, resolve: Resolve): Promise<boolean>;
   /** PEM to trust instead of the system's own, for a caller's https proxy. */
@@ -107,8 +108,9 @@ export class WayOut {
    */
   async admit({ host, port, exempt }: DoorTarget): Promise<string[]> {
     if (this.#keeping.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
+    const since = performance.now();
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
-    const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve });
+    const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve, since });
     if (verdict.ok) return verdict.addresses;
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
     this.#tell(refusal, verdict.why);

@@ -275,6 +275,28 @@ describe('a door refuses', () => {
   });
 });
 
+test('refusals of a capture’s own URL take as long for a name that is private as for one that was looked for longer and is missing', async () => {
+  const slowly = () => new Promise<'NXDOMAIN'>((resolve) => setTimeout(resolve, 80, 'NXDOMAIN'));
+  await using gate = await openTestEgress({ 'private.example.net': ['10.1.2.3'], 'missing.example.net': slowly });
+  const quickest = async (host: string) => {
+    const taken: number[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      await using door = await gate.openDoor(`http://${host}/`);
+      const since = performance.now();
+      const { status, socket } = await connectThrough(door, `${host}:80`);
+      socket.destroy();
+      expect(status).toBe(502);
+      taken.push(performance.now() - since);
+    }
+    return Math.min(...taken);
+  };
+  for (const host of ['private.example.net', 'missing.example.net']) {
+    const ms = await quickest(host);
+    expect(ms, host).toBeGreaterThan(95);
+    expect(ms, host).toBeLessThan(170);
+  }
+});
+
 describe('a capture over its limit', () => {
   test('is cut, and reaches nothing more', async () => {
     await using site = await startPlainSite({ answer: (_request, response) => response.end(Buffer.alloc(3_000_000)) });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { run as callerProxy } from '../trials/caller-proxy.js';
 import { run as channels } from '../trials/channels.js';
 import { run as failClosed } from '../trials/fail-closed.js';
+import { run as oracle } from '../trials/oracle.js';
 import { run as rebinding } from '../trials/rebinding.js';
 import { run as redirects } from '../trials/redirects.js';
 import { run as sandbox } from '../trials/sandbox.js';
@@ -20,6 +21,12 @@ describe('in short, the trial', () => {
     expect(problems).toEqual([]);
     expect(figures.rows).toBeGreaterThan(150);
     expect(figures).toMatchObject({ lookups_for_literals: 0, canary_connections: 0 });
+  });
+
+  it('oracle: a private name and a missing one take the same time', async () => {
+    const { problems, figures } = await oracle({ lookups: 0, names: 12 });
+    expect(problems).toEqual([]);
+    expect(figures.captures_of_names).toBe(48);
   });
 
   it('rebinding: a connection goes where it was judged', async () => {

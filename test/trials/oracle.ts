@@ -1,16 +1,21 @@
 /**
- * Trial "oracle": another key's job against an id that never was. The answers must be the same but for the request id, and take as long.
+ * Trial "oracle": another key's job against an id that never was, and private names against missing ones. The answers must be the same but
+ * for the request id, and take as long.
  *
- * Sabotage that turns it red: answer another key's job with 403, or wait a few milliseconds before its 404.
+ * Sabotage that turns it red: answer another key's job with 403, or wait a few milliseconds before its 404; in egress/open-egress, refuse
+ * without evenRefusal.
  */
 import { Client } from 'undici';
 import { newId } from '../../src/contract/ids.js';
 import { aCompletedJob, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+import { compareNames } from './oracle-names.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface OracleOptions {
   /** Pairs; 10,000 when absent. */
   lookups?: number;
+  /** Captures of each kind of name; 150 when absent. */
+  names?: number;
   /** Whom to ask, with which key, about whose job; a server of our own with nothing behind it when absent. Its read limit must be off. */
   server?: { url: string; key: string; theirs: string };
 }
@@ -20,7 +25,7 @@ const APART_LIMIT_MS = 1;
 const OWN_HEADERS = new Set(['x-request-id', 'date', 'ratelimit']);
 
 export async function run(options: OracleOptions): Promise<TrialResult<number>> {
-  const { lookups = 10_000 } = options;
+  const { lookups = 10_000, names = 150 } = options;
   await using own = await (options.server === undefined ? serveOwn() : null);
   const { url, key, theirs } = options.server ?? { url: own?.url ?? '', key: KEYS.full, theirs: own?.theirs ?? '' };
   const client = new Client(url);
@@ -38,9 +43,11 @@ export async function run(options: OracleOptions): Promise<TrialResult<number>> 
   const [one, other] = [median(looks.theirs), median(looks.nobodys)];
   const apartMs = Math.round(Math.abs(one - other) * 1_000) / 1_000;
   const problems: string[] = [];
-  if (answers.size !== 1) problems.push(`${answers.size} different answers: ${[...answers].join(' | ').slice(0, 2_000)}`);
+  if (answers.size > 1) problems.push(`${answers.size} different answers: ${[...answers].join(' | ').slice(0, 2_000)}`);
   if (apartMs > APART_LIMIT_MS) problems.push(`the medians are ${apartMs} ms apart`);
-  return { ok: problems.length === 0, figures: { lookups, answers: answers.size, medians_apart_ms: apartMs }, problems };
+  const named = names === 0 ? { figures: {}, problems: [] } : await compareNames(names);
+  problems.push(...named.problems);
+  return { ok: problems.length === 0, figures: { lookups, answers: answers.size, medians_apart_ms: apartMs, ...named.figures }, problems };
 }
 
 async function look(client: Client, key: string, id: string): Promise<{ ms: number; answer: string }> {
