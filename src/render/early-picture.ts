@@ -104,7 +104,7 @@ export class EarlyPicture implements Meanwhile {
       const watch = await ChangeWatch.begin(page);
       const { current: shown } = main;
       // An empty page is given time, in its turn.
-      if ((await world.call('blank.look')) !== 'something') return null;
+      if ((await world.call('blank.look')).sight !== 'something') return null;
       if (watch === null || shown === null || !(await guard.glance())) return null;
       await checkPage({ ...page, tolerance: new Tolerance([]) }, shown, this.#options);
       if (await watch.unchanged()) return watch;

@@ -94,6 +94,7 @@ const SCROLL_MAX_MS = 20_000;
 const AFTER_SCROLL_MS = 8_000;
 const MOTION_MAX_MS = 1_000;
 const MECHANISMS_MAX_MS = 500;
+const LOOK_MAX_MS = 1_000;
 /** A picture of the view may take this long past the budget. */
 const PICTURE_GRACE_MS = 4_000;
 const INSPECT_MS = 5_000;
@@ -153,7 +154,8 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   const { picture, shown } = await pictureOf(deps, options, { page, guard, times });
   const { tolerance } = page;
   const showsAll = options.selector === null && options.clip === null && !options.omitBackground;
-  if (options.format !== 'pdf' && showsAll) await refuseWhite(picture).catch((error: unknown) => tolerance.orThrow(error));
+  if (options.format !== 'pdf' && showsAll)
+    await refuseWhite(picture, () => paintsWhite(page)).catch((error: unknown) => tolerance.orThrow(error));
   checkOutput(picture, options, tolerance);
   await logMechanisms(deps.log, order.id, page);
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: inspectMs(deadlines) })) : null;
@@ -171,6 +173,11 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     inspection,
     timings: { ...timings, shoot: Math.round(picture.timings.shoot), encode: Math.round(picture.timings.encode) },
   };
+}
+
+/** A drawing may be white, as an empty sheet of a drawing program is. */
+async function paintsWhite({ world, deadlines }: OpenPage): Promise<boolean> {
+  return (await deadlines.within(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => LATE)) === true;
 }
 
 /** For those who look into how a page was pictured. */

@@ -1,19 +1,38 @@
 import { coverOnTop } from './cover.js';
-import { body, documentProperty, isVisible } from './dom.js';
+import { all, areaInView, body, documentProperty, isVisible } from './dom.js';
 import { finiteMotion } from './motion.js';
 import { alphaOf } from './styles.js';
 
 /** `covered`: nothing is seen but a bare sheet that lies over the whole view, and over something. */
 export type Sight = 'something' | 'nothing' | 'covered';
 
+/** 0–255. */
+export type Rgb = [red: number, green: number, blue: number];
+
+export interface Look {
+  sight: Sight;
+  /** The opaque colours that lie behind all content: a view of one of these alone shows nothing. */
+  backdrops: Rgb[];
+}
+
 const LOOKED_AT = 5_000;
+const CANVAS_SAMPLE_PX = 16;
+/** Where frameworks put the application; empty once it has crashed. */
+const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 
 /** What has an animation that ends, as this look found it. */
 let moving: Element[] | null = null;
 
-/** Text or a picture anywhere, or a coloured box; of a page that is covered, on its cover. Not `something` when in doubt. */
-export function look(): Sight {
+/**
+ * Text, a picture, a canvas that was drawn on or a coloured box anywhere; of a page that is covered, on its cover. Not `something` when in
+ * doubt: the colour of the page itself, and of an application's empty root, is nothing.
+ */
+export function look(): Look {
   moving = null;
+  return { sight: sightOf(), backdrops: backdrops() };
+}
+
+function sightOf(): Sight {
   const root: Element | null = documentProperty('documentElement');
   if (root === null) return 'nothing';
   if (root.namespaceURI !== 'http://www.w3.org/1999/xhtml') {
@@ -22,7 +41,38 @@ export function look(): Sight {
   const cover = coverAtRest();
   if (cover !== null && holdsSomething(cover)) return 'something';
   if (cover !== null && holdsSomething(root)) return 'covered';
-  return holdsSomething(root) || isColoured(root) || isColoured(body()) ? 'something' : 'nothing';
+  return holdsSomething(root) ? 'something' : 'nothing';
+}
+
+/** Whether a canvas that is seen was drawn on, in whatever colour. */
+export function hasDrawnCanvas(): boolean {
+  return all('canvas').some((canvas) => isShown(canvas) && isDrawn(canvas));
+}
+
+function backdrops(): Rgb[] {
+  const roots = all(APP_ROOTS).filter((root) => isEmptyRoot(root) && coversView(root));
+  return [documentProperty('documentElement'), body(), ...roots].flatMap((element) => {
+    const colour = element === null ? '' : getComputedStyle(element).backgroundColor;
+    return alphaOf(colour) === 1 ? [rgbOf(colour)] : [];
+  });
+}
+
+/** Of a colour in whatever notation. */
+function rgbOf(colour: string): Rgb {
+  const pixel = new OffscreenCanvas(1, 1).getContext('2d');
+  if (pixel === null) return [255, 255, 255];
+  pixel.fillStyle = colour;
+  pixel.fillRect(0, 0, 1, 1);
+  const [red = 255, green = 255, blue = 255] = pixel.getImageData(0, 0, 1, 1).data;
+  return [red, green, blue];
+}
+
+function isEmptyRoot(element: Element): boolean {
+  return element.matches(APP_ROOTS) && element.firstElementChild === null && (element.textContent ?? '').trim() === '';
+}
+
+function coversView(element: Element): boolean {
+  return areaInView(Element.prototype.getBoundingClientRect.call(element)) >= 0.95 * innerWidth * innerHeight;
 }
 
 /** What has begun to fade out is gone when the picture is taken. */
@@ -42,6 +92,7 @@ function holdsSomething(scope: Element): boolean {
     if (++looked > LOOKED_AT) return true;
     if (!isShown(element)) continue;
     if (element instanceof HTMLImageElement && element.naturalWidth > 1) return true;
+    if (element instanceof HTMLCanvasElement && isDrawn(element)) return true;
     if (/^(input|button|select|textarea|progress|meter|hr)$/i.test(element.tagName)) return true;
     if (isPainted(element)) return true;
   }
@@ -66,8 +117,9 @@ function isMoving(element: Element): boolean {
 }
 
 function isPainted(element: Element): boolean {
-  if (!isSpacious(element)) return false;
-  if (element !== documentProperty('documentElement') && element !== body() && isColoured(element)) return true;
+  if (!isSpacious(element) || element === documentProperty('documentElement') || element === body()) return false;
+  if (isEmptyRoot(element) && coversView(element)) return false;
+  if (isColoured(element)) return true;
   const style = getComputedStyle(element);
   return ['top', 'right', 'bottom', 'left'].some((side) => {
     const width = Number.parseFloat(style.getPropertyValue(`border-${side}-width`));
@@ -75,9 +127,22 @@ function isPainted(element: Element): boolean {
   });
 }
 
+/** Where any pixel is not transparent; a canvas that may not be read has been drawn on with another site's picture. */
+function isDrawn(canvas: Element): boolean {
+  const { width, height } = canvas as HTMLCanvasElement;
+  if (width === 0 || height === 0) return false;
+  const sample = new OffscreenCanvas(CANVAS_SAMPLE_PX, CANVAS_SAMPLE_PX).getContext('2d');
+  if (sample === null) return false;
+  try {
+    sample.drawImage(canvas as HTMLCanvasElement, 0, 0, CANVAS_SAMPLE_PX, CANVAS_SAMPLE_PX);
+    return sample.getImageData(0, 0, CANVAS_SAMPLE_PX, CANVAS_SAMPLE_PX).data.some((value, at) => at % 4 === 3 && value > 0);
+  } catch {
+    return true;
+  }
+}
+
 /** Plain white is what an empty page looks like. */
-function isColoured(element: Element | null): boolean {
-  if (element === null) return false;
+function isColoured(element: Element): boolean {
   const colour = getComputedStyle(element).backgroundColor;
   return alphaOf(colour) > 0.02 && !/^rgba?\(255, 255, 255/.test(colour);
 }

@@ -7,6 +7,7 @@ export type Mechanism =
   | 'held_for_paper'
   | 'hidden_by_own_style'
   | 'moved_while_scrolled'
+  | 'page_revealed'
   | 'pinned_pseudo_element'
   | 'put_back'
   | 'reveals'

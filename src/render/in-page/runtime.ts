@@ -18,6 +18,7 @@ export * as motion from './motion.js';
 export * as pin from './pin.js';
 export * as print from './print.js';
 export * as pseudos from './pseudos.js';
+export * as reveal from './reveal.js';
 export * as rules from './rules.js';
 export * as scroll from './scroll.js';
 export * as scrollers from './scrollers.js';

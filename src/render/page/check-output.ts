@@ -41,12 +41,16 @@ const DECODED_MAX_PX = 16_000_000;
  * The last guard against the picture of an empty page (decisions.md, Capture semantics): whatever the document says of itself, a picture that is white all
  * over shows nothing. Decodes only what is small enough to be one.
  *
+ * @param mayBeWhite asked of such a picture: whether the page has painted that white itself
  * @throws CaptureError render_incomplete with `details.check: "blank"`
  */
-export async function refuseWhite(picture: { content: Uint8Array; width: number; height: number }): Promise<void> {
+export async function refuseWhite(
+  picture: { content: Uint8Array; width: number; height: number },
+  mayBeWhite: () => Promise<boolean> = async () => false,
+): Promise<void> {
   const { content, width, height } = picture;
   if (content.byteLength > Math.max(UNIFORM_MAX_BYTES, width * height * UNIFORM_MAX_BYTES_PER_PX)) return;
-  if (!(await (width * height > DECODED_MAX_PX ? isSummedUpAsWhite : isWhite)(content))) return;
+  if (!(await (width * height > DECODED_MAX_PX ? isSummedUpAsWhite : isWhite)(content)) || (await mayBeWhite())) return;
   throw new CaptureError({
     code: 'render_incomplete',
     message: 'The picture is white all over: the page shows nothing.',

@@ -118,3 +118,52 @@ describe('a page that stays white', () => {
     expect(Date.now() - began).toBeLessThan(3_000);
   });
 });
+
+describe('one colour all over the view', () => {
+  const full = 'margin:0;position:fixed;inset:0;width:100vw;height:100vh';
+  const drawn = (colour: string) =>
+    `<canvas style="${full}"></canvas><script>const c = document.querySelector('canvas'), d = c.getContext('2d'); d.fillStyle = '${colour}'; d.fillRect(0, 0, c.width, c.height)</script>`;
+  const crash = "<script>throw new TypeError('Cannot read properties of undefined')</script>";
+
+  it.each([
+    ['nearly white, drawn on a canvas', drawn('#fefefe'), ''],
+    ['white, drawn on a canvas', drawn('#fff'), ''],
+    ['drawn on a canvas in the colour of the page', drawn('#111'), '<style>body{background:#111}</style>'],
+    ['of a frame', `<iframe style="border:0;${full}" srcdoc="<body style='background:teal'>"></iframe>`, ''],
+    ['of a box', `<div style="${full};background:teal"></div>`, ''],
+    ['of a shape', `<svg style="${full}"><rect width="9999" height="9999" fill="teal"/></svg>`, ''],
+  ])('%s is a picture', async (_what, body, head) => {
+    const began = Date.now();
+    expect((await rig.capture(serve('/one-colour', body, head))).width).toBe(800);
+    expect(Date.now() - began).toBeLessThan(4_500);
+  });
+
+  it.each([
+    ['#f5f5f5', '<div id="root"></div>', '<style>body{background:#f5f5f5}</style>'],
+    ['#111', '<div id="root"></div>', '<style>html{background:#111}</style>'],
+    ['#111, in wide gamut notation', '<div id="app"></div>', '<style>body{background:color(srgb 0.0667 0.0667 0.0667)}</style>'],
+    ['#f5f5f5, on the empty root', '<div id="root"></div>', '<style>#root{min-height:100vh;background:#f5f5f5}body{margin:0}</style>'],
+    [
+      '#111, below a canvas that nothing was drawn on',
+      `<div id="root"><canvas style="${full}"></canvas></div>`,
+      '<style>body{background:#111}</style>',
+    ],
+  ])('of an application that crashed is blank (%s)', async (_what, body, head) => {
+    expect(await rig.failure(serve('/crashed', body + crash, head), { timeout: 2_000 })).toMatchObject(BLANK);
+  });
+
+  it('of a page that has its words further down is a picture', async () => {
+    const url = serve('/words-below', `<main style="padding-top:3000px">${TEXT}</main>`, '<style>body{background:#111;color:#eee}</style>');
+    expect((await rig.capture(url)).width).toBe(800);
+  });
+});
+
+describe('a page that hides itself until a script comes, which never does', () => {
+  it.each([
+    ['visibility', '<style>body{visibility:hidden!important}</style><script src="/none"></script>'],
+    ['opacity', "<style>.async-hide{opacity:0!important}</style><script>document.documentElement.className = 'async-hide'</script>"],
+  ])('by its %s is shown', async (_how, head) => {
+    const { content } = await rig.capture(serve('/flicker', TEXT, head), { timeout: 3_000, fail_if_content_missing: ['Shop'] });
+    expect((await sharp(content).stats()).channels[0]?.min).toBeLessThan(100);
+  });
+});

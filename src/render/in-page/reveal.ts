@@ -1,0 +1,22 @@
+import { body, documentProperty, isUnveiled } from './dom.js';
+import { fire } from './mechanisms.js';
+import { force } from './styles.js';
+
+/**
+ * Shows a page that hides itself whole until a script uncovers it (against flicker, while tests choose its words), when that script never
+ * came: its own scripts would have done the same.
+ *
+ * @returns whether it was hidden, and holds text
+ */
+export function hiddenPage(): boolean {
+  const holders = [documentProperty('documentElement'), body()].filter((element) => element !== null);
+  const page = holders.at(-1);
+  if (page === undefined || isUnveiled(page) || (page.textContent ?? '').trim() === '') return false;
+  for (const holder of holders) {
+    const { visibility, opacity } = getComputedStyle(holder);
+    if (visibility === 'hidden') force(holder, 'visibility', 'visible');
+    if (Number(opacity) === 0) force(holder, 'opacity', '1');
+  }
+  fire('page_revealed');
+  return isUnveiled(page);
+}
