@@ -2,6 +2,7 @@ import type { RequestType } from '@ghostery/adblocker';
 import type { TargetLine } from '../stage.js';
 import type { Category } from './category.js';
 import { type Engines, matchedPart, refusing } from './engines.js';
+import { FirstRequest } from './first-request.js';
 import { TargetFrames } from './target-frames.js';
 import type { TargetHeaders } from './target-headers.js';
 import { type ChildTarget, ChildTargets } from './targets.js';
@@ -18,6 +19,8 @@ export interface InterceptionPlan {
 /** `Fetch.requestPaused`, as far as it is read. */
 interface Paused {
   requestId: string;
+  /** The same for all hops of a redirect. */
+  networkId: string;
   request: { url: string; headers: Record<string, string> };
   frameId: string;
   resourceType: string;
@@ -40,8 +43,7 @@ export class Interception implements AsyncDisposable {
   readonly #refusedScripts = new Set<string>();
   readonly #frames: TargetFrames;
   #targets: ChildTargets | null = null;
-  /** Whether the capture's first request has been let go. */
-  #begun = false;
+  readonly #first: FirstRequest;
   #mainFrameId = '';
   #matchingMs = 0;
   #unlisten = () => {};
@@ -50,6 +52,7 @@ export class Interception implements AsyncDisposable {
     this.#line = line;
     this.#plan = plan;
     this.#frames = new TargetFrames(plan.headers.origin, line);
+    this.#first = new FirstRequest((url) => plan.headers.isTarget(url));
   }
 
   static async start(line: TargetLine, plan: InterceptionPlan): Promise<Interception> {
@@ -118,6 +121,7 @@ export class Interception implements AsyncDisposable {
     }
     // It makes no request, and those of its parts are judged by it all the same.
     this.#mayCarry(paused, target);
+    this.#first.hop({ networkId: paused.networkId, url: paused.request.url });
     target.send('Fetch.fulfillRequest', {
       requestId: paused.requestId,
       responseCode: 200,
@@ -142,11 +146,14 @@ export class Interception implements AsyncDisposable {
   }
 
   #letGo(paused: Paused, target: ChildTarget): void {
-    const { requestId, request } = paused;
-    const first = !this.#begun;
-    this.#begun = true;
+    const { requestId, networkId, request } = paused;
+    const hop = this.#first.hop({ networkId, url: request.url });
+    if (hop === 'leaving' && this.#plan.headers.hasReferer) {
+      target.send('Fetch.fulfillRequest', { requestId, ...withoutReferer(request.url) });
+      return;
+    }
     const go = (carries: boolean) => {
-      const headers = carries ? this.#plan.headers.forHop(request, first) : null;
+      const headers = carries ? this.#plan.headers.forHop(request, hop === 'with-referer') : null;
       target.send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
     };
     const carries = this.#mayCarry(paused, target);
@@ -166,6 +173,15 @@ export class Interception implements AsyncDisposable {
 /** But for the fragment, which no request carries. */
 function isSameDocument(requested: string, url: string): boolean {
   return requested.split('#', 1)[0] === url.split('#', 1)[0];
+}
+
+/** Chromium takes a given Referer along to all hops, whatever it is told there, but heeds the policy of a redirect: to the very same place. */
+function withoutReferer(url: string): object {
+  const responseHeaders = [
+    { name: 'location', value: url },
+    { name: 'referrer-policy', value: 'no-referrer' },
+  ];
+  return { responseCode: 307, responseHeaders };
 }
 
 const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };

@@ -17,6 +17,10 @@ export class TargetHeaders {
     return Object.keys(this.#headers).length === 0;
   }
 
+  get hasReferer(): boolean {
+    return 'referer' in this.#headers;
+  }
+
   /** Whether a URL has the target's origin. */
   isTarget(url: string): boolean {
     return originOf(url) === this.#origin;
@@ -27,13 +31,13 @@ export class TargetHeaders {
    * another origin goes without.
    *
    * @param request as the browser would send it
-   * @param first whether it is the capture's first request
+   * @param hasReferer whether it goes with the caller's Referer
    * @returns null when it goes as it is
    */
-  forHop({ url, headers: given }: SentRequest, first: boolean): Header[] | null {
+  forHop({ url, headers: given }: SentRequest, hasReferer: boolean): Header[] | null {
     if (this.none || !this.isTarget(url)) return null;
     const { referer: _referer, ...always } = this.#headers;
-    const own = first ? this.#headers : always;
+    const own = hasReferer ? this.#headers : always;
     const kept = Object.entries(given).filter(([name]) => !(name.toLowerCase() in own));
     const jar = Object.entries(given).find(([name]) => name.toLowerCase() === 'cookie')?.[1];
     const added = Object.entries(own).map(([name, value]) => [name, name === 'cookie' ? withJar(value, jar) : value] as const);

@@ -261,6 +261,24 @@ describe('headers', () => {
     expect(new Set(told('page.test/'))).toEqual(new Set(['hush']));
   });
 
+  it.each([['http://search.test/?q=1'], ['http://page.test/before'], ['http://other.test/secret?token=1'], ['https://secure.test/secret']])(
+    'take a given Referer along to redirects of the same origin alone: %s',
+    async (referer) => {
+      const to = (url: string, location: string) => web.on(url, (_, response) => response.writeHead(302, { location }).end());
+      to('http://page.test/hop-one', 'http://page.test/hop-two');
+      to('http://page.test/hop-two', 'http://other.test/hop-three');
+      to('http://other.test/hop-three', 'http://page.test/end');
+      web.page('http://page.test/end', '<!doctype html><p>end</p>');
+      await using _ = await visit('http://page.test/hop-one', { headers: { 'X-Secret': 'hush', Referer: referer } });
+      expect(web.seen.map(({ url, headers }) => [new URL(url).pathname, headers.referer ?? null, headers['x-secret'] ?? null])).toEqual([
+        ['/hop-one', referer, 'hush'],
+        ['/hop-two', referer, 'hush'],
+        ['/hop-three', null, null],
+        ['/end', null, 'hush'],
+      ]);
+    },
+  );
+
   it('are left behind by a redirect to another origin, and by one to another port or scheme', async () => {
     const to = (url: string, location: string) => web.on(url, (_, response) => response.writeHead(302, { location }).end());
     to('http://page.test/away', 'http://other.test/landed');
