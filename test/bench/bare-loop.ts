@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Browser, chromium } from 'playwright-core';
 import { findChromium } from '../../src/render/browser/find-chromium.js';
 
@@ -35,6 +36,7 @@ const VIEW = { width: 1280, height: 720 };
 /** The service's own default. */
 const DENSITY = 2;
 const SHOTS_MAX = 8;
+const SHOT_AGAIN_MS = 20;
 
 async function capture(browser: Browser, url: string): Promise<Buffer> {
   const context = await browser.newContext({ viewport: VIEW, deviceScaleFactor: DENSITY });
@@ -49,6 +51,7 @@ async function capture(browser: Browser, url: string): Promise<Buffer> {
     for (let more = SHOTS_MAX - 1; ; more--) {
       const shot = await shoot().catch((error: unknown) => (more > 0 ? null : Promise.reject(error)));
       if (shot !== null) return Buffer.from(shot.data, 'base64');
+      await sleep(SHOT_AGAIN_MS);
     }
   } finally {
     await context.close();

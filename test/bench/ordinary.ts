@@ -1,6 +1,7 @@
 import { startDnsServer } from '../fixtures/dns-server.js';
 import { startBareLoop } from './bare-loop.js';
 import { type Figure, ratio } from './figure.js';
+import { benchInPageWork } from './in-page-work.js';
 import { fourAtOnce, inTurns, loopsOf } from './loops.js';
 import { ordinaryPages } from './ordinary-pages.js';
 import { startServer } from './server.js';
@@ -31,5 +32,6 @@ export async function benchOrdinary(): Promise<Figure[]> {
       { what: `${name}, four at once, every default ÷ bare`, value: ratio(four.full.perSecond, four.bare.perSecond), goal: '≥ 0.85' },
     );
   }
+  figures.push(...(await benchInPageWork('25,000 elements', `${site.origin}${names['25,000 elements']}`)));
   return figures;
 }

@@ -1,4 +1,4 @@
-import { allIn, shadowRootOf, type Tree } from './dom.js';
+import { allIn, mayHost, shadowRootOf, type Tree } from './dom.js';
 
 /**
  * What of the document all who look at it ask for: to touch every element is what costs, so it is done once. Found anew once elements or
@@ -10,10 +10,12 @@ export interface Names {
   readonly ids: ReadonlySet<string>;
   /** Values of `class` as they stand: tens of thousands of elements share a few hundred of them. */
   readonly classLists: ReadonlySet<string>;
+  /** Of those that name their host. */
   readonly hrefs: ReadonlySet<string>;
 }
 
 const NAMES_MAX = 6_000;
+const ELSEWHERE = '[href^="http" i],[href^="//"]';
 const WATCHED = { childList: true, subtree: true, attributeFilter: ['id', 'class', 'href'] };
 
 let known: { trees: readonly Tree[]; undefinedElements: readonly Element[]; names: Names | null } | null = null;
@@ -26,7 +28,7 @@ export function surveyedTrees(): readonly Tree[] {
 
 export function surveyedNames(): Names {
   const found = survey();
-  found.names ??= { ids: valuesOf('id', 'id'), classLists: valuesOf('class', 'className'), hrefs: valuesOf('href', null) };
+  found.names ??= { ids: valuesOf('id', 'id'), classLists: valuesOf('class', 'className'), hrefs: valuesOf('href', null, ELSEWHERE) };
   return found.names;
 }
 
@@ -54,7 +56,7 @@ function takeSurvey(watch: MutationObserver): NonNullable<typeof known> {
   for (const tree of trees) {
     watch.observe(tree, WATCHED);
     undefinedElements.push(...allIn(tree, ':not(:defined)'));
-    for (const element of allIn(tree, '*')) {
+    for (const element of mayHost(tree)) {
       const shadow = shadowRootOf(element);
       if (shadow !== null) trees.push(shadow);
     }
@@ -63,9 +65,9 @@ function takeSurvey(watch: MutationObserver): NonNullable<typeof known> {
 }
 
 /** @param property what tells the attribute's value soonest; a field of a form may be named like it */
-function valuesOf(attribute: string, property: 'id' | 'className' | null): Set<string> {
+function valuesOf(attribute: string, property: 'id' | 'className' | null, selector = `[${attribute}]`): Set<string> {
   const values = new Set<string>();
-  const elements = Document.prototype.querySelectorAll.call(document, `[${attribute}]`);
+  const elements = Document.prototype.querySelectorAll.call(document, selector);
   for (let at = 0; at < elements.length && values.size < NAMES_MAX; at++) {
     const element = elements[at] as Element;
     const told: unknown = property === null ? null : element[property];

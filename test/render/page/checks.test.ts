@@ -187,6 +187,14 @@ describe('text markers', () => {
     expect((await rig.capture(site.url('/hidden-within'), wish)).width).toBe(800);
   });
 
+  it('are found in the shadow trees of all elements that may have one', async () => {
+    const hosts = 'article,aside,blockquote,div,footer,h1,h2,h3,h4,h5,h6,header,main,nav,p,section,span,x-own'.split(',');
+    const code = `for (const name of '${hosts}'.split(',')) document.body.appendChild(document.createElement(name)).attachShadow({ mode: 'open' }).innerHTML = '<b>words of ' + name + '.</b>'`;
+    const url = serve('/hosts', `<script>${code}</script>`);
+    const wish = { fail_if_content_missing: hosts.map((name) => `words of ${name}.`) };
+    expect((await rig.capture(url, wish)).width).toBe(800);
+  });
+
   it('are found behind many shadow trees, one inside the other', async () => {
     const script = `let at = document.querySelector('x-a');
       for (let i = 0; i < 9; i++) {
