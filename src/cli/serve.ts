@@ -13,6 +13,9 @@ import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
  */
 const HEAP_GROWING_PERCENT = 50;
 
+/** A server that is told to stop before it is ready, while it installs a browser for example, waits no longer than this. */
+const STARTING_STOP_MS = 2_000;
+
 /**
  * `stillframe [serve]`: the service itself.
  * @param isDefault whether it is what runs where no command is named
@@ -27,12 +30,15 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     const config = readSettings(command);
     const log = createLog({ level: config.log, format: config.logFormat });
     using _guard = guardProcess(log);
+    const signalled = firstSignal(log);
     const { Service } = await import('../service/service.js');
     const service = await Service.start(config, { log, say: (line) => process.stderr.write(`${line}\n`) });
     void reportFonts(log);
-    await readyOrStopped(service);
-    announce(config, log, service);
-    await untilSignalled(log, service);
+    const isReady = await Promise.race([readyOrStopped(service).then(() => true), signalled.then(() => false)]);
+    if (!isReady) setTimeout(() => process.exit(), STARTING_STOP_MS);
+    else announce(config, log, service);
+    await signalled;
+    await drain(log, service);
   });
 }
 
@@ -71,22 +77,30 @@ function firstSteps(url: string, key: string): string {
   ].join('\n');
 }
 
-/** SIGTERM and SIGINT drain; a second one ends at once (operation.md, Settings). */
-async function untilSignalled(log: Log, service: Running): Promise<void> {
-  await new Promise<void>((resolve) => {
+/**
+ * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once (operation.md, Settings). Listens from the call on, so that
+ * a signal during the start is not lost.
+ */
+function firstSignal(log: Log): Promise<void> {
+  return new Promise((resolve) => {
     let draining = false;
     const onSignal = (signal: NodeJS.Signals) => {
       if (draining) process.exit(1);
       draining = true;
       log.info({ signal }, 'draining: running captures finish, queued jobs stay queued');
-      service.stop().then(resolve, (error: unknown) => {
-        log.error({ err: error }, 'drain failed');
-        process.exitCode = 1;
-        resolve();
-      });
+      resolve();
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
   });
+}
+
+async function drain(log: Log, service: Running): Promise<never> {
+  try {
+    await service.stop();
+  } catch (error) {
+    log.error({ err: error }, 'drain failed');
+    process.exitCode = 1;
+  }
   process.exit();
 }

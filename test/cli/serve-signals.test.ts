@@ -1,0 +1,40 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { aTrialDir, startServerProcess } from '../trials/server-process.js';
+
+/** A browser that never comes up: the server listens, and is not ready. */
+function aBrowserThatHangs(dir: string): string {
+  const path = join(dir, 'chromium');
+  writeFileSync(path, '#!/bin/sh\ncase "$*" in *--version*) echo "Chromium 156.0.0.0" ;; *) exec sleep 60 ;; esac\n');
+  chmodSync(path, 0o755);
+  return path;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as { port: number };
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+async function untilAlive(port: number): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${port}/livez`).catch(() => null);
+    if (answer?.status === 200) return;
+    await new Promise((again) => setTimeout(again, 20));
+  }
+}
+
+it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 when %s comes before it is ready', async (signal) => {
+  using dir = aTrialDir();
+  chmodSync(dir.dataDir, 0o755);
+  const port = await freePort();
+  const server = startServerProcess({ dataDir: dir.dataDir, port, env: { STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir) } });
+  await untilAlive(port);
+  server.kill(signal);
+  expect(await server.exited).toEqual({ code: 0, signal: null });
+  expect(server.said.join('\n')).toContain('draining');
+});
