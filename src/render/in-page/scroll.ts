@@ -1,5 +1,6 @@
-import { pageScroller, viewHeight } from './dom.js';
+import { body, documentProperty, pageScroller, viewHeight } from './dom.js';
 import { nextFrame, pause, sleep } from './frames.js';
+import { pageLeft } from './parts.js';
 
 export interface PageExtent {
   /** CSS px of the whole document. */
@@ -11,6 +12,9 @@ export interface PageExtent {
   scrollY: number;
   /** Negative in a page written from right to left. */
   scrollX: number;
+  /** CSS px of its first column, and of the one after its last. */
+  left: number;
+  right: number;
 }
 
 export interface ScrollStep {
@@ -34,7 +38,17 @@ export function measure(): PageExtent {
     zoom: visualViewport?.scale ?? 1,
     scrollY: scroller.scrollTop,
     scrollX: scroller.scrollLeft,
+    ...columns(scroller),
   };
+}
+
+/** What lies beside a view that cannot be scrolled sideways is no part of the page. */
+function columns(scroller: Element): { left: number; right: number } {
+  const { clientWidth, scrollWidth } = scroller;
+  const cuts = [documentProperty('documentElement'), body()].some(
+    (box) => box !== null && /hidden|clip/.test(getComputedStyle(box).overflowX),
+  );
+  return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
 }
 
 /** Scrolls, lets two frames and the wait pass, and measures; moves everything that listens to scrolling, at once. */

@@ -1,5 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { ElementBox } from '../in-page/parts.js';
+import type { PageExtent } from '../in-page/scroll.js';
 import { takeBands } from './bands.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
@@ -23,9 +24,10 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   await using store = await SectionStore.open(encoding.transparent);
   const page = boundedPage(stage, deadline);
   const { box: own, density, limited } = await findAtDensity(order, { page, selector, encoding });
-  const { viewHeight, zoom, pageHeight, scrollX, scrollY } = await page.call('scroll.measure');
+  const extent = await page.call('scroll.measure');
+  const { viewHeight, zoom, pageHeight, scrollX, scrollY } = extent;
   const viewWidth = options.view.width / zoom;
-  const box = padded(own, options.padding, { width: viewWidth, height: pageHeight });
+  const box = padded(own, options.padding, extent);
   const ratio = density * zoom;
   const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
   const plan: SectionPlan = {
@@ -61,13 +63,13 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
 }
 
 /** With `padding` CSS px around it, as far as the page goes. */
-function padded(box: ElementBox, padding: number, page: { width: number; height: number }): ElementBox {
+function padded(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'right' | 'pageHeight'>): ElementBox {
   if (padding === 0) return box;
   return {
-    left: Math.min(box.left, Math.max(0, box.left - padding)),
+    left: Math.min(box.left, Math.max(page.left, box.left - padding)),
     top: Math.min(box.top, Math.max(0, box.top - padding)),
-    right: Math.max(box.right, Math.min(page.width, box.right + padding)),
-    bottom: Math.max(box.bottom, Math.min(page.height, box.bottom + padding)),
+    right: Math.max(box.right, Math.min(page.right, box.right + padding)),
+    bottom: Math.max(box.bottom, Math.min(page.pageHeight, box.bottom + padding)),
   };
 }
 

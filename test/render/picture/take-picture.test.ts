@@ -61,6 +61,19 @@ describe('a picture of an element', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 1_500, height: 50, pixels: 75_000 });
   });
 
+  it.each([
+    { page: 'wider than the view', style: '', left: 700, width: 140 },
+    { page: 'wider than the view, where that cannot be seen', style: 'html{overflow-x:hidden}', left: 710, width: 120 },
+    { page: 'as wide as the view', style: '', left: 720, width: 110 },
+    { page: 'written from right to left', style: 'html{direction:rtl}', left: -80, width: 140 },
+  ])('is padded as far as the page goes, which is $page', async ({ style, left, width }) => {
+    const wide = left === 720 ? '' : '<div style="width:1000px;height:9px"></div>';
+    const html = `<!doctype html><style>body{margin:0}${style}</style>${wide}<b style="position:absolute;top:50px;left:${left}px;width:80px;height:40px;background:rgb(1,2,3)"></b>`;
+    const { content } = await take(browser, html, { selector: 'b', padding: 30, wait_for_idle: false });
+    expect(await sharp(content).metadata()).toMatchObject({ width, height: 100 });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ left: 30, top: 30, width: 80, height: 40, pixels: 3_200 });
+  });
+
   it('is the same, wide or not, in a page written from right to left', async () => {
     const html = '<html dir=rtl><body style="margin:0"><div id=wide style="width:1500px;height:50px;background:rgb(1,2,3)"></div>';
     expect(await blotOf((await take(browser, html, { selector: '#wide' })).content, [1, 2, 3])).toMatchObject({ pixels: 75_000 });
