@@ -2,6 +2,7 @@ import { isBackdrop, isUnseen } from './backdrop.js';
 import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js';
 import { all, eachElement, flatTreeParent, isWithin, pageScroller, viewHeight } from './dom.js';
 import { marked } from './element.js';
+import { nextFrame } from './frames.js';
 import { fire } from './mechanisms.js';
 import { abandon, adopt, styleOf } from './styles.js';
 
@@ -24,8 +25,8 @@ export interface Pins {
   origins: WeakMap<Element, string>;
   /** Those that scrolling made fixed, and that were put back. */
   putBack: Set<HTMLElement>;
-  /** The hidden ones, by which property, with the value of their own. */
-  hidden: Map<HTMLElement, { style: CSSStyleDeclaration; property: string; own: string }>;
+  /** The hidden ones, each with what shows it again. */
+  hidden: Map<HTMLElement, () => void>;
   /** Those that a pinned one with a role of its own is in. */
   holders: Set<Element>;
   undo: (() => void)[];
@@ -33,6 +34,8 @@ export interface Pins {
 }
 
 const MOST_ELEMENTS = 60_000;
+const LATE_MAX_MS = 1_000;
+const STILL_FRAMES = 4;
 
 let pins: Pins | null = null;
 
@@ -52,6 +55,22 @@ export function place(pinning: Pinning): number {
   return bottomReach(state);
 }
 
+/** Waits, at most a second, until what only the scrolling brought looks the same for some frames: fades take 200 to 600 ms. */
+export async function lateAtRest(): Promise<void> {
+  const { roles, origins, hidden } = current();
+  const late = Array.from(roles.keys()).filter((element) => !origins.has(element) && !hidden.has(element) && element.isConnected);
+  const end = performance.now() + LATE_MAX_MS;
+  let before = '';
+  for (let still = 0; late.length > 0 && still < STILL_FRAMES && performance.now() < end; ) {
+    await nextFrame();
+    const now = late
+      .map((element) => [getComputedStyle(element).opacity, ...Object.values(element.getBoundingClientRect().toJSON())])
+      .join();
+    still = now === before ? still + 1 : 0;
+    before = now;
+  }
+}
+
 /** What is done to the page for the picture, and undone after it. */
 export function current(): Pins {
   pins ??= {
@@ -69,7 +88,7 @@ export function current(): Pins {
 /** Puts all pinned elements back as the page had them. */
 export function release(): void {
   for (const undo of pins?.undo.reverse() ?? []) undo();
-  for (const { style, property, own } of pins?.hidden.values() ?? []) style.setProperty(property, own);
+  for (const unhide of pins?.hidden.values() ?? []) unhide();
   pins = null;
 }
 
@@ -192,18 +211,28 @@ function standsApart(state: Pins, element: HTMLElement, asked: Asked & { contain
 
 /** By opacity: unlike visibility no descendant can opt out of it. One that shall opt out has been told to be visible. */
 function show(state: Pins, element: HTMLElement, shown: boolean): void {
-  const hidden = state.hidden.get(element);
-  if (shown !== (hidden !== undefined)) return;
-  if (hidden !== undefined) {
-    state.hidden.delete(element);
-    hidden.style.setProperty(hidden.property, hidden.own);
-    return;
-  }
-  const [property, value] = state.holders.has(element) ? ['visibility', 'hidden'] : ['opacity', '0'];
+  const unhide = state.hidden.get(element);
+  if (shown !== (unhide !== undefined)) return;
+  if (unhide === undefined) return void state.hidden.set(element, hide(element, state.holders.has(element) ? 'visibility' : 'opacity'));
+  state.hidden.delete(element);
+  unhide();
+}
+
+/**
+ * A page that fades it in sets its style at each frame: the animation holds where that replaces ours. What the page has set meanwhile is
+ * what is shown again.
+ */
+function hide(element: HTMLElement, property: 'visibility' | 'opacity'): () => void {
+  const value = property === 'opacity' ? '0' : 'hidden';
   const style = styleOf(element);
-  state.hidden.set(element, { style, property, own: style.getPropertyValue(property) });
+  const own = style.getPropertyValue(property);
   style.setProperty('transition', 'none', 'important');
   style.setProperty(property, value, 'important');
+  const held = Element.prototype.animate.call(element, { [property]: [value, value] }, { fill: 'both' });
+  return () => {
+    held.cancel();
+    if (style.getPropertyPriority(property) === 'important') style.setProperty(property, own);
+  };
 }
 
 /** A background that stays while the page scrolls would begin anew in each section. */

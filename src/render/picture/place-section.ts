@@ -25,6 +25,7 @@ export async function placeSection(page: BoundedPage, placing: Placing): Promise
     bottomReach = await pin(page, { first, last: stand.last, keep });
     await page.call('seams.steady', { finishMotion, patient });
   }
+  if (stand.last && !first) await page.call('pin.lateAtRest');
   return { ...stand, bottomReach };
 }
 

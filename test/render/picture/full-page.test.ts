@@ -114,6 +114,40 @@ describe('what is pinned to the view', () => {
     expect((await at('lateClone', content)).pixels).toBe(0);
   });
 
+  it('is there once, and whole, when a script fades it in as the page is scrolled', async () => {
+    const button = `<b style="position:fixed;bottom:10px;left:0;width:60px;height:40px;background:rgb(0,1,2);display:none"></b><script>
+      const button = document.querySelector('b');
+      let timer = 0;
+      addEventListener('scroll', () => {
+        if (scrollY < 100 || button.style.display === 'block') return;
+        const begun = performance.now();
+        button.style.display = 'block';
+        button.style.opacity = 0;
+        timer = setInterval(() => {
+          const done = (performance.now() - begun) / 400;
+          button.style.opacity = done < 1 ? done : '';
+          if (done >= 1) clearInterval(timer);
+        }, 10);
+      });
+      addEventListener('scroll', () => { if (scrollY < 100) button.style.display = 'none', clearInterval(timer) });
+    </script>`;
+    for (const height of [1_200, 2_400]) {
+      const { content } = await take(browser, rowsPage(height, button), { full_page: true });
+      expect(await blotOf(content, [0, 1, 2])).toMatchObject({ top: height - 50, height: 40, pixels: 2_400 });
+      const column = await judgeRows(
+        await sharp(content)
+          .extract({ left: 0, top: 0, width: 60, height: height - 50 })
+          .png()
+          .toBuffer(),
+        {
+          ratio: 1,
+          tolerance: 0,
+        },
+      );
+      expect(column.wrong).toBe(0);
+    }
+  });
+
   it('does not move the page, though its place holder comes and goes', async () => {
     const padded = pinnedPage().replace("location.hash === '#padded'", 'true');
     const { content } = await take(browser, padded, { full_page: true });
