@@ -112,7 +112,9 @@ function describe(
 ): RenderDiagnostics {
   const { pageHeight, height, density, limited } = extent;
   const cut = height < pageHeight - 0.5;
-  const stoppedReason: StoppedReason = !taken.whole ? 'time_limit' : limited ? 'format_limit' : how.scroll.stoppedReason;
+  // A page that was cut for another reason, and fits from there on, ended for that one, whatever its density.
+  const byFormat = limited && (how.scroll.stoppedReason === 'end_of_page' || height < how.scroll.captureHeight - 0.5);
+  const stoppedReason: StoppedReason = !taken.whole ? 'time_limit' : byFormat ? 'format_limit' : how.scroll.stoppedReason;
   return {
     algorithm: how.algorithm,
     sections: taken.count,

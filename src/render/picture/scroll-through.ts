@@ -5,6 +5,7 @@ import type { FeedCut } from '../in-page/scrollers.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
+import { fitDensity } from './fit-density.js';
 import { LateReaction } from './late-reaction.js';
 import { Loads } from './loads.js';
 import { listensToScroll } from './scroll-listeners.js';
@@ -15,7 +16,7 @@ export interface ScrollReport {
   pageHeight: number;
   /** CSS px down to which the page is to be captured. */
   captureHeight: number;
-  stoppedReason: 'end_of_page' | 'max_height' | 'time_limit';
+  stoppedReason: 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
   /** An inner scroller would have brought more: though the page ends there, its content does not. */
   feedCut: boolean;
   steps: number;
@@ -44,7 +45,8 @@ export interface Descending {
 
 /**
  * Scrolls through the whole page so that lazy content loads, then returns to the top and settles. Expands inner scrollers, undoes scroll
- * locks, and measures again at each step: it stops at the end, at the greatest height, at the deadline, or when nothing moves any more.
+ * locks, and measures again at each step: it stops at the end, at the greatest height, where the format ends at any density, at the deadline,
+ * or when nothing moves any more.
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
@@ -62,7 +64,7 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
   }
   await how.settle();
   const { pageHeight } = await page.call('scroll.measure');
-  return tellFeed(report(pageHeight, start, end), start, feedCut);
+  return tellFeed(report(pageHeight, end, { start, options }), start, feedCut);
 }
 
 /**
@@ -121,7 +123,7 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
   const descent = (stopped: Descent['stopped']): Descent => ({ steps, seen: scrollY + viewHeight, stopped });
   for (;;) {
     const atEnd = scrollY + viewHeight >= pageHeight - 1;
-    if (scrollY + viewHeight >= heightLimit(start, pageHeight)) return descent('height');
+    if (scrollY + viewHeight >= heightLimit(pageHeight, how).px) return descent('height');
     if (monotonicNow() >= how.deadline) return descent(atEnd ? 'end' : 'time');
     if (atEnd && steps > 0 && !(await grows(page, { ...how, pageHeight, since }))) return descent('end');
     if (atEnd && steps === 0) return descent('end');
@@ -148,18 +150,23 @@ async function grows(page: BoundedPage, how: Way & { pageHeight: number; since: 
   return now.pageHeight > how.pageHeight + 1;
 }
 
-function heightLimit(start: PageExtent, pageHeight: number): number {
+/** CSS px down to which a page of that height is captured, and what sets it. */
+function heightLimit(pageHeight: number, { start, options }: Pick<Way, 'start' | 'options'>) {
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
-  return endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
+  const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
+  const format = options.format === 'pdf' ? 'png' : options.format;
+  const fit = fitDensity({ width: options.view.width, height: most * start.zoom }, options.view.deviceScaleFactor, format);
+  const px = Math.min(most, fit.height / start.zoom);
+  return { px, reason: px < most ? ('format_limit' as const) : ('max_height' as const) };
 }
 
-function report(pageHeight: number, start: PageExtent, end: Descent): Omit<ScrollReport, 'feedCut'> {
-  const limit = heightLimit(start, pageHeight);
+function report(pageHeight: number, end: Descent, way: Pick<Way, 'start' | 'options'>): Omit<ScrollReport, 'feedCut'> {
+  const { px: limit, reason } = heightLimit(pageHeight, way);
   const { steps } = end;
   if (end.stopped === 'time' && end.seen < Math.min(pageHeight, limit)) {
     return { pageHeight, captureHeight: end.seen, stoppedReason: 'time_limit', steps };
   }
-  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: 'max_height', steps };
+  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: reason, steps };
   return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', steps };
 }
 

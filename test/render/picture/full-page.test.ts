@@ -251,6 +251,26 @@ describe('scrolling through', () => {
     expect(picture.diagnostics.scrollHeight).toBeGreaterThan(30_000);
   });
 
+  it('stops where the format ends at any density, and says so', async () => {
+    const picture = await take(browser, rowsPage(60_000), {
+      full_page: true,
+      format: 'webp',
+      viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 },
+    });
+    expect(picture.scroll?.steps).toBe(16);
+    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.5, stoppedReason: 'format_limit', truncated: true });
+    expect(await judgeRows(picture.content, { ratio: 0.5, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
+  });
+
+  it('says that a page has no end where its format holds all that is captured of it', async () => {
+    const picture = await take(browser, feed, {
+      full_page: true,
+      format: 'webp',
+      viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 },
+    });
+    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.54, stoppedReason: 'max_height', truncated: true });
+  });
+
   it('stops at its deadline, and says so', async () => {
     const picture = await take(
       browser,
