@@ -42,8 +42,9 @@ interface Field {
   apply(body: Record<string, unknown>, value: unknown): void;
 }
 
-export function addCaptureFlags(command: Command): void {
-  const all = fields();
+/** @param accepts by the name of the request's field; all when absent */
+export function addCaptureFlags(command: Command, accepts: (field: string) => boolean = () => true): void {
+  const all = fields().filter(({ name }) => accepts(name.split('.', 1)[0] ?? name));
   for (const [heading] of [...GROUPS, [OTHER_GROUP]]) {
     for (const { name, option } of all) if (groupOf(name) === heading) command.addOption(option.helpGroup(heading));
   }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isId } from '../contract/ids.js';
-import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
+import { bodyOf, canonicalQuery, isLinkField, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
 import { parseSubmission } from '../contract/submission.js';
 import { addCaptureFlags, readCaptureFlags } from './capture-flags.js';
 import { OperatorError } from './operator-error.js';
@@ -28,7 +28,7 @@ export function addSignCommand(program: Command): void {
       'after',
       '\nExample:\n  stillframe sign https://example.com --key key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --expires-in 30d --full-page',
     );
-  addCaptureFlags(sign);
+  addCaptureFlags(sign, isLinkField);
   addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action((url: string, options: SignOptions, command: Command) =>
     withStore(command, async (store, config) => {
       if (!isId('key', options.key)) throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);
@@ -49,9 +49,7 @@ export function addSignCommand(program: Command): void {
 /** Refuses now what the server would refuse whenever the link is opened. @throws CaptureError `invalid_request` */
 function linkPairs(body: Record<string, unknown>): QueryPair[] {
   const pairs = pairsOf(body);
-  const { body: read, refused } = bodyOf(pairs);
-  if (refused.length > 0) throw new OperatorError(`Not available in links: ${refused.join(', ')}.`);
-  const { options } = parseSubmission(read, { forceAsync: false, webhookAllow: [] });
+  const { options } = parseSubmission(bodyOf(pairs).body, { forceAsync: false, webhookAllow: [] });
   return pairs.map(([name, value]) => [name, name === 'url' ? options.url : value]);
 }
 

@@ -13,6 +13,11 @@ const LINK_PARAMETERS = new Set(['key', 'expires', 'signature']);
 /** Secrets, and what a link is too short or too public for. */
 const REFUSED_FIELDS = new Set(['html', 'base_url', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'sync']);
 
+/** Whether a link may have this field of a capture request. */
+export function isLinkField(name: string): boolean {
+  return !REFUSED_FIELDS.has(name);
+}
+
 export type QueryPair = [name: string, value: string];
 
 /**
@@ -79,7 +84,7 @@ export function bodyOf(pairs: readonly QueryPair[]): { body: Record<string, unkn
     const path = name.split('.');
     const [field = ''] = path;
     if (LINK_PARAMETERS.has(name)) continue;
-    if (REFUSED_FIELDS.has(field)) refused.add(field);
+    if (!isLinkField(field)) refused.add(field);
     else place(body, path, value);
   }
   return { body, refused: [...refused] };

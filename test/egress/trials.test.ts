@@ -24,9 +24,9 @@ describe('in short, the trial', () => {
   });
 
   it('oracle: a private name and a missing one take the same time', async () => {
-    const { problems, figures } = await oracle({ lookups: 0, names: 12 });
+    const { problems, figures } = await oracle({ lookups: 0, names: 16 });
     expect(problems).toEqual([]);
-    expect(figures.captures_of_names).toBe(48);
+    expect(figures.captures_of_names).toBe(64);
   });
 
   it('rebinding: a connection goes where it was judged', async () => {
