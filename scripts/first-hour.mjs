@@ -14,7 +14,11 @@ import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const READY_MS = 180_000;
-const run = promisify(execFile);
+/** For each command: a registry that says nothing must not hold it up for ever. */
+const COMMAND_MS = 300_000;
+const PICTURE_MS = 60_000;
+const execute = promisify(execFile);
+const run = (command, args, options) => execute(command, args, { timeout: COMMAND_MS, ...options });
 const work = mkdtempSync(join(tmpdir(), 'first-hour-'));
 let failed = false;
 try {
@@ -56,6 +60,7 @@ async function firstHour(pair, tarball) {
     const answer = await fetch(`${url}/v1/screenshot`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', accept: 'image/png' },
+      signal: AbortSignal.timeout(PICTURE_MS),
       body: JSON.stringify({ html: '<h1>The first picture</h1>', format: 'png' }),
     });
     const picture = Buffer.from(await answer.arrayBuffer());

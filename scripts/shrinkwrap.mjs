@@ -11,6 +11,8 @@ const LOCK = new URL('../package-lock.json', import.meta.url);
 /** Optional peers of dependencies, which only developers install. */
 const DECLARATIONS = /(@types\/[^/]+|undici-types)$/;
 
+const NODE20_DRIVER = 'node_modules/better-sqlite3-node20';
+
 const [option] = process.argv.slice(2);
 if (option === '--remove') rmSync(FILE, { force: true });
 else if (option === '--print') process.stdout.write(shrinkwrap());
@@ -23,5 +25,7 @@ function shrinkwrap() {
     if (entry.dev === true || DECLARATIONS.test(path)) delete lock.packages[path];
     delete entry.resolved;
   }
+  // npm leaves out an optional package that is for other Nodes: the newer ones would compile this one and never load it.
+  lock.packages[NODE20_DRIVER].engines = { node: '<22' };
   return `${JSON.stringify(lock, null, 2)}\n`;
 }

@@ -34,6 +34,10 @@ describe('the shrinkwrap of the package', () => {
     expect(printed).not.toContain('"resolved"');
   });
 
+  it('leaves the driver of Node 20 out where it is not loaded: npm passes over an optional package that is for other Nodes', () => {
+    expect(others['node_modules/better-sqlite3-node20']).toMatchObject({ optional: true, engines: { node: '<22' } });
+  });
+
   it('has the versions that the program asks for, and nothing for developers', () => {
     for (const [name, version] of Object.entries(manifest.dependencies))
       expect(others[`node_modules/${name}`]?.version, name).toBe(version);
