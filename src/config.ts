@@ -96,7 +96,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'BASE_URL',
     flag: '--base-url',
     argument: '<url>',
-    help: 'what cdn_url begins with',
+    help: 'public base URL, with which cdn_url begins',
     default: null,
     defaultText: 'http://HOST:PORT',
     parse: webUrl,
@@ -122,7 +122,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'SANDBOX',
     flag: '--no-sandbox',
     argument: '',
-    help: 'run the browser without its sandbox; the variable may also be "required": no server without it',
+    help: 'run the browser without its sandbox; the variable may also be "required": do not start without it',
     default: true,
     parse: (value) => (value === 'required' ? value : onOff(value)),
   },
@@ -130,7 +130,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'CONCURRENCY',
     flag: '--concurrency',
     argument: '<n>',
-    help: 'captures at once',
+    help: 'concurrent captures',
     default: 2 * availableParallelism(),
     defaultText: '2 × cores',
     parse: whole(1, 256),
@@ -139,7 +139,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'KEEP_SLOTS',
     flag: '--keep-slots',
     argument: '<n>',
-    help: 'captures at once that are kept for accounts with nothing running, while more than one account is active',
+    help: 'concurrent captures reserved for accounts with nothing running, while more than one account is active',
     default: 0,
     parse: whole(0, 255),
   },
@@ -149,7 +149,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     argument: '<n>',
     help: 'browser processes',
     default: null,
-    defaultText: 'by concurrency',
+    defaultText: 'depends on concurrency',
     parse: whole(1, 64),
   },
   syncWaitMs: {
@@ -164,7 +164,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'MAX_QUEUE',
     flag: '--max-queue',
     argument: '<n>',
-    help: 'number of waiting jobs at which submissions are answered 503',
+    help: 'number of waiting jobs at which submissions are rejected with 503',
     default: 1_000,
     parse: whole(1, 1_000_000),
   },
@@ -180,7 +180,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'DENY_DESTINATIONS',
     flag: '--deny-destinations',
     argument: '<list>',
-    help: 'comma list of CIDR, IP, host or host:port that nothing may reach although public or allowed',
+    help: 'comma-separated CIDR, IP, host or host:port that nothing may reach, even if public or allowed',
     default: [],
     parse: list,
   },
@@ -205,7 +205,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'EGRESS_CHECK_URL',
     flag: '--egress-check-url',
     argument: '<url>',
-    help: 'URL that tells the egress country, as loc=XX lines or as JSON with country',
+    help: 'URL that reports the egress country, as loc=XX lines or as JSON with country',
     default: 'https://www.cloudflare.com/cdn-cgi/trace',
     parse: webUrl,
   },
@@ -213,7 +213,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'EGRESS_DATABASE',
     flag: '--egress-database',
     argument: '<file>',
-    help: 'local .mmdb file that the egress country is looked up in',
+    help: 'local .mmdb file for looking up the egress country',
     default: null,
     parse: path,
   },
@@ -269,7 +269,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'WEBHOOK_ATTEMPTS',
     flag: '--webhook-attempts',
     argument: '<n>',
-    help: 'delivery attempts before a webhook is given up',
+    help: 'delivery attempts before a webhook delivery fails',
     default: 5,
     parse: whole(1, 100),
   },
@@ -309,7 +309,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'MAX_STORAGE_MB',
     flag: '--max-storage-mb',
     argument: '<n>',
-    help: 'MB that pictures and database take at most; the account that takes most loses its oldest pictures first',
+    help: 'maximum MB of pictures and database; the account that uses the most loses its oldest pictures first',
     default: 10_240,
     parse: whole(1, 1_000_000_000),
   },
@@ -335,7 +335,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     argument: '',
     help: 'bearer token for /metrics',
     default: null,
-    defaultText: 'none, and /metrics answers loopback only',
+    defaultText: 'none: /metrics is served to loopback only',
     parse: text,
   },
   proxyPassword: {
@@ -417,7 +417,8 @@ function readConfigFile(file: string): Record<string, unknown> {
   } catch (error) {
     throw new ConfigError(`${file} is not valid JSON: ${(error as Error).message}`);
   }
-  if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) throw new ConfigError(`${file} must hold one JSON object.`);
+  if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed))
+    throw new ConfigError(`${file} must contain one JSON object.`);
   const unknown = Object.keys(parsed).find((key) => !(key in SETTINGS));
   if (unknown !== undefined)
     throw new ConfigError(`${file} has an unknown setting "${unknown}": it must be one of ${Object.keys(SETTINGS).join(', ')}.`);
@@ -470,7 +471,7 @@ function list(value: string): string[] {
 function waits(value: string): number[] {
   const numbers = list(value).map(Number);
   if (numbers.length === 0 || numbers.some((number) => !Number.isInteger(number) || number < 0)) {
-    throw new Error('a comma list of whole milliseconds, such as 5000,30000');
+    throw new Error('a comma-separated list of whole milliseconds, such as 5000,30000');
   }
   return numbers;
 }
@@ -484,7 +485,7 @@ function webUrl(value: string): string {
 function origins(value: string): string[] {
   return list(value).map((item) => {
     const isOrigin = /^https?:\/\/[^/?#@\\]+\/?$/i.test(item) && URL.canParse(item);
-    if (!isOrigin) throw new Error('a comma list of origins, such as http://127.0.0.1:4000');
+    if (!isOrigin) throw new Error('a comma-separated list of origins, such as http://127.0.0.1:4000');
     return new URL(item).origin;
   });
 }
@@ -493,7 +494,7 @@ function origins(value: string): string[] {
 function toleratedCodes(value: string): ToleratedCode[] {
   return list(value).map((item) => {
     const code = TOLERATED_CODES.find((known) => known === item);
-    if (code === undefined) throw new Error(`a comma list of ${TOLERATED_CODES.join(', ')}`);
+    if (code === undefined) throw new Error(`a comma-separated list of ${TOLERATED_CODES.join(', ')}`);
     return code;
   });
 }
@@ -505,7 +506,7 @@ function listUrls(value: string): ListUrls {
     const category = LIST_SWITCHES.find((known) => known === name);
     if (category === undefined || (url !== '' && !isListUrl(url))) {
       throw new Error(
-        'a comma list such as ads=https://lists.example.com/ads.txt (http on loopback only); switches are ads, trackers, chats, cookies',
+        'a comma-separated list such as ads=https://lists.example.com/ads.txt (http on loopback only); switches are ads, trackers, chats, cookies',
       );
     }
     urls[category] = [...(urls[category] ?? []), ...(url === '' ? [] : [url])];
@@ -524,7 +525,8 @@ function nameServers(value: string): string[] {
   return list(value).map((item) => {
     const [, host = item, port = '53'] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(item) ?? [];
     const isAddress = host.startsWith('[') ? isIPv6(host.slice(1, -1)) : isIP(host) !== 0;
-    if (!isAddress || Number(port) < 1 || Number(port) > 65_535) throw new Error('a comma list of ip[:port], such as 127.0.0.1:5353');
+    if (!isAddress || Number(port) < 1 || Number(port) > 65_535)
+      throw new Error('a comma-separated list of ip[:port], such as 127.0.0.1:5353');
     return item;
   });
 }

@@ -37,7 +37,7 @@ function makeProgram(first: string | undefined): Command {
     .usage('[command] [options]')
     .version(packageVersion())
     .configureOutput({ outputError: (text, write) => write(sayMeant(text)) })
-    .showHelpAfterError('(add --help for what is allowed)')
+    .showHelpAfterError('(add --help for usage)')
     .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
     .exitOverride();
   program.commandsGroup('Capture:');

@@ -39,7 +39,7 @@ async function copyOne(from: string, to: string, bytes: number): Promise<boolean
     throw error;
   }
   const { size } = await stat(to);
-  if (size !== bytes) throw new Error(`${from} has ${size} bytes, and ${bytes} were recorded: it is damaged`);
+  if (size !== bytes) throw new Error(`${from} is damaged: it has ${size} bytes instead of ${bytes}`);
   await syncPath(to);
   return true;
 }

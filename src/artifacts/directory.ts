@@ -97,7 +97,7 @@ class ArtifactDirectory implements Artifacts {
   async removeLeftovers(): Promise<number> {
     const leftovers = await readdir(join(this.#dir, UNFINISHED));
     for (const leftover of leftovers) await unlink(join(this.#dir, UNFINISHED, leftover)).catch(nullIfMissing);
-    if (leftovers.length > 0) this.#log.warn({ count: leftovers.length }, 'half-written artifacts of an earlier run removed');
+    if (leftovers.length > 0) this.#log.warn({ count: leftovers.length }, 'removed incomplete artifacts of an earlier run');
     return leftovers.length;
   }
 
@@ -123,7 +123,7 @@ class ArtifactDirectory implements Artifacts {
     for (const path of paths) {
       await unlink(path)
         .catch(nullIfMissing)
-        .catch((error: unknown) => this.#log.warn({ err: error }, 'a half-written artifact could not be removed'));
+        .catch((error: unknown) => this.#log.warn({ err: error }, 'an incomplete artifact could not be removed'));
     }
   }
 

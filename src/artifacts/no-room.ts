@@ -9,7 +9,7 @@ export function asNoRoom(error: unknown): unknown {
   return new CaptureError({
     code: 'internal_error',
     status: 503,
-    message: 'The server could not keep the picture: its storage takes no more for now. Try again later.',
+    message: 'The server could not store the picture: its storage cannot be written to at the moment. Try again later.',
     retryAfterSeconds: 30,
     cause: error,
   });

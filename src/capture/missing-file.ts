@@ -16,6 +16,7 @@ export interface MissingFileDeps {
 export async function isFileMissing({ store, artifacts, log, now }: MissingFileDeps, name: string): Promise<boolean> {
   if ((await artifacts.open(name)) !== null) return false;
   if (!(await artifacts.isPresent())) return true;
-  if (await store.markGone(name, now())) log.warn({ artifact: name }, 'the file of a picture is missing; it counts as gone from now on');
+  if (await store.markGone(name, now()))
+    log.warn({ artifact: name }, 'the file of a picture is missing; the picture is treated as deleted');
   return true;
 }

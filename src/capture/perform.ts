@@ -73,7 +73,7 @@ function remainingTimeout({ options, dueAt, firstClaimedAt }: ClaimedJob): numbe
 function overBudget(options: CaptureOptions): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
-    message: `The capture did not end within its budget (timeout ${options.timeout} ms, delay ${options.delay} ms) and was stopped.`,
+    message: `The capture exceeded its time limit (timeout ${options.timeout} ms, delay ${options.delay} ms) and was stopped.`,
   });
 }
 
@@ -190,7 +190,7 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   }
   const stored = toStoredError(error);
   const facts = { job_id: job.id, request_id: job.requestId, attempt: job.attempt, code: stored.code, details: stored.details };
-  if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed by a fault of ours');
+  if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed with an internal error');
   const dueAt = deps.now() + deps.retryDelayMs;
   if (
     deservesRetry(job, error, timeoutMs - spentMs - deps.retryDelayMs) &&

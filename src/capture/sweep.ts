@@ -98,9 +98,9 @@ export async function findMissing(
     after = names.at(-1);
   }
   if (missing.length === 0 || signal.aborted) return;
-  if (found === 0) return deps.log.warn({ count: missing.length }, 'none of the pictures is there: is the storage of artifacts mounted?');
+  if (found === 0) return deps.log.warn({ count: missing.length }, 'no picture file exists: is the artifact storage mounted?');
   for (const name of missing) await deps.store.markGone(name, deps.now());
-  deps.log.warn({ count: missing.length }, 'files of pictures are missing; these count as gone, and are rendered again');
+  deps.log.warn({ count: missing.length }, 'picture files are missing; the pictures are treated as deleted, and rendered again on request');
 }
 
 /** A file that cannot be removed holds up no other; `removeOrphans` comes back to it. */
@@ -108,7 +108,7 @@ async function removeFile(deps: Pick<SweepDeps, 'artifacts' | 'log'>, name: stri
   try {
     await deps.artifacts.remove(name);
   } catch (error) {
-    deps.log.warn({ err: error, artifact: name }, 'a file could not be removed; it is tried again');
+    deps.log.warn({ err: error, artifact: name }, 'a file could not be removed; it will be retried');
   }
 }
 

@@ -20,7 +20,7 @@ export function addAccountsCommand(program: Command): void {
 function addCreate(accounts: Command): void {
   const create = accounts
     .command('create')
-    .description('make an account')
+    .description('create an account')
     .argument('<name>', 'letters, digits, dot, underscore, hyphen', accountName)
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe accounts create marketing');
@@ -28,11 +28,11 @@ function addCreate(accounts: Command): void {
     withStore(command, async (store) => {
       await ensureDefaultAccount(store);
       const account = await store.createAccount(name, Date.now());
-      if (account === null) throw new OperatorError(`An account "${name}" exists already.`);
+      if (account === null) throw new OperatorError(`An account "${name}" already exists.`);
       print(
         options.json,
         { id: account.id, name, quota: account.quota, created_at: account.createdAt },
-        () => `Made ${name} (${account.id}).`,
+        () => `Created ${name} (${account.id}).`,
       );
     }),
   );

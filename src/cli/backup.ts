@@ -11,8 +11,8 @@ import { print, withStore } from './with-store.js';
 export function addBackupCommand(program: Command): void {
   const backup = program
     .command('backup')
-    .description('copy the database, consistently and while the server runs')
-    .argument('<file>', 'a file that does not exist yet')
+    .description('make a consistent copy of the database while the server runs')
+    .argument('<file>', 'file to write; it must not exist yet')
     .option('--artifacts', 'copy the pictures as well, to <file>.artifacts')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe backup ~/stillframe-$(date +%F).db');
@@ -32,6 +32,6 @@ export function addBackupCommand(program: Command): void {
 
 function refuseExisting(paths: readonly string[]): void {
   for (const path of paths) {
-    if (existsSync(path)) throw new OperatorError(`${path} exists already. Name a new file, or remove that one first.`);
+    if (existsSync(path)) throw new OperatorError(`${path} already exists. Name a new file, or remove that one first.`);
   }
 }

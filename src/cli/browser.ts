@@ -5,7 +5,7 @@ import { print } from './with-store.js';
 
 /** `stillframe browser install | path`. */
 export function addBrowserCommand(program: Command): void {
-  const browser = program.command('browser').description('the Chromium that captures');
+  const browser = program.command('browser').description('install or locate the Chromium that captures');
   addInstall(browser);
   addPath(browser);
 }
@@ -13,7 +13,7 @@ export function addBrowserCommand(program: Command): void {
 function addInstall(browser: Command): void {
   const install = browser
     .command('install')
-    .description('install a Chromium, by the first way this machine allows')
+    .description('install Chromium in the first way that works on this machine')
     .option('--if-missing', 'do nothing when one is found')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe browser install');

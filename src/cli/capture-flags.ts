@@ -22,7 +22,7 @@ const GROUPS: [heading: string, fields: RegExp][] = [
   ['Emulation:', /^(dark_mode|color_scheme|locale|timezone|user_agent|region|verify_egress)$/],
   ['Network:', /^(headers|proxy\.)/],
 ];
-const OTHER_GROUP = 'More of the request:';
+const OTHER_GROUP = 'Other request options:';
 
 /** What a flag does that switches a default off. */
 const SWITCHED_OFF: Record<string, string> = {

@@ -48,6 +48,6 @@ export async function captureOnce(config: Config, options: CaptureOptions, parts
 function overBudget({ timeout, delay }: CaptureOptions): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
-    message: `The capture did not end within its budget (timeout ${timeout} ms, delay ${delay} ms) and was stopped.`,
+    message: `The capture exceeded its time limit (timeout ${timeout} ms, delay ${delay} ms) and was stopped.`,
   });
 }

@@ -45,7 +45,7 @@ function pathOf(fileUrl: string): string {
   try {
     return fileURLToPath(fileUrl);
   } catch {
-    throw new UsageError(`${fileUrl} names no file of this machine.`);
+    throw new UsageError(`${fileUrl} is not a file on this machine.`);
   }
 }
 

@@ -48,18 +48,18 @@ export function addCaptureCommand(program: Command): void {
     .command('capture')
     .summary('capture one page without a server')
     .description(
-      'Capture one page without a server. Private addresses are allowed: it is your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and nothing else of the disk.',
+      'Capture one page without a server. Private addresses are allowed, since it runs on your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and no other files.',
     )
     .argument('<url>', 'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input')
     .optionsGroup('Output:')
     .addOption(
       new Option(
         '-o, --output <file>',
-        'where the picture goes, its extension names the format; - for standard output (default: named after the host and path)',
+        'output file, whose extension sets the format; - for standard output (default: named after the host and path)',
       ),
     )
     .option('--force', 'overwrite an existing file')
-    .option('--json', 'print what is known of the capture, or its error, as JSON (with -o -: on standard error)')
+    .option('--json', 'print the result of the capture, or its error, as JSON (with -o -: on standard error)')
     .addHelpText('after', EXAMPLES);
   addCaptureFlags(capture);
   capture.optionsGroup('Network:').option('--public-only', 'refuse private addresses, as the server does');
@@ -89,7 +89,7 @@ async function understand(text: string, flags: CaptureFlags, command: Command): 
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
   if (file !== null) await checkWritable(file, force);
-  else if (process.stdout.isTTY) throw new UsageError('The picture would go to the terminal. Name a file with -o, or pipe it.');
+  else if (process.stdout.isTTY) throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
   return { config, target, options, file, force, publicOnly: flags.publicOnly === true };
 }
 

@@ -28,7 +28,7 @@ export function addDemoCommand(program: Command): void {
   const demo = program
     .command('demo')
     .description('capture a small built-in site through the API, offline')
-    .option('-o, --output <dir>', 'directory of the pictures', 'demo-output')
+    .option('-o, --output <dir>', 'output directory', 'demo-output')
     .addHelpText('after', '\nExample:\n  stillframe demo -o pictures');
   addSettings(demo, ['dataDir', 'chromium', 'browserInstall', 'sandbox']).action(async (options: { output: string }, command: Command) => {
     const config = readSettings(command);
@@ -69,7 +69,7 @@ async function run(config: Config, places: { site: DemoSite; outputDir: string; 
     browserDir,
   });
   await service.ready;
-  if (service.firstKey === null) throw new OperatorError('The demo server made no API key.');
+  if (service.firstKey === null) throw new OperatorError('The demo server created no API key.');
   say(`   ready on ${service.url}, with a fresh key; a small site to capture runs on ${site.url}\n`);
   await mkdir(outputDir, { recursive: true });
   const api: Api = { url: service.url, key: service.firstKey, outputDir };

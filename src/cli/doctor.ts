@@ -41,7 +41,7 @@ const LOW_MEMORY_BYTES = 700_000_000;
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
-    .description('check Node, Chromium, sandbox, fonts, data directory, disk; says what to do about each')
+    .description('check Node, Chromium, sandbox, fonts, data directory and disk, and say what to do about each problem')
     .option('--egress-lock', 'print nftables rules that keep the browser on loopback; for a server that is started as root')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe doctor\n  sudo stillframe doctor --egress-lock | sudo nft -f -');
@@ -87,7 +87,7 @@ async function checkBrowser(config: Config): Promise<Finding[]> {
     const { findChromium } = await import('../render/browser/find-chromium.js');
     const executable = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
     if (executable !== null) return await tryBrowser(config, executable);
-    return [{ check, state: 'fail', found: 'none that works was found', advice: 'Run: stillframe browser install' }];
+    return [{ check, state: 'fail', found: 'no working browser was found', advice: 'Run: stillframe browser install' }];
   } catch (error) {
     const advice = 'Run: stillframe browser install   (or name another with STILLFRAME_CHROMIUM)';
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
@@ -116,11 +116,11 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
       found: pool.sandboxed
         ? 'on: renderers are confined'
         : config.sandbox
-          ? 'off: this system refuses it'
-          : 'off: switched off by a setting',
+          ? 'off: this system does not allow it'
+          : 'off: disabled by a setting',
       advice: pool.sandboxed
         ? ''
-        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run where the kernel has them. STILLFRAME_SANDBOX=required starts no server without it.',
+        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run where the kernel has them. With STILLFRAME_SANDBOX=required, the server does not start without it.',
     },
   ];
 }
@@ -145,7 +145,7 @@ async function checkDataDir(config: Config): Promise<Finding> {
     for (const dir of dirs) await access(dir, constants.R_OK | constants.W_OK | constants.X_OK);
     return { check, state: 'ok', found: config.dataDir, advice: '' };
   } catch (error) {
-    const advice = 'Make it, and all in it, writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
+    const advice = 'Make the directory and its contents writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
     return { check, state: 'fail', found: `${config.dataDir}: ${(error as Error).message}`, advice };
   }
 }
@@ -158,12 +158,12 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;
-    const found = `opens and writes; ${waiting} jobs wait, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`;
+    const found = `readable and writable; ${waiting} jobs waiting, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`;
     const advice = queue.paused ? 'Run: stillframe queue resume' : '';
     return [{ check, state: queue.paused ? 'warn' : 'ok', found, advice }, checkClock(await store.newestJobAt())];
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
-    const advice = 'Restore a backup (README, Operating), or free what holds it; the message says which.';
+    const advice = 'Restore a backup (README, Operating), or stop the process that locks it; the message says which.';
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
 }
@@ -177,9 +177,9 @@ function checkClock(newestJobAt: number | null): Finding {
   return {
     check,
     state: 'warn',
-    found: `${now.toISOString()}, and the newest job came ${Math.round(behindMs / 60_000)} minutes later`,
+    found: `${now.toISOString()}, ${Math.round(behindMs / 60_000)} minutes before the newest job`,
     advice:
-      'The clock was set back, or had been wrong: check it (timedatectl). Nothing is lost; kept results and retention are off by as much.',
+      'The clock was set back, or was wrong before: check it (timedatectl). Nothing is lost, but caching and retention are off by that time.',
   };
 }
 
@@ -191,8 +191,8 @@ async function checkDisk(config: Config): Promise<Finding> {
   return {
     check: 'Disk',
     state: free < ROOM_BYTES ? 'fail' : low ? 'warn' : 'ok',
-    found: `${(free / 1e9).toFixed(1)} GB free, pictures may take ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
-    advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk submissions are answered 503.' : '',
+    found: `${(free / 1e9).toFixed(1)} GB free; pictures may use up to ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
+    advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.' : '',
   };
 }
 

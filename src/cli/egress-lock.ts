@@ -23,5 +23,5 @@ table inet stillframe {
 }
 
 const NOT_FIXED =
-  'There is no user to lock: the browser has one of its own only where the server is started as root, and runs as the server otherwise. ' +
+  'The browser has no user of its own to restrict: only a server that is started as root runs it as another user. ' +
   'Start the server as root, and run: sudo stillframe doctor --egress-lock';

@@ -16,7 +16,7 @@ interface CreateOptions {
 
 /** `stillframe keys create | list | revoke`; works while a server runs on the same data directory. */
 export function addKeysCommand(program: Command): void {
-  const keys = program.command('keys').description('make, list and revoke API keys');
+  const keys = program.command('keys').description('create, list and revoke API keys');
   addCreate(keys);
   addList(keys);
   addRevoke(keys);
@@ -26,7 +26,7 @@ export function addKeysCommand(program: Command): void {
 function addCreate(keys: Command): void {
   const create = keys
     .command('create')
-    .description('make a key and print its secret, which is shown only this once')
+    .description('create a key and print its secret, which is shown only once')
     .requiredOption('--label <text>', 'what the key is used for, shown in lists')
     .option('--scope <scope>', `scope of the key: ${SCOPES.join(', ')}; repeat for more (default: all)`, collectScope)
     .option('--account <name>', 'account that the key belongs to', DEFAULT_ACCOUNT)
@@ -42,7 +42,7 @@ function addCreate(keys: Command): void {
         now: Date.now(),
       });
       if (key === null) {
-        throw new OperatorError(`There is no account "${options.account}". Make it with: stillframe accounts create ${options.account}`);
+        throw new OperatorError(`There is no account "${options.account}". Create it with: stillframe accounts create ${options.account}`);
       }
       const { id, label, accountName, scopes, secret, createdAt } = key;
       print(options.json, { id, label, account: accountName, scopes, secret, created_at: createdAt }, () => secret);
@@ -84,7 +84,7 @@ function addList(keys: Command): void {
 function addRevoke(keys: Command): void {
   const revoke = keys
     .command('revoke')
-    .description('revoke a key, from its next request on')
+    .description('revoke a key: its next request is refused')
     .argument('<id-or-prefix>', 'id (key_…) or secret of the key, or at least the first 12 characters of either')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe keys revoke key_01JD3V8RZ0000000000000000');
@@ -107,9 +107,9 @@ function addRevoke(keys: Command): void {
 function addSigningSecret(keys: Command): void {
   const signing = keys
     .command('signing-secret')
-    .description("make or rotate a key's signing secret, which signs render links; it is printed once")
+    .description("create or rotate a key's signing secret, which signs render links; it is printed once")
     .argument('<id>', 'key_… id')
-    .option('--old-until <time>', 'when links of the secret before stop working, ISO 8601 (default: at once)', instant)
+    .option('--old-until <time>', 'when links signed with the previous secret stop working, ISO 8601 (default: at once)', instant)
     .option('--json', 'print {signing_secret}')
     .addHelpText('after', '\nExample:\n  stillframe keys signing-secret key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --old-until 2030-01-31T00:00:00Z');
   addSettings(signing, ['dataDir']).action((id: string, options: { json?: boolean; oldUntil?: number }, command: Command) =>
@@ -119,7 +119,7 @@ function addSigningSecret(keys: Command): void {
         throw new OperatorError(`No key has the id "${id}". See: stillframe keys list`);
       }
       print(options.json, { signing_secret: secret }, () => secret);
-      if (!options.json) process.stderr.write('Keep the signing secret above: it is shown only now.\n');
+      if (!options.json) process.stderr.write('Keep the signing secret above: it is not shown again.\n');
     }),
   );
 }

@@ -22,7 +22,7 @@ export function addSignCommand(program: Command): void {
     .description('make a signed link to a picture (GET /v1/render)')
     .argument('<url>', 'address to capture')
     .requiredOption('--key <id>', 'id of the API key that the captures are charged to')
-    .option('--expires-in <time>', 'how long the link holds, such as 12h or 365d', duration, 365 * 86_400)
+    .option('--expires-in <time>', 'how long the link is valid, such as 12h or 365d', duration, 365 * 86_400)
     .option('--json', 'print {url, expires}')
     .addHelpText(
       'after',

@@ -95,10 +95,10 @@ export const captureDataSchema = z
         warnings: z
           .array(z.object({ code: z.enum(TOLERATED_CODES), message: z.string() }))
           .optional()
-          .meta({ description: 'failures that `tolerate` let pass' }),
+          .meta({ description: 'failures that `tolerate` allowed' }),
       })
       .optional()
-      .meta({ description: 'what else there is to say of the capture', 'x-stillframe-extension': true }),
+      .meta({ description: 'other remarks about the capture', 'x-stillframe-extension': true }),
     inspection: z
       .object({
         markdown: z.string().max(INSPECTION_LIMIT_CHARS),

@@ -116,7 +116,7 @@ export function toStoredError(thrown: unknown): StoredError {
   };
 }
 
-export const INTERNAL_ERROR_MESSAGE = 'Something went wrong on our side. The capture can be tried again.';
+export const INTERNAL_ERROR_MESSAGE = 'An internal error occurred. The capture can be retried.';
 
 /** The capture error object of interface.md. */
 export interface WireError {

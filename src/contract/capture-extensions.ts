@@ -24,7 +24,7 @@ export const extensionFields = {
     .optional()
     .meta({ description: 'HTML document to capture instead of `url`.', example: '<h1>Invoice 4711</h1>', ...EXTENSION }),
   base_url: targetUrlSchema.optional().meta({
-    description: 'Address that `html` is loaded at, for its relative links and its origin. Default: an origin that reaches nothing.',
+    description: 'URL that `html` is loaded at: the base of its relative links and its origin. Default: an origin without a server.',
     example: 'https://example.com/',
     ...EXTENSION,
   }),
@@ -59,7 +59,7 @@ export const extensionFields = {
   omit_background: z
     .boolean()
     .optional()
-    .meta({ description: 'Transparent where the page paints nothing; png and webp.', example: true, ...EXTENSION }),
+    .meta({ description: 'Transparent background where the page paints nothing; png and webp only.', example: true, ...EXTENSION }),
   resize: z
     .strictObject({
       width: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'Output px.', example: 640 }),
@@ -80,7 +80,11 @@ export const extensionFields = {
     .array(z.enum(TOLERATED_CODES))
     .max(limits.TOLERATE_MAX_ITEMS)
     .optional()
-    .meta({ description: 'Codes that become warnings: the picture is taken as it stands.', example: ['target_error'], ...EXTENSION }),
+    .meta({
+      description: 'Error codes to tolerate: the page is captured as it is, and the failure becomes a warning.',
+      example: ['target_error'],
+      ...EXTENSION,
+    }),
 };
 
 const extensionsSchema = z.strictObject(extensionFields);

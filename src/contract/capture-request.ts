@@ -36,7 +36,7 @@ const viewport = z
       .max(limits.DEVICE_SCALE_FACTOR.max)
       .default(limits.DEVICE_SCALE_FACTOR.default)
       .meta({ description: 'output pixels per CSS px' }),
-    isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the meta viewport tag counts' }),
+    isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honoured' }),
     hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
   })
   .prefault({})
@@ -86,14 +86,14 @@ export const captureRequestSchema = z
       .min(limits.SCROLL_DELAY_MS.min)
       .max(limits.SCROLL_DELAY_MS.max)
       .optional()
-      .meta({ description: 'ms between scroll steps of a full-page capture; without it, what the scroll started loading is waited for' }),
+      .meta({ description: 'ms between scroll steps of a full-page capture; by default, each step waits for what it started loading' }),
     full_page_scroll_by: z
       .int()
       .min(limits.SCROLL_BY_PX.min)
       .max(limits.SCROLL_BY_PX.max)
       .optional()
-      .meta({ description: 'scroll step of a full-page capture in CSS px; without it, the height of the viewport' }),
-    reduce_motion: z.boolean().default(true).meta({ description: 'prefers-reduced-motion: reduce; animations are ended' }),
+      .meta({ description: 'scroll step of a full-page capture in CSS px; by default, the viewport height' }),
+    reduce_motion: z.boolean().default(true).meta({ description: 'emulate prefers-reduced-motion: reduce, and finish animations' }),
     format: z.enum(['png', 'jpeg', 'webp', 'pdf']).default('webp').meta({ description: 'format of the picture' }),
     quality: z
       .int()
@@ -121,14 +121,14 @@ export const captureRequestSchema = z
     wait_for_idle: z
       .boolean()
       .default(true)
-      .meta({ description: 'wait for the network, fonts and layout to settle: at most 5 s, and never a reason to fail' }),
+      .meta({ description: 'wait up to 5 s for the network, fonts and layout to settle; never fails the capture' }),
     wait_until: z.enum(['load', 'domcontentloaded', 'networkidle']).default('load').meta({
       description: 'event that the navigation waits for',
     }),
     fail_if_incomplete: z.boolean().default(false).meta({ description: 'fail if the page is still loading or looks like a loading shell' }),
     fail_if_content_missing: markers().meta({ description: 'fail if the visible page lacks this text' }),
     fail_if_content_contains: markers().meta({ description: 'fail if the visible page contains this text' }),
-    min_capture_height: z.int().min(1).optional().meta({ description: 'fail if the picture is lower than this, in output px' }),
+    min_capture_height: z.int().min(1).optional().meta({ description: 'fail if the height of the picture is below this, in output px' }),
     min_capture_bytes: z.int().min(1).optional().meta({ description: 'fail if the encoded picture is smaller than this, in bytes' }),
     dark_mode: z.boolean().default(false).meta({ description: 'prefers-color-scheme: dark, unless `color_scheme` is set' }),
     color_scheme: z.enum(['light', 'dark', 'no-preference']).optional().meta({ description: 'prefers-color-scheme of the browser' }),
@@ -144,7 +144,7 @@ export const captureRequestSchema = z
     region: z
       .enum(REGION_NAMES)
       .optional()
-      .meta({ description: 'country whose locale and time zone are emulated, and that the egress address is expected in' }),
+      .meta({ description: 'country whose locale and time zone are emulated, and where the egress address is expected to be' }),
     proxy: proxy.optional().meta({ description: 'caller-supplied public proxy' }),
     verify_egress: z.boolean().default(true).meta({ description: 'check that the egress country is that of `region`' }),
     block_ads: z.boolean().default(true).meta({ description: 'block ads' }),

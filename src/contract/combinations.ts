@@ -53,7 +53,7 @@ const INVALID: readonly Rule[] = [
   {
     path: 'cookies',
     breaks: (body) => Array.isArray(body.cookies) && body.cookies.length > 0 && given(body.html) && !given(body.base_url),
-    message: 'need a `url` or a `base_url` whose host they are for',
+    message: 'need a `url` or a `base_url` with the host that they belong to',
   },
 ];
 

@@ -48,7 +48,7 @@ const REFUSED_HEADERS = new Set([
 /** @returns what is wrong with a header's name, or null */
 export function forbiddenHeader(name: string): string | null {
   if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) return 'is not a valid header name';
-  if (REFUSED_HEADERS.has(name.toLowerCase())) return 'cannot be set: it belongs to the connection';
+  if (REFUSED_HEADERS.has(name.toLowerCase())) return 'cannot be set: the connection controls it';
   return null;
 }
 

@@ -9,7 +9,7 @@ export const healthSchema = z
     worker_ready: z.boolean(),
     database: partState,
     ready_workers: z.number(),
-    sandboxed: z.boolean().meta({ description: "whether the browser's renderers run in its sandbox, as the kernel tells it" }),
+    sandboxed: z.boolean().meta({ description: "whether the renderers run in Chromium's sandbox, as the kernel reports it" }),
     queue: z.object({
       waiting: z.number(),
       active: z.number(),

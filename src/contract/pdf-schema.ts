@@ -36,7 +36,7 @@ const template = (what: string) =>
     .max(limits.PDF_TEMPLATE_MAX_CHARS)
     .optional()
     .meta({
-      description: `HTML of the ${what} on each page. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Needs a margin to show in.`,
+      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin.`,
       example: '<span style="font-size:9px">Page <span class="pageNumber"></span></span>',
     });
 
@@ -74,7 +74,7 @@ export const pdfSchema = z.strictObject({
     .meta({ description: 'Pages to keep. Default: all.', example: '1-3,5' }),
   header_template: template('header'),
   footer_template: template('footer'),
-  prefer_css_page_size: z.boolean().default(false).meta({ description: "Let the page's own @page size win over `paper`.", example: false }),
+  prefer_css_page_size: z.boolean().default(false).meta({ description: "Prefer the page's own @page size over `paper`.", example: false }),
   media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type.', example: 'print' }),
   outline: z.boolean().default(false).meta({ description: 'Embed an outline made from the headings.', example: true }),
   tagged: z.boolean().default(false).meta({ description: 'Make a tagged (accessible) PDF.', example: true }),

@@ -212,7 +212,7 @@ function unknownField(path: readonly string[], known: readonly string[]): Reques
 
 /** A body has too many to be listed in a message. */
 function sayKnown(known: readonly string[]): string {
-  return known.length > FIELDS_LISTED_MAX ? ' /docs lists the fields there are.' : ` Known fields: ${known.join(', ')}.`;
+  return known.length > FIELDS_LISTED_MAX ? ' See /docs for all fields.' : ` Known fields: ${known.join(', ')}.`;
 }
 
 /** The known name with the fewest edits, case and punctuation aside, when it is near at all. */

@@ -54,7 +54,7 @@ function parse(text: string): TargetUrl {
   if (url.hostname === '' || /^\.+$/.test(url.hostname) || url.hostname.includes('..')) {
     return { problem: 'must have a valid host name' };
   }
-  if (url.port !== '' && BAD_PORTS.has(Number(url.port))) return { problem: `must not use port ${url.port}: browsers refuse it` };
+  if (url.port !== '' && BAD_PORTS.has(Number(url.port))) return { problem: `must not use port ${url.port}, which browsers block` };
   // Percent-encoding may have made it longer.
   return url.href.length > URL_MAX_BYTES ? TOO_LONG : { url: url.href };
 }

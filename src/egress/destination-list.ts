@@ -20,7 +20,7 @@ type Entry =
   | { kind: 'name'; name: string; port: number | null }
   | { kind: 'zone'; suffix: string; port: number | null };
 
-const ALLOWED = 'a comma list of CIDR, IP, host, *.zone, host:port, or * for everything';
+const ALLOWED = 'a comma-separated list of CIDR, IP, host, *.zone, host:port, or * for everything';
 
 /**
  * @param entries CIDR, IP, host, `*.zone`, each of the last three also with `:port`; `*` stands for everything

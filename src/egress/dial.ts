@@ -34,7 +34,7 @@ export function dial(addresses: readonly string[], port: number, signal: AbortSi
       noDelay: true,
     });
     const timer = setTimeout(() => fail(new DialFailure('ETIMEDOUT', 'the connection took too long')), CONNECT_TIMEOUT_MS);
-    const abandon = () => fail(new DialFailure('ECONNABORTED', 'nobody waits for the connection any more'));
+    const abandon = () => fail(new DialFailure('ECONNABORTED', 'the connection is no longer needed'));
     const settle = () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', abandon);

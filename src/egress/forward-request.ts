@@ -157,7 +157,7 @@ async function relay(
   await new Promise<void>((resolve, reject) => {
     incoming.on('data', (chunk: Buffer) => forwarding.moved(target, chunk.length));
     incoming.on('error', reject);
-    incoming.once('close', () => (incoming.complete ? resolve() : reject(new Error('the answer was cut'))));
+    incoming.once('close', () => (incoming.complete ? resolve() : reject(new Error('the answer was truncated'))));
     response.once('close', () => incoming.destroy());
     incoming.pipe(response);
   }).finally(() => clearImmediate(flush));

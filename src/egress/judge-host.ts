@@ -51,10 +51,11 @@ export async function judgeHost(judging: Judging, host: string, port: number): P
 export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, port: number): Judgement | null {
   const { allow, deny } = rules;
   if ('name' in spelling && METADATA_NAMES.has(spelling.name)) return refuse('blocked_name', 'it names a metadata service');
-  if ('name' in spelling && deny.hasName(spelling.name, port)) return refuse('blocked_name', 'STILLFRAME_DENY_DESTINATIONS names it');
+  if ('name' in spelling && deny.hasName(spelling.name, port))
+    return refuse('blocked_name', 'it is listed in STILLFRAME_DENY_DESTINATIONS');
   switch (spelling.kind) {
     case 'nonsense':
-      return refuse('blocked_name', 'it is no readable host name');
+      return refuse('blocked_name', 'it is not a valid host name');
     case 'address': {
       const why = addressProblem(rules, spelling.address, port);
       return why === null ? { ok: true, addresses: [spelling.address] } : refuse('blocked_address', `the address is ${why}`);
@@ -62,11 +63,11 @@ export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, p
     case 'loopback-name': {
       if (allow.hasName(spelling.name, port)) return null;
       const addresses = LOOPBACK.filter((address) => addressProblem(rules, address, port) === null);
-      return addresses.length > 0 ? { ok: true, addresses } : refuse('blocked_name', 'it names this machine itself');
+      return addresses.length > 0 ? { ok: true, addresses } : refuse('blocked_name', 'it names this machine');
     }
     case 'special-name':
       // Where an operator allows a network, its private zones lead there: their answers say whether they do.
-      return allow.hasName(spelling.name, port) || allow.hasNetwork ? null : refuse('blocked_name', 'it is no public name');
+      return allow.hasName(spelling.name, port) || allow.hasNetwork ? null : refuse('blocked_name', 'it is not a public name');
     case 'reserved-name':
     case 'name':
       return null;

@@ -18,6 +18,6 @@ export function logRefusal(log: Log, refusal: Refusal, told: RefusalFacts): void
   const { host, port, reason } = refusal;
   const facts = { host, port, reason, why: told.why, ...told.requester };
   const allow = told.to === 'captures' ? `${host}:${port}` : `https://${host}:${port}`;
-  if (reason === 'unresolvable') log.info(facts, 'destination refused: it could not be resolved');
+  if (reason === 'unresolvable') log.info(facts, 'destination refused: its name could not be resolved');
   else log.warn({ ...facts, allow }, ADVICE[told.to]);
 }

@@ -55,12 +55,12 @@ export class CountryObserver {
       return country;
     } catch (error) {
       signal?.throwIfAborted();
-      this.#options.log.warn({ err: error, proxy: proxy?.server ?? null }, 'the egress country could not be observed');
+      this.#options.log.warn({ err: error, proxy: proxy?.server ?? null }, 'the egress country could not be determined');
       throw new CaptureError({
         code: 'egress_unavailable',
         message:
           door.proxyFailure === null
-            ? 'The country of egress could not be observed. Try again, or send `verify_egress: false`.'
+            ? 'The egress country could not be determined. Try again, or send `verify_egress: false`.'
             : 'The proxy could not be used. Check `proxy.server`, `proxy.username` and `proxy.password`.',
         cause: error,
       });
@@ -83,12 +83,12 @@ export class CountryObserver {
     if (answer.status !== 200) throw new Error(`the egress check answered ${answer.status}`);
     const seen = readAnswer(Buffer.from(answer.body).toString('utf8'));
     const country = database === null ? seen.country : await this.#lookUp(database, seen.address);
-    if (country === null) throw new Error('the egress check named no country');
+    if (country === null) throw new Error('the egress check returned no country');
     return country;
   }
 
   async #lookUp(file: string, address: string | null): Promise<string | null> {
-    if (address === null) throw new Error('the egress check named no address to look up');
+    if (address === null) throw new Error('the egress check returned no address to look up');
     this.#reader ??= open<CountryResponse>(file);
     const reader = await this.#reader.catch((error: unknown) => {
       this.#reader = null;

@@ -160,7 +160,7 @@ async function judgeEvenly(judging: Judging, { host, port, since = performance.n
 /** Where an operator allows loopback, a page must still not come back in by another capture's door. */
 function refuseDoors(verdict: Judgement, port: number, doors: ReadonlySet<GateDoor> = new Set()): Judgement {
   const isDoor = verdict.ok && verdict.addresses.some(reachesDoors) && [...doors].some((door) => door.port === port);
-  return isDoor ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is one of our own doors' } : verdict;
+  return isDoor ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is a proxy port of this server' } : verdict;
 }
 
 function throughDoor(door: Door, url: URL, exempt: boolean): FetchRoute {

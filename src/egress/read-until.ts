@@ -35,7 +35,7 @@ export function readUntil(stream: Duplex, complete: (received: Buffer) => number
       settle();
       reject(error);
     };
-    const timer = setTimeout(() => fail(new Silence(`no whole answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => fail(new Silence(`no complete answer within ${timeoutMs} ms`)), timeoutMs);
     const onEnd = () => fail(new Nonsense('hung up', received.length === 0));
     const onError = () => fail(new Nonsense('broke the connection', received.length === 0));
     const take = () => {

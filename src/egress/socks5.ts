@@ -38,7 +38,7 @@ export async function connectBySocks5(
   stream.write(Buffer.from(credentials === null ? [VERSION, 1, NO_AUTH] : [VERSION, 2, NO_AUTH, BY_PASSWORD]));
   const choice = await readUntil(stream, (received) => versioned(received, VERSION, 2), timeoutMs);
   if (choice[1] === BY_PASSWORD && credentials !== null) await authenticate(stream, credentials, timeoutMs);
-  else if (choice[1] !== NO_AUTH) throw new Nonsense('it wants credentials that were not given');
+  else if (choice[1] !== NO_AUTH) throw new Nonsense('it requires credentials');
   stream.write(Buffer.concat([Buffer.from([VERSION, CONNECT, 0]), addressField(target.host), portField(target.port)]));
   const reply = await readUntil(stream, replyLength, timeoutMs);
   const code = reply[1] ?? -1;
@@ -64,7 +64,7 @@ function replyLength(received: Buffer): number {
   // A refusal may come without the address that a success must carry.
   if (received[1] !== 0) return received.length;
   const addressLength = { 1: 4, 3: 1 + (received[4] ?? 0), 4: 16 }[received[3] ?? 0];
-  if (addressLength === undefined) throw new Nonsense('it answered with an address of no known kind');
+  if (addressLength === undefined) throw new Nonsense('it answered with an address of an unknown type');
   const length = 4 + addressLength + 2;
   return received.length >= length ? length : -1;
 }

@@ -25,14 +25,14 @@ export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSigna
     ...(peer.ca === undefined ? {} : { ca: peer.ca }),
   });
   const timer = setTimeout(() => secured.destroy(new DialFailure('ETIMEDOUT', 'the TLS handshake took too long')), peer.timeoutMs);
-  const abandon = () => secured.destroy(new DialFailure('ECONNABORTED', 'nobody waits for the connection any more'));
+  const abandon = () => secured.destroy(new DialFailure('ECONNABORTED', 'the connection is no longer needed'));
   signal.addEventListener('abort', abandon, { once: true });
   if (signal.aborted) abandon();
   try {
     await new Promise<void>((resolve, reject) => {
       secured.once('secureConnect', resolve);
       secured.on('error', reject);
-      secured.once('close', () => reject(new DialFailure('ECONNRESET', 'the peer hung up during the TLS handshake')));
+      secured.once('close', () => reject(new DialFailure('ECONNRESET', 'the peer closed the connection during the TLS handshake')));
     });
     return secured;
   } catch (error) {

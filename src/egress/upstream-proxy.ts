@@ -46,7 +46,7 @@ export class UpstreamProxy {
     this.#credentials =
       proxy.username === null && proxy.password === null ? null : { username: proxy.username ?? '', password: proxy.password ?? '' };
     this.#rules = rules;
-    if (this.#server === null) this.#failure = 'it is no proxy address';
+    if (this.#server === null) this.#failure = 'it is not a valid proxy address';
   }
 
   /** What is wrong with the proxy; while it never answered at all, also that. */
@@ -88,7 +88,7 @@ export class UpstreamProxy {
    */
   async connect(signal: AbortSignal): Promise<Socket> {
     const server = this.#server;
-    if (server === null) throw this.fail('it is no proxy address');
+    if (server === null) throw this.fail('it is not a valid proxy address');
     const addresses = await this.#judgedAddresses(server);
     try {
       const socket = await dial(addresses, server.port, signal);
@@ -114,7 +114,7 @@ export class UpstreamProxy {
    * @throws CallerProxyFailure, ProxyRefusal when it is not the target's
    */
   judgeAnswer(status: number, headers: IncomingHttpHeaders): void {
-    if (status === 407) throw this.fail('it asks for other credentials (407)');
+    if (status === 407) throw this.fail('it rejected the credentials (407)');
     this.answer();
     if (status >= 400 && isProxysOwn(headers)) throw new ProxyRefusal(`it answered with an error of its own (${status})`);
   }
@@ -137,7 +137,7 @@ export class UpstreamProxy {
   async #judgedAddresses(server: ProxyServer): Promise<string[]> {
     if (this.#addresses !== null) return this.#addresses;
     const verdict = await this.#rules.judge(server.host, server.port);
-    if (!verdict.ok) throw this.fail('its address is not one that may be used');
+    if (!verdict.ok) throw this.fail('its address is not allowed');
     // Connections that asked at the same time agree on one answer.
     this.#addresses ??= verdict.addresses;
     return this.#addresses;
@@ -159,11 +159,11 @@ export class UpstreamProxy {
   }
 
   #blame(error: unknown, signal: AbortSignal): unknown {
-    if (signal.aborted) return new DialFailure('ECONNABORTED', 'nobody waits for the connection any more');
+    if (signal.aborted) return new DialFailure('ECONNABORTED', 'the connection is no longer needed');
     if (error instanceof CallerProxyFailure) return error;
     if (error instanceof DialFailure || error instanceof ProxyRefusal) this.answer();
     if (error instanceof Silence && this.#answered) return new DialFailure('ETIMEDOUT', error.message);
-    if (error instanceof Nonsense && error.hungUp && this.#answered) return new ProxyRefusal('it hung up on CONNECT');
+    if (error instanceof Nonsense && error.hungUp && this.#answered) return new ProxyRefusal('it closed the connection after CONNECT');
     if (error instanceof Nonsense || error instanceof Silence) return this.fail(error.message);
     return error;
   }

@@ -26,7 +26,7 @@ export async function answerPicture(
     throw new CaptureError({
       code: 'invalid_request',
       status: 410,
-      message: 'The picture has been deleted since. Capture the page again.',
+      message: 'The picture has been deleted. Capture the page again.',
     });
   }
   const { headers } = c.var.exchange;

@@ -68,7 +68,7 @@ function serveAt(app: Hono<EdgeEnv>, path: string, method: 'GET' | 'POST', steps
     throw new CaptureError({
       code: 'invalid_request',
       status: 405,
-      message: `This path takes ${allow}, not ${c.req.method.slice(0, 20)}.`,
+      message: `${c.req.method.slice(0, 20)} is not allowed here. Allowed: ${allow}.`,
     });
   });
   for (const step of steps) app.on(method, path, step);

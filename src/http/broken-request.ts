@@ -26,7 +26,7 @@ export function answerBrokenRequest(edge: Edge, error: NodeJS.ErrnoException, so
 function refusalOf(code: string | undefined): CaptureError {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new CaptureError({ code: 'invalid_request', status: 408, retriable: true, message: 'The request took too long to come.' });
+      return new CaptureError({ code: 'invalid_request', status: 408, retriable: true, message: 'The request was not received in time.' });
     case 'HPE_HEADER_OVERFLOW':
       return new CaptureError({ code: 'invalid_request', status: 431, message: 'The headers of the request are too large.' });
     default:

@@ -42,7 +42,7 @@ export function enforceLimits(
   const verdict = isScoped ? meter.take(principal.keyId) : meter.peek(principal.keyId);
   tellRate(exchange, protection, verdict);
   requireScope(principal, protection.scope);
-  if (!verdict.allowed) throw rateLimited(verdict, 'This API key sends requests too fast.');
+  if (!verdict.allowed) throw rateLimited(verdict, 'This API key has exceeded its rate limit.');
 }
 
 /** The key of a request that a guarded route serves. */

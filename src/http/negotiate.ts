@@ -35,6 +35,6 @@ function notAcceptable(mediaType: string, format: CaptureFormat): CaptureError {
   return new CaptureError({
     code: 'invalid_request',
     status: 406,
-    message: `The capture would be ${mediaType}, which the header \`Accept\` does not take. Set \`format\` (now ${format}) to the type you accept.`,
+    message: `The capture would be ${mediaType}, which the \`Accept\` header does not allow. Set \`format\` (now ${format}) to a type that you accept.`,
   });
 }

@@ -49,7 +49,7 @@ function readBytes(incoming: IncomingMessage): Promise<Buffer> {
       settle(() => reject(refused(`The body is larger than ${BODY_LIMIT_BYTES} bytes.`)));
     };
     const onEnd = () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
-    const onCut = () => settle(() => reject(refused('The body ended early.')));
+    const onCut = () => settle(() => reject(refused('The body is incomplete.')));
     incoming.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut);
     if (incoming.readableEnded) onEnd();
     else if (incoming.destroyed) onCut();

@@ -52,7 +52,11 @@ export function sendArtifact(edge: Edge, c: Context<EdgeEnv>, { name, artifact, 
   if (range === 'unsatisfiable') {
     headers['content-range'] = `bytes */${artifact.bytes}`;
     headers['cache-control'] = 'no-store';
-    throw new CaptureError({ code: 'invalid_request', status: 416, message: `The range is outside of the ${artifact.bytes} bytes.` });
+    throw new CaptureError({
+      code: 'invalid_request',
+      status: 416,
+      message: `The range is outside the ${artifact.bytes} bytes of the artifact.`,
+    });
   }
   headers['content-type'] = contentTypeOf(name);
   headers['content-disposition'] = `inline; filename="${name}"`;
@@ -70,7 +74,7 @@ function sendStream(edge: Edge, c: Context<EdgeEnv>, answer: { status: number; s
   outgoing.writeHead(answer.status, exchange.headers);
   pipeline(answer.stream, outgoing, (error) => {
     if (error === null || error === undefined || (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    edge.log.warn({ request_id: exchange.requestId, err: error }, 'artifact could not be sent to its end');
+    edge.log.warn({ request_id: exchange.requestId, err: error }, 'artifact could not be sent completely');
   });
   return RESPONSE_ALREADY_SENT;
 }

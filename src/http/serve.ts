@@ -144,12 +144,12 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
     case 'EADDRINUSE':
       return new ListenError(`${place} is already in use. Choose another port with --port or STILLFRAME_PORT (0 picks a free one).`);
     case 'EACCES':
-      return new ListenError(`${place} may not be listened on by this user. Choose a port from 1024 with --port or STILLFRAME_PORT.`);
+      return new ListenError(`This user may not listen on ${place}. Choose port 1024 or above with --port or STILLFRAME_PORT.`);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new ListenError(`${host} is no address of this machine. Choose one with --host or STILLFRAME_HOST (0.0.0.0 is all of them).`);
+      return new ListenError(`${host} is not an address of this machine. Choose one with --host or STILLFRAME_HOST (0.0.0.0 for all).`);
     default:
-      return new ListenError(`${place} cannot be listened on: ${error.message}`);
+      return new ListenError(`Cannot listen on ${place}: ${error.message}`);
   }
 }
 

@@ -38,7 +38,7 @@ export function refuseWhenDraining(edge: Edge): void {
   throw new CaptureError({
     code: 'internal_error',
     status: 503,
-    message: 'This server is going down and takes no new captures.',
+    message: 'The server is shutting down and accepts no new captures.',
     retryAfterSeconds: DRAIN_RETRY_SECONDS,
   });
 }

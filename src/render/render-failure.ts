@@ -15,7 +15,7 @@ export function neverReady(timeoutMs: number): CaptureError {
 export function neverStays(): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
-    message: 'The page does not stay: it went to another document each time its picture was taken.',
+    message: 'The page keeps navigating: it loaded another document each time its picture was taken.',
   });
 }
 
@@ -27,7 +27,7 @@ export function translate(error: unknown, stage: Stage): unknown {
     error instanceof Error &&
     /target (page, context or browser|closed|crashed)|page crashed|session closed|has been closed/i.test(error.message)
   ) {
-    return new CaptureError({ code: 'render_crashed', message: 'The browser page died while it was captured.', cause: error });
+    return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause: error });
   }
   if (error instanceof PageMoved) return neverStays();
   return error;

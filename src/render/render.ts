@@ -231,7 +231,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   const scroll = scrolls ? await deadlines.outside(() => scrolled(page, guard, options)) : null;
   times.enter('settle', 70);
   const shown = await follow(page, shooting.shown, options.waitUntil);
-  if (shown !== shooting.shown) throw new PageMoved('the page went elsewhere while it was made ready');
+  if (shown !== shooting.shown) throw new PageMoved('the page navigated away while it was being prepared');
   await checkPage(page, shown, options);
   times.enter('picture', 80);
   const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;

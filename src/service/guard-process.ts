@@ -6,13 +6,13 @@ import type { Log } from '../log.js';
  * done: the process ends, and the next start puts its jobs back.
  */
 export function guardProcess(log: Log): Disposable {
-  const onRejection = (reason: unknown): void => log.error({ err: reason }, 'a rejection that nobody handled');
+  const onRejection = (reason: unknown): void => log.error({ err: reason }, 'unhandled rejection');
   const onException = (error: unknown): void => {
     if (isOfPlaywright(error)) {
-      log.error({ err: error }, 'an error in the browser library, or in what it called');
+      log.error({ err: error }, 'uncaught error in the browser library or its callbacks');
       return;
     }
-    log.fatal({ err: error }, 'an error that nobody handled: the process ends');
+    log.fatal({ err: error }, 'uncaught exception: the process exits');
     process.exit(1);
   };
   process.on('unhandledRejection', onRejection);

@@ -6,33 +6,33 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new Counter({
     name: 'stillframe_http_requests_total',
-    help: 'Answers by method, route and status.',
+    help: 'Responses by method, route and status.',
     labelNames: ['method', 'route', 'status'],
     registers: [this.#registry],
   });
   readonly #seconds = new Histogram({
     name: 'stillframe_http_request_seconds',
-    help: 'Time to answer, by route.',
+    help: 'Response time by route.',
     labelNames: ['route'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 25],
     registers: [this.#registry],
   });
   readonly #jobs = new Counter({
     name: 'stillframe_jobs_total',
-    help: 'Jobs that ended, by state.',
+    help: 'Finished jobs by state.',
     labelNames: ['state'],
     registers: [this.#registry],
   });
   readonly #stages = new Histogram({
     name: 'stillframe_capture_stage_seconds',
-    help: 'Time of a capture by stage.',
+    help: 'Capture time by stage.',
     labelNames: ['stage'],
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
     registers: [this.#registry],
   });
   readonly #health = new Gauge({
     name: 'stillframe_health',
-    help: 'Figures of /v1/health; true is 1.',
+    help: 'Values of /v1/health; true is 1.',
     labelNames: ['part', 'figure'],
     registers: [this.#registry],
   });

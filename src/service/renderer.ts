@@ -94,7 +94,7 @@ async function provideChromium(config: Config, given: RendererParts) {
   if (found !== null) return found;
   if (!config.browserInstall) {
     throw new BrowserMissing(
-      'No Chromium was found, and --no-browser-install forbids to install one. Install it with: stillframe browser install',
+      'No Chromium was found, and --no-browser-install prevents its installation. Install it with: stillframe browser install',
     );
   }
   return await installChromium({ dataDir: given.browserDir, say: given.say });

@@ -283,7 +283,7 @@ export class Service implements AsyncDisposable {
   }
 
   private readonly onLoopError = (error: unknown): void => {
-    this.log.error({ err: error }, 'a step failed; it is tried again');
+    this.log.error({ err: error }, 'a background step failed; it will be retried');
   };
 
   private async drain(): Promise<void> {

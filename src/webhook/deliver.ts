@@ -48,7 +48,7 @@ export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: Abort
   const recorded = await deps.store.recordAttempt(due, outcome, deps.now());
   const facts = { delivery_id: due.deliveryId, generation: due.generation, job_id: due.jobId, attempt: due.attempt };
   if (recorded) deps.log.info({ ...facts, ...outcome, receiver: new URL(due.url).origin }, 'webhook');
-  else deps.log.warn({ ...facts, outcome: outcome.kind }, 'webhook attempt not recorded: another one took its place');
+  else deps.log.warn({ ...facts, outcome: outcome.kind }, 'webhook attempt not recorded: another attempt superseded it');
 }
 
 async function attempt(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<AttemptOutcome | null> {
@@ -59,7 +59,7 @@ async function attempt(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal)
     return judge(deps, due, await post(deps, due, signal));
   } catch (error) {
     if (signal.aborted) return null;
-    deps.log.warn({ err: error, delivery_id: due.deliveryId, job_id: due.jobId }, 'webhook not answered');
+    deps.log.warn({ err: error, delivery_id: due.deliveryId, job_id: due.jobId }, 'webhook delivery attempt failed');
     return retryOrFail(deps, due, { status: null, error: transportProblem(error), waitMs: 0 });
   }
 }

@@ -10,8 +10,8 @@ const PROBLEMS: readonly (readonly [RegExp, string])[] = [
   [/^(?:ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL)$/, 'The receiver could not be reached.'],
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_CLOSED|UND_ERR_DESTROYED)$/, 'The receiver closed the connection before it answered.'],
   [/CERT|SIGNATURE|ISSUER|^ERR_TLS_ALTNAME|^ERR_TLS|^ERR_SSL|^EPROTO$|SSL/, 'The TLS connection to the receiver failed.'],
-  [/^UND_ERR_HEADERS_OVERFLOW$|^HPE_HEADER_OVERFLOW$/, "The receiver's answer has too large headers."],
-  [/^HPE_|^UND_ERR_(?:RES|RESPONSE)|^Z_|^ERR_.*ZLIB|^HTTPParserError$/, "The receiver's answer was not valid HTTP."],
+  [/^UND_ERR_HEADERS_OVERFLOW$|^HPE_HEADER_OVERFLOW$/, "The headers of the receiver's response are too large."],
+  [/^HPE_|^UND_ERR_(?:RES|RESPONSE)|^Z_|^ERR_.*ZLIB|^HTTPParserError$/, "The receiver's response was not valid HTTP."],
 ];
 
 /**

@@ -53,7 +53,7 @@ describe('the rules that lock the browser in', () => {
   });
 
   it('are not printed where the browser has no user of its own, with what to do instead', () => {
-    expect(() => egressLock(null)).toThrow(/only where the server is started as root.*sudo stillframe doctor --egress-lock/);
+    expect(() => egressLock(null)).toThrow(/only a server that is started as root.*sudo stillframe doctor --egress-lock/);
   });
 
   it('are what `doctor --egress-lock` prints as root; for others it fails', async () => {

@@ -38,7 +38,7 @@ describe('a capture request', () => {
   });
 
   it.each([0, 1, 22, 25, 6000, 6667, 10_080])('refuses the address of a page at port %i, which browsers do not load from', (port) => {
-    const issue = { message: `must not use port ${port}: browsers refuse it` };
+    const issue = { message: `must not use port ${port}, which browsers block` };
     expect(issuesOf({ url: `https://example.com:${port}/` })).toEqual([{ path: 'url', ...issue }]);
     expect(issuesOf({ url: `example.com:${port}` })).toEqual([{ path: 'url', ...issue }]);
     expect(issuesOf({ html: '<p>', base_url: `http://example.com:${port}/` })).toEqual([{ path: 'base_url', ...issue }]);

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 it('names a driver that is not installed, and what to do, where a database is opened', async () => {
   const { open } = await bundled('nothing');
-  expect(open).toThrow(/^The SQLite driver \(better-sqlite3.*\) cannot be loaded under Node v\d.*: (Use Node 22|Install stillframe again)/);
+  expect(open).toThrow(/^The SQLite driver \(better-sqlite3.*\) cannot be loaded under Node v\d.*: (Use Node 22|Reinstall stillframe)/);
 });
 
 it('does so when the native part was not built, as npm 12 leaves it', async () => {

@@ -124,7 +124,7 @@ class Troubles {
     }
     try {
       const answer = await this.#post({});
-      const isTold = answer.status === 503 && /storage takes no more/.test(answer.body.error.message);
+      const isTold = answer.status === 503 && /storage cannot be written to/.test(answer.body.error.message);
       this.#expect(`in a read-only directory: ${say(answer)}`, isTold);
       this.#expect('health does not tell of a read-only directory', await this.#isUnready());
       this.#expectFinding(await this.#doctor(), 'Data directory', /EPERM|EACCES/);

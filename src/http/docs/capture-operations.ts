@@ -30,7 +30,7 @@ function submitScreenshot(): Operation {
     operationId: 'submitScreenshot',
     tags: ['captures'],
     summary: 'Capture a page',
-    description: 'Scope: `screenshot:write`. Answers 200 with a finished capture, 202 with a job handle, or with the failure itself.',
+    description: 'Scope: `screenshot:write`. Returns 200 with the finished capture, 202 with a job to poll, or the error.',
     security: [{ apiKey: [] }],
     request: submissionRequest(),
     responses: {
@@ -54,10 +54,10 @@ function submitScreenshot(): Operation {
       ...failures({
         400: 'The request is not valid: `details.issues` names every problem. Also a body that is too large, too deep or of another content type.',
         401: 'The key is missing, unknown or revoked.',
-        403: 'The key lacks the scope.',
-        406: 'The header `Accept` names pictures of other formats only.',
+        403: 'The key lacks the required scope.',
+        406: 'The `Accept` header allows only pictures of other formats.',
         409: 'The idempotency key belongs to another API key or another request.',
-        503: 'Going down, overloaded, without a browser, or the way out is not available.',
+        503: 'Shutting down, overloaded, without a browser, or egress is unavailable.',
         ...captureFailures(),
       }),
     },
@@ -74,12 +74,12 @@ function submissionRequest(): Operation['request'] {
         .string()
         .regex(IDEMPOTENCY_KEY_PATTERN)
         .optional()
-        .meta({ description: 'identifies a logical submission: a repetition gets the first job, never a second render' }),
+        .meta({ description: 'identifies a logical submission: a repeated request returns the first job and never renders again' }),
       Accept: z
         .string()
         .optional()
         .meta({
-          description: 'Name the media type of `format`, or `image/*`, to be answered with the picture itself.',
+          description: 'Set it to the media type of `format`, or `image/*`, to receive the picture itself.',
           example: 'image/png',
           ...EXTENSION,
         }),
@@ -126,7 +126,7 @@ function renderLink(): Operation {
         },
         content: pictureContent(),
       },
-      304: { description: "The client's copy is still good." },
+      304: { description: "The client's copy is up to date." },
       ...failures({
         400: 'The fields are not valid.',
         403: 'The signature is missing, wrong or expired.',
@@ -146,7 +146,8 @@ function readArtifact(): Operation {
     operationId: 'readArtifact',
     tags: ['captures'],
     summary: 'Download a picture or PDF',
-    description: 'What `data.cdn_url` points at. No key: the name cannot be guessed. Single ranges and conditional requests are served.',
+    description:
+      'The file that `data.cdn_url` points to. Needs no API key, since its name cannot be guessed. Supports single ranges and conditional requests.',
     security: [],
     request: {
       params: z.object({ name: z.string() }),
@@ -158,10 +159,10 @@ function readArtifact(): Operation {
       }),
     },
     responses: {
-      200: { description: 'The bytes.', headers: { etag: header('strong'), 'cache-control': header('public, immutable') }, content },
-      206: { description: 'The range.', headers: { 'content-range': header('which bytes of how many') }, content },
-      304: { description: "The client's copy is still good." },
-      ...failures({ 404: 'No such artifact.', 410: 'It was kept for its time and is gone.', 416: 'The range is outside of the bytes.' }),
+      200: { description: 'The file.', headers: { etag: header('strong'), 'cache-control': header('public, immutable') }, content },
+      206: { description: 'The requested range.', headers: { 'content-range': header('byte range and total size') }, content },
+      304: { description: "The client's copy is up to date." },
+      ...failures({ 404: 'No such artifact.', 410: 'The artifact has expired and was deleted.', 416: 'The range cannot be satisfied.' }),
     },
   };
 }

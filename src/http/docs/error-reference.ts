@@ -14,7 +14,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '400, 404, 405, 408, 409, 410, 416, 428, 431',
     retriable: 'no',
     meaning:
-      'The request cannot be understood or must not be served: a field out of its bounds or unknown, invalid JSON, a body that is too large or nested too deeply, an unknown path or job, a destination that is not public, a CSS selector or script that the browser rejects.',
+      'The request is malformed or not permitted: a field that is out of bounds or unknown, invalid JSON, a body that is too large or nested too deeply, an unknown path or job, a destination that is not public, a CSS selector or script that the browser rejects.',
     advice:
       'Read details.issues: it names every field with a problem and what is allowed. With details.reason "blocked_destination" the target is a private address: see "Capturing localhost or an intranet" below. A redelivery that is refused has details.reason delivery_unavailable, delivery_pending or generation_changed.',
   },
@@ -33,34 +33,33 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   forbidden: {
     statuses: '403',
     retriable: 'no',
-    meaning: 'The key is good but lacks the scope that the endpoint needs (screenshot:write or jobs:read).',
+    meaning: 'The key is valid but lacks the scope that the endpoint needs (screenshot:write or jobs:read).',
     advice: 'Use a key with that scope: "stillframe keys create --label NAME --scope screenshot:write --scope jobs:read".',
   },
   idempotency_conflict: {
     statuses: '409',
     retriable: 'no',
-    meaning: 'The Idempotency-Key was used before, with another API key of the account or for a request that means something else.',
+    meaning: 'The Idempotency-Key was used before, with another API key of the account or for a different request.',
     advice: 'Use a new key for a new request. To follow the first one, read GET /v1/requests/{key} with the API key that submitted it.',
   },
   quota_exceeded: {
     statuses: '429',
     retriable: 'no',
-    meaning: "The account's monthly credits do not suffice for this capture.",
+    meaning: 'The account does not have enough credits left for this capture in this month.',
     advice:
-      'details tells quota, used, reserved and resets_at. An operator changes the quota with "stillframe accounts quota NAME CREDITS".',
+      'details holds quota, used, reserved and resets_at. An operator changes the quota with "stillframe accounts quota NAME CREDITS".',
   },
   rate_limited: {
     statuses: '429',
     retriable: 'yes',
-    meaning: 'The API key sends submissions or look-ups too fast, or an address had too many failed authentications.',
-    advice: 'Wait for the seconds of the Retry-After header. The RateLimit header of every answer tells what is left.',
+    meaning: 'The API key exceeded its rate limit, or an address had too many failed authentications.',
+    advice: 'Wait for the number of seconds in the Retry-After header. The RateLimit header of every response shows what is left.',
   },
   blocked_by_target: {
     statuses: '451',
     retriable: 'no',
-    meaning: 'The target refuses the visitor: it answered 401, 403, 407, 429 or 451, or showed a bot wall or CAPTCHA.',
-    advice:
-      'details.status and details.vendor tell which. Where you own the target, let the capture in with a header or cookie in headers.',
+    meaning: 'The target blocks the visitor: it answered 401, 403, 407, 429 or 451, or showed a bot wall or CAPTCHA.',
+    advice: 'details.status and details.vendor tell which. If you own the target, give captures access with a header or cookie in headers.',
   },
   target_error: {
     statuses: '502',
@@ -72,9 +71,9 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '502',
     retriable: 'yes for transport errors, else no',
     meaning:
-      'The page could not be opened: its name has no public address, nothing answers, TLS fails, it redirects without end or to a place that is not public, or it is a download, a type that is no page, XML that does not parse or an image that cannot be decoded.',
+      'The page could not be opened: its host has no public address or does not respond, TLS fails, it redirects endlessly or to a private address, or it is a download, an unsupported type, malformed XML or an image that cannot be decoded.',
     advice:
-      'details.net_error holds the browser\'s own name of the failure, details.content_type an unsupported type, details.parse_error what is wrong with XML. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
+      'details.net_error holds the browser\'s name for the failure, details.content_type an unsupported type, details.parse_error what is wrong with the XML. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
   },
   render_incomplete: {
     statuses: '502',
@@ -85,13 +84,13 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   egress_mismatch: {
     statuses: '502',
     retriable: 'no',
-    meaning: 'The capture would have left from another country than the requested region (details.expected, details.observed).',
+    meaning: 'The egress address is not in the country of the requested region (details.expected, details.observed).',
     advice: 'Use a proxy in that country, or verify_egress: false when only locale and timezone matter.',
   },
   egress_unavailable: {
     statuses: '503',
     retriable: 'yes',
-    meaning: "The caller's proxy could not be reached or refused, or the country of egress could not be found out.",
+    meaning: "The caller's proxy could not be reached or refused the connection, or the egress country could not be determined.",
     advice: 'Check proxy.server and its credentials; retry later.',
   },
   render_timeout: {
@@ -103,14 +102,14 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   render_crashed: {
     statuses: '500',
     retriable: 'yes',
-    meaning: 'The browser or the page died, twice.',
+    meaning: 'The browser or the page crashed twice.',
     advice:
-      'The page probably needs more memory than there is: lower deviceScaleFactor or the page height, or retry when less is going on.',
+      'The page probably needs more memory than there is: lower deviceScaleFactor or the page height, or retry when the server is less busy.',
   },
   internal_error: {
     statuses: '500, 503',
     retriable: 'yes',
-    meaning: 'Something is wrong on this side; with 503 the server is going down, has no browser, or has too much waiting.',
-    advice: "Wait for the seconds of the Retry-After header and retry. An operator finds the cause in the server's log by request_id.",
+    meaning: 'An error inside the server; with 503 it is shutting down, has no browser ready, or its queue is full.',
+    advice: "Retry after the number of seconds in the Retry-After header. An operator finds the cause in the server's log by request_id.",
   },
 };

@@ -90,7 +90,7 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   'CaptureData.width': { description: 'width of the artifact in pixels; of a PDF, of its first page in CSS pixels', example: 2560 },
   'CaptureData.height': { description: 'height of the artifact, in the same unit as `width`', example: 1440 },
   'CaptureData.bytes': { description: 'size of the artifact', example: 21_044 },
-  'CaptureData.cached': { description: 'whether a kept capture was reused', example: false },
+  'CaptureData.cached': { description: 'whether a cached capture was reused', example: false },
   'CaptureData.blocked_requests': { description: 'requests of the page that were blocked', example: 4 },
   'CaptureData.data_url': {
     description: 'the artifact as a data URL; not sent by this server',
@@ -115,7 +115,7 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   'CaptureData.inspection.markdown': { description: 'main content as Markdown', example: '# Example Domain' },
   'CaptureData.inspection.accessible_tree': { description: 'outline of roles and names', example: '- heading "Example Domain" [level=1]' },
   'CaptureData.inspection.untrusted_content': { description: 'always true: the text comes from the page' },
-  'CaptureData.inspection.character_limit': { description: 'characters that each text may have' },
+  'CaptureData.inspection.character_limit': { description: 'maximum number of characters of each text' },
 
   'CaptureError.code': { description: 'what went wrong; decide by this and `retriable`' },
   'CaptureError.message': { description: 'for people; may change', example: 'The host name could not be resolved to a public address.' },

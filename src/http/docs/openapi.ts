@@ -30,10 +30,10 @@ export function describeInterface(version: string, baseUrl: string): Record<stri
     },
     servers: [{ url: baseUrl }],
     tags: [
-      { name: 'captures', description: 'Submitting captures, fetching what came of them' },
-      { name: 'jobs', description: 'Following a capture' },
+      { name: 'captures', description: 'Submit captures and download their results' },
+      { name: 'jobs', description: 'Track captures' },
       { name: 'webhooks', description: 'Completion callbacks' },
-      { name: 'service', description: 'The server itself' },
+      { name: 'service', description: 'Health of the server' },
     ],
   });
   requireDefaulted(document.components?.schemas?.CaptureData as ObjectSchema);
@@ -104,9 +104,9 @@ function notification(event: WebhookEvent): Parameters<OpenAPIHono['openAPIRegis
     },
     responses: {
       '2XX': { description: 'Acknowledged.' },
-      429: { description: 'Tried again later.' },
-      '5XX': { description: 'Tried again later.' },
-      default: { description: 'Any other answer is final: the delivery has failed.' },
+      429: { description: 'Retried later.' },
+      '5XX': { description: 'Retried later.' },
+      default: { description: 'Any other response is final: the delivery has failed.' },
     },
   };
 }

@@ -48,8 +48,8 @@ function listJobs(): Operation {
           .min(JOBS_PAGE.min)
           .max(JOBS_PAGE.max)
           .default(JOBS_PAGE.default)
-          .meta({ description: 'Jobs on the page.', example: 20 }),
-        cursor: z.string().optional().meta({ description: '`next_cursor` of the page before.', example: 'MTIz' }),
+          .meta({ description: 'Jobs per page.', example: 20 }),
+        cursor: z.string().optional().meta({ description: '`next_cursor` of the previous page.', example: 'MTIz' }),
       }),
       headers: anyHeaders,
     },
@@ -89,10 +89,10 @@ function readJob(): Operation {
     tags: ['jobs'],
     summary: 'Read a job',
     description:
-      'Scope: `jobs:read`, with the API key that submitted it. `ok` speaks of the look-up; the capture is `data.state` and `data.result.ok`.',
+      'Scope: `jobs:read`, with the API key that submitted it. `ok` refers to this request; the outcome of the capture is in `data.state` and `data.result.ok`.',
     security: [{ apiKey: [] }],
     request: { params: jobId, headers: anyHeaders },
-    responses: { 200: success('The job as it stands.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
+    responses: { 200: success('The current state of the job.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
   };
 }
 
@@ -106,7 +106,7 @@ function readRequest(): Operation {
     description: 'Scope: `jobs:read`, with the API key that submitted it.',
     security: [{ apiKey: [] }],
     request: { params: z.object({ key: z.string().meta({ description: 'the idempotency key used at submission' }) }), headers: anyHeaders },
-    responses: { 200: success('The job as it stands.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
+    responses: { 200: success('The current state of the job.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
   };
 }
 
@@ -121,11 +121,11 @@ function readWebhook(): Operation {
     security: [{ apiKey: [] }],
     request: { params: jobId, headers: anyHeaders },
     responses: {
-      200: success('The delivery as it stands.', deliveryStatusSchema, {
+      200: success('The current state of the delivery.', deliveryStatusSchema, {
         ...rateHeaders(),
-        etag: header('to be quoted in `If-Match` of a redelivery'),
+        etag: header('to be sent in `If-Match` of a redelivery'),
       }),
-      ...failures({ ...lookupFailures(), 404: 'No such job for this API key, or it has no webhook.' }),
+      ...failures({ ...lookupFailures(), 404: 'This API key has no such job, or the job has no webhook.' }),
     },
   };
 }
@@ -144,7 +144,7 @@ function redeliverWebhook(): Operation {
       headers: anyHeaders.extend({ 'If-Match': z.string().meta({ description: 'the exact quoted ETag of the delivery status' }) }),
     },
     responses: {
-      202: success('It will be sent again, as the next generation.', deliveryStatusSchema, {
+      202: success('The result will be sent again, as the next generation.', deliveryStatusSchema, {
         ...rateHeaders(),
         etag: header('of the new generation'),
       }),
@@ -168,7 +168,7 @@ function readHealth(): Operation {
     security: [],
     responses: {
       200: {
-        description: 'Captures can be taken on.',
+        description: 'Ready to capture.',
         headers: commonHeaders(),
         content: { 'application/json': { schema: schema(true) } },
       },
@@ -189,6 +189,6 @@ function readLiveness(): Operation {
     tags: ['service'],
     summary: 'Liveness',
     security: [],
-    responses: { 200: success('The process runs.', z.object({ alive: z.literal(true) }), commonHeaders()) },
+    responses: { 200: success('The process is running.', z.object({ alive: z.literal(true) }), commonHeaders()) },
   };
 }

@@ -31,12 +31,12 @@ ${ERROR_CODES.map(errorSection)}</section>
 <section id="private-destinations"><h2>Capturing localhost or an intranet</h2>
 <p>Captures reach public addresses only, so that nobody who holds a key can look around in the server's own network. Private, loopback,
 link-local and other special-purpose addresses are refused, by name or by number, also behind redirects and for the parts of a page.</p>
-<p>An operator may allow some of them: <code>STILLFRAME_ALLOW_DESTINATIONS</code> (or <code>--allow-destinations</code>) takes a comma list of
+<p>An operator may allow some of them: <code>STILLFRAME_ALLOW_DESTINATIONS</code> (or <code>--allow-destinations</code>) takes a comma-separated list of
 addresses, networks, hosts, or hosts with a port:</p>
 <pre><code>STILLFRAME_ALLOW_DESTINATIONS=127.0.0.1:8080,10.20.0.0/16,wiki.intranet npx stillframe</code></pre>
 <p>What is allowed is open to captures whose own URL lies inside it, not to every public page. Cloud metadata addresses are never reached.</p>
 <p>The command <code>stillframe capture http://localhost:8080</code> runs on your own machine, and may reach it without any setting.
-Webhook receivers have a setting of their own, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma list of origins such as
+Webhook receivers have a setting of their own, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma-separated list of origins such as
 <code>http://127.0.0.1:4000</code>.</p></section>
 </main>
 <script src="docs/swagger-ui-bundle.js"></script>

@@ -5,6 +5,6 @@ const requestId = z
   .string()
   .regex(REQUEST_ID_PATTERN)
   .optional()
-  .meta({ description: 'echoed in the `x-request-id` response header; one is made when it is absent or not of this form' });
+  .meta({ description: 'echoed in the `x-request-id` response header; generated when it is absent or malformed' });
 /** Headers that any request may have. */
 export const anyHeaders = z.object({ 'X-Request-ID': requestId });

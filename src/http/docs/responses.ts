@@ -9,20 +9,20 @@ type Responses = Operation['responses'];
 export function lookupFailures() {
   return {
     401: 'The key is missing, unknown or revoked.',
-    403: 'The key lacks the scope.',
-    404: 'No such job for this API key.',
-    429: 'Too fast.',
-    500: 'Something is wrong on our side.',
+    403: 'The key lacks the required scope.',
+    404: 'This API key has no such job.',
+    429: 'Rate limit exceeded.',
+    500: 'Internal error.',
   };
 }
 
 /** Of every route that captures, whatever is asked for there. */
 export function captureFailures() {
   return {
-    410: 'The picture has been deleted since; only where the answer is the picture itself.',
-    429: 'Too fast, or the quota is spent.',
-    451: 'The target refuses the visitor.',
-    500: 'The browser crashed twice, or something is wrong on our side.',
+    410: 'The picture has been deleted; only when the response is the picture itself.',
+    429: 'Rate limit or quota exceeded.',
+    451: 'The target blocks the visitor.',
+    500: 'The browser crashed twice, or an internal error occurred.',
     502: 'The target could not be opened, answered with an error, or failed a check of the request.',
     504: 'The capture ran out of time.',
   };
@@ -73,7 +73,7 @@ export function commonHeaders() {
 
 export function rateHeaders() {
   return {
-    ratelimit: header('what is left of the bucket: `"submit";r=29;t=1`'),
+    ratelimit: header('remaining requests of the bucket: `"submit";r=29;t=1`'),
     'ratelimit-policy': header('the bucket: `"submit";q=120;w=60`'),
   };
 }

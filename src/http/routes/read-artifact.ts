@@ -25,6 +25,6 @@ function goneArtifact(): CaptureError {
   return new CaptureError({
     code: 'invalid_request',
     status: 410,
-    message: 'This artifact was kept for its time and is gone. Capture the page again.',
+    message: 'This artifact has expired and was deleted. Capture the page again.',
   });
 }

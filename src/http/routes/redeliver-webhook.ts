@@ -32,6 +32,6 @@ function preconditionMissing(): CaptureError {
   return new CaptureError({
     code: 'invalid_request',
     status: 428,
-    message: 'The header `If-Match` is required: the exact ETag of GET /v1/jobs/{id}/webhook.',
+    message: 'The `If-Match` header is required: send the exact ETag of GET /v1/jobs/{id}/webhook.',
   });
 }

@@ -57,7 +57,7 @@ function notReady(): CaptureError {
   return new CaptureError({
     code: 'internal_error',
     status: 503,
-    message: 'The picture is not ready yet. The capture goes on: ask again.',
+    message: 'The picture is not ready yet. The capture continues: request it again.',
     retryAfterSeconds: RETRY_SECONDS,
   });
 }

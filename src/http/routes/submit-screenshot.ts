@@ -55,7 +55,7 @@ function readIdempotencyKey(header: string | string[] | undefined): string | nul
 function readMode(values: string[] | undefined): boolean {
   if (values === undefined) return false;
   if (values.every((value) => value === 'async')) return true;
-  const message = 'must be `async` where it is given';
+  const message = 'must be `async` when it is given';
   throw new CaptureError({
     code: 'invalid_request',
     message: `The query parameter \`mode\` ${message}.`,

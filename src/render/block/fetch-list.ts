@@ -52,7 +52,7 @@ export async function fetchList(
     if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
     const told = Number(answer.headers.get('content-length') ?? answer.body.byteLength);
     if (answer.truncated || (told !== answer.body.byteLength && answer.headers.get('content-encoding') === null)) {
-      throw new Error(`${url} was not received whole`);
+      throw new Error(`${url} was not received completely`);
     }
     const text = new TextDecoder().decode(answer.body);
     const problem = listProblem(text, known.rules);

@@ -104,7 +104,7 @@ class StageGuard implements Guard {
       if (report.outcome !== 'none') this.parts.log.info({ banner: report }, 'answered a consent banner');
       return report;
     } catch (error) {
-      this.parts.log.debug({ err: error }, 'a page did not let its banners be answered');
+      this.parts.log.debug({ err: error }, 'the consent banners of a page could not be answered');
       return { ...NO_BANNER, outcome: 'failed', ms: ms() };
     }
   }

@@ -172,7 +172,7 @@ async function remake(parts: ListParts, { manifest, category, problems, signal }
     if (work.kind !== 'parse') throw new Error('the list thread answered something else');
     const engine = loadEngine(work.engine);
     if (engine === null) throw new Error('the parsed list cannot be loaded');
-    if (refusesOrdinary(engine, category)) throw new Error('would refuse ordinary pages');
+    if (refusesOrdinary(engine, category)) throw new Error('would block ordinary pages');
     manifest.engines[category] = { key, file: await store.save(category, 'bin', work.engine), crc: crc32(work.engine) };
     return true;
   } catch (error) {

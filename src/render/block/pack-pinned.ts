@@ -23,7 +23,7 @@ export async function packPinned({ name, version, integrity }: PinnedPackage, di
   const path = join(dir, file);
   const found = createHash('sha512').update(await readFile(path));
   if (`sha512-${found.digest('base64')}` !== integrity)
-    throw new Error(`the registry sent a ${name}@${version} whose sha512 is not the pinned one, and nothing of it was used`);
+    throw new Error(`the registry sent a ${name}@${version} whose sha512 differs from the pinned one; it was not used`);
   return path;
 }
 

@@ -22,7 +22,7 @@ export async function listsFromPackage(file: string, ids: readonly number[]): Pr
 function rawFilterList(content: Buffer): string {
   const parsed = JSON.parse(content.toString('utf8')) as { metadata?: { rawFilterList?: unknown } }[];
   const list = parsed[0]?.metadata?.rawFilterList;
-  if (typeof list !== 'string') throw new Error('the package holds no filter list where it should');
+  if (typeof list !== 'string') throw new Error('the package has no filter list at the expected path');
   return list;
 }
 

@@ -73,8 +73,8 @@ export class BrowserKeeper implements AsyncDisposable {
       await started[Symbol.asyncDispose]();
       throw sandboxMissing('its renderers have no seccomp filter');
     }
-    if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system refuses it');
-    if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it does not start as another user');
+    if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
+    if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
     this.install(this.slots[0], started);
     for (const slot of this.slots.slice(1)) this.chore(this.follow(slot));
   }
@@ -113,7 +113,7 @@ export class BrowserKeeper implements AsyncDisposable {
   chore(work: Promise<void>): void {
     this.chores.add(work);
     void work
-      .catch((error: unknown) => this.options.log.error({ err: error }, 'browser upkeep failed'))
+      .catch((error: unknown) => this.options.log.error({ err: error }, 'browser maintenance failed'))
       .finally(() => this.chores.delete(work));
   }
 
@@ -222,7 +222,7 @@ export class BrowserKeeper implements AsyncDisposable {
     if (slot === undefined) return;
     slot.browser = null;
     if (this.over) return;
-    this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, 'a browser is lost; starting another');
+    this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, 'a browser was lost; starting another');
     this.chore(this.restart(slot));
   }
 }

@@ -73,7 +73,7 @@ export class BrowserLoad {
   constructor(private readonly options: BrowserLoadOptions) {
     this.pageMaxBytes = options.pageMaxBytes ?? pageMaxBytes();
     this.courtesy = new Courtesy(options.user, () =>
-      options.log.warn('this system does not let us lower priorities: heavy pages hold up the others'),
+      options.log.warn('process priorities cannot be lowered on this system: heavy pages slow down other captures'),
     );
   }
 
@@ -183,7 +183,7 @@ export class BrowserLoad {
     const { pid: browser, log } = this.options;
     for (const { pid, rssBytes } of processes) {
       if (pid === browser || rssBytes <= this.pageMaxBytes) continue;
-      log.warn({ pid, rssBytes }, 'a page took too much memory and was ended');
+      log.warn({ pid, rssBytes }, 'a page used too much memory and was closed');
       killProcess(pid);
       for (const suspect of this.suspects) suspect.renderers.delete(pid);
     }

@@ -96,7 +96,7 @@ export class BrowserPool implements AsyncDisposable {
   static async start(options: PoolOptions): Promise<BrowserPool> {
     const profiles = profilesRoot(options.runDir);
     const [version, swept] = await Promise.all([versionOf(options.executable), sweepProfiles(profiles)]);
-    if (swept > 0) options.log.info({ profiles: swept }, 'removed what an earlier server left behind');
+    if (swept > 0) options.log.info({ profiles: swept }, 'removed processes and directories of an earlier server');
     const pool = new BrowserPool(options, profiles, version);
     await pool.keeper.start();
     return pool;
@@ -231,7 +231,10 @@ export class BrowserPool implements AsyncDisposable {
   /** Only for the sake of others, and only while another browser stays that does not. */
   private makeYield(browser: PooledBrowser): void {
     if (!this.isLately(this.quickAt) || this.keeper.live().every((other) => other === browser || other.yielding)) return;
-    this.options.log.debug({ pid: browser.chromium.pid, captures: browser.active }, 'a browser with heavy pages yields to the others');
+    this.options.log.debug(
+      { pid: browser.chromium.pid, captures: browser.active },
+      'a browser with heavy pages now runs at a lower priority',
+    );
     browser.yieldToOthers();
   }
 
@@ -273,7 +276,7 @@ function badEmulation(error: Error): CaptureError {
   const field = /timezone/i.test(error.message) ? 'timezone' : 'locale';
   return new CaptureError({
     code: 'invalid_request',
-    message: `The browser does not know this \`${field}\`.`,
+    message: `The browser does not support this \`${field}\`.`,
     details: { field },
     cause: error,
   });

@@ -53,18 +53,18 @@ export async function installChromium({ dataDir, say }: InstallOptions): Promise
       return executable;
     }
   }
-  throw new BrowserError(`Chromium could not be installed by itself on this machine. Install it with: ${lineToType()}`);
+  throw new BrowserError(`Chromium could not be installed automatically on this machine. Install it with: ${lineToType()}`);
 }
 
 async function tryWay(way: Way, dataDir: string, say: (line: string) => void): Promise<Executable | null> {
   try {
     await way.run(dataDir);
     const works = await firstProven(way.brought(dataDir), dataDir, (executable, error) =>
-      say(`  ${executable.path} does not capture: ${firstLine(error)}`),
+      say(`  ${executable.path} cannot capture: ${firstLine(error)}`),
     );
     if (works !== null) return works;
   } catch (error) {
-    say(`  did not work: ${firstLine(error as Error)}`);
+    say(`  failed:  ${firstLine(error as Error)}`);
   }
   await way.undo(dataDir);
   return null;
@@ -88,7 +88,7 @@ const playwright: Way = {
 
 /** A Chromium that brings every library it needs: it renders where no system package can be installed. */
 const npmPackage: Way = {
-  title: `inflating the npm package ${PACKAGE} into the data directory`,
+  title: `unpacking the npm package ${PACKAGE} into the data directory`,
   obstacle: () => (process.platform === 'linux' && process.arch === 'x64' ? null : 'it is for Linux on x64 only'),
   run: inflatePackage,
   brought: (dataDir) => ownCopies(dataDir).filter(({ env }) => env !== undefined),
@@ -98,8 +98,8 @@ const npmPackage: Way = {
 const apt: Way = {
   title: 'installing the Debian package with apt-get',
   obstacle: () => {
-    if (!existsSync('/usr/bin/apt-get')) return 'there is no apt-get';
-    return process.getuid?.() === 0 ? null : 'it takes root';
+    if (!existsSync('/usr/bin/apt-get')) return 'apt-get is not available';
+    return process.getuid?.() === 0 ? null : 'it requires root';
   },
   run: async (dataDir) => {
     const limits = { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };

@@ -25,4 +25,4 @@ export async function installLocked(lock: PackageLock, dir: string, limits: Omit
 }
 
 const QUIET = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-timeout=30000', '--fetch-retries=1'];
-const REFUSED = 'the registry sent a package whose sha512 is not the pinned one, and nothing of it was used';
+const REFUSED = 'the registry sent a package whose sha512 differs from the pinned one; it was not used';

@@ -44,8 +44,8 @@ export async function launchConfined<Started>(
 /** The error for a system that refuses a sandbox that the operator requires. */
 export function sandboxMissing(reason: string): BrowserError {
   const advice =
-    'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or set STILLFRAME_SANDBOX=true to do without.';
-  return new BrowserError(`STILLFRAME_SANDBOX=required, and this system refuses Chromium its sandbox. ${advice} (${reason})`);
+    'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or set STILLFRAME_SANDBOX=true to run without it.';
+  return new BrowserError(`STILLFRAME_SANDBOX=required, but this system does not allow Chromium's sandbox. ${advice} (${reason})`);
 }
 
 /** The operator has said so: as somebody else when the server is root, and as root where that cannot be. */

@@ -102,7 +102,7 @@ function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'world' | 'door'
   };
 }
 
-const CRASHED = 'The browser page died while it was captured.';
+const CRASHED = 'The browser page crashed during the capture.';
 
 async function closeAll(context: BrowserContext, door: Door): Promise<void> {
   try {

@@ -24,7 +24,7 @@ export function runCommand(command: string, args: readonly string[], limits: Com
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   };
   const total = setTimeout(() => stop(`not done after ${timeoutMs / 1_000} s`), timeoutMs);
-  const silence = setTimeout(() => stop(`no sign of life for ${silenceMs / 1_000} s`), silenceMs);
+  const silence = setTimeout(() => stop(`no output for ${silenceMs / 1_000} s`), silenceMs);
   const onOutput = (chunk: Buffer): void => {
     silence.refresh();
     output = (output + chunk.toString('utf8')).slice(-OUTPUT_KEPT_CHARS);

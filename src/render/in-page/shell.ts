@@ -40,7 +40,7 @@ function shellSign(texts: Words[]): string | null {
   if (chars < 600 && share(SKELETONS) >= 0.1) return 'skeletons in place of content';
   if (chars < 200 && pictures < 0.2 && spins()) return 'a spinner in place of content';
   if (isCovered(texts)) return 'an opaque cover over the view';
-  if (chars < 16 && pictures < 0.05 && runsScript()) return 'next to no visible text';
+  if (chars < 16 && pictures < 0.05 && runsScript()) return 'almost no visible text';
   return null;
 }
 

@@ -24,7 +24,7 @@ export function checkOutput(
 function tooLittle(check: string, { required, seen }: { required: number; seen: number }, unit: string): CaptureError {
   return new CaptureError({
     code: 'render_incomplete',
-    message: `\`${check}\`: the picture is ${seen} ${unit}, and at least ${required} were asked for.`,
+    message: `\`${check}\`: the picture is ${seen} ${unit}, but at least ${required} were requested.`,
     details: { check, required, seen },
   });
 }
@@ -53,7 +53,7 @@ export async function refuseWhite(
   if (!(await (width * height > DECODED_MAX_PX ? isSummedUpAsWhite : isWhite)(content)) || (await mayBeWhite())) return;
   throw new CaptureError({
     code: 'render_incomplete',
-    message: 'The picture is white all over: the page shows nothing.',
+    message: 'The picture is completely white: the page shows nothing.',
     details: { check: 'blank', seen: 'white' },
   });
 }

@@ -67,7 +67,7 @@ async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadli
 function tooBusy(timeout: number): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
-    message: `The page's own script kept it too busy to be captured within \`timeout\` (${timeout} ms).`,
+    message: `The page's scripts kept it too busy to be captured within \`timeout\` (${timeout} ms).`,
     details: { waited_for: 'page' },
   });
 }

@@ -34,7 +34,7 @@ export async function contentReady(page: OpenPage): Promise<void> {
     if (isStill && look?.seen === null) return;
     if (moved || look.text !== before?.text) changedAt = monotonicNow();
     if (!network.isIdle()) busyAt = monotonicNow();
-    const isSmall = look?.seen === 'next to no visible text' && monotonicNow() - busyAt > FILLS_WITHIN_MS;
+    const isSmall = look?.seen === 'almost no visible text' && monotonicNow() - busyAt > FILLS_WITHIN_MS;
     if (isSmall && monotonicNow() - changedAt > SMALL_FOR_GOOD_MS) return;
     before = look;
     await deadlines.sleep(Math.min(LOOK_EVERY_MS, deadlines.leftMs()));

@@ -104,6 +104,6 @@ export class Deadlines implements Disposable {
 function endedByForce(wholeMs: number): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
-    message: `The capture was ended after ${wholeMs} ms: the page kept the browser from finishing. A longer \`timeout\`, a smaller page or \`full_page: false\` may help.`,
+    message: `The capture was stopped after ${wholeMs} ms: the page kept the browser from finishing. A longer \`timeout\`, a smaller page or \`full_page: false\` may help.`,
   });
 }

@@ -69,7 +69,7 @@ export function refusedBy(status: number, vendor: string | null): CaptureError {
 /** The error for a target that refuses the visitor. */
 export function blockedByTarget(status: number | null, vendor: string | null): CaptureError {
   const by = vendor === null ? '' : ` (${vendor})`;
-  const how = status === null || status < 400 ? 'shows a bot check instead of the page' : `refuses the visitor with HTTP status ${status}`;
+  const how = status === null || status < 400 ? 'shows a bot check instead of the page' : `blocks the visitor with HTTP status ${status}`;
   return new CaptureError({
     code: 'blocked_by_target',
     message: `The target ${how}${by}.`,
@@ -88,7 +88,7 @@ export function notAPage(contentType: string): CaptureError {
         : 'a download';
   return new CaptureError({
     code: 'navigation_failed',
-    message: `The target is ${what} (${contentType}), not a page. HTML, images, JSON, XML and plain text are captured.`,
+    message: `The target is ${what} (${contentType}), not a page. HTML, images, JSON, XML and plain text can be captured.`,
     retriable: false,
     details: { content_type: contentType },
   });
@@ -98,7 +98,7 @@ export function notAPage(contentType: string): CaptureError {
 export function nothingShown(status: number | null = null): CaptureError {
   return new CaptureError({
     code: 'navigation_failed',
-    message: status === null ? 'The target shows no page.' : `The target answered with HTTP status ${status}, which carries no page.`,
+    message: status === null ? 'The target returned no page.' : `The target answered with HTTP status ${status}, which has no content.`,
     retriable: false,
     ...(status === null ? {} : { details: { status } }),
   });
@@ -151,13 +151,13 @@ function transportFailure(name: string): CaptureError {
 }
 
 function explain(name: string): string {
-  if (name === 'ERR_TOO_MANY_REDIRECTS') return 'it redirects in a circle';
+  if (name === 'ERR_TOO_MANY_REDIRECTS') return 'it redirects too many times';
   if (/^ERR_(CERT_|SSL_|BAD_SSL)/.test(name)) return 'its TLS certificate or handshake is not valid';
   if (/^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/.test(name))
     return 'it leads to an address that is not captured';
   if (/TIMED_OUT/.test(name)) return 'the connection timed out';
   if (/REFUSED/.test(name)) return 'the connection was refused';
-  if (/EMPTY_RESPONSE|RESET|CLOSED|ABORTED|MISMATCH|INCOMPLETE/.test(name)) return 'the connection broke off';
+  if (/EMPTY_RESPONSE|RESET|CLOSED|ABORTED|MISMATCH|INCOMPLETE/.test(name)) return 'the connection was interrupted';
   if (/DECODING/.test(name)) return 'its content encoding is broken';
   return 'the connection failed';
 }

@@ -29,16 +29,16 @@ export function groupPending(pending: readonly PendingRequest[]): PendingGroup[]
 /** As a clause of a message: whose requests come so close upon one another that the network never rests, though none may be in flight just now. */
 export function describeRestless(newest: PendingRequest): string {
   const [{ kind, host } = { kind: '', host: '' }] = groupPending([newest]);
-  return `the page went on making requests, the last of them a ${NAMES[kind] ?? kind} from ${host}`;
+  return `the page kept making requests, the last one a ${NAMES[kind] ?? kind} from ${host}`;
 }
 
 /** As a clause of a message: "2 images from cdn.example.com and 1 script from example.com were still pending". */
 export function describePending(pending: readonly PendingRequest[]): string {
   const groups = groupPending(pending);
   if (pending.every(({ kind, answered }) => kind === 'document' && answered) && pending.length > 0) {
-    return "the page's own document had not ended: it is still being sent, or its script keeps the browser busy";
+    return "the page's document had not finished loading: it is still being sent, or its script keeps the browser busy";
   }
-  if (groups.length === 0) return "no request was pending, but the page's own script kept it from getting there";
+  if (groups.length === 0) return "no request was pending, but the page's scripts kept it from getting there";
   const named = groups.slice(0, GROUPS_NAMED).map(({ kind, host, count }) => `${count} ${plural(NAMES[kind] ?? kind, count)} from ${host}`);
   const rest = pending.length - groups.slice(0, GROUPS_NAMED).reduce((sum, { count }) => sum + count, 0);
   if (rest > 0) named.push(`${rest} more`);

@@ -28,7 +28,7 @@ export async function verifyEgress(
   if (observed === expected) return observed;
   throw new CaptureError({
     code: 'egress_mismatch',
-    message: `\`region: ${options.region}\` expects the capture to leave from ${expected}, but it leaves from ${observed}. A \`proxy\` in that country, or \`verify_egress: false\`, would do.`,
+    message: `\`region: ${options.region}\` expects an egress address in ${expected}, but it is in ${observed}. Use a \`proxy\` in that country, or \`verify_egress: false\`.`,
     details: { expected, observed },
   });
 }

@@ -80,13 +80,13 @@ function notReached(page: OpenPage, state: WaitUntil): CaptureError {
 function sooner(shown: DocumentState | null, state: WaitUntil): string {
   if (state === 'networkidle' && shown?.loaded === true) return '`wait_until: load` would not have waited for that.';
   if (state !== 'domcontentloaded' && shown?.parsed === true) return '`wait_until: domcontentloaded` would not have waited for that.';
-  return 'No other `wait_until` would have come sooner; a longer `timeout` may help.';
+  return 'No other `wait_until` would have been reached sooner; a longer `timeout` may help.';
 }
 
 function neverStays(documents: number): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
-    message: `The page does not stay: it led through ${documents} documents, one after the other, and went on.`,
+    message: `The page keeps navigating: it loaded ${documents} documents in a row and went on.`,
     details: { documents },
   });
 }

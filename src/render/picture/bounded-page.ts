@@ -49,7 +49,7 @@ export async function within<Result>(stage: Pick<Stage, 'lost'>, deadline: numbe
 function tooSlow(): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
-    message: 'The page did not answer in time while its picture was taken. A larger `timeout` may help.',
+    message: 'The page did not respond in time while its picture was taken. A larger `timeout` may help.',
     details: { pending: 'picture' },
   });
 }

@@ -105,7 +105,7 @@ async function find(page: BoundedPage, selector: string): Promise<ElementBox> {
       details: { issues: [{ path: 'selector', message: sighting.message }] },
     });
   }
-  const seen = sighting.problem === 'not_found' ? 'Nothing matched it.' : `${sighting.matches} matched it, none was visible.`;
+  const seen = sighting.problem === 'not_found' ? 'No element matched.' : `${sighting.matches} elements matched, none was visible.`;
   throw new CaptureError({
     code: 'render_incomplete',
     message: `The element of \`selector\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,

@@ -12,7 +12,7 @@ import { StoreError } from './store-error.js';
  * @throws StoreError when the file exists or cannot be written
  */
 export async function backup(databaseFile: string, file: string): Promise<BackedUp> {
-  if (existsSync(file)) throw new StoreError(`${file} exists already: name a new file.`);
+  if (existsSync(file)) throw new StoreError(`${file} already exists: name a new file.`);
   const draft = `${file}.${process.pid}.partial`;
   const source = new Database(databaseFile, { readonly: true, fileMustExist: true });
   try {

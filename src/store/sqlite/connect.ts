@@ -55,9 +55,9 @@ export function guardOpening<T>(file: string, step: () => T): T {
 }
 
 function adviceFor(code: string, error: Error): string {
-  if (/BUSY|LOCKED/.test(code)) return 'is locked by another process: end that one, then start again.';
+  if (/BUSY|LOCKED/.test(code)) return 'is locked by another process: stop that process, then start again.';
   if (/NOTADB|CORRUPT/.test(code)) return `is damaged (${error.message}): restore it from a backup.`;
-  if (/FULL/.test(code)) return 'cannot grow, the disk is full: free some space, then start again.';
+  if (/FULL/.test(code)) return 'cannot grow because the disk is full: free some space, then start again.';
   return `cannot be used (${error.message}): check that its directory is writable and on a local disk.`;
 }
 
@@ -82,9 +82,7 @@ function openDatabase(file: string, mayBeNew: boolean): Db {
 function checkVersion(db: Db): void {
   const version = String(db.prepare('SELECT sqlite_version()').pluck().get());
   if (compareVersions(version, SQLITE_FLOOR) >= 0) return;
-  throw new StoreError(
-    `SQLite ${version} is too old, ${SQLITE_FLOOR} or newer is needed: install stillframe's dependencies anew (npm ci).`,
-  );
+  throw new StoreError(`SQLite ${version} is too old, ${SQLITE_FLOOR} or newer is needed: reinstall stillframe's dependencies (npm ci).`);
 }
 
 /** Negative when `a` is older than `b`; dotted numbers. */

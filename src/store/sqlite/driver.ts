@@ -35,8 +35,8 @@ export class DriverMissing extends StoreError {
 
 function advice(): string {
   return NAME === 'better-sqlite3'
-    ? 'Install stillframe again, on this very system. Prebuilt drivers exist for Linux, macOS and Windows on x64 and arm64.'
-    : `Use Node ${PREBUILT_NODE_MAJOR} or newer, or install make, python3 and a C++ compiler, then install stillframe again.`;
+    ? 'Reinstall stillframe on this system. Prebuilt drivers exist for Linux, macOS and Windows on x64 and arm64.'
+    : `Use Node ${PREBUILT_NODE_MAJOR} or newer, or install make, python3 and a C++ compiler, then reinstall stillframe.`;
 }
 
 function load(): typeof BetterSqlite3 {

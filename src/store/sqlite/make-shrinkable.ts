@@ -13,14 +13,14 @@ export function makeShrinkable(db: Db, { maxBytes, log }: { maxBytes: number; lo
   if (db.pragma('auto_vacuum', { simple: true }) === INCREMENTAL) return;
   const bytes = Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
   if (bytes > maxBytes) {
-    log.warn({ bytes }, 'the database cannot give space back to the disk: stop the server and run stillframe migrate once');
+    log.warn({ bytes }, 'the database cannot release disk space: stop the server and run stillframe migrate once');
     return;
   }
   try {
     db.pragma('auto_vacuum = INCREMENTAL');
     db.exec('VACUUM');
-    log.info({ bytes }, 'database rewritten, so that it can give space back to the disk');
+    log.info({ bytes }, 'database rewritten, so that it can release disk space');
   } catch (error) {
-    log.warn({ err: error }, 'the database could not be rewritten; it works, and cannot give space back to the disk');
+    log.warn({ err: error }, 'the database could not be rewritten; it works, but cannot release disk space');
   }
 }

@@ -28,7 +28,7 @@ function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>, isAllo
   const known = new Set(migrations.map((migration) => migration.hash));
   if (applied.some((hash) => !known.has(hash))) {
     throw new StoreError(
-      `${db.name} was made by a newer stillframe: install that version or a newer one, or restore a backup made with this one.`,
+      `${db.name} was made by a newer stillframe: install that version or a newer one, or restore a backup made with this version.`,
     );
   }
   const missing = migrations.filter((migration) => !applied.includes(migration.hash));
@@ -43,7 +43,7 @@ function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>, isAllo
     db.prepare(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES (?, ?)`).run(migration.hash, migration.folderMillis);
   }
   if (missing.length > 0 && (db.pragma('foreign_key_check') as unknown[]).length > 0) {
-    throw new StoreError(`${db.name} has rows that refer to nothing: it was not migrated. Restore a backup.`);
+    throw new StoreError(`${db.name} has rows with dangling references and was not migrated. Restore a backup.`);
   }
   return { applied: missing.length, made };
 }

@@ -201,7 +201,7 @@ function engineSteps(
       writer.run(() => {
         const at = String(Date.now());
         tables.marks.set('ping', at);
-        if (tables.marks.get('ping') !== at) throw new Error('the database does not read what it wrote');
+        if (tables.marks.get('ping') !== at) throw new Error('the database does not return what was written');
       }),
     backup: (to) => backup(file, to),
     async [Symbol.asyncDispose]() {

@@ -14,7 +14,7 @@ export function translateEngineError(error: unknown): unknown {
   if (!UNAVAILABLE.test(engineCodeOf(error))) return error;
   return new CaptureError({
     code: 'internal_error',
-    message: 'Nothing can be stored at the moment. Try again shortly.',
+    message: 'The database cannot be written to at the moment. Try again shortly.',
     status: 503,
     retryAfterSeconds: UNAVAILABLE_RETRY_S,
     cause: error,

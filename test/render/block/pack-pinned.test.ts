@@ -23,7 +23,7 @@ describe('the package of filter lists', () => {
     await using _registry = await startNpmRegistry('rules', { 'rules.json': '["##body"]' });
     const pin = { name: 'rules', version: '1.0.0', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` };
     await expect(packPinned(pin, dir, AbortSignal.timeout(60_000))).rejects.toThrow(
-      'the registry sent a rules@1.0.0 whose sha512 is not the pinned one, and nothing of it was used',
+      'the registry sent a rules@1.0.0 whose sha512 differs from the pinned one; it was not used',
     );
   });
 });

@@ -11,13 +11,13 @@ function serve(path: string, body: string): string {
 
 describe('fail_if_incomplete', () => {
   it.each([
-    ['/shell/empty', 'next to no visible text'],
+    ['/shell/empty', 'almost no visible text'],
     ['/shell/skeleton', 'skeletons in place of content'],
     ['/shell/spinner', 'a spinner in place of content'],
     ['/shell/loading', '"Loading…" instead of content'],
     ['/shell/busy', 'a part that is marked busy (aria-busy)'],
     ['/shell/cover', 'an opaque cover over the view'],
-    ['/shell/same-colour', 'next to no visible text'],
+    ['/shell/same-colour', 'almost no visible text'],
   ])('%s shows %s', async (path, seen) => {
     const error = await rig.failure(site.url(path), { fail_if_incomplete: true });
     expect(error).toMatchObject({ code: 'render_incomplete', retriable: true, details: { check: 'fail_if_incomplete', seen } });
@@ -93,9 +93,9 @@ describe('a page made of web components', () => {
   });
 
   it.each([
-    ['next to no visible text', made('<main></main>')],
-    ['next to no visible text', made('<p>White upon white cannot be read</p>', 'color:#fff;background:#fff')],
-    ['next to no visible text', made('<main></main>', '', `<p>${words(30)}</p>`)],
+    ['almost no visible text', made('<main></main>')],
+    ['almost no visible text', made('<p>White upon white cannot be read</p>', 'color:#fff;background:#fff')],
+    ['almost no visible text', made('<main></main>', '', `<p>${words(30)}</p>`)],
     ['"Loading…" instead of content', `<header style="padding:40px">Acme</header>${made('<main style="padding:80px">Loading…</main>')}`],
     ['skeletons in place of content', made('<div class="skeleton" style="height:400px;background:#eee"></div>')],
   ])('that shows %s is a shell (%#)', async (seen, body) => {
@@ -153,7 +153,7 @@ describe('white words', () => {
     ['on a white card that lies on a dark layer', `${dark('')}<div style="position:relative;background:#fff">${said}</div>`],
   ])('%s cannot', async (where, body) => {
     const error = await rig.failure(serve(`/white-on-white/${where.length}`, body), { fail_if_incomplete: true });
-    expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: 'next to no visible text' } });
+    expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: 'almost no visible text' } });
   });
 });
 
