@@ -43,7 +43,7 @@ describe('wait_until', () => {
     const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 2_000 });
     const { host } = new URL(site.origin);
     // The end may come while one of them is in flight.
-    expect(error.message).toMatch(/the last of them a request by script from |1 request by script from .* was still pending/);
+    expect(error.message).toMatch(/the last one a request by script from |1 request by script from .* was still pending/);
     expect(error.message).toContain('`wait_until: load` would not have waited');
     expect(error.details).toEqual({ waited_for: 'networkidle', pending: [{ kind: 'fetch', host, count: 1 }] });
   });
