@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { existsSync, mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -138,9 +138,14 @@ describe('the main path', () => {
 });
 
 it('a wrong destination in the settings stops the start before anything is made', async () => {
-  const dataDir = join(mkdtempSync(join(tmpdir(), 'stillframe-service-')), 'data');
-  await expect(startService({ allowDestinations: ['10.0.0.0/33'] }, dataDir)).rejects.toThrow('STILLFRAME_ALLOW_DESTINATIONS');
-  expect(existsSync(dataDir)).toBe(false);
+  const parent = mkdtempSync(join(tmpdir(), 'stillframe-service-'));
+  try {
+    const start = startService({ allowDestinations: ['10.0.0.0/33'] }, join(parent, 'data'));
+    await expect(start).rejects.toThrow('STILLFRAME_ALLOW_DESTINATIONS');
+    expect(existsSync(join(parent, 'data'))).toBe(false);
+  } finally {
+    rmSync(parent, { recursive: true, force: true });
+  }
 });
 
 it('an egress check that does not answer within the budget is told as such', async () => {

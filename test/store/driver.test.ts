@@ -6,35 +6,34 @@ import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 
 it('names a driver that is not installed, and what to do, where a database is opened', async () => {
-  const { open } = await bundled('nothing');
-  expect(open).toThrow(/^The SQLite driver \(better-sqlite3.*\) cannot be loaded under Node v\d.*: (Use Node 22|Reinstall stillframe)/);
+  await using driver = await bundled('nothing');
+  expect(driver.open).toThrow(
+    /^The SQLite driver \(better-sqlite3.*\) cannot be loaded under Node v\d.*: (Use Node 22|Reinstall stillframe)/,
+  );
 });
 
 it('does so when the native part was not built, as npm 12 leaves it', async () => {
-  const { open } = await bundled(
+  await using unbuilt = await bundled(
     "module.exports = class { constructor() { throw new Error('Could not locate the bindings file. Tried: /a /b'); } }",
   );
-  expect(open).toThrow(/^The SQLite driver/);
-  await expect(
-    bundled("module.exports = class { constructor() { throw new Error('out of cheese'); } }").then(({ open }) => open()),
-  ).rejects.toThrow(/out of cheese/);
+  expect(unbuilt.open).toThrow(/^The SQLite driver/);
+  await using broken = await bundled("module.exports = class { constructor() { throw new Error('out of cheese'); } }");
+  expect(broken.open).toThrow(/out of cheese/);
 });
 
 /** `lockDataDir`, the first thing a server does, from a place where the driver is what is given. */
-async function bundled(driver: string): Promise<{ open: () => void }> {
+async function bundled(driver: string): Promise<{ open: () => void } & AsyncDisposable> {
   const dir = mkdtempSync(join(tmpdir(), 'stillframe-driver-'));
-  try {
-    const entry = join(import.meta.dirname, '../../src/store/sqlite/lock-data-dir.ts');
-    const outfile = join(dir, 'lock.mjs');
-    await build({ entryPoints: [entry], bundle: true, format: 'esm', platform: 'node', target: 'node20', outfile });
-    for (const name of driver === 'nothing' ? [] : ['better-sqlite3', 'better-sqlite3-node20']) {
-      mkdirSync(join(dir, 'node_modules', name), { recursive: true });
-      writeFileSync(join(dir, 'node_modules', name, 'index.js'), driver);
-    }
-    const { lockDataDir } = await import(pathToFileURL(outfile).href);
-    return { open: () => void lockDataDir(join(dir, 'data')) };
-  } finally {
-    // Loaded, it needs its files no longer.
-    rmSync(dir, { recursive: true, force: true });
+  const entry = join(import.meta.dirname, '../../src/store/sqlite/lock-data-dir.ts');
+  const outfile = join(dir, 'lock.mjs');
+  await build({ entryPoints: [entry], bundle: true, format: 'esm', platform: 'node', target: 'node20', outfile });
+  for (const name of driver === 'nothing' ? [] : ['better-sqlite3', 'better-sqlite3-node20']) {
+    mkdirSync(join(dir, 'node_modules', name), { recursive: true });
+    writeFileSync(join(dir, 'node_modules', name, 'index.js'), driver);
   }
+  const { lockDataDir } = await import(pathToFileURL(outfile).href);
+  return {
+    open: () => void lockDataDir(join(dir, 'data')),
+    [Symbol.asyncDispose]: async () => rmSync(dir, { recursive: true, force: true }),
+  };
 }

@@ -19,6 +19,7 @@ import type { OpenStage } from './open-stage.js';
 import { type Expectation, PageHistory, type PageName, pageName } from './page-history.js';
 import type { PooledBrowser } from './pooled-browser.js';
 import { profilesRoot, sweepProfiles } from './profile-dir.js';
+import { sweepAbandoned } from './sweep-abandoned.js';
 
 const READY_WITHIN_MS = 30_000;
 /** Where captures were quick so lately, more of them will come. */
@@ -95,11 +96,21 @@ export class BrowserPool implements AsyncDisposable {
    */
   static async start(options: PoolOptions): Promise<BrowserPool> {
     const profiles = profilesRoot(options.runDir);
-    const [version, swept] = await Promise.all([versionOf(options.executable), sweepProfiles(profiles)]);
-    if (swept > 0) options.log.info({ profiles: swept }, 'removed processes and directories of an earlier server');
+    const [version, swept, abandoned] = await Promise.all([
+      versionOf(options.executable),
+      sweepProfiles(profiles),
+      sweepAbandoned(profiles),
+    ]);
+    if (swept + abandoned > 0)
+      options.log.info({ directories: swept + abandoned }, 'removed processes and directories of an earlier server');
     const pool = new BrowserPool(options, profiles, version);
-    await pool.keeper.start();
-    return pool;
+    try {
+      await pool.keeper.start();
+      return pool;
+    } catch (error) {
+      await pool[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */

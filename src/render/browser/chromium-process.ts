@@ -9,7 +9,7 @@ import type { Executable } from './executable.js';
 import { niced } from './niced.js';
 import { inOwnGroup } from './own-group.js';
 import { killGroup } from './process-table.js';
-import { createProfile, removeProfile } from './profile-dir.js';
+import { browserCopies, createProfile, removeProfile } from './profile-dir.js';
 import { TargetPolicy } from './target-policy.js';
 import { reachableBy, SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
 
@@ -55,7 +55,7 @@ export class ChromiumProcess implements AsyncDisposable {
   static async launch(options: LaunchOptions): Promise<ChromiumProcess> {
     const profile = createProfile(options.profiles, options.user);
     try {
-      const executable = reachableBy(options.user, options.executable, options.profiles);
+      const executable = reachableBy(options.user, options.executable, () => browserCopies(options.profiles));
       return await start({ ...options, executable }, profile, (...parts) => new ChromiumProcess(...parts));
     } catch (error) {
       await removeProfile(profile);

@@ -3,11 +3,12 @@
  * the data directory is closed to the unprivileged user that the browser runs as. A name tells its owner, so that
  * the next start can remove what a killed server left behind.
  */
-import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isOwnedName, ownedName, ownerLives } from './owned-name.js';
 import { killProcess, processesNaming, readProcess } from './process-table.js';
 import type { Unprivileged } from './unprivileged.js';
 
@@ -23,13 +24,31 @@ export function profilesRoot(runDir: string): string {
   return root;
 }
 
-/** Removes the place when nothing is left in it. */
+/**
+ * Where a browser is copied to that its user could not reach: beside the profiles of `root`, and gone with the last of them.
+ * @throws when somebody else has taken the name
+ */
+export function browserCopies(root: string): string {
+  const place = copiesOf(root);
+  ensurePlace(place, process.getuid?.() ?? 0);
+  return place;
+}
+
+/** Removes the place, and the browser's copy beside it, when no profile is left in it. */
 export function leaveRoot(root: string): void {
   try {
     rmdirSync(root);
   } catch (error) {
-    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return;
+    if (code !== 'ENOENT') throw error;
   }
+  rmSync(copiesOf(root), { recursive: true, force: true });
+}
+
+/** Whether there or not: see browserCopies. */
+export function copiesOf(root: string): string {
+  return `${root}-browser`;
 }
 
 function ensurePlace(root: string, uid: number): void {
@@ -53,8 +72,7 @@ function shortTmpdir(): string {
 export function createProfile(root: string, user: Unprivileged | null): string {
   // Another program of the same data directory may just have left.
   ensurePlace(root, process.getuid?.() ?? 0);
-  const owner = readProcess(process.pid);
-  const profile = join(root, `${process.pid}-${(owner?.startTime ?? 0).toString(36)}-${randomBytes(3).toString('hex')}`);
+  const profile = join(root, ownedName());
   for (const dir of [profile, join(profile, 'data')]) {
     mkdirSync(dir, { mode: 0o700 });
     if (user !== null) chownSync(dir, user.uid, user.gid);
@@ -67,22 +85,23 @@ export async function removeProfile(profile: string): Promise<void> {
 }
 
 /**
- * Ends browsers and removes profiles whose server is gone.
+ * Ends browsers and removes profiles whose server is gone, and the browser's copy when nobody is left who could use it.
  * @returns how many profiles were removed
  */
 export async function sweepProfiles(root: string): Promise<number> {
-  const left = readdirSync(root).filter((name) => /^\d+-[0-9a-z]+-[0-9a-f]+$/.test(name) && !ownerLives(name));
+  const profiles = list(root).filter(isOwnedName);
+  const left = profiles.filter((name) => !ownerLives(name));
   for (const name of left) {
     const profile = join(root, name);
     killNaming(profile);
     await removeProfile(profile);
   }
+  if (left.length === profiles.length) await rm(copiesOf(root), { recursive: true, force: true });
   return left.length;
 }
 
-function ownerLives(name: string): boolean {
-  const [pid = '', startTime = ''] = name.split('-');
-  return readProcess(Number(pid))?.startTime === Number.parseInt(startTime, 36);
+function list(dir: string): string[] {
+  return existsSync(dir) ? readdirSync(dir) : [];
 }
 
 /** A browser leads a process group of its own: whoever names the profile gives the whole group away, stopped processes too. */

@@ -26,26 +26,25 @@ export function unprivilegedUser(): Unprivileged | null {
 
 /**
  * The executable at a place where everybody may run it: itself, or, when a directory above is closed to others (a data directory is), a
- * copy of its own directory under `root`, by hard links where the file system allows, made once. Only a browser's own directory is
+ * copy of its own directory, by hard links where the file system allows, made once. Only a browser's own directory is
  * copied, and nothing in it becomes more open than it was: what is not, is left where it is, and only we can run it.
+ * @param placeForCopies makes the directory that holds the copy, when there has to be one
  */
-export function reachableBy(user: Unprivileged | null, executable: Executable, root: string): Executable {
+export function reachableBy(user: Unprivileged | null, executable: Executable, placeForCopies: () => string): Executable {
   const home = dirname(executable.path);
   if (user === null || openToAll(executable.path) || !isBrowserHome(home)) return executable;
+  const place = placeForCopies();
   const { mtimeMs, size, ino } = statSync(executable.path);
-  const name = `${COPY}${ino.toString(36)}-${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`;
-  const copy = join(root, name);
+  const copy = join(place, `${ino.toString(36)}-${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`);
   if (!existsSync(copy)) {
-    for (const other of readdirSync(root)) if (other.startsWith(COPY)) rmSync(join(root, other), { recursive: true, force: true });
-    const draft = join(root, `draft-${process.pid}`);
+    for (const other of readdirSync(place)) rmSync(join(place, other), { recursive: true, force: true });
+    const draft = join(place, `draft-${process.pid}`);
     mirror(home, draft);
     renameSync(draft, copy);
   }
   const env = Object.entries(executable.env ?? {}).map(([key, value]) => [key, value.replaceAll(home, copy)]);
   return { ...executable, path: join(copy, basename(executable.path)), env: Object.fromEntries(env) };
 }
-
-const COPY = 'browser-';
 
 /** What every Chromium has beside it, and the libraries that ours brings. */
 function isBrowserHome(dir: string): boolean {

@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
+import { ownedName } from '../browser/owned-name.js';
+import { TEMPORARY_DIR } from '../browser/sweep-abandoned.js';
 
 /** The part of a capture that is kept: rows `from` … `to`, columns from `left` on, px. */
 export interface Cut {
@@ -42,7 +44,8 @@ export class SectionStore implements AsyncDisposable {
 
   /** @param transparent keeps the alpha channel */
   static async open(transparent: boolean): Promise<SectionStore> {
-    return new SectionStore(await mkdtemp(join(tmpdir(), 'stillframe-sections-')), transparent ? 4 : 3);
+    const folder = await mkdtemp(join(tmpdir(), `${TEMPORARY_DIR}${ownedName()}-`));
+    return new SectionStore(folder, transparent ? 4 : 3);
   }
 
   /** Keeps a part of a png, below all that is kept already. Works in the background; what fails is told by strips(). */

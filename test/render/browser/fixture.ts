@@ -96,6 +96,9 @@ export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPoo
     sandbox: true,
     log: silentLog(),
     ...options,
+  }).catch((error: unknown) => {
+    rmSync(runDir, { recursive: true, force: true });
+    throw error;
   });
   return {
     pool,

@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ChromiumProcess } from '../../../src/render/browser/chromium-process.js';
@@ -145,9 +157,12 @@ describe('where the system', () => {
     expect(test.pool.sandboxed).toBe(true);
   });
 
-  it('fails every start for another reason, there is no browser', async () => {
+  it('fails every start for another reason, there is no browser, and nothing is left of the attempts', async () => {
     using home = aWrapper("echo 'no space left on device' >&2; exit 1");
-    await expect(aPool({ executable: home.executable })).rejects.toThrow(/no space left/);
+    const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+    const profiles = profilesRoot(runDir);
+    await expect(aPool({ executable: home.executable, runDir })).rejects.toThrow(/no space left/);
+    expect(existsSync(profiles)).toBe(false);
   });
 });
 
@@ -179,13 +194,21 @@ it.runIf(root)('runs a browser from a directory that is closed to others, and op
     chmodSync(home, 0o700);
     chmodSync(places, 0o711);
     const closed = { ...ANY_BROWSER, path: join(home, basename(ANY_BROWSER.path)) };
-    const open = reachableBy(unprivilegedUser(), closed, places);
+    const open = reachableBy(unprivilegedUser(), closed, () => places);
     expect(open.path).not.toBe(closed.path);
     expect(readdirSync(join(open.path, '..'))).not.toContain('private.txt');
     expect(readdirSync(join(open.path, '..'))).not.toContain('link');
-    expect(reachableBy(unprivilegedUser(), closed, places)).toEqual(open);
-    await using test = await aPool({ executable: closed });
-    expect(test.pool.sandboxed).toBe(true);
+    expect(reachableBy(unprivilegedUser(), closed, () => places)).toEqual(open);
+    const test = await aPool({ executable: closed });
+    const profiles = profilesRoot(test.runDir);
+    try {
+      expect(test.pool.sandboxed).toBe(true);
+      expect(readdirSync(profiles)).toHaveLength(1);
+      expect(readdirSync(`${profiles}-browser`)).toHaveLength(1);
+    } finally {
+      await test[Symbol.asyncDispose]();
+    }
+    expect(existsSync(`${profiles}-browser`)).toBe(false);
   } finally {
     rmSync(home, { recursive: true, force: true });
     rmSync(places, { recursive: true, force: true });

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { processesNaming, readProcess } from '../../../src/render/browser/process-table.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/browser/profile-dir.js';
+import { sweepAbandoned } from '../../../src/render/browser/sweep-abandoned.js';
 import { EACH_KIND } from './any-browser.js';
 import { aPool, aSite, browserPids, NEVER, type Site, serverProgram, someOptions, until } from './fixture.js';
 
@@ -147,6 +149,57 @@ describe('a server that is killed', () => {
     expect(readdirSync(root)).toEqual([]);
   });
 });
+
+describe('a server that was killed and never started again', () => {
+  it('leaves its profiles to the next start of another, with the copy of its browser', async () => {
+    await using server = await serverProgram();
+    const root = profilesRoot(server.runDir);
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    await until(() => processesNaming(root).length === 0);
+    mkdirSync(`${root}-browser/copy`, { recursive: true });
+    age(root, `${root}-browser`);
+    const sections = [server.child.pid ?? 0, process.pid].map((pid) => aSectionsDir(readdirSync(root)[0] ?? '', pid));
+    await using _other = await aPool();
+    expect([root, `${root}-browser`, ...sections].filter((place) => existsSync(place))).toEqual(sections.slice(1));
+    for (const dir of sections) rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('is not taken for one whose processes cannot be seen from here', async () => {
+    await using server = await serverProgram();
+    const root = profilesRoot(server.runDir);
+    age(root);
+    await using test = await aPool();
+    await sweepAbandoned(profilesRoot(test.runDir));
+    const [profile = ''] = readdirSync(root);
+    expect(existsSync(join(root, profile))).toBe(true);
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    await until(() => processesNaming(root).length === 0);
+    const elsewhere = profile.replace(
+      /-(..)(....)$/,
+      (_, namespace: string, rest: string) => `-${namespace === '00' ? '01' : '00'}${rest}`,
+    );
+    renameSync(join(root, profile), join(root, elsewhere));
+    age(root);
+    await sweepAbandoned(profilesRoot(test.runDir));
+    expect(readdirSync(root)).toEqual([elsewhere]);
+  });
+});
+
+/** Of a process like the profile's owner. */
+function aSectionsDir(profile: string, pid: number): string {
+  const startTime = readProcess(pid)?.startTime.toString(36) ?? profile.split('-')[1];
+  const dir = join(tmpdir(), `stillframe-sections-${pid}-${startTime}-${profile.split('-')[2]}`);
+  mkdirSync(dir);
+  return dir;
+}
+
+/** As if nothing had been made or removed there for an hour. */
+function age(...places: string[]): void {
+  const then = Date.now() / 1_000 - 3_600;
+  for (const place of places) utimesSync(place, then, then);
+}
 
 it('a sweep leaves the profiles of a living server alone', async () => {
   await using test = await aPool();

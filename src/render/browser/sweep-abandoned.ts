@@ -1,0 +1,64 @@
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
+import { copiesOf, leaveRoot, sweepProfiles } from './profile-dir.js';
+
+/** What a process keeps outside of its profiles starts with this, and goes on with an owned name. */
+export const TEMPORARY_DIR = 'stillframe-sections-';
+
+const ROOT = /^(stillframe-[0-9a-f]{10})(?:-browser)?$/;
+/** A root is made a moment before its first profile. */
+const YOUNG_MS = 60_000;
+
+/**
+ * Removes from the temporary directory what killed servers of other data directories have left, which may never start again, and ends their browsers.
+ * @param root the place for the profiles of this server, which is left alone
+ * @returns how many directories were removed
+ */
+export async function sweepAbandoned(root: string): Promise<number> {
+  return (await sweepTemporaryDirs()) + (await sweepRoots(root));
+}
+
+async function sweepTemporaryDirs(): Promise<number> {
+  const left = list(tmpdir()).filter((name) => name.startsWith(TEMPORARY_DIR) && isLeftBehind(name.slice(TEMPORARY_DIR.length)));
+  const ours = left.map((name) => join(tmpdir(), name)).filter(isOurs);
+  await Promise.all(ours.map((path) => rm(path, { recursive: true, force: true })));
+  return ours.length;
+}
+
+async function sweepRoots(root: string): Promise<number> {
+  const dir = dirname(root);
+  const names = new Set(list(dir).flatMap((name) => ROOT.exec(name)?.[1] ?? []));
+  names.delete(basename(root));
+  const abandoned = [...names].map((name) => join(dir, name)).filter(isAbandoned);
+  for (const other of abandoned) {
+    await sweepProfiles(other);
+    leaveRoot(other);
+  }
+  return abandoned.length;
+}
+
+function isAbandoned(root: string): boolean {
+  const places = [root, copiesOf(root)].filter((place) => existsSync(place));
+  return places.every((place) => isOurs(place) && isOfSomeAge(place)) && list(root).every(isLeftBehind);
+}
+
+function isLeftBehind(name: string): boolean {
+  return isOwnedName(name) && ownerIsVisible(name) && !ownerLives(name);
+}
+
+function isOurs(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? 0);
+}
+
+function isOfSomeAge(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > YOUNG_MS;
+}
+
+function list(dir: string): string[] {
+  return existsSync(dir) ? readdirSync(dir) : [];
+}
