@@ -8,8 +8,13 @@ export type Answer = { addresses: string[] } | { unresolvable: string; temporary
 /** Asks once. Never rejects. */
 export type Resolve = (name: string) => Promise<Answer>;
 
-const TRY_TIMEOUT_MS = 2_500;
-const TRIES = 2;
+/** A name that nobody has asked for lately may take a server long. */
+const SERVER_MAX_MS = 4_000;
+/**
+ * A server that is silent for so long may have lost the question: the next one is asked as well, or the only one again. Whichever answers
+ * first counts, the first one too.
+ */
+const ASKED_AGAIN_AFTER_MS = [300, 900];
 /** RFC 8305, 3: how long an answer for one family waits for the other; only addresses that were judged are connected to. */
 const OTHER_FAMILY_WAIT_MS = 500;
 /** The name has no address (of this family): final, as opposed to a server that could not say. */
@@ -20,9 +25,19 @@ const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EAI_NONAME']);
  */
 export function createResolve(servers: readonly string[]): Resolve {
   if (servers.length === 0) return createSystemResolve();
-  const resolver = new Resolver({ timeout: TRY_TIMEOUT_MS, tries: TRIES });
-  resolver.setServers(servers.map((server) => (isIPv6(server) ? `[${server}]` : server)));
-  return (name) => resolveByServers(resolver, name);
+  const resolvers = openResolvers(servers.map((server) => (isIPv6(server) ? `[${server}]` : server)));
+  return (name) => resolveByServers(resolvers, name);
+}
+
+/** One for each time that is asked, the first of its servers another each. @param servers the system's own when empty */
+function openResolvers(servers: readonly string[]): Resolver[] {
+  return [0, ...ASKED_AGAIN_AFTER_MS].map((_ms, turn) => {
+    const resolver = new Resolver({ timeout: SERVER_MAX_MS, tries: 1 });
+    const all = servers.length > 0 ? servers : resolver.getServers();
+    const first = all.length === 0 ? 0 : turn % all.length;
+    if (all.length > 0) resolver.setServers([...all.slice(first), ...all.slice(0, first)]);
+    return resolver;
+  });
 }
 
 /**
@@ -31,14 +46,14 @@ export function createResolve(servers: readonly string[]): Resolve {
  */
 function createSystemResolve(): Resolve {
   const hosts = new SystemHosts();
-  let resolver: Resolver | null = null;
+  let resolvers: Resolver[] | null = null;
   return async (name) => {
     if (hosts.has(name)) return resolveBySystem(name);
-    resolver ??= new Resolver({ timeout: TRY_TIMEOUT_MS, tries: TRIES });
-    const answer = await resolveByServers(resolver, name);
+    resolvers ??= openResolvers([]);
+    const answer = await resolveByServers(resolvers, name);
     if ('addresses' in answer) return answer;
     // The machine may be on another network by now: the next question asks its name servers of then.
-    if (answer.temporary) resolver = null;
+    if (answer.temporary) resolvers = null;
     return answer.temporary && answer.unresolvable !== 'ECONNREFUSED' ? answer : resolveBySystem(name);
   };
 }
@@ -53,9 +68,9 @@ async function resolveBySystem(name: string): Promise<Answer> {
 }
 
 /** CNAMEs are followed by the server: its answer section ends in the addresses, and those are what is judged. */
-async function resolveByServers(resolver: Resolver, name: string): Promise<Answer> {
-  const v4 = outcome(resolver.resolve4(name));
-  const v6 = outcome(resolver.resolve6(name));
+async function resolveByServers(resolvers: readonly Resolver[], name: string): Promise<Answer> {
+  const v4 = askInTurn(resolvers, (resolver) => resolver.resolve4(name));
+  const v6 = askInTurn(resolvers, (resolver) => resolver.resolve6(name));
   const first = await Promise.race([v4, v6]);
   const patience = first.addresses.length > 0 ? OTHER_FAMILY_WAIT_MS : null;
   const answers = await Promise.all([within(v4, patience), within(v6, patience)]);
@@ -68,6 +83,26 @@ async function resolveByServers(resolver: Resolver, name: string): Promise<Answe
 interface Outcome {
   addresses: string[];
   code: string | null;
+}
+
+function askInTurn(resolvers: readonly Resolver[], ask: (resolver: Resolver) => Promise<string[]>): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let underWay = 0;
+    const timers: NodeJS.Timeout[] = [];
+    const begin = async (resolver: Resolver) => {
+      underWay++;
+      const found = await outcome(ask(resolver));
+      underWay--;
+      if (found.code !== null && !NO_ADDRESS.has(found.code) && underWay > 0) return;
+      for (const timer of timers) clearTimeout(timer);
+      resolve(found);
+    };
+    resolvers.forEach((resolver, turn) => {
+      const afterMs = ASKED_AGAIN_AFTER_MS[turn - 1];
+      if (afterMs === undefined) void begin(resolver);
+      else timers.push(setTimeout(() => void begin(resolver), afterMs));
+    });
+  });
 }
 
 async function outcome(query: Promise<string[]>): Promise<Outcome> {

@@ -56,6 +56,33 @@ describe('a name server', () => {
     expect(await createResolve([dns.address])('mute.example')).toEqual({ unresolvable: 'ETIMEOUT', temporary: true });
   });
 
+  test('that has lost a question is asked again soon', async () => {
+    await using dns = await startDnsServer({ 'lost.example': ({ nth }) => (nth === 0 ? 'SILENCE' : ['192.0.2.1']) });
+    const started = performance.now();
+    expect(await createResolve([dns.address])('lost.example')).toEqual({ addresses: ['192.0.2.1'] });
+    expect(performance.now() - started).toBeLessThan(1_500);
+  });
+
+  test('that is silent leaves it to the next, soon', async () => {
+    await using mute = await startDnsServer({ 'a.example': 'SILENCE' });
+    await using dns = await startDnsServer({ 'a.example': ['192.0.2.1'] });
+    const started = performance.now();
+    expect(await createResolve([mute.address, dns.address])('a.example')).toEqual({ addresses: ['192.0.2.1'] });
+    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(mute.count('a.example', 'A')).toBe(1);
+  });
+
+  test('that takes its time is waited for', async () => {
+    const slowly = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      return ['192.0.2.1'];
+    };
+    await using dns = await startDnsServer({ 'slow.example': slowly });
+    const started = performance.now();
+    expect(await createResolve([dns.address])('slow.example')).toEqual({ addresses: ['192.0.2.1'] });
+    expect(performance.now() - started).toBeLessThan(2_400);
+  });
+
   test('may be one of several', async () => {
     await using dns = await startDnsServer({ 'a.example': ['192.0.2.1'] });
     expect(await createResolve(['127.0.0.1:1', dns.address])('a.example')).toEqual({ addresses: ['192.0.2.1'] });
