@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { rememberLookups } from '../../src/egress/capture-lookups.js';
+import { createResolve } from '../../src/egress/resolve-host.js';
+import { startDnsServer } from '../fixtures/dns-server.js';
 import { sendThrough } from './door-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
@@ -40,3 +42,18 @@ test('a name that leads elsewhere the next time stays where it was judged', asyn
   await using door = await gate.openDoor();
   for (let turn = 0; turn < 3; turn++) expect((await sendThrough(door, `http://turns.example.net:${site.port}/`)).body).toBe('hello');
 });
+
+test('a name server that was silent about one name is given a second for the others, until it says something', async () => {
+  await using dns = await startDnsServer({ '*.silent.test': 'SILENCE', 'there.example': ['192.0.2.1'] });
+  const resolve = rememberLookups(createResolve([dns.address]));
+  const silence = { unresolvable: 'ETIMEOUT', temporary: true };
+  const msOf = async (name: string) => {
+    const began = performance.now();
+    expect(await resolve(name)).toEqual(silence);
+    return performance.now() - began;
+  };
+  expect(await msOf('a.silent.test')).toBeGreaterThan(3_500);
+  expect(await msOf('b.silent.test')).toBeLessThan(2_500);
+  expect(await resolve('there.example')).toEqual({ addresses: ['192.0.2.1'] });
+  expect(await msOf('c.silent.test')).toBeGreaterThan(3_500);
+}, 30_000);
