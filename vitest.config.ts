@@ -1,5 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { inPageForVite } from './scripts/in-page-bundle.mjs';
+
+/** The trials take longest: begun last, they would run alone at the end. */
+class TrialsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isTrial = ({ moduleId }: TestSpecification) => moduleId.endsWith('/trials.test.ts');
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isTrial), ...sorted.filter((file) => !isTrial(file))];
+  }
+}
 
 export default defineConfig({
   plugins: [inPageForVite()],
@@ -7,8 +17,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // Real browsers and servers on few cores: files run two at once, each in a process of its own.
+    // Each file in a process of its own, with real browsers and servers; three at once keep two cores busy, since many tests wait for timers.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
+    sequence: { sequencer: TrialsFirst },
   },
 });
