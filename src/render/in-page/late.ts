@@ -1,44 +1,112 @@
+import { isPinned } from './containing.js';
 import { documentProperty, pageScroller } from './dom.js';
 import { sleep } from './frames.js';
 
-/** What a page does a while after it was scrolled, as those do that wait for the scrolling to pause. */
+/** What a page does when it is scrolled, at once or a while after, as those do that wait for the scrolling to pause. */
 
 const MOST_IMAGES = 5_000;
+/** Nodes that are looked at for whether they are pinned. */
+const MOST_LOOKED_AT = 500;
 const LOOK_EVERY_MS = 20;
 
-/** All that has changed since the first look. */
-let changed: Set<Node> | null = null;
+interface Watch {
+  observer: MutationObserver;
+  /** Each node that has changed, with what its attributes were before. */
+  changed: Map<Node, Map<string, string | null>>;
+  /** How many of them are not pinned to the view: what is, changes with the scrolling on many pages. */
+  content: number;
+  /** How many there were when last asked. */
+  told: number;
+  /** Nodes have come or gone. */
+  rebuilt: boolean;
+}
+
+let watched: Watch | null = null;
+
+/** Notes from now on what changes: what does so again and again, as a clock or a carousel, counts once. */
+export function watch(): void {
+  begun();
+}
+
+/** Whether content has changed that had not before, since this was last asked. */
+export function stirred(): boolean {
+  const state = begun();
+  note(state, state.observer.takeRecords());
+  const isNew = state.content > state.told;
+  state.told = state.content;
+  return isNew;
+}
+
+/** Whether all that has changed is again as it was. */
+export function isBack(): boolean {
+  const state = begun();
+  note(state, state.observer.takeRecords());
+  if (state.rebuilt) return false;
+  return Array.from(state.changed).every(([node, before]) =>
+    Array.from(before).every(([name, value]) => ((node as Element).getAttribute(name) ?? '') === (value ?? '')),
+  );
+}
+
+/** Whether no content has changed, and what is pinned is as it was. */
+export function isUntouched(): boolean {
+  return isBack() && begun().content === 0;
+}
 
 /**
- * Waits, and tells whether anything has changed meanwhile that had not changed before: what changes again and again, as a clock or a
- * carousel does, counts once.
+ * Waits, and tells whether content has changed meanwhile that had not changed before.
  *
  * @param given.onlyLazy waits only where an image in view still waits for its source
  */
 export async function change({ waitMs, onlyLazy }: { waitMs: number; onlyLazy: boolean }): Promise<boolean> {
   const scroller = pageScroller();
-  changed ??= watch();
+  begun();
   if (onlyLazy && !lazyInView()) return false;
-  const before = { changed: changed.size, height: scroller.scrollHeight };
+  stirred();
+  const height = scroller.scrollHeight;
   await sleep(waitMs);
-  return changed.size > before.changed || scroller.scrollHeight > before.height + 1;
+  return stirred() || scroller.scrollHeight > height + 1;
 }
 
-/** Waits until the page is longer than it was, but no longer than given. */
-export async function growth({ pageHeight, waitMs }: { pageHeight: number; waitMs: number }): Promise<void> {
+/**
+ * Waits until the page is longer than it was, but no longer than given.
+ *
+ * @returns whether content has changed meanwhile
+ */
+export async function growth({ pageHeight, waitMs }: { pageHeight: number; waitMs: number }): Promise<boolean> {
   const scroller = pageScroller();
+  stirred();
   for (const end = performance.now() + waitMs; performance.now() < end && scroller.scrollHeight <= pageHeight + 1; ) {
     await sleep(LOOK_EVERY_MS);
   }
+  return stirred();
 }
 
-function watch(): Set<Node> {
-  const nodes = new Set<Node>();
-  const observer = new MutationObserver((records) => {
-    for (const { target } of records) nodes.add(target);
+function begun(): Watch {
+  if (watched !== null) return watched;
+  const observer = new MutationObserver((records) => note(state, records));
+  const state: Watch = { observer, changed: new Map(), content: 0, told: 0, rebuilt: false };
+  observer.observe(document, {
+    subtree: true,
+    childList: true,
+    attributeOldValue: true,
+    attributeFilter: ['class', 'style', 'src', 'srcset', 'hidden'],
   });
-  observer.observe(document, { subtree: true, childList: true, attributeFilter: ['class', 'style', 'src', 'srcset', 'hidden'] });
-  return nodes;
+  watched = state;
+  return state;
+}
+
+function note(state: Watch, records: MutationRecord[]): void {
+  for (const { target, attributeName, oldValue } of records) {
+    const known = state.changed.get(target);
+    const before = known ?? new Map<string, string | null>();
+    if (known === undefined) {
+      state.changed.set(target, before);
+      const looks = state.changed.size <= MOST_LOOKED_AT && target instanceof Element;
+      if (!looks || !isPinned(target, ['fixed', 'sticky'])) state.content++;
+    }
+    if (attributeName === null) state.rebuilt = true;
+    else if (!before.has(attributeName)) before.set(attributeName, oldValue);
+  }
 }
 
 /** An image that shows nothing yet, or next to nothing, and carries data of its own, such as where its source is. */

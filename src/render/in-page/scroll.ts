@@ -1,5 +1,6 @@
 import { body, documentProperty, pageScroller, viewHeight } from './dom.js';
 import { nextFrame, pause, sleep } from './frames.js';
+import { stirred } from './late.js';
 import { pageLeft } from './parts.js';
 
 export interface PageExtent {
@@ -22,10 +23,13 @@ export interface ScrollStep {
   to: number | null;
   /** CSS px that are in view for a moment on the way there. */
   by?: number;
-  waitMs: number;
+  /** Null: goes on at once when no content has changed. */
+  waitMs: number | null;
 }
 
 const MOST_RESTYLED = 2_000;
+/** What scripts do that are told of the step, by a frame or a short timer. */
+const REACTION_MS = 30;
 
 let restyling: { observer: MutationObserver; nodes: Set<Node> } | null = null;
 
@@ -56,13 +60,18 @@ export async function step({ to, by, waitMs }: ScrollStep): Promise<PageExtent> 
   const scroller = pageScroller();
   if (by !== undefined) {
     scroller.scrollTo({ top: by, behavior: 'instant' });
-    await nextFrame(250);
-    // The frame has told its observers when its task is over.
-    await sleep(0);
+    await passFrame();
   }
   if (to !== null) scroller.scrollTo({ top: to, behavior: 'instant' });
-  await pause(waitMs);
+  if (waitMs === null) await passFrame();
+  if (waitMs !== null || stirred()) await pause(waitMs ?? REACTION_MS);
   return measure();
+}
+
+/** The frame has told its observers when its task is over. */
+async function passFrame(): Promise<void> {
+  await nextFrame(250);
+  await sleep(0);
 }
 
 /** From now on notes what changes its look, which is because of the way back to the top, for the first section. */

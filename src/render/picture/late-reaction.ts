@@ -12,15 +12,29 @@ const PATIENCE = 3;
 /** What a page that listens to scrolling does only when the scrolling has paused. */
 export class LateReaction {
   #patience = PATIENCE;
+  #expected = false;
+  #found = false;
 
   constructor(
     private readonly page: BoundedPage,
     private readonly loads: Loads,
   ) {}
 
+  /** Whether content has changed at the end of the page while the scrolling paused: it may do so at each stop. */
+  get isFound(): boolean {
+    return this.#found;
+  }
+
+  /** Waits for it at the next stops, whether or not it has come before. */
+  expect(): this {
+    this.#patience = PATIENCE;
+    this.#expected = true;
+    return this;
+  }
+
   /**
-   * Waits for it, and for what it loads, longer where images in view wait for their source; a page that has never done anything late is
-   * soon waited for only there.
+   * Waits for it, and for what it loads, longer where images in view wait for their source; a page that has not done anything late, or not
+   * at the last stops, is waited for only there.
    *
    * @param how.since ms by `monotonicNow`, when the step ended
    * @param how.atMostMs from then on
@@ -37,12 +51,13 @@ export class LateReaction {
 
   /** At the end of the page: waits until the page is longer than it was, or nothing more is to be expected. */
   async growth({ since, pageHeight }: { since: number; pageHeight: number }): Promise<void> {
-    await this.page.call('late.growth', { pageHeight, waitMs: LONG_PAUSE_MS - (monotonicNow() - since) });
+    this.#found = await this.page.call('late.growth', { pageHeight, waitMs: LONG_PAUSE_MS - (monotonicNow() - since) });
   }
 
   async #look(waitMs: number): Promise<void> {
-    const comes = await this.#comes(waitMs, this.#patience === 0);
-    this.#patience = comes ? PATIENCE : Math.max(0, this.#patience - 1);
+    const comes = await this.#comes(waitMs, !this.#expected || this.#patience === 0);
+    if (comes) this.expect();
+    else this.#patience = Math.max(0, this.#patience - 1);
   }
 
   async #comes(waitMs: number, onlyLazy: boolean): Promise<boolean> {

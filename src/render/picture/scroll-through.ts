@@ -32,6 +32,8 @@ const LOAD_WAIT_MS = 400;
 const END_WAIT_MS = 800;
 /** Lets a scroll handler or an observer begin its request. */
 const REACTION_MS = 30;
+/** The same at the end of the page, which it may make longer. */
+const END_REACTION_MS = 120;
 /** A scroll handler that is throttled acts this late, and no later. */
 const THROTTLE_MS = 120;
 /** Scrolls in a row that neither move nor find anything new. */
@@ -57,14 +59,22 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
   await using loads = new Loads(stage);
   const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(stage, how.deadline + END_WAIT_MS));
   const late = listens ? new LateReaction(page, loads) : null;
-  const end = await scrollDown(page, { options, start, loads, late, deadline: how.deadline });
-  if (end.steps > 0) {
-    await page.call('scroll.watchRestyling');
-    await page.call('scroll.step', { to: 0, waitMs: listens ? THROTTLE_MS : 0 });
-  }
+  const way = { options, start, loads, late, deadline: how.deadline };
+  await page.call('late.watch');
+  let end = await scrollDown(page, way);
+  // What came at the end as the scrolling paused has been passed by wherever it did not.
+  if (late?.isFound === true) end = await scrollDown(page, { ...way, late: late.expect() });
+  if (end.steps > 0) await returnToTop(page, listens);
   await how.settle();
   const { pageHeight } = await page.call('scroll.measure');
   return tellFeed(report(pageHeight, end, { start, options }), start, feedCut);
+}
+
+/** A scroll handler that is throttled may have to make good what it did on the way down. */
+async function returnToTop(page: BoundedPage, listens: boolean): Promise<void> {
+  await page.call('scroll.watchRestyling');
+  await page.call('scroll.step', { to: 0, waitMs: 0 });
+  if (listens && !(await page.call('late.isBack'))) await page.call('scroll.step', { to: null, waitMs: THROTTLE_MS });
 }
 
 /**
@@ -84,7 +94,7 @@ export async function scrollToElement(stage: Stage, selector: string, how: Desce
   if (scrollY === before.scrollY && loads.pending === 0) return;
   let since = monotonicNow();
   await loads.done(LOAD_WAIT_MS);
-  const late = (await listensToScroll(stage, how.deadline + END_WAIT_MS)) ? new LateReaction(page, loads) : null;
+  const late = (await listensToScroll(stage, how.deadline + END_WAIT_MS)) ? new LateReaction(page, loads).expect() : null;
   await late?.done({ since, atMostMs: LOAD_WAIT_MS });
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
     loads.begin();
@@ -120,6 +130,7 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
   let since = monotonicNow();
   let steps = 0;
   let stuck = 0;
+  let waitedOut = false;
   const descent = (stopped: Descent['stopped']): Descent => ({ steps, seen: scrollY + viewHeight, stopped });
   for (;;) {
     const atEnd = scrollY + viewHeight >= pageHeight - 1;
@@ -127,14 +138,16 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
     if (monotonicNow() >= how.deadline) return descent(atEnd ? 'end' : 'time');
     if (atEnd && steps > 0 && !(await grows(page, { ...how, pageHeight, since }))) return descent('end');
     if (atEnd && steps === 0) return descent('end');
-    loads.begin();
-    const waitMs = options.fullPageScrollDelay ?? REACTION_MS;
+    if (waitedOut) loads.begin();
     // What is shown only well inside the view, or as a whole, is so in none of two views that abut.
     const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
-    const now = await page.call('scroll.step', { ...between, to: scrollY + step, waitMs });
+    const now = await page.call('scroll.step', { ...between, to: scrollY + step, waitMs: options.fullPageScrollDelay });
     since = monotonicNow();
-    if (options.fullPageScrollDelay === null) await loads.done(LOAD_WAIT_MS);
-    if (options.fullPageScrollDelay === null) await late?.done({ since, atMostMs: LOAD_WAIT_MS });
+    if (options.fullPageScrollDelay === null) {
+      await loads.done(LOAD_WAIT_MS);
+      await late?.done({ since, atMostMs: LOAD_WAIT_MS });
+    }
+    waitedOut = loads.pending > 0;
     steps++;
     stuck = now.scrollY <= scrollY && now.pageHeight <= pageHeight ? stuck + 1 : 0;
     if (stuck >= STUCK_STEPS) return descent('end');
@@ -145,8 +158,11 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
 /** At the end: whether what is still loading, or still to come, makes the page longer. */
 async function grows(page: BoundedPage, how: Way & { pageHeight: number; since: number }): Promise<boolean> {
   await how.late?.growth({ since: how.since, pageHeight: how.pageHeight });
-  if (how.loads.pending > 0) await how.loads.done(Math.min(END_WAIT_MS, how.deadline - monotonicNow()));
-  const now = await page.call('scroll.step', { to: null, waitMs: 2 * REACTION_MS });
+  let now = await page.call('scroll.step', { to: null, waitMs: how.late === null ? END_REACTION_MS : 0 });
+  if (now.pageHeight <= how.pageHeight + 1 && how.loads.pending > 0) {
+    await how.loads.done(Math.min(END_WAIT_MS, how.deadline - monotonicNow()));
+    now = await page.call('scroll.step', { to: null, waitMs: END_REACTION_MS });
+  }
   return now.pageHeight > how.pageHeight + 1;
 }
 

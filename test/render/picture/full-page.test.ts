@@ -1,7 +1,9 @@
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from './a-stage.js';
+import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import { scrollThrough } from '../../../src/render/picture/scroll-through.js';
+import { aStage, launchChromium, options } from './a-stage.js';
 import { blotOf } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
@@ -238,6 +240,36 @@ describe('scrolling through', () => {
     const grow = `if (document.body.scrollHeight < 9000 && scrollY + innerHeight > document.body.scrollHeight - 200) { ${more} }`;
     const { scroll } = await take(browser, rows + debounced(grow, 220), { full_page: true });
     expect(scroll).toMatchObject({ pageHeight: 9_000, stoppedReason: 'end_of_page' });
+  });
+
+  it('goes back for content that a script shows only where the scrolling pauses', async () => {
+    const cards = `<style>body{margin:0}div{height:300px}.seen{background:rgb(1,2,3)}</style>${'<div></div>'.repeat(14)}`;
+    const reveal = `for (const div of document.querySelectorAll('div')) {
+      const { top, bottom } = div.getBoundingClientRect();
+      if (top < innerHeight && bottom > 0) div.className = 'seen';
+    }`;
+    const { content } = await take(browser, `${cards}${debounced(reveal)}`, { full_page: true });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 0, pixels: 4_200 * 800 });
+  });
+
+  it('does not wait at each step of a page that only changes what is pinned', async () => {
+    const html = `<style>body{margin:0}</style><nav style="position:fixed;top:0">…</nav><div style="height:18000px"></div><script>
+      let frames = 0;
+      const count = () => { frames++; requestAnimationFrame(count) };
+      requestAnimationFrame(count);
+      addEventListener('scroll', () => {
+        document.querySelector('nav').className = 'at' + scrollY;
+        if (scrollY > 17000) document.title = document.title || frames;
+        else if (scrollY > 0) document.body.dataset.first ||= frames;
+        if (document.title) document.querySelector('nav').dataset.took = document.title - document.body.dataset.first;
+      })</script>`;
+    await using stage = await aStage(browser, { html, options: options({ full_page: true, viewport: { width: 800, height: 600 } }) });
+    const settle = async () => {};
+    const { steps } = await scrollThrough(stage, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
+    const frames = Number(await stage.page.evaluate(() => document.querySelector('nav')?.dataset.took));
+    expect(steps).toBe(29);
+    // Two at each step, and one more where the browser is busy.
+    expect(frames).toBeLessThanOrEqual(3 * steps);
   });
 
   it('takes the steps that it is told to', async () => {
