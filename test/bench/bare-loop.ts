@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../src/render/browser/find-chromium.js';
 
 const ARGS = [
@@ -19,6 +19,10 @@ export interface BareLoop extends AsyncDisposable {
   executable: string;
   /** @returns the default picture of the service: the view, webp, twice as dense as CSS px */
   capture(url: string): Promise<Buffer>;
+  /** @returns a png of the view at density 1 */
+  captureHtml(html: string): Promise<Buffer>;
+  /** @returns a PDF on A4, as `page.pdf` makes it */
+  print(url: string): Promise<Buffer>;
 }
 
 export async function startBareLoop(dataDir: string): Promise<BareLoop> {
@@ -28,6 +32,8 @@ export async function startBareLoop(dataDir: string): Promise<BareLoop> {
   return {
     executable: executable.path,
     capture: (url) => capture(browser, url),
+    captureHtml: (html) => captureHtml(browser, html),
+    print: (url) => print(browser, url),
     [Symbol.asyncDispose]: () => browser.close(),
   };
 }
@@ -39,21 +45,45 @@ const SHOTS_MAX = 8;
 const SHOT_AGAIN_MS = 20;
 
 async function capture(browser: Browser, url: string): Promise<Buffer> {
-  const context = await browser.newContext({ viewport: VIEW, deviceScaleFactor: DENSITY });
+  return await onPage(browser, DENSITY, async (page, cdp) => {
+    await page.goto(url, { waitUntil: 'load' });
+    return await shoot(cdp, { format: 'webp', quality: 90 });
+  });
+}
+
+async function captureHtml(browser: Browser, html: string): Promise<Buffer> {
+  return await onPage(browser, 1, async (page, cdp) => {
+    await page.setContent(html, { waitUntil: 'load' });
+    return await shoot(cdp, { format: 'png' });
+  });
+}
+
+async function print(browser: Browser, url: string): Promise<Buffer> {
+  return await onPage(browser, 1, async (page) => {
+    await page.goto(url, { waitUntil: 'load' });
+    return await page.pdf({ format: 'A4', printBackground: true });
+  });
+}
+
+async function onPage<Result>(browser: Browser, density: number, work: (page: Page, cdp: CDPSession) => Promise<Result>): Promise<Result> {
+  const context = await browser.newContext({ viewport: VIEW, deviceScaleFactor: density });
   try {
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
     // A session's capture has the density of that session's own emulation: without this it would have a quarter of the pixels.
-    await cdp.send('Emulation.setDeviceMetricsOverride', { ...VIEW, deviceScaleFactor: DENSITY, mobile: false });
-    await page.goto(url, { waitUntil: 'load' });
-    const shoot = () => cdp.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
-    // Chromium now and then has no surface for one of several pages at that moment; a careful script asks again.
-    for (let more = SHOTS_MAX - 1; ; more--) {
-      const shot = await shoot().catch((error: unknown) => (more > 0 ? null : Promise.reject(error)));
-      if (shot !== null) return Buffer.from(shot.data, 'base64');
-      await sleep(SHOT_AGAIN_MS);
-    }
+    await cdp.send('Emulation.setDeviceMetricsOverride', { ...VIEW, deviceScaleFactor: density, mobile: false });
+    return await work(page, cdp);
   } finally {
     await context.close();
+  }
+}
+
+/** Chromium now and then has no surface for one of several pages at that moment; a careful script asks again. */
+async function shoot(cdp: CDPSession, how: { format: 'webp' | 'png'; quality?: number }): Promise<Buffer> {
+  for (let more = SHOTS_MAX - 1; ; more--) {
+    const asked = cdp.send('Page.captureScreenshot', how);
+    const shot = await asked.catch((error: unknown) => (more > 0 ? null : Promise.reject(error)));
+    if (shot !== null) return Buffer.from(shot.data, 'base64');
+    await sleep(SHOT_AGAIN_MS);
   }
 }

@@ -5,6 +5,7 @@
 import { benchBlocking } from './blocking.js';
 import { benchCaptures } from './captures.js';
 import { benchEdge } from './edge.js';
+import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
 import { benchGate } from './gate.js';
 import { benchOrdinary } from './ordinary.js';
@@ -15,6 +16,7 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   edge: benchEdge,
   captures: benchCaptures,
   ordinary: benchOrdinary,
+  extensions: benchExtensions,
   gate: benchGate,
   blocking: benchBlocking,
 };

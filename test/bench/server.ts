@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
+export const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 /** The built server as users run it, in a process of its own. */
 export interface BenchServer extends AsyncDisposable {
