@@ -81,7 +81,7 @@ function enter(tables: AcceptTables, { job, rules, digests, source, charge }: En
   }
   if (leaderId !== null && job.mode === 'sync') tables.jobs.promote(leaderId);
   const kind = kept !== null ? 'cached' : leaderId !== null ? 'shared' : 'queued';
-  return { kind, job: toSnapshot({ ...row, paused: tables.counters.isPaused() ? 1 : 0, keptData: kept?.data ?? null }) };
+  return { kind, job: toSnapshot({ ...row, paused: tables.counters.isPaused(), keptData: kept?.data ?? null }) };
 }
 
 /** What is answered from a kept result does not wait. */

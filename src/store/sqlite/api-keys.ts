@@ -1,55 +1,59 @@
+import { and, asc, eq, isNull, or, sql } from 'drizzle-orm';
 import { hashApiKey } from '../../contract/api-key.js';
 import type { ApiKey, KeyStore } from '../store.js';
-import type { Db } from './connect.js';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
+import { accounts, apiKeys } from './schema.js';
 
 /** Shorter ones could fit the beginning of someone else's key (`sf_live_` alone is 8). */
 const REVOKE_PREFIX_MIN_CHARS = 12;
 
-const COLUMNS = `k.id, k.account_id AS accountId, a.name AS accountName, k.label, k.scopes, k.prefix, k.created_at AS createdAt,
-  k.revoked_at AS revokedAt FROM api_keys k JOIN accounts a ON a.id = k.account_id`;
-
-type KeyRow = Omit<ApiKey, 'scopes'> & { scopes: string };
-
 /** Synchronous statements; the caller owns the transaction. */
-export function apiKeysTable(db: Db) {
-  const insert = db.prepare(
-    `INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at)
-     VALUES (@id, @accountId, @hash, @label, @scopes, @prefix, @createdAt)`,
-  );
-  const byHash = db.prepare<[string], KeyRow>(`SELECT ${COLUMNS} WHERE k.hash = ?`);
-  const byId = db.prepare<[string], KeyRow>(`SELECT ${COLUMNS} WHERE k.id = ?`);
-  const all = db.prepare<[], KeyRow>(`SELECT ${COLUMNS} ORDER BY k.created_at, k.id`);
-  const matching = db.prepare<{ text: string; hash: string; min: number }, KeyRow>(
-    `SELECT ${COLUMNS} WHERE k.id = @text OR k.hash = @hash OR (length(@text) >= @min AND (substr(k.id, 1, length(@text)) = @text
-       OR substr(k.prefix, 1, length(@text)) = substr(@text, 1, length(k.prefix)))) LIMIT 2`,
-  );
-  const revoke = db.prepare<[number, string]>('UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
+export function apiKeysTable(orm: Orm) {
+  const { id, accountId, label, scopes, prefix, createdAt, revokedAt } = apiKeys;
+  const select = () =>
+    orm
+      .select({ id, accountId, accountName: accounts.name, label, scopes, prefix, createdAt, revokedAt })
+      .from(apiKeys)
+      .innerJoin(accounts, eq(accounts.id, accountId));
+  const byHash = select().where(matching(apiKeys, 'hash')).prepare();
+  const byId = select().where(matching(apiKeys, 'id')).prepare();
+  const all = select().orderBy(asc(createdAt), asc(id)).prepare();
+  const matches = select()
+    .where(or(matching(apiKeys, 'hash'), eq(id, sql.placeholder('text')), beginsWith()))
+    .limit(2)
+    .prepare();
+  const insert = orm
+    .insert(apiKeys)
+    .values(parameters(apiKeys, 'id', 'accountId', 'hash', 'label', 'scopes', 'prefix', 'createdAt'))
+    .prepare();
+  const revoke = orm
+    .update(apiKeys)
+    .set(parameters(apiKeys, 'revokedAt'))
+    .where(and(matching(apiKeys, 'id'), isNull(revokedAt)))
+    .prepare();
 
   return {
     insert(key: Parameters<KeyStore['insertKey']>[0]): void {
-      insert.run({ ...key, scopes: JSON.stringify(key.scopes) });
+      insert.run({ ...key });
     },
-    findByHash(hash: string): ApiKey | null {
-      return toApiKey(byHash.get(hash));
-    },
-    find(id: string): ApiKey | null {
-      return toApiKey(byId.get(id));
-    },
-    list(): ApiKey[] {
-      return all.all().flatMap((row) => toApiKey(row) ?? []);
-    },
+    findByHash: (hash: string): ApiKey | null => byHash.get({ hash }) ?? null,
+    find: (keyId: string): ApiKey | null => byId.get({ id: keyId }) ?? null,
+    list: (): ApiKey[] => all.all(),
     /** Revoking twice keeps the first time. */
     revoke(idOrPrefix: string, now: number): Awaited<ReturnType<KeyStore['revokeKey']>> {
-      const found = matching.all({ text: idOrPrefix, hash: hashApiKey(idOrPrefix), min: REVOKE_PREFIX_MIN_CHARS });
-      const key = toApiKey(found[0]);
-      if (key === null) return { problem: 'not_found' };
-      if (found.length > 1) return { problem: 'ambiguous' };
-      revoke.run(now, key.id);
+      const [key, other] = matches.all({ text: idOrPrefix, hash: hashApiKey(idOrPrefix) });
+      if (key === undefined) return { problem: 'not_found' };
+      if (other !== undefined) return { problem: 'ambiguous' };
+      revoke.run({ id: key.id, revokedAt: now });
       return { revoked: { ...key, revokedAt: key.revokedAt ?? now } };
     },
   };
 }
 
-function toApiKey(row: KeyRow | undefined): ApiKey | null {
-  return row === undefined ? null : { ...row, scopes: JSON.parse(row.scopes) };
+/** `text` begins the id, or begins the prefix, or begins with the prefix. */
+function beginsWith() {
+  const text = sql.placeholder('text');
+  return sql`(length(${text}) >= ${REVOKE_PREFIX_MIN_CHARS} and (substr(${apiKeys.id}, 1, length(${text})) = ${text}
+    or substr(${apiKeys.prefix}, 1, length(${text})) = substr(${text}, 1, length(${apiKeys.prefix}))))`;
 }

@@ -1,7 +1,10 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isNull } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { BackedUp } from '../store.js';
 import { Database } from './driver.js';
+import { artifacts } from './schema.js';
 import { StoreError } from './store-error.js';
 
 /**
@@ -18,13 +21,14 @@ export async function backup(databaseFile: string, file: string): Promise<Backed
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     source.exec('BEGIN');
-    const artifacts = source.prepare<[], BackedUp['artifacts'][number]>('SELECT name, bytes FROM artifacts WHERE gone_at IS NULL').all();
+    const { name, bytes, goneAt } = artifacts;
+    const kept = drizzle(source).select({ name, bytes }).from(artifacts).where(isNull(goneAt)).all();
     await source.backup(draft);
     chmodSync(draft, 0o600);
     sync(draft);
     linkSync(draft, file);
     sync(dirname(file));
-    return { artifacts };
+    return { artifacts: kept };
   } catch (error) {
     throw new StoreError(`The backup ${file} cannot be written (${(error as Error).message}).`, { cause: error });
   } finally {

@@ -1,10 +1,13 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
 import { Database, type Db, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
 import { engineCodeOf, StoreError } from './store-error.js';
 
 export type { Db } from './driver.js';
+/** What statements are prepared with; `$client` for those that drizzle cannot say. */
+export type Orm = BetterSQLite3Database & { $client: Db };
 
 export const DATABASE_FILE = 'stillframe.db';
 /** The first with the WAL-reset fix (trials.md, SQLite). */

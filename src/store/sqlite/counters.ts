@@ -1,5 +1,8 @@
+import { eq, inArray, sql, sum } from 'drizzle-orm';
 import type { QueueStatus } from '../store.js';
-import type { Db } from './connect.js';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
+import { counters, queue } from './schema.js';
 
 /** Counts of jobs and bytes are moved by triggers (drizzle/0001_triggers.sql), the others by the steps that make them. */
 type CountedEvent =
@@ -13,46 +16,54 @@ type CountedEvent =
 export type CountersTable = ReturnType<typeof countersTable>;
 
 /** Synchronous statements; the caller owns the transaction. */
-export function countersTable(db: Db) {
-  const all = db.prepare<[], [string, number]>('SELECT name, value FROM counters').raw();
-  const add = db.prepare<[number, string]>('UPDATE counters SET value = value + ? WHERE name = ?');
-  const turn = db.prepare<[], number>(`SELECT value FROM counters WHERE name = 'turn'`).pluck();
-  const raiseTurn = db.prepare<[number]>(`UPDATE counters SET value = max(value, ?) WHERE name = 'turn'`);
-  const queued = db.prepare<[], number>(`SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed')`).pluck();
-  const unfinished = db
-    .prepare<[], number>(`SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed', 'active')`)
-    .pluck();
-  const waiting = db
-    .prepare<[], number>(
-      `SELECT sum(value) FROM counters WHERE name IN ('waiting', 'prioritized', 'delayed', 'waiting/following', 'prioritized/following')`,
-    )
-    .pluck();
-  const bytes = db.prepare<[], number>(`SELECT value FROM counters WHERE name = 'artifacts/bytes'`).pluck();
-  const paused = db.prepare<[], number>('SELECT paused FROM queue').pluck();
-  const setPaused = db.prepare<[number]>('UPDATE queue SET paused = ?');
+export function countersTable(orm: Orm) {
+  const { name, value } = counters;
+  const all = orm.select({ name, value }).from(counters).prepare();
+  const one = orm.select({ value }).from(counters).where(matching(counters, 'name')).prepare();
+  const sumOf = (names: string[]) =>
+    orm
+      .select({ value: sum(value).mapWith(Number) })
+      .from(counters)
+      .where(inArray(name, names))
+      .prepare();
+  const queued = sumOf(['waiting', 'prioritized', 'delayed']);
+  const unfinished = sumOf(['waiting', 'prioritized', 'delayed', 'active']);
+  const waiting = sumOf(['waiting', 'prioritized', 'delayed', 'waiting/following', 'prioritized/following']);
+  const add = orm
+    .update(counters)
+    .set({ value: sql`${value} + ${sql.placeholder('by')}` })
+    .where(matching(counters, 'name'))
+    .prepare();
+  const raiseTurn = orm
+    .update(counters)
+    .set({ value: sql`max(${value}, ${sql.placeholder('to')})` })
+    .where(eq(name, 'turn'))
+    .prepare();
+  const paused = orm.select({ paused: queue.paused }).from(queue).prepare();
+  const setPaused = orm.update(queue).set(parameters(queue, 'paused')).prepare();
 
   return {
     add(name: CountedEvent, by: number): void {
-      add.run(by, name);
+      add.run({ name, by });
     },
     all(): Map<string, number> {
-      return new Map(all.all());
+      return new Map(all.all().map(({ name, value }) => [name, value]));
     },
     /** Virtual time of the queue (turns.ts): the tag of the latest claim. It never goes back. */
-    turn: (): number => turn.get() ?? 0,
+    turn: (): number => one.get({ name: 'turn' })?.value ?? 0,
     raiseTurn(to: number): void {
-      raiseTurn.run(to);
+      raiseTurn.run({ to });
     },
     /** Jobs queued or running, followers of a shared render left out. */
-    unfinished: (): number => unfinished.get() ?? 0,
+    unfinished: (): number => unfinished.get()?.value ?? 0,
     /** Jobs that wait, followers of a shared render too. */
-    waiting: (): number => waiting.get() ?? 0,
+    waiting: (): number => waiting.get()?.value ?? 0,
     /** Jobs that can be claimed now or later: followers of a shared render cannot. */
-    queued: (): number => queued.get() ?? 0,
-    artifactBytes: (): number => bytes.get() ?? 0,
-    isPaused: (): boolean => paused.get() === 1,
+    queued: (): number => queued.get()?.value ?? 0,
+    artifactBytes: (): number => one.get({ name: 'artifacts/bytes' })?.value ?? 0,
+    isPaused: (): boolean => paused.get()?.paused === true,
     setPaused(value: boolean): void {
-      setPaused.run(value ? 1 : 0);
+      setPaused.run({ paused: value });
     },
   };
 }

@@ -1,10 +1,12 @@
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, sql } from 'drizzle-orm';
+import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core';
 import type { WebhookOptions } from '../../contract/capture-request.js';
 import type { DeliveryStatus } from '../../contract/delivery.js';
 import { newId } from '../../contract/ids.js';
 import type { WebhookEvent } from '../../contract/job.js';
 import type { AttemptOutcome, DueDelivery } from '../store.js';
-import { selectList } from './columns.js';
-import type { Db } from './connect.js';
+import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
 import type { ReceiverKey, ReceiversTable } from './receivers.js';
 import { type DeliveryRow, deliveries } from './schema.js';
 import type { Vault } from './vault.js';
@@ -17,33 +19,45 @@ interface NewDelivery {
   now: number;
 }
 
-type Recorded = Held & { status: number | null; error?: string; nextAttemptAt?: number; now: number };
 type Held = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
 
 /** A delivery is given up so long after its event, whatever attempts are left: a dead receiver's backlog must end. */
 const MAX_AGE_MS = 24 * 3_600_000;
 const EXPIRED = 'It could not be delivered within 24 hours.';
 
-const COLUMNS = selectList(deliveries, 'd');
-const KEY = 'account_id AS accountId, origin';
+const NOW = sql.placeholder('now');
+const RECEIVER = { accountId: deliveries.accountId, origin: deliveries.origin };
 /** Attempts are counted when they are recorded: a crash in between repeats one, and never loses one. */
-const HELD = `delivery_id = @deliveryId AND generation = @generation AND attempts = @attempt - 1 AND state = 'pending' AND due_at IS NOT NULL`;
+const IS_HELD = and(
+  matching(deliveries, 'deliveryId', 'generation'),
+  eq(deliveries.attempts, sql`${sql.placeholder('attempt')} - 1`),
+  eq(deliveries.state, 'pending'),
+  isNotNull(deliveries.dueAt),
+);
+/** Due from now on, for as long as a delivery may take. */
+const DUE = { dueAt: sql`${NOW}`, nextAttemptAt: sql`${NOW}`, expiresAt: sql`${NOW} + ${MAX_AGE_MS}` };
+const ENDED = { dueAt: null, nextAttemptAt: null, claimedUntil: null, expiresAt: null };
 
 /** Synchronous statements; the caller owns the transaction. */
-export function deliveriesTable(db: Db, vault: Vault, receivers: ReceiversTable) {
-  return { ...announcing(db, vault, receivers), ...claiming(db), ...recording(db) };
+export function deliveriesTable(orm: Orm, vault: Vault, receivers: ReceiversTable) {
+  return { ...announcing(orm, vault, receivers), ...claiming(orm), ...recording(orm) };
 }
 
-function announcing(db: Db, vault: Vault, receivers: ReceiversTable) {
-  const insert = db.prepare(
-    `INSERT INTO deliveries (job_id, delivery_id, account_id, url, origin, secret, state, generation, attempts, max_attempts)
-     VALUES (@jobId, @deliveryId, @accountId, @url, @origin, @secret, 'pending', 1, 0, @maxAttempts)`,
-  );
-  const announce = db.prepare<{ jobId: string; event: WebhookEvent; now: number }, ReceiverKey>(
-    `UPDATE deliveries SET event = @event, due_at = @now, next_attempt_at = @now, expires_at = @now + ${MAX_AGE_MS}
-     WHERE job_id = @jobId AND event IS NULL RETURNING ${KEY}`,
-  );
-  const find = db.prepare<[string], DeliveryRow>(`SELECT ${COLUMNS} FROM deliveries d WHERE d.job_id = ?`);
+function announcing(orm: Orm, vault: Vault, receivers: ReceiversTable) {
+  const insert = orm
+    .insert(deliveries)
+    .values({
+      ...parameters(deliveries, 'jobId', 'deliveryId', 'accountId', 'url', 'origin', 'secret', 'maxAttempts'),
+      ...{ state: 'pending', generation: 1, attempts: 0 },
+    })
+    .prepare();
+  const announce = orm
+    .update(deliveries)
+    .set({ ...parameters(deliveries, 'event'), ...DUE })
+    .where(and(matching(deliveries, 'jobId'), isNull(deliveries.event)))
+    .returning(RECEIVER)
+    .prepare();
+  const find = orm.select().from(deliveries).where(matching(deliveries, 'jobId')).prepare();
   const place = (jobId: string) => `webhook:${jobId}`;
   return {
     insert({ jobId, accountId, webhook, maxAttempts, now }: NewDelivery): void {
@@ -57,7 +71,7 @@ function announcing(db: Db, vault: Vault, receivers: ReceiversTable) {
       if (receiver !== undefined) receivers.refresh([receiver]);
       return receiver !== undefined;
     },
-    find: (jobId: string): DeliveryRow | null => find.get(jobId) ?? null,
+    find: (jobId: string): DeliveryRow | null => find.get({ jobId }) ?? null,
     /** null when it cannot be opened any more */
     openSecret(row: DeliveryRow): string | null {
       try {
@@ -69,81 +83,116 @@ function announcing(db: Db, vault: Vault, receivers: ReceiversTable) {
   };
 }
 
-function claiming(db: Db) {
-  const next = db.prepare<ReceiverKey & { now: number }, DeliveryRow>(
-    `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_waiting
-     WHERE d.account_id = @accountId AND d.origin = @origin AND d.due_at IS NOT NULL AND d.claimed_until IS NULL AND d.due_at <= @now
-     ORDER BY d.due_at LIMIT 1`,
-  );
-  const claim = db.prepare<{ jobId: string; generation: number; attempts: number; until: number }>(
-    `UPDATE deliveries SET claimed_until = @until
-     WHERE job_id = @jobId AND generation = @generation AND attempts = @attempts AND due_at IS NOT NULL AND claimed_until IS NULL`,
-  );
-  const renewLapsed = db.prepare<Held & { now: number; until: number }>(
-    `UPDATE deliveries SET claimed_until = @until WHERE ${HELD} AND claimed_until IS NOT NULL AND claimed_until <= @now`,
-  );
-  const unclaim = db.prepare<[number], ReceiverKey>(
-    `UPDATE deliveries SET claimed_until = NULL WHERE claimed_until IS NOT NULL AND claimed_until <= ? RETURNING ${KEY}`,
-  );
-  const pullDue = db.prepare<{ now: number; horizon: number }, ReceiverKey>(
-    `UPDATE deliveries SET due_at = @now, next_attempt_at = @now, expires_at = min(expires_at, @now + ${MAX_AGE_MS})
-     WHERE due_at IS NOT NULL AND due_at > @horizon RETURNING ${KEY}`,
-  );
-  const pullClaims = db.prepare<[number, number]>(
-    'UPDATE deliveries SET claimed_until = ? WHERE claimed_until IS NOT NULL AND claimed_until > ?',
-  );
+function claiming(orm: Orm) {
+  const next = orm
+    .select(columnsThroughIndex(deliveries))
+    .from(indexedBy(deliveries, 'deliveries_waiting'))
+    .where(
+      and(
+        matching(deliveries, 'accountId', 'origin'),
+        isNotNull(deliveries.dueAt),
+        isNull(deliveries.claimedUntil),
+        lte(deliveries.dueAt, NOW),
+      ),
+    )
+    .orderBy(asc(deliveries.dueAt))
+    .limit(1)
+    .prepare();
+  const claim = orm
+    .update(deliveries)
+    .set(parameters(deliveries, 'claimedUntil'))
+    .where(and(matching(deliveries, 'jobId', 'generation', 'attempts'), isNotNull(deliveries.dueAt), isNull(deliveries.claimedUntil)))
+    .prepare();
+  const renewLapsed = orm
+    .update(deliveries)
+    .set(parameters(deliveries, 'claimedUntil'))
+    .where(and(IS_HELD, isNotNull(deliveries.claimedUntil), lte(deliveries.claimedUntil, NOW)))
+    .prepare();
+  const unclaim = orm
+    .update(deliveries)
+    .set({ claimedUntil: null })
+    .where(and(isNotNull(deliveries.claimedUntil), lte(deliveries.claimedUntil, sql.placeholder('leasedUntil'))))
+    .returning(RECEIVER)
+    .prepare();
+  const horizon = sql.placeholder('horizon');
+  const pullDue = orm
+    .update(deliveries)
+    .set({ ...DUE, expiresAt: sql`min(${deliveries.expiresAt}, ${DUE.expiresAt})` })
+    .where(and(isNotNull(deliveries.dueAt), gt(deliveries.dueAt, horizon)))
+    .returning(RECEIVER)
+    .prepare();
+  const pullClaims = orm
+    .update(deliveries)
+    .set({ claimedUntil: sql`${horizon}` })
+    .where(and(isNotNull(deliveries.claimedUntil), gt(deliveries.claimedUntil, horizon)))
+    .prepare();
   return {
     /** The one longest due at a receiver. */
     nextAt: ({ accountId, origin }: ReceiverKey, now: number): DeliveryRow | null => next.get({ accountId, origin, now }) ?? null,
     claim: ({ jobId, generation, attempts }: DeliveryRow, until: number): boolean =>
-      claim.run({ jobId, generation, attempts, until }).changes === 1,
+      claim.run({ jobId, generation, attempts, claimedUntil: until }).changes === 1,
     /** Only where the lease ran out. */
     renewLapsed(held: Held, { now, until }: { now: number; until: number }): void {
-      renewLapsed.run({ ...pick(held), now, until });
+      renewLapsed.run({ ...held, now, claimedUntil: until });
     },
     /** Takes back the claims whose lease ran out by then. @returns whom to refresh */
-    unclaim: (leasedUntil: number): ReceiverKey[] => unclaim.all(leasedUntil),
+    unclaim: (leasedUntil: number): ReceiverKey[] => unclaim.all({ leasedUntil }),
     /** Nothing waits beyond the horizon. @returns whom to refresh */
     pullForward(now: number, horizon: number): ReceiverKey[] {
-      pullClaims.run(horizon, horizon);
+      pullClaims.run({ horizon });
       return pullDue.all({ now, horizon });
     },
   };
 }
 
-function recording(db: Db) {
-  const delivered = db.prepare<Recorded, ReceiverKey>(
-    `UPDATE deliveries SET state = 'delivered', attempts = @attempt, last_status = @status, last_error = NULL, last_attempt_at = @now,
-       delivered_at = @now, due_at = NULL, next_attempt_at = NULL, claimed_until = NULL, expires_at = NULL WHERE ${HELD} RETURNING ${KEY}`,
-  );
-  const failed = db.prepare<Recorded, ReceiverKey>(
-    `UPDATE deliveries SET state = 'failed', attempts = @attempt, last_status = @status, last_error = @error, last_attempt_at = @now,
-       due_at = NULL, next_attempt_at = NULL, claimed_until = NULL, expires_at = NULL WHERE ${HELD} RETURNING ${KEY}`,
-  );
-  const retry = db.prepare<Recorded, ReceiverKey>(
-    `UPDATE deliveries SET attempts = @attempt, last_status = @status, last_error = @error, last_attempt_at = @now,
-       due_at = @nextAttemptAt, next_attempt_at = @nextAttemptAt, claimed_until = NULL WHERE ${HELD} RETURNING ${KEY}`,
-  );
-  const redeliver = db.prepare<{ jobId: string; generation: number; now: number }, ReceiverKey>(
-    `UPDATE deliveries SET state = 'pending', generation = generation + 1, attempts = 0, last_status = NULL, last_error = NULL,
-       last_attempt_at = NULL, delivered_at = NULL, due_at = @now, next_attempt_at = @now, expires_at = @now + ${MAX_AGE_MS}
-     WHERE job_id = @jobId AND generation = @generation AND state IN ('delivered', 'failed') RETURNING ${KEY}`,
-  );
-  const expire = db.prepare<{ now: number; limit: number; error: string }, ReceiverKey>(
-    `UPDATE deliveries SET state = 'failed', last_error = @error, due_at = NULL, next_attempt_at = NULL, expires_at = NULL
-     WHERE job_id IN (
-       SELECT job_id FROM deliveries WHERE expires_at IS NOT NULL AND expires_at <= @now AND claimed_until IS NULL
-       ORDER BY expires_at LIMIT @limit) RETURNING ${KEY}`,
-  );
+function recording(orm: Orm) {
+  const attempted = {
+    attempts: sql`${sql.placeholder('attempt')}`,
+    lastStatus: sql`${sql.placeholder('status')}`,
+    lastAttemptAt: sql`${NOW}`,
+  };
+  const lastError = sql`${sql.placeholder('error')}`;
+  const record = (values: SQLiteUpdateSetSource<typeof deliveries>) =>
+    orm
+      .update(deliveries)
+      .set({ ...attempted, ...values })
+      .where(IS_HELD)
+      .returning(RECEIVER)
+      .prepare();
+  const nextAttemptAt = sql`${sql.placeholder('nextAttemptAt')}`;
+  const delivered = record({ ...ENDED, state: 'delivered', lastError: null, deliveredAt: sql`${NOW}` });
+  const failed = record({ ...ENDED, state: 'failed', lastError });
+  const retry = record({ lastError, dueAt: nextAttemptAt, nextAttemptAt, claimedUntil: null });
+  const redeliver = orm
+    .update(deliveries)
+    .set({
+      ...{ state: 'pending', generation: sql`${deliveries.generation} + 1`, attempts: 0, ...DUE },
+      ...{ lastStatus: null, lastError: null, lastAttemptAt: null, deliveredAt: null },
+    })
+    .where(and(matching(deliveries, 'jobId', 'generation'), inArray(deliveries.state, ['delivered', 'failed'])))
+    .returning(RECEIVER)
+    .prepare();
+  const expired = orm
+    .select({ jobId: deliveries.jobId })
+    .from(deliveries)
+    .where(and(isNotNull(deliveries.expiresAt), lte(deliveries.expiresAt, NOW), isNull(deliveries.claimedUntil)))
+    .orderBy(asc(deliveries.expiresAt))
+    .limit(sql.placeholder('limit'));
+  const expire = orm
+    .update(deliveries)
+    .set({ ...ENDED, state: 'failed', lastError: EXPIRED })
+    .where(inArray(deliveries.jobId, expired))
+    .returning(RECEIVER)
+    .prepare();
   const statements = { delivered, failed, retry };
   return {
     /** null when that attempt was recorded before, or the generation has changed; else whom to refresh */
     record: (held: Held, outcome: AttemptOutcome, now: number): ReceiverKey | null =>
-      statements[outcome.kind].get({ ...pick(held), ...outcome, now }) ?? null,
+      statements[outcome.kind].get({ ...held, ...outcome, now }) ?? null,
     /** Of two with the same generation one wins: null for the other, else whom to refresh. */
     redeliver: (jobId: string, generation: number, now: number): ReceiverKey | null => redeliver.get({ jobId, generation, now }) ?? null,
     /** Gives up what is too old and not under way. @returns whom to refresh, one for each */
-    expire: (now: number, limit: number): ReceiverKey[] => expire.all({ now, limit, error: EXPIRED }),
+    expire: (now: number, limit: number): ReceiverKey[] => expire.all({ now, limit }),
   };
 }
 
@@ -154,8 +203,4 @@ export function toDeliveryStatus(row: DeliveryRow): DeliveryStatus {
     ...{ jobId, deliveryId, event, url, state, attempts, maxAttempts, generation, lastStatus, lastError },
     ...{ lastAttemptAt, nextAttemptAt, deliveredAt },
   };
-}
-
-function pick({ deliveryId, generation, attempt }: Held) {
-  return { deliveryId, generation, attempt };
 }

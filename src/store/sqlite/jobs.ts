@@ -1,11 +1,29 @@
-import { getTableColumns } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  max,
+  min,
+  notExists,
+  or,
+  sql,
+} from 'drizzle-orm';
 import type { Claim } from '../store.js';
-import { insertInto, selectList } from './columns.js';
-import type { Db } from './connect.js';
-import { type JobRow, jobs } from './schema.js';
+import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
+import { artifacts, deliveries, type JobRow, jobs, queue } from './schema.js';
 
 /** A row, whether the queue is paused (which its reported state depends on), and `data` of its artifact. */
-export type FoundJob = JobRow & { paused: 0 | 1; keptData: string | null };
+export type FoundJob = JobRow & { paused: boolean; keptData: string | null };
 export type NewJobRow = Omit<JobRow, 'seq'>;
 
 /** How a job ends: `data` and `artifactName` or `error`. */
@@ -21,121 +39,179 @@ interface Booking {
   bookedMs: number;
 }
 
-const COLUMNS = selectList(jobs, 'j');
-const FOUND = `SELECT ${COLUMNS}, q.paused, a.data AS keptData FROM jobs j JOIN queue q LEFT JOIN artifacts a ON a.name = j.artifact_name`;
-const HELD = `id = @id AND state = 'active' AND worker_id = @workerId AND attempts_made = @attempt`;
-const QUEUED = `state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL`;
+const IS_HELD = and(matching(jobs, 'id', 'workerId'), eq(jobs.attemptsMade, sql.placeholder('attempt')), eq(jobs.state, 'active'));
+// Literals where they stand in the condition of an index: a bound value would not use it.
+const IS_ACTIVE = sql`${jobs.state} = 'active'`;
+const IS_DELAYED = sql`${jobs.state} = 'delayed'`;
+const IS_CLAIMABLE = sql`${jobs.state} in ('waiting', 'prioritized', 'delayed') and ${jobs.leaderId} is null`;
+const IS_QUEUED = inArray(jobs.state, ['waiting', 'prioritized']);
 
 /** Synchronous statements; the caller owns the transaction. Each change of state names the state that it expects. */
-export function jobsTable(db: Db) {
-  return { ...lookUps(db), ...admission(db), ...claims(db), ...endings(db) };
+export function jobsTable(orm: Orm) {
+  return { ...lookUps(orm), ...admission(orm), ...claims(orm), ...endings(orm) };
 }
 
-function lookUps(db: Db) {
-  const byId = db.prepare<[string], FoundJob>(`${FOUND} WHERE j.id = ?`);
-  const byIdempotencyKey = db.prepare<[string, string], FoundJob>(`${FOUND} WHERE j.account_id = ? AND j.idempotency_key = ?`);
-  const ofKey = db.prepare<[string, string, number, number], FoundJob>(
-    `${FOUND} WHERE j.key_id = ? AND j.state = ? AND j.seq < ? ORDER BY j.seq DESC LIMIT ?`,
-  );
-  const unfinished = db.prepare<[string], { state: JobRow['state']; jobs: number }>(
-    `SELECT state, count(*) AS jobs FROM jobs INDEXED BY jobs_unfinished WHERE account_id = ? AND ended_at IS NULL GROUP BY state`,
-  );
-  const nextDue = db.prepare<[], number | null>(`SELECT min(due_at) FROM jobs WHERE state = 'delayed'`).pluck();
-  const newest = db.prepare<[], number>('SELECT enqueued_at FROM jobs WHERE seq = (SELECT max(seq) FROM jobs)').pluck();
+function lookUps(orm: Orm) {
+  const found = () =>
+    orm
+      .select({ ...getTableColumns(jobs), paused: queue.paused, keptData: artifacts.data })
+      .from(jobs)
+      .crossJoin(queue)
+      .leftJoin(artifacts, eq(artifacts.name, jobs.artifactName));
+  const byId = found().where(matching(jobs, 'id')).prepare();
+  const byIdempotencyKey = found()
+    .where(matching(jobs, 'accountId', 'idempotencyKey'))
+    .prepare();
+  const ofKey = found()
+    .where(and(matching(jobs, 'keyId', 'state'), lt(jobs.seq, sql.placeholder('before'))))
+    .orderBy(desc(jobs.seq))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const columns = columnsThroughIndex(jobs);
+  const unfinished = orm
+    .select({ state: columns.state, jobs: count() })
+    .from(indexedBy(jobs, 'jobs_unfinished'))
+    .where(and(matching(jobs, 'accountId'), isNull(jobs.endedAt)))
+    .groupBy(jobs.state)
+    .prepare();
+  const nextDue = orm
+    .select({ dueAt: min(jobs.dueAt) })
+    .from(jobs)
+    .where(IS_DELAYED)
+    .prepare();
+  const last = orm.select({ seq: max(jobs.seq) }).from(jobs);
+  const newest = orm.select({ enqueuedAt: jobs.enqueuedAt }).from(jobs).where(eq(jobs.seq, last)).prepare();
   return {
-    find: (id: string): FoundJob | null => byId.get(id) ?? null,
-    findByIdempotencyKey: (accountId: string, key: string): FoundJob | null => byIdempotencyKey.get(accountId, key) ?? null,
+    find: (id: string): FoundJob | null => byId.get({ id }) ?? null,
+    findByIdempotencyKey: (accountId: string, key: string): FoundJob | null =>
+      byIdempotencyKey.get({ accountId, idempotencyKey: key }) ?? null,
     /** Newest first, one state after the other merged by the caller. @param before exclusive order of acceptance */
-    ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] =>
-      ofKey.all(keyId, page.state, page.before, page.limit),
+    ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] => ofKey.all({ keyId, ...page }),
     /** Of an account, by state. */
-    unfinished: (accountId: string) => unfinished.all(accountId),
-    nextDueAt: (): number | null => nextDue.get() ?? null,
-    newestAt: (): number | null => newest.get() ?? null,
+    unfinished: (accountId: string) => unfinished.all({ accountId }),
+    nextDueAt: (): number | null => nextDue.get()?.dueAt ?? null,
+    newestAt: (): number | null => newest.get()?.enqueuedAt ?? null,
   };
 }
 
-function admission(db: Db) {
-  const insert = db.prepare<NewJobRow>(
-    insertInto(
-      jobs,
-      Object.keys(getTableColumns(jobs)).filter((key) => key !== 'seq'),
-    ),
-  );
-  const rendered = db.prepare<[string, string], JobRow & { goneAt: number | null; keptData: string | null }>(
-    `SELECT ${COLUMNS}, a.gone_at AS goneAt, a.data AS keptData FROM jobs j JOIN artifacts a ON a.name = j.artifact_name
-     WHERE j.account_id = ? AND j.cache_digest = ? AND j.cache_digest IS NOT NULL AND j.rendered_at IS NOT NULL
-     ORDER BY j.rendered_at DESC LIMIT 1`,
-  );
-  const inFlight = db.prepare<[string, string], { id: string }>(
-    `SELECT id FROM jobs WHERE account_id = ? AND cache_digest = ? AND cache_digest IS NOT NULL AND ended_at IS NULL AND leader_id IS NULL
-     ORDER BY seq LIMIT 1`,
-  );
-  const promote = db.prepare<[string]>(
-    `UPDATE jobs SET lane = 'prioritized', state = iif(state = 'waiting', 'prioritized', state)
-     WHERE id = ? AND lane = 'waiting' AND state IN ('waiting', 'delayed', 'active')`,
-  );
+function admission(orm: Orm) {
+  const { seq, ...given } = getTableColumns(jobs);
+  const insert = orm
+    .insert(jobs)
+    .values(parameters(jobs, ...(Object.keys(given) as (keyof NewJobRow)[])))
+    .prepare();
+  const ofDigest = and(matching(jobs, 'accountId', 'cacheDigest'), isNotNull(jobs.cacheDigest));
+  const rendered = orm
+    .select({ ...getTableColumns(jobs), goneAt: artifacts.goneAt, keptData: artifacts.data })
+    .from(jobs)
+    .innerJoin(artifacts, eq(artifacts.name, jobs.artifactName))
+    .where(and(ofDigest, isNotNull(jobs.renderedAt)))
+    .orderBy(desc(jobs.renderedAt))
+    .limit(1)
+    .prepare();
+  const inFlight = orm
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(ofDigest, isNull(jobs.endedAt), isNull(jobs.leaderId)))
+    .orderBy(asc(seq))
+    .limit(1)
+    .prepare();
+  const promote = orm
+    .update(jobs)
+    .set({ lane: 'prioritized', state: sql`iif(${jobs.state} = 'waiting', 'prioritized', ${jobs.state})` })
+    .where(and(matching(jobs, 'id'), eq(jobs.lane, 'waiting'), inArray(jobs.state, ['waiting', 'delayed', 'active'])))
+    .prepare();
   return {
     insert(row: NewJobRow): void {
       insert.run(row);
     },
     /** The newest picture that was really rendered for this digest. */
-    findRendered: (accountId: string, cacheDigest: string) => rendered.get(accountId, cacheDigest) ?? null,
+    findRendered: (accountId: string, cacheDigest: string) => rendered.get({ accountId, cacheDigest }) ?? null,
     /** The oldest unfinished job that renders for this digest. */
-    findInFlight: (accountId: string, cacheDigest: string): string | null => inFlight.get(accountId, cacheDigest)?.id ?? null,
+    findInFlight: (accountId: string, cacheDigest: string): string | null => inFlight.get({ accountId, cacheDigest })?.id ?? null,
     /** Lets an async job take a sync one's place in the queue. */
     promote(id: string): void {
-      promote.run(id);
+      promote.run({ id });
     },
   };
 }
 
-function claims(db: Db) {
-  const next = db.prepare<[string, number], JobRow>(
-    `SELECT ${COLUMNS} FROM jobs j INDEXED BY jobs_claimable
-     WHERE j.account_id = ? AND ${QUEUED} AND (j.due_at IS NULL OR j.due_at <= ?) ORDER BY j.lane, j.seq LIMIT 1`,
-  );
-  const running = db
-    .prepare<[string], number>(`SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE state = 'active' AND account_id = ? LIMIT 1`)
-    .pluck();
-  const claim = db.prepare<Pick<JobRow, 'id' | 'state' | 'attemptsMade'> & Booking & { leaseExpiresAt: number }>(
-    `UPDATE jobs SET state = 'active', attempts_made = attempts_made + 1, worker_id = @workerId, lease_expires_at = @leaseExpiresAt,
-       first_claimed_at = ifnull(first_claimed_at, @now), claimed_at = @now, booked_ms = @bookedMs, due_at = NULL, progress = 0
-     WHERE id = @id AND state = @state AND attempts_made = @attemptsMade AND leader_id IS NULL`,
-  );
-  const renew = db.prepare<Claim & { leaseExpiresAt: number; progress: number }>(
-    `UPDATE jobs SET lease_expires_at = @leaseExpiresAt, progress = max(progress, @progress) WHERE ${HELD}`,
-  );
-  const renewLapsed = db.prepare<Claim & { now: number; until: number }>(
-    `UPDATE jobs SET lease_expires_at = @until WHERE ${HELD} AND lease_expires_at <= @now`,
-  );
-  const delay = db.prepare<Claim & { dueAt: number }, JobRow>(
-    `UPDATE jobs SET state = 'delayed', due_at = @dueAt, lease_expires_at = NULL, worker_id = NULL, progress = 0
-     WHERE ${HELD} AND attempts_made < attempt_budget RETURNING ${selectList(jobs, 'jobs')}`,
-  );
-  const putBack = db.prepare<Claim & { attemptsMade: number }, JobRow>(
-    `UPDATE jobs SET state = lane, attempts_made = @attemptsMade, lease_expires_at = NULL, worker_id = NULL, progress = 0,
-       first_claimed_at = iif(@attemptsMade = 0, NULL, first_claimed_at) WHERE ${HELD} RETURNING ${selectList(jobs, 'jobs')}`,
-  );
-  const abandoned = db.prepare<[number], JobRow>(
-    `SELECT ${COLUMNS} FROM jobs j INDEXED BY jobs_leased WHERE j.state = 'active' AND j.lease_expires_at <= ? ORDER BY j.seq`,
-  );
-  const pullDelayed = db.prepare<{ now: number; horizon: number }>(
-    `UPDATE jobs SET due_at = @now WHERE state = 'delayed' AND due_at > @horizon`,
-  );
-  const pullLeases = db.prepare<{ now: number; horizon: number }>(
-    `UPDATE jobs SET lease_expires_at = @horizon WHERE state = 'active' AND lease_expires_at > @horizon`,
-  );
+function claims(orm: Orm) {
+  const now = sql.placeholder('now');
+  const horizon = sql.placeholder('horizon');
+  const columns = columnsThroughIndex(jobs);
+  const next = orm
+    .select(columns)
+    .from(indexedBy(jobs, 'jobs_claimable'))
+    .where(and(matching(jobs, 'accountId'), IS_CLAIMABLE, or(isNull(jobs.dueAt), lte(jobs.dueAt, now))))
+    .orderBy(asc(jobs.lane), asc(jobs.seq))
+    .limit(1)
+    .prepare();
+  const running = orm
+    .select({ id: columns.id })
+    .from(indexedBy(jobs, 'jobs_leased'))
+    .where(and(IS_ACTIVE, matching(jobs, 'accountId')))
+    .limit(1)
+    .prepare();
+  const claim = orm
+    .update(jobs)
+    .set({
+      ...parameters(jobs, 'workerId', 'leaseExpiresAt', 'bookedMs'),
+      ...{ state: 'active', attemptsMade: sql`${jobs.attemptsMade} + 1`, claimedAt: sql`${now}`, dueAt: null, progress: 0 },
+      firstClaimedAt: sql`ifnull(${jobs.firstClaimedAt}, ${now})`,
+    })
+    .where(and(matching(jobs, 'id', 'state', 'attemptsMade'), isNull(jobs.leaderId)))
+    .prepare();
+  const renew = orm
+    .update(jobs)
+    .set({ ...parameters(jobs, 'leaseExpiresAt'), progress: sql`max(${jobs.progress}, ${sql.placeholder('progress')})` })
+    .where(IS_HELD)
+    .prepare();
+  const renewLapsed = orm
+    .update(jobs)
+    .set(parameters(jobs, 'leaseExpiresAt'))
+    .where(and(IS_HELD, lte(jobs.leaseExpiresAt, now)))
+    .prepare();
+  const givenUp = { leaseExpiresAt: null, workerId: null, progress: 0 };
+  const delay = orm
+    .update(jobs)
+    .set({ ...givenUp, ...parameters(jobs, 'dueAt'), state: 'delayed' })
+    .where(and(IS_HELD, lt(jobs.attemptsMade, jobs.attemptBudget)))
+    .returning()
+    .prepare();
+  const firstClaimedAt = sql`iif(${sql.placeholder('attemptsMade')} = 0, null, ${jobs.firstClaimedAt})`;
+  const putBack = orm
+    .update(jobs)
+    .set({ ...givenUp, ...parameters(jobs, 'attemptsMade'), state: sql`${jobs.lane}`, firstClaimedAt })
+    .where(IS_HELD)
+    .returning()
+    .prepare();
+  const abandoned = orm
+    .select(columns)
+    .from(indexedBy(jobs, 'jobs_leased'))
+    .where(and(IS_ACTIVE, lte(jobs.leaseExpiresAt, sql.placeholder('leasedUntil'))))
+    .orderBy(asc(jobs.seq))
+    .prepare();
+  const pullDelayed = orm
+    .update(jobs)
+    .set({ dueAt: sql`${now}` })
+    .where(and(IS_DELAYED, gt(jobs.dueAt, horizon)))
+    .prepare();
+  const pullLeases = orm
+    .update(jobs)
+    .set({ leaseExpiresAt: sql`${horizon}` })
+    .where(and(IS_ACTIVE, gt(jobs.leaseExpiresAt, horizon)))
+    .prepare();
   return {
-    nextClaimable: (accountId: string, now: number): JobRow | null => next.get(accountId, now) ?? null,
-    hasRunning: (accountId: string): boolean => running.get(accountId) === 1,
+    nextClaimable: (accountId: string, now: number): JobRow | null => next.get({ accountId, now }) ?? null,
+    hasRunning: (accountId: string): boolean => running.get({ accountId }) !== undefined,
     claim: (job: JobRow, { workerId, now, bookedMs, leaseMs }: Booking & { leaseMs: number }): boolean =>
-      claim.run({ ...pick(job), workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
+      claim.run({ ...job, workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
     renew: (held: Claim, leaseExpiresAt: number, progress: number): boolean =>
       renew.run({ ...held, leaseExpiresAt, progress }).changes === 1,
     /** Only where the lease ran out. */
     renewLapsed(held: Claim, { now, until }: { now: number; until: number }): void {
-      renewLapsed.run({ ...held, now, until });
+      renewLapsed.run({ ...held, now, leaseExpiresAt: until });
     },
     /** null when the claim was lost, also when no attempt is left */
     delay: (held: Claim, dueAt: number): JobRow | null => delay.get({ ...held, dueAt }) ?? null,
@@ -147,53 +223,76 @@ function claims(db: Db) {
       pullLeases.run({ now, horizon });
     },
     /** Active jobs whose lease ran out by then. */
-    abandoned: (leasedUntil: number): JobRow[] => abandoned.all(leasedUntil),
+    abandoned: (leasedUntil: number): JobRow[] => abandoned.all({ leasedUntil }),
   };
 }
 
-function endings(db: Db) {
-  const end = db.prepare<Claim & Ending & { renderedAt: number | null }, JobRow>(
-    `UPDATE jobs SET state = @state, ended_at = @now, progress = 100, lease_expires_at = NULL, rendered_at = @renderedAt,
-       artifact_name = @artifactName, data = @data, error = @error WHERE ${HELD} RETURNING ${selectList(jobs, 'jobs')}`,
-  );
-  const followers = db.prepare<[string, number], JobRow>(`SELECT ${COLUMNS} FROM jobs j WHERE j.leader_id = ? ORDER BY j.seq LIMIT ?`);
-  const endedLeaders = db
-    .prepare<[], string>(
-      `SELECT l.id FROM jobs l WHERE l.ended_at IS NOT NULL AND l.id IN (SELECT DISTINCT leader_id FROM jobs WHERE leader_id IS NOT NULL)`,
-    )
-    .pluck();
-  const endFollower = db.prepare<Ending & { id: string; leaderId: string; workerId: string }>(
-    `UPDATE jobs SET state = @state, ended_at = @now, progress = 100, leader_id = NULL, worker_id = @workerId,
-       artifact_name = @artifactName, data = @data, error = @error
-     WHERE id = @id AND leader_id = @leaderId AND state IN ('waiting', 'prioritized')`,
-  );
-  const follow = db.prepare<{ id: string; from: string; to: string | null }>(
-    `UPDATE jobs SET leader_id = @to WHERE id = @id AND leader_id = @from AND state IN ('waiting', 'prioritized')`,
-  );
-  const endedBefore = db.prepare<[number, number], { id: string; artifactName: string | null }>(
-    `SELECT ended.id, ended.artifact_name AS artifactName FROM (
-         SELECT id, artifact_name, ended_at FROM jobs WHERE ended_at < ? AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ${LOOK_AHEAD_ROWS}) ended
-     WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job_id = ended.id AND d.state = 'pending')
-     ORDER BY ended.ended_at LIMIT ?`,
-  );
-  const remove = db.prepare<[string]>(`DELETE FROM jobs WHERE id = ? AND state IN ('completed', 'failed')`);
+function endings(orm: Orm) {
+  const outcome = {
+    ...parameters(jobs, 'state', 'artifactName', 'data', 'error'),
+    ...{ endedAt: sql`${sql.placeholder('now')}`, progress: 100 },
+  };
+  const end = orm
+    .update(jobs)
+    .set({ ...outcome, ...parameters(jobs, 'renderedAt'), leaseExpiresAt: null })
+    .where(IS_HELD)
+    .returning()
+    .prepare();
+  const followers = orm
+    .select()
+    .from(jobs)
+    .where(matching(jobs, 'leaderId'))
+    .orderBy(asc(jobs.seq))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const leaders = orm.selectDistinct({ id: jobs.leaderId }).from(jobs).where(isNotNull(jobs.leaderId));
+  const endedLeaders = orm
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(isNotNull(jobs.endedAt), inArray(jobs.id, leaders)))
+    .prepare();
+  const isFollower = and(matching(jobs, 'id'), eq(jobs.leaderId, sql.placeholder('from')), IS_QUEUED);
+  const endFollower = orm
+    .update(jobs)
+    .set({ ...outcome, ...parameters(jobs, 'workerId'), leaderId: null })
+    .where(isFollower)
+    .prepare();
+  const follow = orm.update(jobs).set(parameters(jobs, 'leaderId')).where(isFollower).prepare();
+  const oldest = orm
+    .select({ id: jobs.id, artifactName: jobs.artifactName, endedAt: jobs.endedAt })
+    .from(jobs)
+    .where(and(lt(jobs.endedAt, sql.placeholder('before')), isNotNull(jobs.endedAt)))
+    .orderBy(asc(jobs.endedAt))
+    .limit(LOOK_AHEAD_ROWS)
+    .as('oldest');
+  const pending = orm
+    .select({ jobId: deliveries.jobId })
+    .from(deliveries)
+    .where(and(eq(deliveries.jobId, oldest.id), eq(deliveries.state, 'pending')));
+  const endedBefore = orm
+    .select({ id: oldest.id, artifactName: oldest.artifactName })
+    .from(oldest)
+    .where(notExists(pending))
+    .orderBy(asc(oldest.endedAt))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const remove = orm
+    .delete(jobs)
+    .where(and(matching(jobs, 'id'), inArray(jobs.state, ['completed', 'failed'])))
+    .prepare();
   return {
     /** null when the claim was lost */
     end: (held: Claim, ending: Ending, renderedAt: number | null): JobRow | null => end.get({ ...held, ...ending, renderedAt }) ?? null,
-    followersOf: (leaderId: string, limit: number): JobRow[] => followers.all(leaderId, limit),
+    followersOf: (leaderId: string, limit: number): JobRow[] => followers.all({ leaderId, limit }),
     /** Ended jobs that are still followed: the process went down, or a step failed, between two slices. */
-    endedLeaders: (): string[] => endedLeaders.all(),
+    endedLeaders: (): string[] => endedLeaders.all().map((leader) => leader.id),
     endFollower: (id: string, leader: { id: string; workerId: string }, ending: Ending): boolean =>
-      endFollower.run({ ...ending, id, leaderId: leader.id, workerId: leader.workerId }).changes === 1,
+      endFollower.run({ ...ending, id, from: leader.id, workerId: leader.workerId }).changes === 1,
     /** Follows another leader, or none. */
-    follow: (id: string, from: string, to: string | null): boolean => follow.run({ id, from, to }).changes === 1,
+    follow: (id: string, from: string, to: string | null): boolean => follow.run({ id, from, leaderId: to }).changes === 1,
     /** Ended jobs with nothing left to announce, oldest first. */
-    endedBefore: (before: number, limit: number) => endedBefore.all(before, limit),
+    endedBefore: (before: number, limit: number) => endedBefore.all({ before, limit }),
     /** Its order, credits and delivery go with it. */
-    remove: (id: string): boolean => remove.run(id).changes === 1,
+    remove: (id: string): boolean => remove.run({ id }).changes === 1,
   };
-}
-
-function pick({ id, state, attemptsMade }: JobRow) {
-  return { id, state, attemptsMade };
 }

@@ -1,13 +1,24 @@
-import type { Db } from './connect.js';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
+import { marks } from './schema.js';
 
 /** Single values of the database itself. Synchronous statements; the caller owns the transaction. */
-export function marksTable(db: Db) {
-  const set = db.prepare<{ name: string; value: string }>(
-    'INSERT INTO marks (name, value) VALUES (@name, @value) ON CONFLICT DO UPDATE SET value = excluded.value',
-  );
-  const get = db.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck();
+export function marksTable(orm: Orm) {
+  const set = orm
+    .insert(marks)
+    .values(parameters(marks, 'name', 'value'))
+    .onConflictDoUpdate({ target: marks.name, set: parameters(marks, 'value') })
+    .prepare();
+  const add = orm
+    .insert(marks)
+    .values(parameters(marks, 'name', 'value'))
+    .onConflictDoNothing()
+    .prepare();
+  const get = orm.select({ value: marks.value }).from(marks).where(matching(marks, 'name')).prepare();
   return {
     set: (name: string, value: string): void => void set.run({ name, value }),
-    get: (name: string): string | null => get.get(name) ?? null,
+    /** Unless it has a value. */
+    add: (name: string, value: string): void => void add.run({ name, value }),
+    get: (name: string): string | null => get.get({ name })?.value ?? null,
   };
 }

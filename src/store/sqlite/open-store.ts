@@ -9,7 +9,7 @@ import { accept, cacheDigestOf, findKeptSource } from './accept.js';
 import { backup } from './backup.js';
 import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
-import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
+import { connect, DATABASE_FILE, guardOpening, startRunning } from './connect.js';
 import { Connection } from './connection.js';
 import { queueStatusOf } from './counters.js';
 import { DatabaseFile } from './database-file.js';
@@ -62,9 +62,9 @@ export async function openStore({ dataDir, migrationsDir, migrates, log }: Store
     if (applied > 0 && !made) log.info({ applied }, 'database migrated');
     if (migrates !== 'no') makeShrinkable(db, { maxBytes: migrates === 'wholly' ? Infinity : REWRITE_AT_START_BYTES, log });
     const vault = openVault(dataDir);
-    guardOpening(file, () => checkVault(db, vault, dataDir));
-    startRunning(db);
     const connection = new Connection(db, vault);
+    guardOpening(file, () => checkVault(connection.tables, vault, dataDir));
+    startRunning(db);
     const engine = { tables: connection.tables, vault, writer: new Writer(connection) };
     return {
       ...accountSteps(engine),
@@ -212,10 +212,10 @@ function engineSteps(
 }
 
 /** A key file that does not belong to the database would open no order and recognise no idempotency key. */
-function checkVault(db: Db, vault: Vault, dataDir: string): void {
+function checkVault({ marks }: Pick<Tables, 'marks'>, vault: Vault, dataDir: string): void {
   const mark = vault.digest('check', 'this key belongs to this database');
-  db.prepare(`INSERT INTO marks (name, value) VALUES ('vault', ?) ON CONFLICT DO NOTHING`).run(mark);
-  if (db.prepare(`SELECT value FROM marks WHERE name = 'vault'`).pluck().get() === mark) return;
+  marks.add('vault', mark);
+  if (marks.get('vault') === mark) return;
   throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
 }
 

@@ -1,33 +1,38 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { EXTENSION_DEFAULTS } from '../../contract/extension-options.js';
-import type { Db } from './connect.js';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
+import { orders } from './schema.js';
 import type { Vault } from './vault.js';
 
 /** What an unfinished job is to capture, sealed: headers and proxies carry credentials. The caller owns the transaction. */
-export function ordersTable(db: Db, vault: Vault) {
-  const insert = db.prepare<[string, Buffer]>('INSERT INTO orders (job_id, sealed) VALUES (?, ?)');
-  const find = db.prepare<[string], Buffer>('SELECT sealed FROM orders WHERE job_id = ?').pluck();
-  const wipe = db.prepare<[string]>('DELETE FROM orders WHERE job_id = ?');
+export function ordersTable(orm: Orm, vault: Vault) {
+  const insert = orm
+    .insert(orders)
+    .values(parameters(orders, 'jobId', 'sealed'))
+    .prepare();
+  const find = orm.select({ sealed: orders.sealed }).from(orders).where(matching(orders, 'jobId')).prepare();
+  const wipe = orm.delete(orders).where(matching(orders, 'jobId')).prepare();
   const place = (jobId: string) => `order:${jobId}`;
 
   return {
     insert(jobId: string, options: CaptureOptions): void {
-      insert.run(jobId, vault.seal(JSON.stringify(options), place(jobId)));
+      insert.run({ jobId, sealed: vault.seal(JSON.stringify(options), place(jobId)) });
     },
     /** null when it cannot be opened any more: another key file, or a damaged row */
     open(jobId: string): CaptureOptions | null {
-      const sealed = find.get(jobId);
-      if (sealed === undefined) return null;
+      const order = find.get({ jobId });
+      if (order === undefined) return null;
       try {
         // Those of an earlier version lack what was added since.
-        return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(sealed, place(jobId))) };
+        return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(order.sealed, place(jobId))) };
       } catch {
         return null;
       }
     },
     /** At the job's end; secure_delete overwrites the bytes. */
     wipe(jobId: string): void {
-      wipe.run(jobId);
+      wipe.run({ jobId });
     },
   };
 }

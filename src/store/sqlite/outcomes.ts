@@ -1,25 +1,19 @@
-import { and, eq, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Db } from './connect.js';
+import { sql } from 'drizzle-orm';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
 import { outcomes } from './schema.js';
 
 /** Synchronous statements; the caller owns the transaction. */
-export function outcomesTable(db: Db) {
-  const orm = drizzle(db);
+export function outcomesTable(orm: Orm) {
   const add = orm
     .insert(outcomes)
-    .values({
-      accountId: sql.placeholder('accountId'),
-      period: sql.placeholder('period'),
-      outcome: sql.placeholder('outcome'),
-      jobs: 1,
-    })
+    .values({ ...parameters(outcomes, 'accountId', 'period', 'outcome'), jobs: 1 })
     .onConflictDoUpdate({ target: [outcomes.accountId, outcomes.period, outcomes.outcome], set: { jobs: sql`${outcomes.jobs} + 1` } })
     .prepare();
   const ofPeriod = orm
     .select({ outcome: outcomes.outcome, jobs: outcomes.jobs })
     .from(outcomes)
-    .where(and(eq(outcomes.accountId, sql.placeholder('accountId')), eq(outcomes.period, sql.placeholder('period'))))
+    .where(matching(outcomes, 'accountId', 'period'))
     .prepare();
 
   return {

@@ -1,4 +1,7 @@
-import type { Db } from './connect.js';
+import { and, asc, count, eq, gt, isNotNull, isNull, lte, min, sql } from 'drizzle-orm';
+import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
+import { deliveries, receivers } from './schema.js';
 
 /** Attempts in a row without an answer, after which a receiver is left alone for a while. */
 const SILENCES_BEFORE_PAUSE = 8;
@@ -18,18 +21,22 @@ export type ReceiversTable = ReturnType<typeof receiversTable>;
  * paused (a circuit breaker): first for 5 s, then twice as long each time up to 5 min, with one attempt in between, until it answers.
  * Synchronous statements; the caller owns the transaction.
  */
-export function receiversTable(db: Db) {
-  return { ...choosing(db), ...following(db), ...pausing(db) };
+export function receiversTable(orm: Orm) {
+  return { ...choosing(orm), ...following(orm), ...pausing(orm) };
 }
 
-const HAS_PLACE = `in_hand < iif(silences >= ${SILENCES_BEFORE_PAUSE}, 1, @perReceiver)`;
+const IS_READY = isNotNull(receivers.readyAt);
+const HAS_PLACE = sql`${receivers.inHand} < iif(${receivers.silences} >= ${SILENCES_BEFORE_PAUSE}, 1, ${sql.placeholder('perReceiver')})`;
 
-function choosing(db: Db) {
-  const busy = db
-    .prepare<[], [string, number]>('SELECT account_id, count(*) FROM deliveries WHERE claimed_until IS NOT NULL GROUP BY account_id')
-    .raw();
-  // One look-up for each account, however many receivers it has.
-  const waiting = db
+function choosing(orm: Orm) {
+  const busy = orm
+    .select({ accountId: deliveries.accountId, attempts: count() })
+    .from(deliveries)
+    .where(isNotNull(deliveries.claimedUntil))
+    .groupBy(deliveries.accountId)
+    .prepare();
+  // One look-up for each account, however many receivers it has. Raw: drizzle has no recursive WITH.
+  const waiting = orm.$client
     .prepare<[], string>(
       `WITH RECURSIVE holder(id) AS (
          SELECT min(account_id) FROM receivers WHERE ready_at IS NOT NULL
@@ -38,20 +45,26 @@ function choosing(db: Db) {
        SELECT id FROM holder WHERE id IS NOT NULL`,
     )
     .pluck();
-  const ready = db.prepare<{ accountId: string; now: number; perReceiver: number }, ReceiverKey & { readyAt: number }>(
-    `SELECT account_id AS accountId, origin, ready_at AS readyAt FROM receivers INDEXED BY receivers_of
-     WHERE account_id = @accountId AND ready_at IS NOT NULL AND ready_at <= @now AND ${HAS_PLACE} ORDER BY ready_at LIMIT 1`,
-  );
-  const nextReady = db
-    .prepare<{ perReceiver: number }, number>(
-      `SELECT ready_at FROM receivers INDEXED BY receivers_next WHERE ready_at IS NOT NULL AND ${HAS_PLACE} ORDER BY ready_at LIMIT 1`,
-    )
-    .pluck();
+  const columns = columnsThroughIndex(receivers);
+  const ready = orm
+    .select({ accountId: columns.accountId, origin: columns.origin, readyAt: sql<number>`${receivers.readyAt}` })
+    .from(indexedBy(receivers, 'receivers_of'))
+    .where(and(matching(receivers, 'accountId'), IS_READY, lte(receivers.readyAt, sql.placeholder('now')), HAS_PLACE))
+    .orderBy(asc(receivers.readyAt))
+    .limit(1)
+    .prepare();
+  const nextReady = orm
+    .select({ readyAt: columns.readyAt })
+    .from(indexedBy(receivers, 'receivers_next'))
+    .where(and(IS_READY, HAS_PLACE))
+    .orderBy(asc(receivers.readyAt))
+    .limit(1)
+    .prepare();
   return {
     /** The receiver whose turn it is: of the account with the fewest attempts under way, which leaves as many places free as it takes. */
     next({ now, perReceiver, places }: { now: number; perReceiver: number; places: number }): ReceiverKey | null {
-      const held = new Map(busy.all());
-      const free = places - [...held.values()].reduce((sum, count) => sum + count, 0);
+      const held = new Map(busy.all().map((account) => [account.accountId, account.attempts]));
+      const free = places - [...held.values()].reduce((sum, attempts) => sum + attempts, 0);
       let best: (ReceiverKey & { readyAt: number; held: number }) | null = null;
       for (const accountId of waiting.all()) {
         const own = held.get(accountId) ?? 0;
@@ -63,23 +76,33 @@ function choosing(db: Db) {
       return best;
     },
     /** When a receiver with a free place will be ready, null when none. */
-    nextReadyAt: (perReceiver: number): number | null => nextReady.get({ perReceiver }) ?? null,
+    nextReadyAt: (perReceiver: number): number | null => nextReady.get({ perReceiver })?.readyAt ?? null,
   };
 }
 
-function following(db: Db) {
-  const update = db.prepare<ReceiverKey>(
-    `INSERT INTO receivers (account_id, origin, ready_at, in_hand)
-     SELECT @accountId, @origin,
-       (SELECT min(due_at) FROM deliveries
-        WHERE account_id = @accountId AND origin = @origin AND due_at IS NOT NULL AND claimed_until IS NULL),
-       (SELECT count(*) FROM deliveries WHERE account_id = @accountId AND origin = @origin AND claimed_until IS NOT NULL)
-     WHERE true
-     ON CONFLICT DO UPDATE SET ready_at = max(excluded.ready_at, paused_until), in_hand = excluded.in_hand`,
-  );
-  const forget = db.prepare<ReceiverKey>(
-    'DELETE FROM receivers WHERE account_id = @accountId AND origin = @origin AND ready_at IS NULL AND in_hand = 0',
-  );
+function following(orm: Orm) {
+  const ofReceiver = matching(deliveries, 'accountId', 'origin');
+  const { dueAt, claimedUntil } = deliveries;
+  const due = orm
+    .select({ at: min(dueAt) })
+    .from(deliveries)
+    .where(and(ofReceiver, isNotNull(dueAt), isNull(claimedUntil)));
+  const claimed = orm
+    .select({ attempts: count() })
+    .from(deliveries)
+    .where(and(ofReceiver, isNotNull(claimedUntil)));
+  const update = orm
+    .insert(receivers)
+    .values({ ...parameters(receivers, 'accountId', 'origin'), readyAt: sql`${due}`, inHand: sql`${claimed}` })
+    .onConflictDoUpdate({
+      target: [receivers.accountId, receivers.origin],
+      set: { readyAt: sql`max(excluded.ready_at, ${receivers.pausedUntil})`, inHand: sql`excluded.in_hand` },
+    })
+    .prepare();
+  const forget = orm
+    .delete(receivers)
+    .where(and(matching(receivers, 'accountId', 'origin'), isNull(receivers.readyAt), eq(receivers.inHand, 0)))
+    .prepare();
   return {
     /** After any change of these receivers' deliveries. */
     refresh(keys: readonly ReceiverKey[]): void {
@@ -91,16 +114,20 @@ function following(db: Db) {
   };
 }
 
-function pausing(db: Db) {
-  const find = db.prepare<ReceiverKey, { silences: number; pausedUntil: number }>(
-    'SELECT silences, paused_until AS pausedUntil FROM receivers WHERE account_id = @accountId AND origin = @origin',
-  );
-  const set = db.prepare<ReceiverKey & { silences: number; pausedUntil: number }>(
-    'UPDATE receivers SET silences = @silences, paused_until = @pausedUntil WHERE account_id = @accountId AND origin = @origin',
-  );
-  const unpause = db.prepare<[number], ReceiverKey>(
-    `UPDATE receivers SET paused_until = 0 WHERE ready_at IS NOT NULL AND ready_at > ? RETURNING account_id AS accountId, origin`,
-  );
+function pausing(orm: Orm) {
+  const ofReceiver = matching(receivers, 'accountId', 'origin');
+  const find = orm.select({ silences: receivers.silences, pausedUntil: receivers.pausedUntil }).from(receivers).where(ofReceiver).prepare();
+  const set = orm
+    .update(receivers)
+    .set(parameters(receivers, 'silences', 'pausedUntil'))
+    .where(ofReceiver)
+    .prepare();
+  const unpause = orm
+    .update(receivers)
+    .set({ pausedUntil: 0 })
+    .where(and(IS_READY, gt(receivers.readyAt, sql.placeholder('horizon'))))
+    .returning({ accountId: receivers.accountId, origin: receivers.origin })
+    .prepare();
   return {
     /** An attempt had an answer, whatever it was. */
     answered({ accountId, origin }: ReceiverKey): void {
@@ -116,6 +143,6 @@ function pausing(db: Db) {
       set.run({ accountId, origin, silences, pausedUntil });
     },
     /** Nobody is paused beyond the horizon. @returns whom to refresh */
-    unpauseBeyond: (horizon: number): ReceiverKey[] => unpause.all(horizon),
+    unpauseBeyond: (horizon: number): ReceiverKey[] => unpause.all({ horizon }),
   };
 }

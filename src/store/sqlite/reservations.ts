@@ -1,6 +1,9 @@
+import { and, eq, min, sql } from 'drizzle-orm';
 import type { SettlementStatus } from '../store.js';
-import type { Db } from './connect.js';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
 import type { CountersTable } from './counters.js';
+import { accounts, reservations, usage } from './schema.js';
 
 /** What a job costs, and to which month it counts. */
 export interface Reservation {
@@ -15,32 +18,55 @@ export interface Reservation {
  * The credit ledger. A reservation belongs to the month of its submission, and is settled or released once; sums by month are kept
  * beside it, since jobs are deleted before their month is over. Synchronous statements; the caller owns the transaction.
  */
-export function reservationsTable(db: Db, counters: CountersTable) {
-  const standing = db.prepare<[string, string], { quota: number | null; settled: number; reserved: number }>(
-    `SELECT a.quota, ifnull(u.settled, 0) AS settled, ifnull(u.reserved, 0) AS reserved
-     FROM accounts a LEFT JOIN usage u ON u.account_id = a.id AND u.period = ? WHERE a.id = ?`,
-  );
-  const insert = db.prepare<Reservation & { state: 'pending' | 'settled' }>(
-    `INSERT INTO reservations (job_id, account_id, period, credits, state, created_at)
-     VALUES (@jobId, @accountId, @period, @credits, @state, @createdAt)`,
-  );
-  const book = db.prepare<{ accountId: string; period: string; settled: number; reserved: number }>(
-    `INSERT INTO usage (account_id, period, settled, reserved) VALUES (@accountId, @period, @settled, @reserved)
-     ON CONFLICT DO UPDATE SET settled = settled + excluded.settled, reserved = reserved + excluded.reserved`,
-  );
-  const end = db.prepare<[string, string], { accountId: string; period: string; credits: number }>(
-    `UPDATE reservations SET state = ? WHERE job_id = ? AND state = 'pending'
-     RETURNING account_id AS accountId, period, credits`,
-  );
-  const settleSum = db.prepare(
-    'UPDATE usage SET reserved = reserved - @credits, settled = settled + @credits WHERE account_id = @accountId AND period = @period',
-  );
-  const releaseSum = db.prepare('UPDATE usage SET reserved = reserved - @credits WHERE account_id = @accountId AND period = @period');
-  const oldest = db.prepare<[], number | null>(`SELECT min(created_at) FROM reservations WHERE state = 'pending'`).pluck();
+export function reservationsTable(orm: Orm, counters: CountersTable) {
+  const credits = sql.placeholder('credits');
+  const standing = orm
+    .select({
+      quota: accounts.quota,
+      settled: sql<number>`ifnull(${usage.settled}, 0)`,
+      reserved: sql<number>`ifnull(${usage.reserved}, 0)`,
+    })
+    .from(accounts)
+    .leftJoin(usage, and(eq(usage.accountId, accounts.id), eq(usage.period, sql.placeholder('period'))))
+    .where(matching(accounts, 'id'))
+    .prepare();
+  const insert = orm
+    .insert(reservations)
+    .values(parameters(reservations, 'jobId', 'accountId', 'period', 'credits', 'state', 'createdAt'))
+    .prepare();
+  const book = orm
+    .insert(usage)
+    .values(parameters(usage, 'accountId', 'period', 'settled', 'reserved'))
+    .onConflictDoUpdate({
+      target: [usage.accountId, usage.period],
+      set: { settled: sql`${usage.settled} + excluded.settled`, reserved: sql`${usage.reserved} + excluded.reserved` },
+    })
+    .prepare();
+  const end = orm
+    .update(reservations)
+    .set(parameters(reservations, 'state'))
+    .where(and(matching(reservations, 'jobId'), eq(reservations.state, 'pending')))
+    .returning({ accountId: reservations.accountId, period: reservations.period, credits: reservations.credits })
+    .prepare();
+  const ofMonth = matching(usage, 'accountId', 'period');
+  const reserved = sql`${usage.reserved} - ${credits}`;
+  const settleSum = orm
+    .update(usage)
+    .set({ reserved, settled: sql`${usage.settled} + ${credits}` })
+    .where(ofMonth)
+    .prepare();
+  const releaseSum = orm.update(usage).set({ reserved }).where(ofMonth).prepare();
+  // The literal stands in the condition of the index: a bound value would not use it.
+  const isPending = sql`${reservations.state} = 'pending'`;
+  const oldest = orm
+    .select({ createdAt: min(reservations.createdAt) })
+    .from(reservations)
+    .where(isPending)
+    .prepare();
 
   return {
     /** What the account has used of its month's quota. */
-    standing: (accountId: string, period: string) => standing.get(period, accountId) ?? { quota: null, settled: 0, reserved: 0 },
+    standing: (accountId: string, period: string) => standing.get({ id: accountId, period }) ?? { quota: null, settled: 0, reserved: 0 },
     reserve(reservation: Reservation): void {
       insert.run({ ...reservation, state: 'pending' });
       book.run({ accountId: reservation.accountId, period: reservation.period, settled: 0, reserved: reservation.credits });
@@ -65,7 +91,7 @@ export function reservationsTable(db: Db, counters: CountersTable) {
     status(now: number): SettlementStatus {
       const counts = counters.all();
       const of = (name: string) => counts.get(name) ?? 0;
-      const since = oldest.get() ?? null;
+      const since = oldest.get()?.createdAt ?? null;
       return {
         pending: of('credits/pending'),
         settled: of('credits/settled'),
@@ -76,7 +102,7 @@ export function reservationsTable(db: Db, counters: CountersTable) {
   };
 
   function endOnce(state: 'settled' | 'released', jobId: string) {
-    const reservation = end.get(state, jobId);
+    const reservation = end.get({ state, jobId });
     if (reservation === undefined) throw new Error(`credits of ${jobId} are not pending`);
     counters.add('credits/pending', -1);
     return reservation;

@@ -11,6 +11,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
+import type { Scope } from '../../contract/api-key.js';
 
 /**
  * The tables, from which drizzle-kit writes the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of
@@ -61,8 +62,7 @@ export const apiKeys = sqliteTable('api_keys', {
     .references(() => accounts.id),
   hash: text('hash').notNull().unique(),
   label: text('label').notNull(),
-  /** JSON array. */
-  scopes: text('scopes').notNull(),
+  scopes: text('scopes', { mode: 'json' }).$type<Scope[]>().notNull(),
   prefix: text('prefix').notNull(),
   createdAt: integer('created_at').notNull(),
   revokedAt: integer('revoked_at'),
@@ -329,10 +329,11 @@ export const counters = sqliteTable('counters', { name: text('name').primaryKey(
 ]);
 
 /** One row. */
-export const queue = sqliteTable('queue', { id: integer('id').primaryKey(), paused: integer('paused').notNull() }, () => [
-  check('queue_one_row', sql`id = 1`),
-  check('queue_paused', sql`paused IN (0, 1)`),
-]);
+export const queue = sqliteTable(
+  'queue',
+  { id: integer('id').primaryKey(), paused: integer('paused', { mode: 'boolean' }).notNull() },
+  () => [check('queue_one_row', sql`id = 1`), check('queue_paused', sql`paused IN (0, 1)`)],
+);
 
 /** What the database says of itself. */
 export const marks = sqliteTable('marks', { name: text('name').primaryKey(), value: text('value').notNull() });

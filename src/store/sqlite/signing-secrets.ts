@@ -1,34 +1,29 @@
-import { eq, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Db } from './connect.js';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
 import { signingSecrets } from './schema.js';
 import type { Vault } from './vault.js';
 
 /** Synchronous statements; the caller owns the transaction. */
-export function signingSecretsTable(db: Db, vault: Vault) {
-  const orm = drizzle(db);
-  const byKey = orm
-    .select()
-    .from(signingSecrets)
-    .where(eq(signingSecrets.keyId, sql.placeholder('keyId')))
+export function signingSecretsTable(orm: Orm, vault: Vault) {
+  const byKey = orm.select().from(signingSecrets).where(matching(signingSecrets, 'keyId')).prepare();
+  const secrets = parameters(signingSecrets, 'secret', 'previous', 'previousUntil');
+  const replace = orm
+    .insert(signingSecrets)
+    .values({ ...parameters(signingSecrets, 'keyId'), ...secrets })
+    .onConflictDoUpdate({ target: signingSecrets.keyId, set: secrets })
     .prepare();
   const place = (keyId: string) => `signing:${keyId}`;
 
   return {
     /** Replaces a key's secret; the one before holds until then. @param previousUntil Unix ms */
     rotate(keyId: string, secret: string, previousUntil: number): void {
-      const [before] = byKey.all({ keyId });
+      const before = byKey.get({ keyId });
       const previous = before === undefined ? { previous: null, previousUntil: null } : { previous: before.secret, previousUntil };
-      const row = { secret: vault.seal(secret, place(keyId)), ...previous };
-      orm
-        .insert(signingSecrets)
-        .values({ keyId, ...row })
-        .onConflictDoUpdate({ target: signingSecrets.keyId, set: row })
-        .run();
+      replace.run({ keyId, secret: vault.seal(secret, place(keyId)), ...previous });
     },
     /** Those that hold now, the newest first; none when the key never had one. */
     valid(keyId: string, now: number): string[] {
-      const [row] = byKey.all({ keyId });
+      const row = byKey.get({ keyId });
       if (row === undefined) return [];
       const older = row.previous !== null && (row.previousUntil ?? 0) > now ? [row.previous] : [];
       return [row.secret, ...older].map((sealed) => vault.open(sealed, place(keyId)));

@@ -15,7 +15,7 @@ export function toSnapshot(row: ToldJob): JobSnapshot {
 
 function toldState(row: ToldJob): JobState {
   const queued = row.state === 'waiting' || row.state === 'prioritized';
-  return queued && row.paused === 1 ? 'paused' : row.state;
+  return queued && row.paused ? 'paused' : row.state;
 }
 
 /** `durationMs` is the job's own, from submission to end; that of the render is in its data. */

@@ -1,7 +1,8 @@
+import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { accountsTable } from './accounts.js';
 import { apiKeysTable } from './api-keys.js';
 import { artifactsTable } from './artifacts.js';
-import type { Db } from './connect.js';
+import type { Db, Orm } from './connect.js';
 import { countersTable } from './counters.js';
 import { deliveriesTable } from './deliveries.js';
 import { jobsTable } from './jobs.js';
@@ -18,21 +19,22 @@ export type Tables = ReturnType<typeof prepareTables>;
 
 /** Every statement of the store, prepared once. */
 export function prepareTables(db: Db, vault: Vault) {
-  const counters = countersTable(db);
-  const receivers = receiversTable(db);
+  const orm: Orm = drizzle(db);
+  const counters = countersTable(orm);
+  const receivers = receiversTable(orm);
   return {
-    accounts: accountsTable(db),
-    apiKeys: apiKeysTable(db),
-    artifacts: artifactsTable(db),
+    accounts: accountsTable(orm),
+    apiKeys: apiKeysTable(orm),
+    artifacts: artifactsTable(orm),
     counters,
-    deliveries: deliveriesTable(db, vault, receivers),
-    jobs: jobsTable(db),
-    marks: marksTable(db),
-    orders: ordersTable(db, vault),
+    deliveries: deliveriesTable(orm, vault, receivers),
+    jobs: jobsTable(orm),
+    marks: marksTable(orm),
+    orders: ordersTable(orm, vault),
     receivers,
-    outcomes: outcomesTable(db),
-    reservations: reservationsTable(db, counters),
-    signingSecrets: signingSecretsTable(db, vault),
-    turns: turnsTable(db, counters),
+    outcomes: outcomesTable(orm),
+    reservations: reservationsTable(orm, counters),
+    signingSecrets: signingSecretsTable(orm, vault),
+    turns: turnsTable(orm, counters),
   };
 }

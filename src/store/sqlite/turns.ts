@@ -1,6 +1,8 @@
-import type { Db } from './connect.js';
+import { and, asc, gt, max, ne, sql } from 'drizzle-orm';
+import { matching, parameters } from './columns.js';
+import type { Orm } from './connect.js';
 import type { CountersTable } from './counters.js';
-import type { JobRow } from './schema.js';
+import { type JobRow, turns } from './schema.js';
 
 /** Longer than any capture holds its slot: whatever seems to have taken longer was measured by a clock that jumped. */
 const LONGEST_SLOT_MS = 180_000;
@@ -13,29 +15,54 @@ const ACTIVE_MS = 3_600_000;
  * next. An account that comes back starts at the tag of the latest claim: idle time earns no credit. Synchronous statements; the
  * caller owns the transaction.
  */
-export function turnsTable(db: Db, counters: CountersTable) {
-  const inTurn = db.prepare<[], string>('SELECT account_id FROM turns WHERE queued > 0 ORDER BY tag').pluck();
-  const latest = db.prepare<[], number | null>('SELECT max(tag) FROM turns').pluck();
-  const join = db.prepare<{ accountId: string; turn: number; now: number }>(
-    'UPDATE turns SET tag = iif(queued = 0, max(tag, @turn), tag), seen_at = @now WHERE account_id = @accountId',
-  );
-  const book = db.prepare<{ accountId: string; atLeast: number }, { tag: number; bookedMs: number }>(
-    `UPDATE turns SET tag = tag + max(typical_ms, @atLeast) WHERE account_id = @accountId
-     RETURNING tag, max(typical_ms, @atLeast) AS bookedMs`,
-  );
-  const correct = db.prepare<{ accountId: string; tookMs: number; bookedMs: number }>(
-    `UPDATE turns SET tag = tag + @tookMs - @bookedMs, typical_ms = cast((3 * typical_ms + @tookMs) / 4 AS INTEGER)
-     WHERE account_id = @accountId`,
-  );
-  const refund = db.prepare<[number, string]>('UPDATE turns SET tag = tag - ? WHERE account_id = ?');
-  const other = db.prepare<[number, string], number>('SELECT 1 FROM turns WHERE seen_at > ? AND account_id <> ? LIMIT 1').pluck();
+export function turnsTable(orm: Orm, counters: CountersTable) {
+  const { accountId, queued, tag, typicalMs, seenAt } = turns;
+  const ofAccount = matching(turns, 'accountId');
+  const tookMs = sql.placeholder('tookMs');
+  const booked = sql<number>`max(${typicalMs}, ${sql.placeholder('atLeast')})`;
+  // The literal stands in the condition of the index: a bound value would not use it.
+  const inTurn = orm.select({ accountId }).from(turns).where(sql`${queued} > 0`).orderBy(asc(tag)).prepare();
+  const latest = orm
+    .select({ tag: max(tag) })
+    .from(turns)
+    .prepare();
+  const join = orm
+    .update(turns)
+    .set({ tag: sql`iif(${queued} = 0, max(${tag}, ${sql.placeholder('turn')}), ${tag})`, ...parameters(turns, 'seenAt') })
+    .where(ofAccount)
+    .prepare();
+  const book = orm
+    .update(turns)
+    .set({ tag: sql`${tag} + ${booked}` })
+    .where(ofAccount)
+    .returning({ tag, bookedMs: booked })
+    .prepare();
+  const correct = orm
+    .update(turns)
+    .set({
+      tag: sql`${tag} + ${tookMs} - ${sql.placeholder('bookedMs')}`,
+      typicalMs: sql`cast((3 * ${typicalMs} + ${tookMs}) / 4 as integer)`,
+    })
+    .where(ofAccount)
+    .prepare();
+  const refund = orm
+    .update(turns)
+    .set({ tag: sql`${tag} - ${sql.placeholder('bookedMs')}` })
+    .where(ofAccount)
+    .prepare();
+  const other = orm
+    .select({ accountId })
+    .from(turns)
+    .where(and(gt(seenAt, sql.placeholder('since')), ne(accountId, sql.placeholder('accountId'))))
+    .limit(1)
+    .prepare();
   return {
     /** Accounts with queued jobs, the next one first. */
-    inTurn: () => inTurn.all(),
+    inTurn: (): string[] => inTurn.all().map((turn) => turn.accountId),
     /** Before a job of the account is queued. When nothing at all is queued or running, all accounts begin even. */
     join(accountId: string, now: number): void {
-      if (counters.unfinished() === 0) counters.raiseTurn(latest.get() ?? 0);
-      join.run({ accountId, turn: counters.turn(), now });
+      if (counters.unfinished() === 0) counters.raiseTurn(latest.get()?.tag ?? 0);
+      join.run({ accountId, turn: counters.turn(), seenAt: now });
     },
     /** Books a claim. @param atLeast ms that it will take in any case @returns the ms that were booked */
     book(accountId: string, atLeast: number): number {
@@ -51,9 +78,9 @@ export function turnsTable(db: Db, counters: CountersTable) {
     },
     /** The claim is undone. */
     refund({ accountId, bookedMs }: JobRow): void {
-      refund.run(bookedMs ?? 0, accountId);
+      refund.run({ accountId, bookedMs: bookedMs ?? 0 });
     },
     /** Whether another account than this has queued a job within the last hour. */
-    isAnotherActive: (accountId: string, now: number): boolean => other.get(now - ACTIVE_MS, accountId) === 1,
+    isAnotherActive: (accountId: string, now: number): boolean => other.get({ accountId, since: now - ACTIVE_MS }) !== undefined,
   };
 }
