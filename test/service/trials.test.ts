@@ -3,6 +3,7 @@ import { run as backup } from '../trials/backup.js';
 import { run as clocks } from '../trials/clocks.js';
 import { run as drain } from '../trials/drain.js';
 import { run as fair } from '../trials/fair.js';
+import { run as followers } from '../trials/followers.js';
 import { run as fullDisk } from '../trials/full-disk.js';
 import { run as kill } from '../trials/kill.js';
 import { run as overload } from '../trials/overload.js';
@@ -47,6 +48,11 @@ describe('trials of durability, in short', () => {
 
   it('clocks: deletes and repeats nothing when the clock jumps', async () => {
     const { problems } = await clocks({ jumps: [31, -31, 0], holdMs: 6_000 });
+    expect(problems).toEqual([]);
+  });
+
+  it('followers: ends those who share a render slice by slice', async () => {
+    const { problems } = await followers({ followers: 1_000 });
     expect(problems).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { recoverLeases } from '../../src/capture/sweep.js';
 import type { StoredError } from '../../src/contract/capture-error.js';
 import { silentLog } from '../../src/log.js';
@@ -147,6 +147,23 @@ test('many followers end in slices, each told once and charged once', async () =
     completedAt: NOON + 500,
   });
   expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 131, reserved: 0 });
+});
+
+test('a slice ends early where each follower takes long', async () => {
+  await using it = await aStore();
+  const { follow } = await aLeader(it);
+  await Promise.all(Array.from({ length: 30 }, () => follow(LATER)));
+  const claimed = await claimNext(it.store);
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 3;
+    return now;
+  });
+  onTestFinished(() => clock.mockRestore());
+  const first = await it.store.complete(claimOf(claimed), aCapture(), NOON + 500);
+  expect(first.length).toBeLessThan(5);
+  await endOthers(it.store, claimed.id);
+  expect(await it.store.queueStatus()).toMatchObject({ completed: 31, waiting: 0 });
 });
 
 test('a restart between two slices loses none of them', async () => {

@@ -26,6 +26,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   retention: async () => ({ title: 'a million old jobs, deleted in use', ...(await import('./retention.js')) }),
   troubles: async () => ({ title: 'locks, read-only directories and clocks that jump', ...(await import('./troubles.js')) }),
   fair: async () => ({ title: 'many slow captures of one account beside quick ones of another', ...(await import('./fair.js')) }),
+  followers: async () => ({ title: 'the end of a render that 20,000 jobs share', ...(await import('./followers.js')) }),
   clocks: async () => ({ title: 'a clock that jumps 31 days under load', ...(await import('./clocks.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),

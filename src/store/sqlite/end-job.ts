@@ -9,8 +9,10 @@ import type { Tables } from './tables.js';
 
 type EndTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'turns'>;
 
-/** Followers that one transaction ends: a slice takes a few ms, whatever their number. */
+/** Followers that one transaction ends at most. */
 const SLICE_FOLLOWERS = 50;
+/** A slice begins no further one after so long: commit and log lines come on top, and the event loop waits for all of it. */
+const SLICE_MS = 4;
 
 /**
  * Ends a claimed job, and the first slice of those that follow it (`endFollowers` ends the others), with all that hangs on the end:
@@ -34,12 +36,14 @@ export function endFollowers(tables: EndTables, leader: JobRow): EndedJob[] {
   if ((state !== 'completed' && state !== 'failed') || endedAt === null) return [];
   const ending: Ending = { state, now: endedAt, artifactName, error, data: state === 'completed' ? SHARED_DATA : null };
   const ended: EndedJob[] = [];
+  const over = performance.now() + SLICE_MS;
   for (const follower of tables.jobs.followersOf(leader.id, SLICE_FOLLOWERS)) {
     if (state === 'failed' && follower.timeoutMs > leader.timeoutMs) goOn(tables, leader, follower);
     else {
       expectOne(tables.jobs.endFollower(follower.id, { id: leader.id, workerId: leader.workerId ?? '' }, ending), follower.id);
       ended.push(concludeJob(tables, follower, ending));
     }
+    if (performance.now() > over) break;
   }
   return ended;
 }
