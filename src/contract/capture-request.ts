@@ -93,7 +93,10 @@ export const captureRequestSchema = z
       .max(limits.SCROLL_BY_PX.max)
       .optional()
       .meta({ description: 'scroll step of a full-page capture in CSS px; by default, the viewport height' }),
-    reduce_motion: z.boolean().default(true).meta({ description: 'emulate prefers-reduced-motion: reduce, and finish animations' }),
+    reduce_motion: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'emulate prefers-reduced-motion: reduce, finish animations and hold endless ones at their start' }),
     format: z.enum(['png', 'jpeg', 'webp', 'pdf']).default('webp').meta({ description: 'format of the picture' }),
     quality: z
       .int()

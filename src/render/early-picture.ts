@@ -99,6 +99,7 @@ export class EarlyPicture implements Meanwhile {
     const { page, guard, deadline } = this.#parts;
     const { stage, world, main } = page;
     await world.call('frames.passFrames', 2, FRAMES_MAX_MS);
+    await world.call('hold.still', { motion: this.#options.reduceMotion });
     await setViewDensity(stage, { view: this.#options.view, deadline });
     for (let look = 0; look < LOOKS; look++) {
       const watch = await ChangeWatch.begin(page);

@@ -236,6 +236,10 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   times.enter('picture', 80);
   const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;
   if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
+  await deadlines.within(
+    page.world.call('hold.still', { motion: options.reduceMotion }),
+    Math.min(MOTION_MAX_MS, deadline - monotonicNow()),
+  );
   const how = { deadline, scroll, encodes: deps.encodes };
   const taking = () =>
     takePicture(stage, options, how).catch((error: unknown) => {

@@ -82,8 +82,8 @@ const PICTURE = [
   '--mute-audio',
   '--lang=en-US',
   '--accept-lang=en-US,en',
-  // A machine without a pointer looks like one with a mouse: hover styles and fine pointers, as on a desk.
-  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
+  // A machine without a pointer looks like one with a mouse: hover styles and fine pointers, as on a desk. Animated pictures show their first frame.
+  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,imageAnimationPolicy=2',
   // WebGL without a graphics card.
   '--enable-unsafe-swiftshader',
   '--disable-back-forward-cache',

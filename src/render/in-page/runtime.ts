@@ -12,6 +12,7 @@ export * as documents from './document-check.js';
 export * as edits from './edits.js';
 export * as element from './element.js';
 export * as frames from './frames.js';
+export * as hold from './hold.js';
 export * as late from './late.js';
 export * as mechanisms from './mechanisms.js';
 export * as motion from './motion.js';

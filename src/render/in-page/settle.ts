@@ -1,4 +1,5 @@
 import { refreshAfterS, runsScript } from './activity.js';
+import { counted, watch } from './counting.js';
 import { documentProperty } from './dom.js';
 import { apply } from './edits.js';
 import { nextFrame, orLate } from './frames.js';
@@ -20,17 +21,20 @@ export interface Budgets {
   fontsMs: number;
   imagesMs: number;
   stillMs: number;
+  countingMs: number;
 }
 
-/** Waits for fonts, images in view and two frames without layout change, each within its budget. */
-export async function settle({ inertOnly, imagesInFlight, fontsMs, imagesMs, stillMs }: Budgets): Promise<Settled> {
+/** Waits for fonts, images in view two frames without layout change, and numbers that count, each within its budget. */
+export async function settle({ inertOnly, imagesInFlight, fontsMs, imagesMs, stillMs, countingMs }: Budgets): Promise<Settled> {
   const settled: Settled = { inert: !runsScript(), refreshAfterS: refreshAfterS(), backgrounds: [] };
   apply();
+  if (!settled.inert) watch();
   if (inertOnly && !settled.inert) return settled;
   const fonts = documentProperty('fonts');
   if (fonts.status === 'loading') await orLate(fonts.ready, fontsMs);
   await orLate(Promise.all(imagesInView().map(decoded)), imagesMs);
   await twoStillFrames(stillMs);
+  await counted(countingMs);
   apply();
   return imagesInFlight.length === 0 ? settled : { ...settled, backgrounds: backgroundsAmong(imagesInFlight) };
 }

@@ -107,6 +107,7 @@ async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertO
     fontsMs: Math.min(leftMs, Math.max(0, FONTS_BUDGET_MS - oldestFont)),
     imagesMs: leftMs,
     stillMs: Math.min(leftMs, STILL_MAX_MS),
+    countingMs: leftMs,
   };
   try {
     const settled = await deadlines.within(world.call('settlement.settle', budgets), leftMs);

@@ -39,7 +39,7 @@ it.each([
   expect(await middleOf(body, wish)).toBe(GREEN);
 });
 
-it('motion without an end is left as it is', async () => {
+it('motion without an end is held in its first moment', async () => {
   const body =
     '<style>@keyframes k{from{opacity:0}}#box{animation:k 1e6s linear infinite alternate}</style><h1>Words</h1><div id="box"></div>';
   expect(await middleOf(body)).toBe('ffffff');

@@ -1,0 +1,69 @@
+import { sleep } from './frames.js';
+
+/**
+ * Numbers that count up and bars that fill by script, which no animation tells of: the page is looked at from `watch` on, and what changes
+ * again and again is waited for.
+ */
+
+/** Whatever changes so often is counting. */
+const CHANGES = 3;
+/** A number that has changed just before may be the first step of a count. */
+const FIRST_STEP_MAX_MS = 300;
+const NUMBER_MAX_CHARS = 24;
+/** A clock, a price or a game never ends. */
+const WAIT_MAX_MS = 2_500;
+const LOOK_EVERY_MS = 50;
+/** Without a change: the count is over, or was none. */
+const QUIET_LOOKS = 5;
+const FIRST_QUIET_LOOKS = 3;
+
+const changes = new WeakMap<Node, number>();
+let watching = false;
+let changedAt = Number.NEGATIVE_INFINITY;
+let isCounting = false;
+
+/** Looks from now on; once is enough. */
+export function watch(): void {
+  if (watching) return;
+  watching = true;
+  const options = { subtree: true, childList: true, characterData: true, attributeFilter: ['style'], attributeOldValue: true };
+  new MutationObserver((records) => records.forEach(note)).observe(document, options);
+}
+
+/**
+ * Waits while something counts, but no longer than `ms`. Counts its looks, not the time between them: a page that is held up counts on
+ * afterwards.
+ */
+export async function counted(ms: number): Promise<void> {
+  const began = performance.now();
+  if (began - changedAt > FIRST_STEP_MAX_MS) return;
+  const isOver = () => performance.now() - began > Math.min(ms, WAIT_MAX_MS);
+  for (let quiet = 0; quiet < (isCounting ? QUIET_LOOKS : FIRST_QUIET_LOOKS) && !isOver(); quiet++) {
+    const before = changedAt;
+    await sleep(LOOK_EVERY_MS);
+    if (changedAt !== before) quiet = -1;
+  }
+  isCounting = false;
+}
+
+function note({ type, target, oldValue, removedNodes, addedNodes }: MutationRecord): void {
+  const place = type === 'characterData' ? target.parentNode : target;
+  if (place === null || !(type === 'attributes' ? isResized(target as HTMLElement, oldValue) : isNumber(target, removedNodes, addedNodes)))
+    return;
+  const times = (changes.get(place) ?? 0) + 1;
+  changes.set(place, times);
+  changedAt = performance.now();
+  if (times >= CHANGES) isCounting = true;
+}
+
+function isNumber(target: Node, removed: NodeList, added: NodeList): boolean {
+  if (target.nodeType !== Node.TEXT_NODE && (removed.length !== 1 || added.length !== 1)) return false;
+  const text = target.nodeType === Node.TEXT_NODE ? target.nodeValue : added[0]?.nodeType === Node.TEXT_NODE ? added[0].nodeValue : null;
+  return text !== null && text.length <= NUMBER_MAX_CHARS && /\p{N}/u.test(text);
+}
+
+function isResized(element: HTMLElement, before: string | null): boolean {
+  const width = /(?:^|[\s;])width:\s*([\d.]+%)/;
+  const now = width.exec(Element.prototype.getAttribute.call(element, 'style') ?? '')?.[1];
+  return now !== undefined && now !== width.exec(before ?? '')?.[1];
+}
