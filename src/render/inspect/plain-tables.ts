@@ -1,13 +1,15 @@
 import { HEADINGS } from './plain-links.js';
 
+const PARTS = 'caption,thead,tbody,tfoot,tr,td,th';
 /** What Markdown has no place for in a cell. */
 const BLOCKS = `${HEADINGS},ul,ol,li,hr,blockquote,pre`;
 
 /**
  * Makes the blocks in a table's cells lines of text, and a table that only lays things out no table: the table rules leave both as HTML.
- * Code has been made plain before.
+ * Code has been made plain before. Cells that an article was taken out of their table with are no cells any more.
  */
 export function plainTables(content: Element): void {
+  for (const part of [...content.querySelectorAll(PARTS)].reverse()) if (part.closest('table') === null) asBlock(part);
   for (const table of content.querySelectorAll('table')) {
     const blocks = [...table.querySelectorAll(BLOCKS)];
     if (blocks.length === 0) continue;
@@ -24,12 +26,14 @@ function isLayout(table: Element): boolean {
 }
 
 function dissolve(table: Element): void {
-  const parts = [...table.querySelectorAll('caption,thead,tbody,tfoot,tr,td,th')].filter((part) => part.closest('table') === table);
-  for (const part of [...parts.reverse(), table]) {
-    const div = table.ownerDocument.createElement('div');
-    div.append(...part.childNodes);
-    part.replaceWith(div);
-  }
+  const parts = [...table.querySelectorAll(PARTS)].filter((part) => part.closest('table') === table);
+  for (const part of [...parts.reverse(), table]) asBlock(part);
+}
+
+function asBlock(part: Element): void {
+  const div = part.ownerDocument.createElement('div');
+  div.append(...part.childNodes);
+  part.replaceWith(div);
 }
 
 function asLines(block: Element): void {

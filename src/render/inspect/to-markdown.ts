@@ -15,8 +15,8 @@ export interface MarkdownSource {
 
 /** Markdown is cut at half of this: what lies behind it need not be turned into any. */
 const TEXT_MOST_CHARS = 2 * INSPECTION_LIMIT_CHARS;
-/** An article shorter than this part of the page's text was not the page's content. */
-const ARTICLE_MIN_PART = 0.25;
+/** An article shorter than this part of the page's text was not its content; comments and lists of more articles may be most of a page. */
+const ARTICLE_MIN_PART = 0.1;
 /** A main part smaller than this is not where the page's content is. */
 const MAIN_MIN_PART = 0.5;
 
