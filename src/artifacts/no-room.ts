@@ -3,7 +3,7 @@ import { CaptureError } from '../contract/capture-error.js';
 /** The disk cannot take more, whoever is to blame. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE']);
 
-/** A disk that takes no more is the server's trouble and passes: 503, and the path stays in the log. */
+/** A full or read-only disk is a temporary server error: 503, and the path is only in the log. */
 export function asNoRoom(error: unknown): unknown {
   if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) return error;
   return new CaptureError({

@@ -36,7 +36,7 @@ export class Loop<Task> implements AsyncDisposable {
   #lookAgain = false;
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
-  /** A due time already looked at in vain: its task is held back by something that only a wake or a poll will show. */
+  /** A due time that was checked without finding a task to claim: only a wake or a poll can change that. */
   #heldBackDueAt: number | null = null;
 
   constructor(options: LoopOptions<Task>) {

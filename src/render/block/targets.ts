@@ -1,6 +1,6 @@
 import type { TargetLine } from '../stage.js';
 
-/** Sends one command to a target and forgets it; a target that is gone is no one's trouble. */
+/** Sends one command to a target without waiting for the result; a target that has closed meanwhile is ignored. */
 export type Send = (method: string, params?: object) => void;
 
 /** A target that hangs on a page. */

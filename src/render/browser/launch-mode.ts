@@ -15,7 +15,7 @@ export interface ConfinedLaunch<Started> {
   concession: string | null;
 }
 
-/** What Chromium ends with where the kernel gives it none of its sandboxes. Anything else is trouble that may pass. */
+/** What Chromium ends with where the kernel gives it none of its sandboxes. Any other failure may be temporary. */
 const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to new namespace/;
 
 /**

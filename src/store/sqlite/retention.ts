@@ -63,7 +63,7 @@ function tooOld(artifacts: Tables['artifacts'], before: number) {
   return oldest !== null && oldest.createdAt < before ? oldest : null;
 }
 
-/** Whoever fills the disk pays for it first. A row of an older version may belong to nobody. */
+/** The account that uses the most space loses its pictures first. A row of an older version may belong to nobody. */
 function tooMuch(artifacts: Tables['artifacts']) {
   return artifacts.oldestOfLargest() ?? artifacts.oldest();
 }
