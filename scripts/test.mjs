@@ -1,11 +1,15 @@
 /** `npm test`: sets up what the tests need, then runs all of them. Arguments go to the runner. */
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureBuilt, run } from './prepare.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 ensureBuilt();
-run(process.execPath, ['dist/main.js', 'browser', 'install', '--if-missing']);
+// Not a user's data directory: what is there is none of the tests' business.
+const browserDir = join(ROOT, 'node_modules', '.cache', 'stillframe', 'browser');
+run(process.execPath, ['dist/main.js', 'browser', 'install', '--if-missing', '--data-dir', browserDir]);
+const browser = spawnSync(process.execPath, ['dist/main.js', 'browser', 'path', '--data-dir', browserDir], { cwd: ROOT, encoding: 'utf8' });
 const result = spawnSync(
   process.execPath,
   [
@@ -16,6 +20,6 @@ const result = spawnSync(
     '--outputFile.json=test-results/report.json',
     ...process.argv.slice(2),
   ],
-  { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
+  { cwd: ROOT, env: { ...process.env, STILLFRAME_CHROMIUM: browser.stdout.trim() }, stdio: ['ignore', 'inherit', 'inherit'] },
 );
 process.exit(result.status ?? 1);

@@ -17,14 +17,16 @@ function addInstall(browser: Command): void {
     .option('--if-missing', 'do nothing when one is found')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe browser install');
-  addSettings(install, ['dataDir', 'chromium']).action(async (options: { ifMissing?: boolean; json?: boolean }, command: Command) => {
-    const config = readSettings(command);
-    const { findChromium } = await import('../render/browser/find-chromium.js');
-    const { installChromium } = await import('../render/browser/install-chromium.js');
-    const found = options.ifMissing === true ? await findChromium({ chromium: config.chromium, dataDir: config.dataDir }) : null;
-    const executable = found ?? (await installChromium({ dataDir: config.dataDir, say: (line) => process.stderr.write(`${line}\n`) }));
-    print(options.json, { path: executable.path, kind: executable.kind }, () => executable.path);
-  });
+  addSettings(install, ['dataDir', 'chromium', 'sandbox']).action(
+    async (options: { ifMissing?: boolean; json?: boolean }, command: Command) => {
+      const config = readSettings(command);
+      const { findChromium } = await import('../render/browser/find-chromium.js');
+      const { installChromium } = await import('../render/browser/install-chromium.js');
+      const found = options.ifMissing === true ? await findChromium(config) : null;
+      const executable = found ?? (await installChromium({ ...config, say: (line) => process.stderr.write(`${line}\n`) }));
+      print(options.json, { path: executable.path, kind: executable.kind }, () => executable.path);
+    },
+  );
 }
 
 function addPath(browser: Command): void {
@@ -33,10 +35,10 @@ function addPath(browser: Command): void {
     .description('print the path of the Chromium that would be used')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe browser path');
-  addSettings(path, ['dataDir', 'chromium']).action(async (options: { json?: boolean }, command: Command) => {
+  addSettings(path, ['dataDir', 'chromium', 'sandbox']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);
     const { findChromium } = await import('../render/browser/find-chromium.js');
-    const found = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
+    const found = await findChromium(config);
     if (found === null) throw new OperatorError('No Chromium was found. Install one with: stillframe browser install');
     print(options.json, { path: found.path, kind: found.kind, source: found.source }, () => found.path);
   });

@@ -85,7 +85,7 @@ async function checkBrowser(config: Config): Promise<Finding[]> {
   const check = 'Chromium';
   try {
     const { findChromium } = await import('../render/browser/find-chromium.js');
-    const executable = await findChromium({ chromium: config.chromium, dataDir: config.dataDir });
+    const executable = await findChromium(config);
     if (executable !== null) return await tryBrowser(config, executable);
     return [{ check, state: 'fail', found: 'no working browser was found', advice: 'Run: stillframe browser install' }];
   } catch (error) {
@@ -102,13 +102,20 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
   await using egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
   const runDir = join(config.dataDir, 'doctor');
   await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
+  const { describeAge } = await import('../render/browser/browser-age.js');
+  const age = describeAge(pool.version);
   const slow = executable.kind === 'chromium';
   return [
     {
       check: 'Chromium',
-      state: slow ? 'warn' : 'ok',
-      found: `${pool.version} at ${executable.path} (${executable.source})`,
-      advice: slow ? 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell' : '',
+      state: slow || age !== null ? 'warn' : 'ok',
+      found: `${pool.version} at ${executable.path} (${executable.source})${age === null ? '' : `: ${age}`}`,
+      advice:
+        age !== null
+          ? 'Update it with the package manager it came from, or run: stillframe browser install'
+          : slow
+            ? 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell'
+            : '',
     },
     {
       check: 'Sandbox',

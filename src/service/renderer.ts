@@ -90,14 +90,15 @@ export function startBlocker(config: Config, egress: Egress, log: Log): Promise<
 }
 
 async function provideChromium(config: Config, given: RendererParts) {
-  const found = await findChromium({ chromium: config.chromium, dataDir: given.browserDir });
+  const proof = { dataDir: given.browserDir, sandbox: config.sandbox };
+  const found = await findChromium({ ...proof, chromium: config.chromium });
   if (found !== null) return found;
   if (!config.browserInstall) {
     throw new BrowserMissing(
       'No Chromium was found, and --no-browser-install prevents its installation. Install it with: stillframe browser install',
     );
   }
-  return await installChromium({ dataDir: given.browserDir, say: given.say });
+  return await installChromium({ ...proof, say: given.say });
 }
 
 /** No browser, and none may be installed. */

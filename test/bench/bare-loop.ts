@@ -26,7 +26,7 @@ export interface BareLoop extends AsyncDisposable {
 }
 
 export async function startBareLoop(dataDir: string): Promise<BareLoop> {
-  const executable = await findChromium({ chromium: null, dataDir });
+  const executable = await findChromium({ chromium: null, dataDir, sandbox: true });
   if (executable === null) throw new Error('No Chromium was found. Install one with: stillframe browser install');
   const browser = await chromium.launch({ executablePath: executable.path, args: ARGS, chromiumSandbox: false });
   return {

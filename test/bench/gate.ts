@@ -13,7 +13,7 @@ const WARM_UP = 3;
 export async function benchGate(): Promise<Figure[]> {
   await using site = await startSiteThread('127.0.0.2', BENCH_PAGES);
   await using egress = await openEgress({ allowDestinations: ['127.0.0.2'], dnsServers: [], maxBytesPerCapture: 1e9, log: silentLog() });
-  const executable = await findChromium({ chromium: null, dataDir: '/nonexistent' });
+  const executable = await findChromium({ chromium: null, dataDir: '/nonexistent', sandbox: true });
   if (executable === null) throw new Error('No Chromium was found.');
   const browser = await chromium.launch({
     executablePath: executable.path,

@@ -116,7 +116,7 @@ async function pledge(): Promise<void> {
 /** The machine's browser, which takes the fixture's certificate for a true one. */
 async function trustingBrowser(): Promise<{ path: string } & Disposable> {
   const dir = mkdtempSync(join(tmpdir(), 'isolation-browser-'));
-  const found = await findChromium({ chromium: process.env.STILLFRAME_CHROMIUM ?? null, dataDir: dir });
+  const found = await findChromium({ chromium: process.env.STILLFRAME_CHROMIUM ?? null, dataDir: dir, sandbox: true });
   if (found === null) throw new Error('there is no browser on this machine');
   const key = new X509Certificate(TLS_IDENTITY.cert).publicKey.export({ type: 'spki', format: 'der' });
   const pin = createHash('sha256').update(key).digest('base64');

@@ -3,7 +3,7 @@ import type { Log } from '../../log.js';
 import type { Shape } from '../emulate/shape-of.js';
 import { abortable, delay } from './abortable.js';
 import type { Executable } from './executable.js';
-import { type LaunchMode, launchConfined, type SandboxWish, sandboxMissing } from './launch-mode.js';
+import { type LaunchMode, launchConfined, SandboxMissing, type SandboxWish } from './launch-mode.js';
 import { PooledBrowser } from './pooled-browser.js';
 import { renderersConfined } from './process-table.js';
 import { leaveRoot } from './profile-dir.js';
@@ -71,7 +71,7 @@ export class BrowserKeeper implements AsyncDisposable {
     this.confined = mode.sandbox && (renderersConfined(started.chromium.pid) ?? true);
     if (!this.confined && sandbox === 'required') {
       await started[Symbol.asyncDispose]();
-      throw sandboxMissing('its renderers have no seccomp filter');
+      throw new SandboxMissing('its renderers have no seccomp filter');
     }
     if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
     if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');

@@ -10,7 +10,8 @@ export function copiesDir(dataDir: string): string {
 
 /** What lies in the data directory: the shell before the full browser, newer before older. */
 export function ownCopies(dataDir: string): Executable[] {
-  return [...downloads(copiesDir(dataDir), 'data directory'), ...inflated(dataDir)];
+  const inflated = inflatedIn(inflatedDir(dataDir), 'data directory');
+  return [...downloads(copiesDir(dataDir), 'data directory'), ...(inflated === null ? [] : [inflated])];
 }
 
 /** What lies where systems put their browsers: shells first, they capture about twice as fast (operation.md, Start-up). */
@@ -27,6 +28,8 @@ export function playwrightCache(): Executable[] {
 
 /** The path that an operator gave. */
 export function namedBrowser(path: string, source: string): Executable {
+  const inflatedCopy = inflatedIn(dirname(path), source);
+  if (inflatedCopy?.path === path) return inflatedCopy;
   return { path: isFile(path) ? unwrap(path) : path, kind: kindOf(path), source };
 }
 
@@ -72,14 +75,15 @@ function downloads(root: string, source: string): Executable[] {
 
 const PROGRAMS = ['chrome-headless-shell', 'headless_shell', 'chrome', 'Chromium.app/Contents/MacOS/Chromium'];
 
-function inflated(dataDir: string): Executable[] {
-  const home = inflatedDir(dataDir);
+/** @returns null when it is not in this directory */
+function inflatedIn(home: string, source: string): Executable | null {
   const path = join(home, 'chromium');
-  if (!isFile(path)) return [];
-  const env: Record<string, string> = { LD_LIBRARY_PATH: join(home, 'al2023', 'lib') };
+  const libraries = join(home, 'al2023', 'lib');
+  if (!isFile(path) || !existsSync(libraries)) return null;
+  const env: Record<string, string> = { LD_LIBRARY_PATH: libraries };
   // Its own fonts only where the system has none to offer.
   if (!existsSync('/etc/fonts/fonts.conf')) env.FONTCONFIG_PATH = join(home, 'fonts');
-  return [{ path, kind: 'headless-shell', env, source: 'data directory' }];
+  return { path, kind: 'headless-shell', env, source };
 }
 
 /**

@@ -10,6 +10,7 @@ import { type Shape, shapeOf } from '../emulate/shape-of.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { Stage } from '../stage.js';
 import { abortable } from './abortable.js';
+import { describeAge } from './browser-age.js';
 import { BrowserKeeper } from './browser-keeper.js';
 import { type Choice, chooseBrowser } from './choose-browser.js';
 import { versionOf } from './chromium-process.js';
@@ -97,7 +98,7 @@ export class BrowserPool implements AsyncDisposable {
   static async start(options: PoolOptions): Promise<BrowserPool> {
     const profiles = profilesRoot(options.runDir);
     const [version, swept, abandoned] = await Promise.all([
-      versionOf(options.executable),
+      options.executable.version ?? versionOf(options.executable),
       sweepProfiles(profiles),
       sweepAbandoned(profiles),
     ]);
@@ -106,11 +107,20 @@ export class BrowserPool implements AsyncDisposable {
     const pool = new BrowserPool(options, profiles, version);
     try {
       await pool.keeper.start();
+      pool.tellVersion();
       return pool;
     } catch (error) {
       await pool[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  private tellVersion(): void {
+    const { executable, log } = this.options;
+    const age = describeAge(this.version);
+    const found = { version: this.version, path: executable.path, source: executable.source };
+    if (age === null) log.info(found, 'Chromium started');
+    else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install');
   }
 
   /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */

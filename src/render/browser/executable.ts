@@ -8,6 +8,8 @@ export interface Executable {
   env?: Record<string, string>;
   /** Where it was found, for people: "STILLFRAME_CHROMIUM", "data directory", "system", … */
   source: string;
+  /** As `156.0.8078.79`; absent when it is not known. */
+  version?: string;
 }
 
 /** The kind as the program's name tells it: the shell is called so by every distributor. */

@@ -6,8 +6,9 @@ import pins from '../pinned-packages.json';
 import { BrowserError } from './browser-error.js';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
 import type { Executable } from './executable.js';
-import { firstProven } from './find-chromium.js';
+import { firstProven, type ProofOptions } from './find-chromium.js';
 import { installLocked } from './install-locked.js';
+import { SandboxMissing } from './launch-mode.js';
 import { runCommand } from './run-command.js';
 
 const DOWNLOAD_MS = 600_000;
@@ -16,8 +17,7 @@ const SILENCE_MS = 45_000;
 const QUIET_DOWNLOAD_MS = 240_000;
 const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
 
-export interface InstallOptions {
-  dataDir: string;
+export interface InstallOptions extends ProofOptions {
   /** One line for a person: what is about to be done, and what came of it. */
   say(line: string): void;
 }
@@ -38,7 +38,8 @@ interface Way {
  * Installs a Chromium by the first way that this machine allows, each tried for real: a capture is the proof.
  * @throws BrowserError with the exact line to type when none works
  */
-export async function installChromium({ dataDir, say }: InstallOptions): Promise<Executable> {
+export async function installChromium(options: InstallOptions): Promise<Executable> {
+  const { dataDir, say } = options;
   mkdirSync(copiesDir(dataDir), { recursive: true, mode: 0o700 });
   for (const way of WAYS) {
     const obstacle = way.obstacle();
@@ -47,7 +48,7 @@ export async function installChromium({ dataDir, say }: InstallOptions): Promise
       continue;
     }
     say(`Chromium: ${way.title} …`);
-    const executable = await tryWay(way, dataDir, say);
+    const executable = await tryWay(way, options);
     if (executable !== null) {
       say(`Chromium: ready at ${executable.path}`);
       return executable;
@@ -56,14 +57,17 @@ export async function installChromium({ dataDir, say }: InstallOptions): Promise
   throw new BrowserError(`Chromium could not be installed automatically on this machine. Install it with: ${lineToType()}`);
 }
 
-async function tryWay(way: Way, dataDir: string, say: (line: string) => void): Promise<Executable | null> {
+async function tryWay(way: Way, options: InstallOptions): Promise<Executable | null> {
+  const { dataDir, say } = options;
   try {
     await way.run(dataDir);
-    const works = await firstProven(way.brought(dataDir), dataDir, (executable, error) =>
+    const works = await firstProven(way.brought(dataDir), options, (executable, error) =>
       say(`  ${executable.path} cannot capture: ${firstLine(error)}`),
     );
     if (works !== null) return works;
   } catch (error) {
+    // No other browser would fare better.
+    if (error instanceof SandboxMissing) throw error;
     say(`  failed:  ${firstLine(error as Error)}`);
   }
   await way.undo(dataDir);
@@ -113,7 +117,8 @@ const apt: Way = {
   undo: async () => {},
 };
 
-const WAYS: Way[] = [playwright, npmPackage, apt];
+/** The npm package comes last: nobody updates it. */
+const WAYS: Way[] = [playwright, apt, npmPackage];
 
 async function inflatePackage(dataDir: string): Promise<void> {
   const [draft, target] = [join(copiesDir(dataDir), `inflating-${process.pid}`), inflatedDir(dataDir)];

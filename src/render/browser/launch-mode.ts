@@ -21,7 +21,7 @@ const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to
 /**
  * Starts a browser as confined as this system lets it: as nobody in particular and in its sandbox. Without the sandbox only where the browser
  * itself says, twice, that there is none; as root only where the operator has switched the sandbox off.
- * @throws BrowserError when the sandbox is required and refused; the second failure when the browser does not start for another reason
+ * @throws SandboxMissing when the sandbox is required and refused; the second failure when the browser does not start for another reason
  */
 export async function launchConfined<Started>(
   wish: SandboxWish,
@@ -35,17 +35,19 @@ export async function launchConfined<Started>(
   } catch (error) {
     const { message } = error as Error;
     if (!REFUSAL.test(message)) throw error;
-    if (wish === 'required') throw sandboxMissing(message);
+    if (wish === 'required') throw new SandboxMissing(message);
     const mode = { sandbox: false, user };
     return { started: await twice(mode, start), mode, concession: message };
   }
 }
 
-/** The error for a system that refuses a sandbox that the operator requires. */
-export function sandboxMissing(reason: string): BrowserError {
-  const advice =
-    'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or set STILLFRAME_SANDBOX=true to run without it.';
-  return new BrowserError(`STILLFRAME_SANDBOX=required, but this system does not allow Chromium's sandbox. ${advice} (${reason})`);
+/** This system refuses a sandbox that the operator requires. */
+export class SandboxMissing extends BrowserError {
+  constructor(reason: string) {
+    const advice =
+      'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or set STILLFRAME_SANDBOX=true to run without it.';
+    super(`STILLFRAME_SANDBOX=required, but this system does not allow Chromium's sandbox. ${advice} (${reason})`);
+  }
 }
 
 /** The operator has said so: as somebody else when the server is root, and as root where that cannot be. */

@@ -1,65 +1,92 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CDPSession } from 'playwright-core';
+import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { ChromiumProcess } from './chromium-process.js';
 import type { Executable } from './executable.js';
-import { type LaunchMode, launchConfined } from './launch-mode.js';
+import { type LaunchMode, launchConfined, type SandboxWish } from './launch-mode.js';
 import { leaveRoot, profilesRoot } from './profile-dir.js';
+import { within } from './within.js';
 
-const CAPTURE_TIMEOUT_MS = 20_000;
+/** Counts up when the proof asks for more: what was proven before is proven again. */
+export const PROOF_EDITION = 2;
+
+const PROOF_TIMEOUT_MS = 20_000;
 /** As small as clients may ask for: of views of a pixel or two full Chromium often draws nothing, for ever. */
 const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
+const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
+<div style="height:${3 * VIEW.height}px"></div><script src="/blocked.js" onerror="document.title='intercepted'"></script>`;
+const URL_OF_PAGE = 'http://proof.invalid/';
 
 /**
- * Starts the browser and takes a small capture: that alone proves one. A version number or an exit code proves nothing.
- * @param dataDir names the place of the throwaway profile
+ * Starts the browser and does with it what captures need: a page through a proxy, a request that is intercepted, a picture that reaches beyond
+ * the view, a PDF. That alone proves one. A version number or an exit code proves nothing.
  * @returns Chromium's version
- * @throws Error with what went wrong
+ * @throws SandboxMissing when it is required, and the system refuses it; Error with what went wrong
  */
-export async function proveBrowser(executable: Executable, dataDir: string): Promise<string> {
-  const profiles = profilesRoot(dataDir);
+export async function proveBrowser(executable: Executable, options: { dataDir: string; sandbox: SandboxWish }): Promise<string> {
+  const profiles = profilesRoot(options.dataDir);
   try {
     const prove = async (mode: LaunchMode) => {
       await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
-      await captureSmallView(chromium);
+      await within(PROOF_TIMEOUT_MS, captureLikeTheService(chromium));
       return chromium.browser.version();
     };
-    // It shows no page of anybody's: whether it may run without its sandbox is for the server to say.
-    const { started } = await launchConfined(true, prove).catch(() => launchConfined(false, prove));
-    return started;
+    return (await launchConfined(options.sandbox, prove)).started;
   } finally {
     leaveRoot(profiles);
   }
 }
 
-/** Whether this very file has been proven before, so that a second start need not. */
-export function isProven(executable: Executable, dataDir: string): boolean {
-  try {
-    const known: unknown = JSON.parse(readFileSync(proofFile(dataDir), 'utf8'));
-    return JSON.stringify(known) === JSON.stringify(fingerprint(executable));
-  } catch {
-    return false;
-  }
-}
-
-/** Remembers a proof. A data directory that cannot be written only costs the next start its time. */
-export function rememberProof(executable: Executable, dataDir: string): void {
-  const file = proofFile(dataDir);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, JSON.stringify(fingerprint(executable)), { mode: 0o600 });
-}
-
-async function captureSmallView({ browser }: ChromiumProcess): Promise<void> {
-  const context = await browser.newContext({ viewport: VIEW });
+async function captureLikeTheService({ browser }: ChromiumProcess): Promise<void> {
+  await using proxy = await pageProxy();
+  const server = `http://127.0.0.1:${proxy.port}`;
+  const context = await browser.newContext({ viewport: VIEW, proxy: { server, bypass: '<-loopback>' } });
   const page = await context.newPage();
-  await page.screenshot({ timeout: CAPTURE_TIMEOUT_MS });
+  const cdp = await context.newCDPSession(page);
+  await blockScripts(cdp);
+  await page.goto(URL_OF_PAGE);
+  if ((await page.title()) !== 'intercepted') throw new Error('it does not let its requests be intercepted');
+  await drawBeyondView(cdp);
+  await print(cdp);
 }
 
-function proofFile(dataDir: string): string {
-  return join(dataDir, 'chromium', 'proven.json');
+/** Answers whatever it is asked for with the page. */
+async function pageProxy(): Promise<{ port: number } & AsyncDisposable> {
+  const server = createServer((_, response) => void response.setHeader('content-type', 'text/html').end(PAGE));
+  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }
 
-function fingerprint({ path, env }: Executable): Record<string, unknown> {
-  const { size, mtimeMs } = statSync(path);
-  return { path, size, mtimeMs, env: env ?? {} };
+async function blockScripts(cdp: CDPSession): Promise<void> {
+  cdp.on('Fetch.requestPaused', ({ requestId, resourceType }) => {
+    const answer =
+      resourceType === 'Script'
+        ? cdp.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
+        : cdp.send('Fetch.continueRequest', { requestId });
+    answer.catch(() => {});
+  });
+  await cdp.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
+}
+
+async function drawBeyondView(cdp: CDPSession): Promise<void> {
+  const clip = { x: 0, y: 0, width: VIEW.width, height: 2 * VIEW.height, scale: 1 };
+  const { data } = await cdp.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
+  const { data: pixels, info } = await sharp(Buffer.from(data, 'base64')).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  const last = pixels.subarray(-3);
+  if (info.height !== clip.height || !last.equals(Buffer.from([0, 0, 255]))) throw new Error('it draws nothing beyond the view');
+}
+
+async function print(cdp: CDPSession): Promise<void> {
+  const { stream = '' } = await cdp.send('Page.printToPDF', { transferMode: 'ReturnAsStream' });
+  const { data, base64Encoded } = await cdp.send('IO.read', { handle: stream, size: 1_024 });
+  const head = Buffer.from(data, base64Encoded ? 'base64' : 'latin1');
+  if (head.subarray(0, 5).toString('latin1') !== '%PDF-') throw new Error('it prints no PDF');
 }

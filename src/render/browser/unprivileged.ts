@@ -1,7 +1,7 @@
 /**
  * Started as root, the browser runs as a user that owns nothing, so that Chromium's sandbox can be on (operation.md, Start-up).
  */
-import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Executable } from './executable.js';
 
@@ -37,7 +37,6 @@ export function reachableBy(user: Unprivileged | null, executable: Executable, p
   const { mtimeMs, size, ino } = statSync(executable.path);
   const copy = join(place, `${ino.toString(36)}-${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`);
   if (!existsSync(copy)) {
-    for (const other of readdirSync(place)) rmSync(join(place, other), { recursive: true, force: true });
     const draft = join(place, `draft-${process.pid}`);
     mirror(home, draft);
     renameSync(draft, copy);

@@ -1,12 +1,16 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeAge } from '../../../src/render/browser/browser-age.js';
 import { BrowserError } from '../../../src/render/browser/browser-error.js';
 import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/browser/browser-places.js';
 import { findChromium, firstProven } from '../../../src/render/browser/find-chromium.js';
+import { recallBrowser, rememberBrowser } from '../../../src/render/browser/known-browsers.js';
+import { SandboxMissing } from '../../../src/render/browser/launch-mode.js';
 import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
-import { isProven, proveBrowser } from '../../../src/render/browser/prove-browser.js';
+import { PROOF_EDITION, proveBrowser } from '../../../src/render/browser/prove-browser.js';
+import { type RankedBrowser, rankBrowsers } from '../../../src/render/browser/rank-browsers.js';
 import { runCommand } from '../../../src/render/browser/run-command.js';
 import { ANY_BROWSER } from './any-browser.js';
 
@@ -19,6 +23,10 @@ afterEach(() => {
   rmSync(profilesRoot(dataDir), { recursive: true, force: true });
   rmSync(dataDir, { recursive: true, force: true });
 });
+
+function options() {
+  return { dataDir, sandbox: true as const };
+}
 
 /** A program that stands where a browser would, and is none. */
 function impostor(...path: string[]): string {
@@ -35,7 +43,7 @@ describe('finding', () => {
   });
 
   it('takes the named one', async () => {
-    expect(await findChromium({ chromium: ANY_BROWSER.path, dataDir })).toMatchObject({
+    expect(await findChromium({ chromium: ANY_BROWSER.path, ...options() })).toMatchObject({
       path: ANY_BROWSER.path,
       source: 'STILLFRAME_CHROMIUM',
     });
@@ -48,7 +56,7 @@ describe('finding', () => {
   it.each(['/nonexistent/chromium', '/etc/passwd', '/bin/true'])(
     'stops at a named one that is none, and names the setting (%s)',
     async (path) => {
-      const finding = findChromium({ chromium: path, dataDir });
+      const finding = findChromium({ chromium: path, ...options() });
       await expect(finding).rejects.toThrow(BrowserError);
       await expect(finding).rejects.toThrow(`STILLFRAME_CHROMIUM (--chromium) is "${path}": it must be`);
       await finding.catch((error: Error) => expect(error.message).not.toContain('\n'));
@@ -68,15 +76,15 @@ describe('finding', () => {
 
   it('passes over a copy that does not capture', async () => {
     const path = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
-    const found = await firstProven([...ownCopies(dataDir), ANY_BROWSER], dataDir, () => {});
+    const found = await firstProven([...ownCopies(dataDir), ANY_BROWSER], options(), () => {});
     expect(ownCopies(dataDir)[0]?.path).toBe(path);
-    expect(found).toEqual(ANY_BROWSER);
+    expect(found).toMatchObject({ path: ANY_BROWSER.path, version: expect.any(String) });
   });
 
   it('says of each that fails why', async () => {
     const path = impostor('somewhere', 'chromium');
     const heard: string[] = [];
-    const found = await firstProven([{ path, kind: 'chromium', source: 'test' }], dataDir, (_, error) => heard.push(error.message));
+    const found = await firstProven([{ path, kind: 'chromium', source: 'test' }], options(), (_, error) => heard.push(error.message));
     expect(found).toBeNull();
     expect(heard.join()).toContain('no browser here');
   });
@@ -84,21 +92,69 @@ describe('finding', () => {
 
 describe('a proof', () => {
   it('is a capture, and tells the version', async () => {
-    expect(await proveBrowser(ANY_BROWSER, dataDir)).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+    expect(await proveBrowser(ANY_BROWSER, options())).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
   });
 
   it('is remembered for the very file, and no other', async () => {
     const link = join(dataDir, 'elsewhere');
-    expect(isProven(ANY_BROWSER, dataDir)).toBe(false);
-    await firstProven([ANY_BROWSER], dataDir, () => {});
-    expect(isProven(ANY_BROWSER, dataDir)).toBe(true);
+    expect(recallBrowser(ANY_BROWSER, dataDir)).toBeNull();
+    const found = await firstProven([ANY_BROWSER], options(), () => {});
+    expect(recallBrowser(ANY_BROWSER, dataDir)).toMatchObject({ version: found?.version, proof: PROOF_EDITION, failedAt: null });
     symlinkSync(ANY_BROWSER.path, link);
-    expect(isProven({ ...ANY_BROWSER, path: link }, dataDir)).toBe(false);
-    const file = join(dataDir, 'chromium', 'proven.json');
-    writeFileSync(file, readFileSync(file, 'utf8').replace(/"size":\d+/, '"size":1'));
-    utimesSync(file, 0, 0);
-    expect(isProven(ANY_BROWSER, dataDir)).toBe(false);
+    expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
+    rememberBrowser({ ...ANY_BROWSER, path: link }, dataDir, { failedAt: 1 });
+    expect(recallBrowser(ANY_BROWSER, dataDir)?.proof).toBe(PROOF_EDITION);
+    rmSync(link);
+    writeFileSync(link, 'another file');
+    expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
   });
+
+  it('asks for no less confinement than the server will run with', async () => {
+    const path = impostor('refusing', 'chromium');
+    writeFileSync(path, '#!/bin/sh\necho "$*" >> "$0.log"; echo "No usable sandbox!" >&2; exit 1\n', { mode: 0o755 });
+    const executable = { ...ANY_BROWSER, path };
+    writeFileSync(`${path}.log`, '');
+    chmodSync(`${path}.log`, 0o666);
+    const required = { ...options(), sandbox: 'required' as const };
+    await expect(firstProven([executable], required, () => {})).rejects.toThrow(SandboxMissing);
+    expect(readFileSync(`${path}.log`, 'utf8')).not.toContain('--no-sandbox');
+  });
+});
+
+describe('the best browser', () => {
+  const aBrowser = (name: string, version: string, kind: RankedBrowser['kind'] = 'headless-shell', failed = false): RankedBrowser => ({
+    path: name,
+    kind,
+    version,
+    failed,
+    source: 'test',
+  });
+  const best = (...found: RankedBrowser[]) => rankBrowsers(found).map(({ path }) => path);
+
+  it('is a headless shell', () => {
+    expect(best(aBrowser('full', '156.0.0.2', 'chromium'), aBrowser('shell', '156.0.0.1'))).toEqual(['shell', 'full']);
+    expect(best(aBrowser('full', '157.0.0.1', 'chromium'), aBrowser('shell', '156.0.0.1'))).toEqual(['shell', 'full']);
+  });
+
+  it('is not an old copy of our own where a newer one has come', () => {
+    expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1'))).toEqual(['system', 'own']);
+    expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1', 'chromium'))).toEqual(['system', 'own']);
+  });
+
+  it('is our own copy where both are alike', () => {
+    expect(best(aBrowser('own', '156.0.0.1'), aBrowser('system', '156.0.0.2'))).toEqual(['own', 'system']);
+  });
+
+  it('is none that failed lately, and its version makes no other look old', () => {
+    const failed = aBrowser('system', '170.0.0.1', 'headless-shell', true);
+    expect(best(failed, aBrowser('full', '156.0.0.1', 'chromium'), aBrowser('old', '147.0.0.1'))).toEqual(['full', 'old', 'system']);
+  });
+});
+
+it('the age of a browser is told when it is far behind what Playwright was released with', () => {
+  expect(describeAge('999.0.0.0')).toBeNull();
+  expect(describeAge('100.0.1.2')).toMatch(/^\d+ major versions behind Chromium \d+/);
+  expect(describeAge('unknown')).toBeNull();
 });
 
 describe('a command of an installation', () => {

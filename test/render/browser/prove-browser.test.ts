@@ -8,7 +8,7 @@ import { EACH_KIND } from './any-browser.js';
 it.each(EACH_KIND)('$kind is proven by a capture of its own', async (executable) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-prove-'));
   try {
-    expect(await proveBrowser(executable, dataDir)).toMatch(/^\d+\.\d+/);
+    expect(await proveBrowser(executable, { dataDir, sandbox: true })).toMatch(/^\d+\.\d+/);
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
