@@ -145,14 +145,14 @@ describe('where the system', () => {
   const REFUSAL = '[1:1:FATAL:content/browser/zygote_host/zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, …';
 
   it('refuses the sandbox, the browser runs without it, and tells', async () => {
-    using home = aWrapper(`case "$*" in *--no-sandbox*) exec ${ANY_BROWSER.path} "$@";; esac; echo '${REFUSAL}' >&2; exit 1`);
+    using home = aWrapper(`case "$*" in *--no-sandbox*) exec "$BROWSER" "$@";; esac; echo '${REFUSAL}' >&2; exit 1`);
     await using test = await aPool({ executable: home.executable });
     expect(test.pool.sandboxed).toBe(false);
     await expect(aPool({ executable: home.executable, sandbox: 'required' })).rejects.toThrow(/STILLFRAME_SANDBOX=required/);
   });
 
   it('fails a first start for another reason, the browser runs in its sandbox', async () => {
-    using home = aWrapper(`case "$*" in *--version*) exit 1;; esac; mkdir "$0.once" 2>/dev/null && exit 1; exec ${ANY_BROWSER.path} "$@"`);
+    using home = aWrapper(`case "$*" in *--version*) exit 1;; esac; mkdir "$0.once" 2>/dev/null && exit 1; exec "$BROWSER" "$@"`);
     await using test = await aPool({ executable: home.executable });
     expect(test.pool.sandboxed).toBe(true);
   });
@@ -166,14 +166,18 @@ describe('where the system', () => {
   });
 });
 
-/** A program in place of the browser, that anybody may run. */
+/** A program in place of the browser, that anybody may run, and that finds the browser in its environment. */
 function aWrapper(script: string): { executable: Executable } & Disposable {
   const home = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
+  chmodSync(home, 0o777);
+  const { env, ...browser } = reachableBy(unprivilegedUser(), ANY_BROWSER, () => home);
   const path = join(home, 'chromium');
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
   chmodSync(path, 0o755);
-  chmodSync(home, 0o777);
-  return { executable: { ...ANY_BROWSER, path }, [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }) };
+  return {
+    executable: { ...browser, path, env: { ...env, BROWSER: browser.path } },
+    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+  };
 }
 
 it('runs without the sandbox when the operator says so, and tells', async () => {
