@@ -47,9 +47,11 @@ export function isBack(): boolean {
   );
 }
 
-/** Whether no content has changed, and what is pinned is as it was. */
+/** Whether nothing has changed, not even for a while: an observer that marks where the view is would do so again for a larger one. */
 export function isUntouched(): boolean {
-  return isBack() && begun().content === 0;
+  const state = begun();
+  note(state, state.observer.takeRecords());
+  return state.changed.size === 0;
 }
 
 /**

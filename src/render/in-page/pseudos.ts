@@ -96,7 +96,7 @@ function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, last }: { fir
 }
 
 /** May have a pinned pseudo-element: the page and its outermost boxes, on which banners of this kind hang. */
-function hosts(): HTMLElement[] {
+export function hosts(): HTMLElement[] {
   const outer = [documentProperty('documentElement'), body(), ...all('body > *, body > * > *')].slice(0, MOST_HOSTS);
   return outer.filter((host): host is HTMLElement => host instanceof HTMLElement);
 }

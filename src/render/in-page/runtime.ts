@@ -11,6 +11,7 @@ export * as consent from './consent/calls.js';
 export * as documents from './document-check.js';
 export * as edits from './edits.js';
 export * as element from './element.js';
+export * as flat from './flat.js';
 export * as frames from './frames.js';
 export * as hold from './hold.js';
 export * as late from './late.js';

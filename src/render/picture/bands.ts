@@ -3,7 +3,7 @@ import type { Stage } from '../stage.js';
 import { within } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
 import type { SectionPlan, SectionsTaken } from './sections.js';
-import { pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
+import { pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
 /** Every density in hundredths, and most devices' own, has whole pixels at a multiple of one of these. */
 const ALIGN_PX = [100, 64, 8, 1];
@@ -12,9 +12,14 @@ const ALIGN_PX = [100, 64, 8, 1];
  * The browser's own capture beyond the viewport: one for most pages, several below one another where one would not be true.
  * The page is not scrolled: fixed elements are where they stand at the top.
  *
+ * @param mostPixels of one capture
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
-export async function takeBands(tools: { stage: Stage; store: SectionStore }, plan: SectionPlan): Promise<SectionsTaken> {
+export async function takeBands(
+  tools: { stage: Stage; store: SectionStore },
+  plan: SectionPlan,
+  mostPixels = SHOT_MAX_PIXELS,
+): Promise<SectionsTaken> {
   const { stage, store } = tools;
   const { ratio, zoom } = plan;
   let count = 0;
@@ -25,7 +30,8 @@ export async function takeBands(tools: { stage: Stage; store: SectionStore }, pl
   // The browser counts from the leftmost column, which a page written from right to left does not begin at.
   const originX = cssLayoutViewport.pageX - plan.scrollX;
   const columns = plan.columns ?? { left: 0, right: cssVisualViewport.clientWidth };
-  const most = Math.max(1, Math.floor(SHOT_MAX_ROWS / ratio));
+  const rowsAtOnce = Math.min(SHOT_MAX_ROWS, mostPixels / ((columns.right - columns.left) * ratio));
+  const most = Math.max(1, Math.floor(rowsAtOnce / ratio));
   while (y < plan.to && (count === 0 || monotonicNow() <= plan.lastStart)) {
     const end = bandEnd(y, most, plan);
     const beyond = { x: originX + columns.left, y, width: columns.right - columns.left, height: end - y, scale: zoom };

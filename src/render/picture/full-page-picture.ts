@@ -10,13 +10,18 @@ import type { Picture, PictureOrder } from './picture.js';
 import type { ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
 import { type SectionsTaken, takeSections } from './sections.js';
+import { SHOT_MAX_PIXELS } from './shoot.js';
 
 /** Encoding 100 million pixels, with a neighbour at work. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
+/** Of one capture of a flat page: 42 MB in the browser. */
+const FLAT_SHOT_PIXELS = SHOT_MAX_PIXELS / 4;
 /** One section, slow. */
 const SECTION_MS = 500;
 
-/** The whole page, by sections or by the browser's own capture beyond the viewport, stitched without a seam. */
+/**
+ * The whole page, stitched without a seam: by sections, or by the browser's own capture beyond the viewport where that is asked for, or shows the same.
+ */
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
   await using store = await SectionStore.open(encoding.transparent);
   const begun = performance.now();
@@ -65,11 +70,27 @@ export async function rollOut(
     deadline,
   };
   const algorithm = options.fullPageAlgorithm;
+  const tools = { stage, page, store: how.store };
   const taken =
     algorithm === 'native'
-      ? await takeBands({ stage, store: how.store }, plan)
-      : await takeSections({ stage, page, store: how.store }, plan);
+      ? await takeBands(tools, plan)
+      : (await isFlat(order, page, { scroll, extent }))
+        ? await takeBands(tools, plan, FLAT_SHOT_PIXELS)
+        : await takeSections(tools, plan);
   return { width: taken.width, height: taken.height, diagnostics: describe(taken, extent, { scroll, algorithm }) };
+}
+
+/** Whether the browser's captures beyond the view, which take less time, show what sections would: the page is then as its sections are. */
+async function isFlat(
+  { options }: PictureOrder,
+  page: BoundedPage,
+  { scroll, extent }: { scroll: ScrollReport; extent: Settled },
+): Promise<boolean> {
+  if (!scroll.isCalm || extent.zoom !== 1 || extent.scrollX !== 0) return false;
+  if (!(await page.call('flat.isFlat'))) return false;
+  await page.call('flat.imagesDecoded');
+  if (options.reduceMotion) await page.call('motion.end');
+  return true;
 }
 
 interface Settled {

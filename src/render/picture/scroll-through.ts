@@ -20,6 +20,8 @@ export interface ScrollReport {
   /** An inner scroller would have brought more: though the page ends there, its content does not. */
   feedCut: boolean;
   steps: number;
+  /** The page did nothing for it: no content changed, nothing was loaded. */
+  isCalm: boolean;
 }
 
 /** A page that was there as a whole, and did not grow endlessly under the scrolling, may be taller than FULL_PAGE_MAX_HEIGHT_PX. */
@@ -67,7 +69,8 @@ export async function scrollThrough(stage: Stage, options: CaptureOptions, how: 
   if (end.steps > 0) await returnToTop(page, listens);
   await how.settle();
   const { pageHeight } = await page.call('scroll.measure');
-  return tellFeed(report(pageHeight, end, { start, options }), start, feedCut);
+  const isCalm = end.steps > 0 && loads.begun === 0 && (await page.call('late.isUntouched'));
+  return { ...tellFeed(report(pageHeight, end, { start, options }), start, feedCut), isCalm };
 }
 
 /** A scroll handler that is throttled may have to make good what it did on the way down. */
@@ -115,6 +118,8 @@ interface Way {
   /** ms by `monotonicNow`. */
   deadline: number;
 }
+
+type Reached = Omit<ScrollReport, 'feedCut' | 'isCalm'>;
 
 interface Descent {
   steps: number;
@@ -176,7 +181,7 @@ function heightLimit(pageHeight: number, { start, options }: Pick<Way, 'start' |
   return { px, reason: px < most ? ('format_limit' as const) : ('max_height' as const) };
 }
 
-function report(pageHeight: number, end: Descent, way: Pick<Way, 'start' | 'options'>): Omit<ScrollReport, 'feedCut'> {
+function report(pageHeight: number, end: Descent, way: Pick<Way, 'start' | 'options'>): Reached {
   const { px: limit, reason } = heightLimit(pageHeight, way);
   const { steps } = end;
   if (end.stopped === 'time' && end.seen < Math.min(pageHeight, limit)) {
@@ -187,7 +192,7 @@ function report(pageHeight: number, end: Descent, way: Pick<Way, 'start' | 'opti
 }
 
 /** A scroller that has gone on growing when the document was scrolled has not been cut there, where it was left. */
-function tellFeed(found: Omit<ScrollReport, 'feedCut'>, start: PageExtent, cut: FeedCut): ScrollReport {
+function tellFeed(found: Reached, start: PageExtent, cut: FeedCut): Omit<ScrollReport, 'isCalm'> {
   const grewOn = found.pageHeight > start.pageHeight + 1;
   if (cut === null || found.stoppedReason !== 'end_of_page' || grewOn) return { ...found, feedCut: false };
   return { ...found, stoppedReason: cut, feedCut: true };

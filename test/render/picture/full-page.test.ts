@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { scrollThrough } from '../../../src/render/picture/scroll-through.js';
+import { REAL_PAGES } from '../../fixtures/real-pages/real-pages.js';
 import { aStage, launchChromium, options } from './a-stage.js';
 import { blotOf } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
@@ -93,6 +94,37 @@ describe('a page wider than the view', () => {
     const html = `<html dir=rtl><body style="margin:0"><div style="display:flex;width:1600px;height:900px">${half('rgb(1,2,3)')}${half('red')}</div>`;
     const { content } = await take(browser, html, { full_page: true, full_page_algorithm: algorithm });
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 800, height: 900, pixels: 720_000 });
+  });
+});
+
+describe('a page that scrolling does nothing to', () => {
+  /** Not drawn, but enough for a page to be taken by sections. */
+  const BY_SECTIONS = '<canvas style="display:none"></canvas>';
+  const pixels = (content: Uint8Array) => sharp(content).removeAlpha().raw().toBuffer();
+  /** Of two pictures' samples, how far those that differ most are apart, and how many do. */
+  const apart = (one: Buffer, other: Buffer) => {
+    const steps = one.map((value, at) => Math.abs(value - (other[at] ?? 255))).filter((step) => step > 0);
+    return { most: Math.max(0, ...steps.subarray(0, 1_000)), count: steps.length };
+  };
+
+  it.each(REAL_PAGES.map(({ name, html }) => ({ name, html })))('is the same in fewer captures: $name', async ({ html }) => {
+    const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 };
+    const flat = await take(browser, html, { full_page: true, viewport });
+    const sections = await take(browser, html + BY_SECTIONS, { full_page: true, viewport });
+    expect(flat.diagnostics.sections).toBeLessThan(sections.diagnostics.sections);
+    const [one, other] = [await pixels(flat.content), await pixels(sections.content)];
+    expect(one.length).toBe(other.length);
+    // A rounded edge may be drawn in another tile: one of 255 shades, in a few samples of ten million.
+    const { most, count } = apart(one, other);
+    expect(most).toBeLessThanOrEqual(1);
+    expect(count).toBeLessThanOrEqual(100);
+  });
+
+  it('is taken by sections when it marked where the view was, though it took that back', async () => {
+    const nav = `<nav style="position:fixed;top:0">…</nav><script>
+      addEventListener('scroll', () => document.querySelector('nav').className = scrollY > 0 ? 'far' : '')</script>`;
+    expect((await take(browser, rowsPage(1_800), { full_page: true })).diagnostics.sections).toBe(1);
+    expect((await take(browser, rowsPage(1_800, nav), { full_page: true })).diagnostics.sections).toBe(3);
   });
 });
 

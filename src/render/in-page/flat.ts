@@ -1,0 +1,44 @@
+import { all, documentProperty, eachElement, isUnveiled, viewHeight } from './dom.js';
+import { orLate } from './frames.js';
+import { hosts } from './pseudos.js';
+
+/** Whether captures beyond the view show the page as the view does that is scrolled there. */
+
+const MOST_ELEMENTS = 30_000;
+const MOST_IMAGES = 1_000;
+const DECODE_MAX_MS = 1_000;
+/** What is drawn, or goes on, only where the view is. */
+const DRAWN_IN_VIEW = /^(audio|canvas|embed|frame|iframe|object|video)$/;
+
+/** With the page at its top: whether nothing in it is pinned below the view's middle, moves with the view, or is drawn only there. */
+export function isFlat(): boolean {
+  if (all(':modal, :popover-open, :fullscreen').length > 0) return false;
+  if (Document.prototype.getAnimations.call(document).some(({ timeline }) => !(timeline instanceof DocumentTimeline))) return false;
+  if (hosts().some((host) => ['::before', '::after'].some((name) => /fixed|sticky/.test(getComputedStyle(host, name).position))))
+    return false;
+  let seen = 0;
+  let flat = true;
+  eachElement(MOST_ELEMENTS, (element) => {
+    seen++;
+    flat &&= staysThere(element);
+  });
+  return flat && seen < MOST_ELEMENTS;
+}
+
+/** All images, whether or not the view shows them. */
+export async function imagesDecoded(): Promise<void> {
+  const whole = Array.from(documentProperty('images'))
+    .slice(0, MOST_IMAGES)
+    .filter((image) => image.complete && image.naturalWidth > 0);
+  await orLate(Promise.all(whole.map((image) => HTMLImageElement.prototype.decode.call(image).catch(() => {}))), DECODE_MAX_MS);
+}
+
+function staysThere(element: HTMLElement): boolean {
+  if (DRAWN_IN_VIEW.test(element.localName)) return false;
+  const style = getComputedStyle(element);
+  if (style.backgroundAttachment.includes('fixed') || style.backdropFilter !== 'none' || style.contentVisibility === 'auto') return false;
+  if (style.position === 'sticky') return style.bottom === 'auto';
+  if (style.position !== 'fixed') return true;
+  const box = Element.prototype.getBoundingClientRect.call(element);
+  return box.bottom <= viewHeight() / 2 || box.right <= 0 || !isUnveiled(element);
+}
