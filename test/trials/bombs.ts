@@ -1,14 +1,17 @@
 /**
  * Trial "bombs": pages that make messages of the protocol, titles, addresses, cookies, dialogs, headers and names of tens of megabytes,
  * through the public API of the built server. Its process lives, its memory stays below 600 MB at every moment, and the page that follows
- * each of them is captured.
+ * each of them is captured. A page with an address of 2 MB is then asked for again and again: what is kept of it is short, and cached
+ * answers hardly make the database grow.
  *
- * Sabotage that turns it red: let fateOf in message-fate.ts keep every event, however long.
+ * Sabotage that turns it red: let fateOf in message-fate.ts keep every event, however long; let keepFinalUrl in contract/final-url cut nothing.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { bombPages } from '../fixtures/site/bomb-pages.js';
 import { startElsewhere } from './elsewhere.js';
+import { runCommand } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface BombsOptions {
@@ -17,7 +20,12 @@ export interface BombsOptions {
   timeout?: number;
   /** Bombs at once, of the same kind. */
   atOnce?: number;
+  /** Cached answers of the page with the long address. */
+  hits?: number;
 }
+
+const FINAL_URL_MAX_BYTES = 8_192;
+const GROWTH_MAX_BYTES = 10_000;
 
 const MEMORY_MAX_BYTES = 600e6;
 /** What a bomb may end in: a picture, or a failure that says what it is. */
@@ -25,7 +33,7 @@ const ENDS = ['ok', 'render_timeout', 'render_crashed', 'navigation_failed', 're
 const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
 export async function run(options: BombsOptions): Promise<TrialResult> {
-  const { timeout = 8_000, atOnce = 1 } = options;
+  const { timeout = 8_000, atOnce = 1, hits = 60 } = options;
   const chosen = options.pages?.split(',');
   const names = bombPages.map(([path]) => path.slice('/bomb/'.length)).filter((name) => chosen?.includes(name) ?? true);
   await using elsewhere = await startElsewhere();
@@ -49,6 +57,8 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
     if (next.status !== 200) problems.push(`the page after ${name} ended ${next.status} ${JSON.stringify(next.data)}`);
     if (next.status === 0) break;
   }
+  const growth = await growthByHits(server, `${elsewhere.origin}/bomb/address`, hits);
+  problems.push(...growth.problems);
   return {
     ok: problems.length === 0 && ends.length > 0,
     figures: {
@@ -56,9 +66,37 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
       pictured: ends.filter((end) => end.endsWith(' ok')).length,
       'not pictured': ends.filter((end) => !end.endsWith(' ok')).join(', '),
       'most memory of the server': `${Math.round(highest.bytes / 1e6)} MB, by the time of ${highest.name}`,
+      'bytes of the final URL': growth.urlBytes,
+      'bytes of the database for a cached answer': growth.bytesAHit,
     },
     problems,
   };
+}
+
+/** By copies of the database: its own file grows when it pleases. */
+async function growthByHits(server: BenchServer, url: string, hits: number) {
+  const problems: string[] = [];
+  const body = { ...VIEW, url, cache_ttl: 3_600 };
+  const first = await server.post(body).catch(noAnswer);
+  const urlBytes = Buffer.byteLength(String(first.data.final_url ?? ''));
+  const length = `its final URL has ${urlBytes} bytes`;
+  if (first.status !== 200 || urlBytes < 1_000 || urlBytes > FINAL_URL_MAX_BYTES)
+    problems.push(`the page with the long address ended ${first.status}; ${length}`);
+  const before = await copyBytes(server, 'before');
+  for (let hit = 0; hit < hits; hit++) {
+    const { status, data } = await server.post(body).catch(noAnswer);
+    if (status !== 200 || data.cached !== true) problems.push(`hit ${hit} ended ${status}, cached: ${String(data.cached)}`);
+  }
+  const bytesAHit = Math.round(((await copyBytes(server, 'after')) - before) / hits);
+  if (bytesAHit > GROWTH_MAX_BYTES) problems.push(`each cached answer made the database grow by ${bytesAHit} bytes`);
+  return { urlBytes, bytesAHit, problems };
+}
+
+async function copyBytes({ dataDir }: BenchServer, name: string): Promise<number> {
+  const copy = join(dataDir, `${name}.copy`);
+  const { code, err } = await runCommand(['backup', copy, '--data-dir', dataDir]);
+  if (code !== 0) throw new Error(`no copy of the database: ${err}`);
+  return statSync(copy).size;
 }
 
 function noAnswer(error: Error): { status: number; data: Record<string, unknown> } {

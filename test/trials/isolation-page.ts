@@ -115,11 +115,11 @@ async function visit(token: string): Promise<void> {
       request.onsuccess = () => resolve(request.result);
       request.onerror = reject;
     });
-  // The visit's own page has set a cookie of its own.
+  // The visit's own page has set a cookie, and its capture may have been given one and an entry of local storage.
   const others = (text: string) =>
     text
       .split('; ')
-      .filter((one) => one !== '' && one !== `served=${token}`)
+      .filter((one) => one !== '' && one !== `served=${token}` && one !== `given=${token}`)
       .join('; ');
   await channel(
     'cookie',
@@ -131,7 +131,7 @@ async function visit(token: string): Promise<void> {
   );
   await channel(
     'local storage',
-    () => localStorage.getItem('trace'),
+    () => localStorage.getItem('trace') ?? [localStorage.getItem('given')].find((given) => given !== null && given !== token),
     () => localStorage.setItem('trace', token),
   );
   await channel(

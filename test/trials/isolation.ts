@@ -1,5 +1,5 @@
 /**
- * Trial "isolation": pairs of captures of one origin, interleaved. Each looks for what any other has left (cookies, local and session storage,
+ * Trial "isolation": pairs of captures of one origin, interleaved. Each looks for what any other has left or was given (cookies, local and session storage,
  * IndexedDB, Cache API, service workers, HTTP cache, auth cache, window name, broadcasts, shared workers) and leaves its own. And pairs of
  * accounts that ask for the same picture: each gets its own, and neither finds the other's job. And captures of a host that pledges HSTS.
  *
@@ -58,10 +58,17 @@ async function visitAll(count: number, { server, site, atOnce, problems }: On): 
   for (const [path, handler] of isolationPages((report) => reports.push(report))) site.route(path, handler);
   await inLanes(count, atOnce, async (nth) => {
     const url = site.url(`/trace?token=visitor${nth}x`);
-    const answer = await server.post({ ...VIEW, url, cache_ttl: 0, wait_until: 'domcontentloaded', wait_for_selector: '#done' });
+    const login = nth % 2 === 0 ? aLogin(site.origin, `visitor${nth}x`) : {};
+    const answer = await server.post({ ...VIEW, url, ...login, cache_ttl: 0, wait_until: 'domcontentloaded', wait_for_selector: '#done' });
     if (answer.status !== 200) problems.push(`visit ${nth} ended ${answer.status} ${JSON.stringify(answer.data)}`);
   });
   return reports;
+}
+
+/** What the visitor's capture is given, and no other may find. */
+function aLogin(origin: string, token: string): Record<string, unknown> {
+  const localStorage = [{ name: 'given', value: token }];
+  return { cookies: [{ name: 'given', value: token }], storage_state: { cookies: [], origins: [{ origin, localStorage }] } };
 }
 
 /** Two accounts, one request: a page that is of another colour each time it is asked for. */

@@ -1,11 +1,12 @@
 /**
- * Trial "redirects": chains of 1 to 20 redirects of every kind, from an allowed page into every class of forbidden destination, by
- * literal and by name. The last hop is never dialled: the gate refuses it, and nothing arrives at the canaries.
+ * Trial "redirects": chains of 1 to 20 redirects of every kind, from an allowed page and from documents of the caller's, logged in, into
+ * every class of forbidden destination, by literal and by name. The last hop is never dialled: the gate refuses it, and nothing arrives at the canaries.
  *
  * Sabotage that turns it red: let egress/judge-address call every address public, whatever its range.
  */
 import { inLanes } from '../egress/in-lanes.js';
 import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
+import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
 import { answerRedirect, REDIRECT_KINDS, type RedirectKind, redirectPath } from '../egress/redirect-site.js';
@@ -41,6 +42,12 @@ const PLACES = {
   'private by look-up': 'canary.example.net',
   'missing name': 'nowhere.example.net',
 } as const;
+const DOCUMENTS = [
+  (end: string) => `<meta http-equiv="refresh" content="0;url=SITE${redirectPath('302', 1, end)}"><p>words</p>`,
+  (end: string) => `<p>words</p><script>location.href = 'SITE${redirectPath('307', 2, end)}'</script>`,
+  (end: string) => `<p>words</p><img src="SITE${redirectPath('301', 1, end)}"><iframe src="SITE${redirectPath('303', 1, end)}"></iframe>`,
+  (end: string) => `<p>words</p><img src="${end}">`,
+];
 const LONGEST = 20;
 const AT_ONCE = 4;
 const PATIENCE_MS = 60_000;
@@ -65,10 +72,35 @@ export async function run({ hops = LONGEST, every = 1 }: RedirectsOptions = {}):
     const problem = await follow(browser, one, { port: site.port, forbiddenPort: canary.port });
     if (problem !== null) problems.push(`${one.kind} × ${one.hops} to ${one.place}: ${problem}`);
   });
+  const documents = Object.values(PLACES)
+    .flatMap((place) => DOCUMENTS.map((document) => ({ document, place })))
+    .filter((_, index) => index % every === 0);
+  await using captures = await openCaptures(gate);
+  for (const { document, place } of documents) {
+    const refused = await lead(captures, document(`http://${place}:${canary.port}/end`), site.port);
+    if (!refused.includes(canary.port)) problems.push(`a document to ${place}: it was not refused`);
+  }
   const dials = canary.connections + other.connections;
   if (dials > 0) problems.push(`${dials} connections went to a forbidden address`);
-  const figures = { chains: cases.length, kinds: REDIRECT_KINDS.length, places: Object.keys(PLACES).length, dials };
+  const figures = {
+    chains: cases.length,
+    documents: documents.length,
+    kinds: REDIRECT_KINDS.length,
+    places: Object.keys(PLACES).length,
+    dials,
+  };
   return { ok: problems.length === 0, figures, problems };
+}
+
+/** A caller's document that leads to the allowed site, which redirects to the forbidden place. @returns the ports that were refused */
+async function lead(captures: Captures, html: string, port: number): Promise<number[]> {
+  const base = `http://stub.example.com:${port}`;
+  const wish = { html: html.replaceAll('SITE', base), base_url: `${base}/document`, cookies: [{ name: 'session', value: 'x' }] };
+  const viewport = { width: 320, height: 240, deviceScaleFactor: 1 };
+  const before = captures.doors.map((door) => door.refusedCount);
+  // Where it ends is another trial's matter: a refused navigation may leave the document as it was.
+  await captures.capture({ ...wish, viewport, timeout: 10_000, delay: 300 }).catch(() => undefined);
+  return captures.doors.flatMap((door, index) => door.refusals.slice(before[index] ?? 0).map((refusal) => refusal.port));
 }
 
 /** @returns what is wrong, or null */

@@ -1,6 +1,6 @@
 /**
- * Trial "secrets": API keys, webhook secrets, proxy credentials, Authorization and Cookie headers are planted in captures of every fate:
- * done, failed, refused, waiting, announced well and badly, killed on the way. None may be found, in any spelling, in the data
+ * Trial "secrets": API keys, signing secrets, webhook secrets, proxy credentials, Authorization and Cookie headers, cookies, storage states
+ * and documents are planted in captures of every fate: done, failed, refused, waiting, announced well and badly, killed on the way. None may be found, in any spelling, in the data
  * directory (database, log of the database, key and lock files), in a backup, in the log at its most talkative, in metrics, or in any answer.
  *
  * Sabotage that turns it red: let store/sqlite/vault seal nothing.
@@ -8,6 +8,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pairsOf, type QueryPair, signQuery } from '../../src/contract/render-link.js';
 import { startCallerProxy } from '../fixtures/caller-proxy.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
@@ -49,10 +50,14 @@ export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<TrialRe
   const { url } = await server.ready;
   // The first key is said once, on purpose: another one is planted.
   const made = await runCommand(['keys', 'create', '--label', MARK, '--json', '--data-dir', dir.dataDir]);
-  const key = String((JSON.parse(made.out) as { secret: string }).secret);
+  const { id: keyId, secret: key } = JSON.parse(made.out) as { id: string; secret: string };
   plants.add(key);
+  const signings = [await signingSecret(keyId, dir.dataDir, plants), await signingSecret(keyId, dir.dataDir, plants)];
   const ground: Ground = { at: { url, key }, site, receiver, proxy: proxy.server, plants };
-  for (let round = 0; round < rounds; round++) await goThroughFates(ground, credentials, round);
+  for (let round = 0; round < rounds; round++) {
+    await goThroughFates(ground, credentials, round);
+    for (const signing of [...signings, 'wrong']) await openLink(ground, keyId, signing);
+  }
   const problems = await search(ground, { server, dataDir: dir.dataDir, when: 'while it runs' });
   await leaveWaiting(ground, dir.dataDir, credentials);
   problems.push(...(await search(ground, { server, dataDir: dir.dataDir, when: 'with jobs waiting' })));
@@ -69,11 +74,43 @@ export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<TrialRe
   if (proxy.credentials.length === 0) problems.push('the proxy was never given its credentials');
   if (!site.hits.some((hit) => plants.spellings.some(({ plain }) => hit.headers.authorization?.includes(plain))))
     problems.push('the page was never given its headers');
+  for (const kind of ['given-cookie', 'state-cookie'])
+    if (!site.hits.some(({ headers }) => headers.cookie?.includes(kind))) problems.push(`the page was never given its ${kind}`);
   return {
     ok: problems.length === 0,
     figures: { rounds, planted: plants.spellings.length, searched: plants.searched, searched_mb: Math.round(plants.bytes / 1e6) },
     problems,
   };
+}
+
+/** Rotates it; the former one holds for another hour. */
+async function signingSecret(keyId: string, dataDir: string, plants: Plants): Promise<string> {
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const { out } = await runCommand(['keys', 'signing-secret', keyId, '--old-until', until, '--json', '--data-dir', dataDir]);
+  const { signing_secret: secret } = JSON.parse(out) as { signing_secret: string };
+  plants.add(secret);
+  return secret;
+}
+
+async function openLink({ at, site, plants }: Ground, keyId: string, signing: string): Promise<void> {
+  const expires = String(Math.floor(Date.now() / 1000) + 600);
+  const pairs: QueryPair[] = [...pairsOf({ url: site.url('/static'), viewport: VIEWPORT }), ['key', keyId], ['expires', expires]];
+  const query = new URLSearchParams([...pairs, ['signature', signQuery(pairs, signing)]]);
+  const { status, headers } = await fetch(`${at.url}/v1/render?${query}`);
+  if (status !== (signing === 'wrong' ? 403 : 200)) throw new Error(`a link answered ${status}`);
+  plants.hear('link', { status, headers, body: null });
+}
+
+/** What a caller may give a page to log it in, and a document of its own, with a secret in each. */
+function privateParts(plants: Plants, site: Site): Record<'login' | 'document', Record<string, unknown>> {
+  const login = {
+    cookies: [{ name: 'given', value: plants.make('given-cookie') }],
+    storage_state: {
+      cookies: [{ name: 'state', value: plants.make('state-cookie'), domain: '127.0.0.2', path: '/' }],
+      origins: [{ origin: new URL(site.url('/')).origin, localStorage: [{ name: 'token', value: plants.make('local-storage') }] }],
+    },
+  };
+  return { login, document: { html: `<title>mine</title><h1>${plants.make('document')}</h1>`, base_url: site.url('/static') } };
 }
 
 /** One capture of each fate, each with secrets of its own. */
@@ -93,11 +130,17 @@ async function goThroughFates({ at, site, receiver, proxy, plants }: Ground, cre
     ['check fails', { url: site.url('/static'), fail_if_content_missing: ['nowhere to be found'] }],
     ['no such host', { url: 'http://nowhere.invalid/' }],
     ['script throws', { url: site.url('/static'), custom_js: 'throw new Error(document.title)' }],
+    ['logged in', { url: site.url('/static'), ...privateParts(plants, site).login }],
+    ['logged in, fails', { url: site.url('/status/500'), ...privateParts(plants, site).login }],
+    ['document', { ...privateParts(plants, site).document, ...privateParts(plants, site).login }],
+    ['document, fails', { ...privateParts(plants, site).document, fail_if_content_missing: ['nowhere to be found'] }],
+    ['document, malformed', { ...privateParts(plants, site).document, url: site.url('/static') }],
+    ['login, malformed', { url: 'http://127.0.0.2:1/', cookies: [{ name: 'a b', value: plants.make('bad-cookie'), domain: 'com' }] }],
     ['refused', { url: 'http://127.0.0.1/', proxy: { server: 'http://10.0.0.1:3128', password: plants.make('refused-password') } }],
     ['malformed', { url: site.url('/static'), delay: -1, webhook: { url: receiver.url(), secret: 'short' } }],
   ];
   for (const [fate, body] of ways) {
-    const idempotencyKey = `${round}-${fate.replaceAll(' ', '_')}`;
+    const idempotencyKey = `${round}-${fate.replaceAll(/\W+/g, '_')}`;
     const given = {
       viewport: VIEWPORT,
       cache_ttl: 0,
@@ -129,7 +172,8 @@ async function leaveWaiting({ at, site, receiver, proxy, plants }: Ground, dataD
   await runCommand(['queue', 'pause', '--data-dir', dataDir]);
   for (let nth = 0; nth < 5; nth++) {
     const body = {
-      url: site.url(`/static?${nth}`),
+      ...(nth % 2 === 0 ? { url: site.url(`/static?${nth}`) } : privateParts(plants, site).document),
+      ...privateParts(plants, site).login,
       viewport: VIEWPORT,
       sync: false,
       headers: { Authorization: `Basic ${plants.make('authorization')}`, Cookie: plants.make('cookie') },
