@@ -65,7 +65,7 @@ addEventListener('load', async () => {
   await attempt('dns', () => fetch('http://canary.example.net:${at.split(':').at(-1)}/dns', { mode: 'no-cors' }));
   await attempt('file', () => fetch('file:///etc/passwd'));
   await attempt('ftp', () => fetch('ftp://${at}/'));
-  await fetch('/tried?' + encodeURIComponent(JSON.stringify(tried)));
+  await fetch('/tried?' + encodeURIComponent(JSON.stringify(tried))).catch(() => 0);
   document.body.append(Object.assign(document.createElement('p'), { id: 'done', textContent: 'done' }));
 });
 </script></body></html>`;

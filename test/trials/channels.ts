@@ -31,6 +31,9 @@ const SHAPES: Record<string, unknown>[] = [
   ...[...PICTURES, 'pdf'].flatMap((format) => MODES.map((mode) => ({ format, ...mode }))),
   ...PICTURES.map((format) => ({ format, selector: '#f' })),
 ].map((shape, index) => (index % 2 === 0 ? shape : { ...shape, ...UNBLOCKED }));
+/** How the page comes to the browser: by its address, logged in, as a document at that address, or as one at no address of its own. */
+const SOURCES = ['url', 'login', 'document', 'nowhere'] as const;
+type Source = (typeof SOURCES)[number];
 const WAITED_FOR = ['fetch', 'wss', 'worker', 'service worker', 'webtransport', 'rtc', 'candidates 0'];
 const REFUSED_MIN = 25;
 const WATCH_MS = 25;
@@ -44,11 +47,16 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
     await using gate = await openTestEgress({ 'canary.example.net': ['127.0.0.3'] }, { allowDestinations: [`localhost:${site.port}`] });
     await using captures = await openCaptures(gate, { chromium: executable.path });
     using watch = watchEnds();
-    for (const shape of SHAPES.slice(0, shapes)) {
-      const name = `${executable.kind} ${JSON.stringify(shape)}`;
-      const { refused, failure } = await captureOnce(captures, site, shape);
+    const visits = [
+      ...SHAPES.slice(0, shapes).map((shape) => ({ shape, source: 'url' as Source })),
+      ...SOURCES.slice(1).map((source, index) => ({ shape: SHAPES[index] ?? {}, source })),
+    ];
+    for (const { shape, source } of visits) {
+      const name = `${executable.kind} ${source} ${JSON.stringify(shape)}`;
+      const { refused, failure } = await captureOnce(captures, site, { ...shape, ...site.wish(source) });
       if (failure !== null) problems.push(`${name}: ${failure}`);
-      const missing = WAITED_FOR.filter((channel) => !site.tried.includes(channel));
+      // A document at no address has nobody to tell what it has tried.
+      const missing = source === 'nowhere' ? [] : WAITED_FOR.filter((channel) => !site.tried.includes(channel));
       if (missing.length > 0) problems.push(`${name}: not tried: ${missing.join(', ')}`);
       if (refused < REFUSED_MIN) problems.push(`${name}: ${refused} refusals only`);
       figures.captures++;
@@ -74,7 +82,7 @@ interface Ended {
 async function captureOnce(captures: Captures, site: HostilePage, shape: Record<string, unknown>): Promise<Ended> {
   site.tried.length = 0;
   const viewport = { width: 400, height: 300, deviceScaleFactor: 1 };
-  const wish = { url: `http://localhost:${site.port}/`, viewport, timeout: 60_000, wait_for_selector: '#done', ...shape };
+  const wish = { viewport, timeout: 60_000, wait_for_selector: '#done', ...shape };
   const before = captures.doors.map((door) => door.refusedCount);
   const failure = await captures.capture(wish).then(
     () => null,
@@ -132,6 +140,8 @@ interface HostilePage extends AsyncDisposable {
   readonly port: number;
   /** What the page says that it has tried, since it was last asked. */
   readonly tried: string[];
+  /** What asks for it in one of the ways. */
+  wish(source: Source): Record<string, unknown>;
 }
 
 /** By the name localhost, which makes it a secure context: service workers and WebTransport exist in no other. */
@@ -147,7 +157,17 @@ async function startHostilePage({ port, udpPort }: Canaries): Promise<HostilePag
     response.end(script?.(target.places[0] ?? '') ?? channelsPage(target));
   };
   const site: PlainSite = await startPlainSite({ address: '127.0.0.1', answer });
-  return { port: site.port, tried, [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
+  const url = `http://localhost:${site.port}/`;
+  const html = channelsPage(target);
+  const cookies = [{ name: 'session', value: 'x' }];
+  const storage = { cookies: [], origins: [{ origin: new URL(url).origin, localStorage: [{ name: 'token', value: 'x' }] }] };
+  const wishes: Record<Source, Record<string, unknown>> = {
+    url: { url },
+    login: { url, cookies, storage_state: storage },
+    document: { html, base_url: url, cookies },
+    nowhere: { html },
+  };
+  return { port: site.port, tried, wish: (source) => wishes[source], [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
 }
 
 function watchEnds(): Disposable & { ends: ReadonlySet<string> } {
