@@ -34,7 +34,7 @@ export interface Requester {
   account?: string;
 }
 
-/** What a door is opened for. */
+/** What a proxy is opened for. */
 export interface Passage {
   proxy: CallerProxy | null;
   /**
@@ -46,7 +46,7 @@ export interface Passage {
 }
 
 /** A capture's way out: one loopback proxy port, for one browser context. */
-export interface Door extends AsyncDisposable {
+export interface CaptureProxy extends AsyncDisposable {
   /** Loopback port of an HTTP proxy without password. */
   readonly port: number;
   /** From here on traffic counts for this capture, and goes through the caller's proxy when there is one. */
@@ -79,8 +79,8 @@ export interface PublicFetch {
   /** ms over connect, TLS, headers and body together. */
   timeoutMs: number;
   maxBytes: number;
-  /** Redirects are never followed. Goes through this door when given (egress checks), else direct. */
-  via: Door | null;
+  /** Redirects are never followed. Goes through this proxy when given (egress checks), else direct. */
+  via: CaptureProxy | null;
   /** Origins that need not be public (webhooks: STILLFRAME_WEBHOOK_ALLOW). */
   allowedOrigins: readonly string[];
   signal: AbortSignal | null;
@@ -98,7 +98,7 @@ export interface Egress extends AsyncDisposable {
   proxyProblem(server: string): string | null;
   /** Whether a callback may go there: resolves once and judges every address of the answer. */
   judgeHost(host: string, port: number, requester?: Requester): Promise<HostVerdict>;
-  openDoor(): Promise<Door>;
+  openCaptureProxy(): Promise<CaptureProxy>;
   /** Throws EgressRefused, or the transport's error. */
   fetch(request: PublicFetch): Promise<PublicResponse>;
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type CountryResponse, open, type Reader } from 'maxmind';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
-import type { CallerProxy, Door, Egress } from './egress.js';
+import type { CallerProxy, CaptureProxy, Egress } from './egress.js';
 
 /** decisions.md, Capture semantics, region: cached for 10 minutes per way out. */
 const KEPT_MS = 10 * 60_000;
@@ -21,8 +21,8 @@ export interface CountryObserverOptions {
 }
 
 export interface Observation {
-  door: Door;
-  /** As given to the door's `begin`. */
+  captureProxy: CaptureProxy;
+  /** As given to the proxy's `begin`. */
   proxy: CallerProxy | null;
   /** How long it may take; the check has a limit of its own besides. */
   timeoutMs: number;
@@ -45,12 +45,12 @@ export class CountryObserver {
    * @returns two upper-case letters (ISO 3166-1)
    * @throws CaptureError `egress_unavailable`; the signal's reason
    */
-  async observe({ door, proxy, timeoutMs, signal }: Observation): Promise<string> {
+  async observe({ captureProxy, proxy, timeoutMs, signal }: Observation): Promise<string> {
     const way = wayOf(proxy);
     const known = this.#known.get(way);
     if (known !== undefined && known.until > this.#now()) return known.country;
     try {
-      const country = await this.#ask({ door, timeoutMs, signal });
+      const country = await this.#ask({ captureProxy, timeoutMs, signal });
       this.#keep(way, country);
       return country;
     } catch (error) {
@@ -59,7 +59,7 @@ export class CountryObserver {
       throw new CaptureError({
         code: 'egress_unavailable',
         message:
-          door.proxyFailure === null
+          captureProxy.proxyFailure === null
             ? 'The egress country could not be determined. Try again, or send `verify_egress: false`.'
             : 'The proxy could not be used. Check `proxy.server`, `proxy.username` and `proxy.password`.',
         cause: error,
@@ -67,7 +67,7 @@ export class CountryObserver {
     }
   }
 
-  async #ask({ door, timeoutMs, signal }: Omit<Observation, 'proxy'>): Promise<string> {
+  async #ask({ captureProxy, timeoutMs, signal }: Omit<Observation, 'proxy'>): Promise<string> {
     const { egress, url, database } = this.#options;
     const answer = await egress.fetch({
       url,
@@ -76,7 +76,7 @@ export class CountryObserver {
       body: null,
       timeoutMs: Math.min(timeoutMs, TIMEOUT_MS),
       maxBytes: ANSWER_LIMIT_BYTES,
-      via: door,
+      via: captureProxy,
       allowedOrigins: [new URL(url).origin],
       signal,
     });

@@ -1,11 +1,11 @@
 import { rootCertificates } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import type { Log } from '../log.js';
+import { LoopbackCaptureProxy } from './capture-proxy.js';
 import { ALL_DESTINATIONS, NO_DESTINATIONS, parseDestinations } from './destination-list.js';
 import { DialFailure, dial } from './dial.js';
-import { GateDoor } from './door.js';
 import {
-  type Door,
+  type CaptureProxy,
   type Egress,
   EgressRefused,
   type HostVerdict,
@@ -20,9 +20,9 @@ import { readHost } from './host-name.js';
 import { isAllowed, type Judgement, type Judging, judgeHost, judgeSpelling } from './judge-host.js';
 import { LocalNetworks } from './local-networks.js';
 import { logRefusal } from './log-refusal.js';
+import type { ProxyTarget, Reach } from './outbound-route.js';
 import { proxyProblem } from './proxy-server.js';
 import { createResolve } from './resolve-host.js';
-import type { DoorTarget, Reach } from './way-out.js';
 
 export interface EgressOptions {
   /** STILLFRAME_ALLOW_DESTINATIONS: what captures and callers' proxies may reach although special-purpose. */
@@ -51,7 +51,7 @@ class Gate implements Egress {
   readonly #forCaptures: Judging;
   /** The server's own requests: an operator's intranet is opened to pictures, not to anyone's webhook. */
   readonly #forServer: Judging;
-  readonly #doors = new Set<GateDoor>();
+  readonly #proxies = new Set<LoopbackCaptureProxy>();
   readonly #ca: string[] | undefined;
   #closed = false;
 
@@ -88,21 +88,21 @@ class Gate implements Egress {
     return verdict;
   }
 
-  async openDoor(): Promise<Door> {
+  async openCaptureProxy(): Promise<CaptureProxy> {
     if (this.#closed) throw new Error('egress is closed');
     const { resolve } = this.#forCaptures;
-    const door = await GateDoor.open({
+    const captureProxy = await LoopbackCaptureProxy.open({
       resolve,
       judge: (host, port, { reach, resolve, since }) =>
-        judgeEvenly({ ...this.#rulesFor(reach), resolve }, { host, port, since, doors: this.#doors }),
+        judgeEvenly({ ...this.#rulesFor(reach), resolve }, { host, port, since, proxies: this.#proxies }),
       isAllowed: (url, lookUp) => isAllowed({ ...this.#forCaptures, resolve: lookUp }, new URL(url).hostname, portOf(new URL(url))),
       maxBytes: this.#options.maxBytesPerCapture,
       ca: this.#ca,
       log: this.#options.log,
-      closed: () => this.#doors.delete(door),
+      closed: () => this.#proxies.delete(captureProxy),
     });
-    this.#doors.add(door);
-    return door;
+    this.#proxies.add(captureProxy);
+    return captureProxy;
   }
 
   async fetch(request: PublicFetch): Promise<PublicResponse> {
@@ -114,13 +114,13 @@ class Gate implements Egress {
     };
     if (!/^https?:$/.test(url.protocol)) throw refuse('scheme');
     const exempt = request.allowedOrigins.includes(url.origin);
-    const route = request.via === null ? this.#direct(url, exempt, refuse) : throughDoor(request.via, url, exempt);
+    const route = request.via === null ? this.#direct(url, exempt, refuse) : throughProxy(request.via, url, exempt);
     return fetchPublic(route, request, this.#ca);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#doors].map((door) => door[Symbol.asyncDispose]()));
+    await Promise.all([...this.#proxies].map((captureProxy) => captureProxy[Symbol.asyncDispose]()));
   }
 
   #direct(url: URL, exempt: boolean, refuse: (reason: Refusal['reason'], why?: string) => Error): FetchRoute {
@@ -147,28 +147,29 @@ interface Question {
   /** performance.now() when it came up; now, when absent. */
   since?: number;
   /** Which nobody may come in by, where an operator allows loopback. */
-  doors?: ReadonlySet<GateDoor>;
+  proxies?: ReadonlySet<LoopbackCaptureProxy>;
 }
 
 /** Judges, and lets every refusal take the same time. */
-async function judgeEvenly(judging: Judging, { host, port, since = performance.now(), doors }: Question): Promise<Judgement> {
-  const verdict = refuseDoors(await judgeHost(judging, host, port), port, doors);
+async function judgeEvenly(judging: Judging, { host, port, since = performance.now(), proxies }: Question): Promise<Judgement> {
+  const verdict = refuseOwnProxies(await judgeHost(judging, host, port), port, proxies);
   if (!verdict.ok) await evenRefusal(since);
   return verdict;
 }
 
-/** Where an operator allows loopback, a page must still not come back in by another capture's door. */
-function refuseDoors(verdict: Judgement, port: number, doors: ReadonlySet<GateDoor> = new Set()): Judgement {
-  const isDoor = verdict.ok && verdict.addresses.some(reachesDoors) && [...doors].some((door) => door.port === port);
-  return isDoor ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is a proxy port of this server' } : verdict;
+/** Where an operator allows loopback, a page must still not come back in by another capture's proxy. */
+function refuseOwnProxies(verdict: Judgement, port: number, proxies: ReadonlySet<LoopbackCaptureProxy> = new Set()): Judgement {
+  const isOwnProxy =
+    verdict.ok && verdict.addresses.some(reachesOwnProxies) && [...proxies].some((captureProxy) => captureProxy.port === port);
+  return isOwnProxy ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is a proxy port of this server' } : verdict;
 }
 
-function throughDoor(door: Door, url: URL, exempt: boolean): FetchRoute {
-  if (!(door instanceof GateDoor)) throw new TypeError('this door is none of ours');
-  const target: DoorTarget = { host: url.hostname, port: portOf(url), exempt };
+function throughProxy(captureProxy: CaptureProxy, url: URL, exempt: boolean): FetchRoute {
+  if (!(captureProxy instanceof LoopbackCaptureProxy)) throw new TypeError('this proxy is none of ours');
+  const target: ProxyTarget = { host: url.hostname, port: portOf(url), exempt };
   return {
-    connect: (signal) => door.connect(target, signal),
-    inAbsoluteForm: url.protocol === 'http:' ? door.toProxy(target) : null,
+    connect: (signal) => captureProxy.connect(target, signal),
+    inAbsoluteForm: url.protocol === 'http:' ? captureProxy.toProxy(target) : null,
   };
 }
 
@@ -177,7 +178,7 @@ function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** Doors listen on 127.0.0.1 alone: another loopback address may have the same port for something else. The unspecified one leads there too. */
-function reachesDoors(address: string): boolean {
+/** Proxies listen on 127.0.0.1 alone: another loopback address may have the same port for something else. The unspecified one leads there too. */
+function reachesOwnProxies(address: string): boolean {
   return ['127.0.0.1', '0.0.0.0'].includes(ipaddr.process(address).toString());
 }

@@ -137,7 +137,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
   const preparing = Promise.all([
     openPage(stage, deadlines, new Tolerance(options.tolerate)),
     deps.blocker.guard(stage, options, order.id),
-    verifyEgress(deps.countries, { door: stage.door, options, deadlines }),
+    verifyEgress(deps.countries, { captureProxy: stage.captureProxy, options, deadlines }),
     checkSelectors(on, options),
     edit(on, options),
     restoreLogin(on, options),
@@ -166,7 +166,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     width: picture.width,
     height: picture.height,
     finalUrl: finalUrl(stage, shown, options),
-    blockedRequests: guard.blockedRequests + stage.door.refusedCount,
+    blockedRequests: guard.blockedRequests + stage.captureProxy.refusedCount,
     warnings: tolerance.warnings,
     egressCountry,
     diagnostics: picture.diagnostics,

@@ -1,8 +1,8 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
-import type { Door } from '../egress/egress.js';
+import type { CaptureProxy } from '../egress/egress.js';
 import type { World } from './page/world.js';
 
-/** One capture's page, in a context of its own that nothing has used before, behind a door of its own. */
+/** One capture's page, in a context of its own that nothing has used before, behind a proxy of its own. */
 export interface Stage {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -12,7 +12,7 @@ export interface Stage {
   readonly world: World;
   /** The same target past Playwright, where the pool can give it: for what comes by the hundred a page. */
   readonly line?: TargetLine;
-  readonly door: Door;
+  readonly captureProxy: CaptureProxy;
   /** Chromium's full version, as `156.0.8078.79`. */
   readonly chromiumVersion: string;
   /** Aborted, with a CaptureError `render_crashed` as its reason, when the page or its browser dies. */

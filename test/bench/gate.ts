@@ -23,9 +23,9 @@ export async function benchGate(): Promise<Figure[]> {
   const times: Record<'gate' | 'direct', number[]> = { gate: [], direct: [] };
   for (let nth = 0; nth < WARM_UP + PAIRS; nth++) {
     for (const way of ['direct', 'gate'] as const) {
-      await using door = await egress.openDoor();
-      door.begin({ proxy: null, target: null });
-      const proxy = way === 'gate' ? { proxy: { server: `http://127.0.0.1:${door.port}`, bypass: '<-loopback>' } } : {};
+      await using captureProxy = await egress.openCaptureProxy();
+      captureProxy.begin({ proxy: null, target: null });
+      const proxy = way === 'gate' ? { proxy: { server: `http://127.0.0.1:${captureProxy.port}`, bypass: '<-loopback>' } } : {};
       const context = await browser.newContext(proxy);
       const page = await context.newPage();
       const from = performance.now();

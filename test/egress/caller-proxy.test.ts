@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { CallerProxy } from '../../src/egress/egress.js';
 import { type CallerProxyFixture, type ProxyMood, startCallerProxy } from '../fixtures/caller-proxy.js';
-import { connectThrough, getSecurely, sendThrough } from './door-client.js';
+import { connectThrough, getSecurely, sendThrough } from './capture-proxy-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
@@ -14,10 +14,10 @@ function callerProxy(proxy: Pick<CallerProxyFixture, 'server'>, more: Partial<Ca
   return { server: proxy.server, bypass: null, username: null, password: null, ...more };
 }
 
-async function openProxiedDoor(gate: Awaited<ReturnType<typeof openTestEgress>>, proxy: CallerProxy) {
-  const door = await gate.egress.openDoor();
-  door.begin({ proxy, target: null });
-  return door;
+async function openChainedProxy(gate: Awaited<ReturnType<typeof openTestEgress>>, proxy: CallerProxy) {
+  const captureProxy = await gate.egress.openCaptureProxy();
+  captureProxy.begin({ proxy, target: null });
+  return captureProxy;
 }
 
 describe.each(KINDS)("a caller's %s proxy", (kind) => {
@@ -26,15 +26,15 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using secure = await startPlainSite({ secure: true });
     await using proxy = await startCallerProxy({ kind, credentials: CREDENTIALS });
     await using gate = await openTestEgress();
-    await using door = await openProxiedDoor(gate, callerProxy(proxy, CREDENTIALS));
-    expect((await sendThrough(door, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
-    expect(await getSecurely(door, `https://www.stub.example.com:${secure.port}/`)).toBe('hello');
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy, CREDENTIALS));
+    expect((await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    expect(await getSecurely(captureProxy, `https://www.stub.example.com:${secure.port}/`)).toBe('hello');
     const plain = kind === 'socks5' ? `SOCKS stub.example.com:${site.port}` : `GET http://stub.example.com:${site.port}/`;
     const verb = kind === 'socks5' ? 'SOCKS' : 'CONNECT';
     expect(proxy.asked).toEqual([plain, `${verb} www.stub.example.com:${secure.port}`]);
     expect(new Set(proxy.credentials)).toEqual(new Set(['us er:pä:ss-S3CRET']));
     expect(JSON.stringify(site.requests)).not.toMatch(/authorization|S3CRET/i);
-    expect(door.proxyFailure).toBeNull();
+    expect(captureProxy.proxyFailure).toBeNull();
   });
 
   test('is found by its name, looked up once and pinned', async () => {
@@ -42,8 +42,9 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using proxy = await startCallerProxy({ kind });
     const rebinding = { 'proxy.stub.example.com': ({ nth }: { nth: number }) => [nth === 0 ? ALLOWED : '127.0.0.1'] };
     await using gate = await openTestEgress(rebinding);
-    await using door = await openProxiedDoor(gate, callerProxy({ server: `${kind}://proxy.stub.example.com:${proxy.port}` }));
-    for (let turn = 0; turn < 3; turn++) await sendThrough(door, `http://stub.example.com:${site.port}/`, { method: 'POST', body: '' });
+    await using captureProxy = await openChainedProxy(gate, callerProxy({ server: `${kind}://proxy.stub.example.com:${proxy.port}` }));
+    for (let turn = 0; turn < 3; turn++)
+      await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`, { method: 'POST', body: '' });
     expect(gate.dns.count('proxy.stub.example.com', 'A')).toBe(1);
     expect(site.connections).toBe(3);
   });
@@ -52,27 +53,29 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using canary = await startPlainSite({ address: '127.0.0.1' });
     await using proxy = await startCallerProxy({ kind });
     await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.1'] });
-    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
     const hosts = ['127.0.0.1', '[::1]', '2130706433', 'localhost', 'db.internal', 'private.example.net', 'nowhere.example.net'];
     for (const host of hosts) {
-      await expect(sendThrough(door, `http://${host}:${canary.port}/`)).rejects.toThrow();
-      const { status, socket } = await connectThrough(door, `${host}:${canary.port}`);
+      await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
+      const { status, socket } = await connectThrough(captureProxy, `${host}:${canary.port}`);
       socket.destroy();
       expect([host, status]).toEqual([host, 502]);
     }
-    expect(door.refusedCount).toBe(2 * hosts.length);
+    expect(captureProxy.refusedCount).toBe(2 * hosts.length);
     expect(canary.connections + proxy.connections).toBe(0);
-    expect(door.proxyFailure).toBeNull();
+    expect(captureProxy.proxyFailure).toBeNull();
   });
 
   test('is told apart from the target: one that cannot reach a target has not failed', async () => {
     await using proxy = await startCallerProxy({ kind, mood: 'dead targets' });
     await using gate = await openTestEgress();
-    await using door = await openProxiedDoor(gate, callerProxy(proxy));
-    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
-    expect((await connectThrough(door, 'stub.example.com:443')).status).toBe(502);
-    expect(door.proxyFailure).toBeNull();
-    expect(door.failures.map((failure) => failure.code)).toEqual(Array(2).fill(kind === 'socks5' ? 'EHOSTUNREACH' : 'PROXY_REFUSED'));
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
+    await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
+    expect((await connectThrough(captureProxy, 'stub.example.com:443')).status).toBe(502);
+    expect(captureProxy.proxyFailure).toBeNull();
+    expect(captureProxy.failures.map((failure) => failure.code)).toEqual(
+      Array(2).fill(kind === 'socks5' ? 'EHOSTUNREACH' : 'PROXY_REFUSED'),
+    );
   });
 
   test.each(['garbage', 'hang up'] as ProxyMood[])('that answers with %s has failed, and nothing went another way', async (mood) => {
@@ -80,10 +83,10 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using proxy = await startCallerProxy({ kind, mood });
     await using gate = await openTestEgress();
     for (const plain of [true, false]) {
-      await using door = await openProxiedDoor(gate, callerProxy(proxy));
-      if (plain) await expect(sendThrough(door, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
-      else expect((await connectThrough(door, `stub.example.com:${site.port}`)).status).toBe(502);
-      expect([plain, door.proxyFailure]).toEqual([plain, expect.any(String)]);
+      await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
+      if (plain) await expect(sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
+      else expect((await connectThrough(captureProxy, `stub.example.com:${site.port}`)).status).toBe(502);
+      expect([plain, captureProxy.proxyFailure]).toEqual([plain, expect.any(String)]);
     }
     expect(site.connections).toBe(0);
   });
@@ -93,9 +96,9 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using proxy = await startCallerProxy({ kind, credentials: CREDENTIALS });
     await using gate = await openTestEgress();
     for (const wrong of [{}, { ...CREDENTIALS, password: 'wrong' }]) {
-      await using door = await openProxiedDoor(gate, callerProxy(proxy, wrong));
-      await expect(sendThrough(door, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
-      expect(door.proxyFailure).toMatch(/credentials/);
+      await using captureProxy = await openChainedProxy(gate, callerProxy(proxy, wrong));
+      await expect(sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
+      expect(captureProxy.proxyFailure).toMatch(/credentials/);
     }
     expect(site.connections).toBe(0);
   });
@@ -104,18 +107,18 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     const proxy = await startCallerProxy({ kind });
     await proxy[Symbol.asyncDispose]();
     await using gate = await openTestEgress();
-    await using door = await openProxiedDoor(gate, callerProxy(proxy));
-    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
-    expect(door.proxyFailure).toMatch(/ECONNREFUSED/);
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
+    await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
+    expect(captureProxy.proxyFailure).toMatch(/ECONNREFUSED/);
   });
 
   test.each([`${kind}://127.0.0.3:1`, `${kind}://private.example.net:1`, `${kind}://nowhere.example.net:1`])(
     'is not used at %s',
     async (server) => {
       await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.3'] });
-      await using door = await openProxiedDoor(gate, callerProxy({ server }));
-      await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
-      expect(door.proxyFailure).toEqual(expect.any(String));
+      await using captureProxy = await openChainedProxy(gate, callerProxy({ server }));
+      await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
+      expect(captureProxy.proxyFailure).toEqual(expect.any(String));
     },
   );
 
@@ -126,8 +129,8 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     await using gate = await openTestEgress({}, { log });
     for (const mood of ['well', 'garbage', 'hang up', 'dead targets'] as const) {
       await using proxy = await startCallerProxy({ kind, mood, credentials: { username: 'other', password: 'other' } });
-      await using door = await openProxiedDoor(gate, callerProxy(proxy, CREDENTIALS));
-      await sendThrough(door, `http://stub.example.com:${site.port}/`).catch(() => null);
+      await using captureProxy = await openChainedProxy(gate, callerProxy(proxy, CREDENTIALS));
+      await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`).catch(() => null);
     }
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.join('')).not.toMatch(/S3CRET|us er/);
@@ -141,11 +144,11 @@ test.concurrent.each(KINDS)(
   async (kind) => {
     await using proxy = await startCallerProxy({ kind, mood: 'silence' });
     await using gate = await openTestEgress();
-    await using door = await openProxiedDoor(gate, callerProxy(proxy));
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
     const started = performance.now();
-    expect((await connectThrough(door, 'stub.example.com:443')).status).toBe(502);
+    expect((await connectThrough(captureProxy, 'stub.example.com:443')).status).toBe(502);
     expect(performance.now() - started).toBeLessThan(15_000);
-    expect(door.proxyFailure).toEqual(expect.any(String));
+    expect(captureProxy.proxyFailure).toEqual(expect.any(String));
   },
 );
 
@@ -154,51 +157,51 @@ describe("a caller's http proxy", () => {
     await using site = await startPlainSite();
     await using proxy = await startCallerProxy({ kind: 'http', mood, credentials: CREDENTIALS });
     await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.3'] });
-    await using door = await openProxiedDoor(gate, callerProxy(proxy, CREDENTIALS));
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy, CREDENTIALS));
     const url = `http://stub.example.com:${site.port}/x?y`;
-    for (let turn = 0; turn < 3; turn++) expect((await sendThrough(door, url)).body).toBe('hello');
-    expect((await sendThrough(door, url, { method: 'POST', body: 'z' })).body).toBe('hello');
-    await expect(sendThrough(door, `http://private.example.net:${site.port}/`)).rejects.toThrow();
+    for (let turn = 0; turn < 3; turn++) expect((await sendThrough(captureProxy, url)).body).toBe('hello');
+    expect((await sendThrough(captureProxy, url, { method: 'POST', body: 'z' })).body).toBe('hello');
+    await expect(sendThrough(captureProxy, `http://private.example.net:${site.port}/`)).rejects.toThrow();
     expect(proxy.asked).toEqual([...Array(3).fill(`GET ${url}`), `POST ${url}`]);
     expect(site.requests.at(-1)?.body).toBe('z');
-    expect(door.proxyFailure).toBeNull();
+    expect(captureProxy.proxyFailure).toBeNull();
   });
 
   test('that makes no tunnel has refused that destination alone', async () => {
     await using site = await startPlainSite();
     await using proxy = await startCallerProxy({ kind: 'http', mood: 'no tunnels' });
     await using gate = await openTestEgress();
-    await using door = await openProxiedDoor(gate, callerProxy(proxy));
-    expect((await connectThrough(door, 'www.stub.example.com:443')).status).toBe(502);
-    expect(door.failures).toEqual([{ host: 'www.stub.example.com', port: 443, code: 'PROXY_REFUSED' }]);
-    expect(door.proxyFailure).toBeNull();
-    expect((await sendThrough(door, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
+    expect((await connectThrough(captureProxy, 'www.stub.example.com:443')).status).toBe(502);
+    expect(captureProxy.failures).toEqual([{ host: 'www.stub.example.com', port: 443, code: 'PROXY_REFUSED' }]);
+    expect(captureProxy.proxyFailure).toBeNull();
+    expect((await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
   });
 
   test('that is silent about plain http is suspected until it answers', async () => {
     await using proxy = await startCallerProxy({ kind: 'http', mood: 'silence' });
     await using gate = await openTestEgress();
-    const door = await openProxiedDoor(gate, callerProxy(proxy));
-    const sent = sendThrough(door, 'http://stub.example.com/').catch(() => null);
-    await expect.poll(() => door.proxyFailure).toBe('it has not answered');
-    await door[Symbol.asyncDispose]();
+    const captureProxy = await openChainedProxy(gate, callerProxy(proxy));
+    const sent = sendThrough(captureProxy, 'http://stub.example.com/').catch(() => null);
+    await expect.poll(() => captureProxy.proxyFailure).toBe('it has not answered');
+    await captureProxy[Symbol.asyncDispose]();
     await sent;
   });
 
   test('that redirects instead of connecting has failed', async () => {
     await using proxy = await startCallerProxy({ kind: 'http', mood: '302' });
     await using gate = await openTestEgress();
-    await using door = await openProxiedDoor(gate, callerProxy(proxy));
-    expect((await connectThrough(door, 'stub.example.com:443')).status).toBe(502);
-    expect(door.proxyFailure).toMatch(/302/);
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
+    expect((await connectThrough(captureProxy, 'stub.example.com:443')).status).toBe(502);
+    expect(captureProxy.proxyFailure).toMatch(/302/);
   });
 
   test('over TLS must have a certificate for its name', async () => {
     await using proxy = await startCallerProxy({ kind: 'https' });
     await using gate = await openTestEgress({ 'proxy.example.net': [ALLOWED] });
-    await using door = await openProxiedDoor(gate, callerProxy({ server: `https://proxy.example.net:${proxy.port}` }));
-    await expect(sendThrough(door, 'http://stub.example.com/')).rejects.toThrow();
-    expect(door.proxyFailure).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID/);
+    await using captureProxy = await openChainedProxy(gate, callerProxy({ server: `https://proxy.example.net:${proxy.port}` }));
+    await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
+    expect(captureProxy.proxyFailure).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID/);
     expect(proxy.asked).toEqual([]);
   });
 });
@@ -210,16 +213,16 @@ describe('bypass', () => {
     await using proxy = await startCallerProxy({ kind: 'http' });
     await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.1'] });
     for (const bypass of ['.internal', '::/0', '<-loopback>', '<local>', '*', 'private.example.net,localhost,127.0.0.1', '127.0.0.0/8']) {
-      await using door = await openProxiedDoor(gate, callerProxy(proxy, { bypass }));
+      await using captureProxy = await openChainedProxy(gate, callerProxy(proxy, { bypass }));
       for (const host of ['127.0.0.1', '[::1]', 'localhost', 'db.internal', 'private.example.net', 'intranet']) {
-        await expect(sendThrough(door, `http://${host}:${canary.port}/`)).rejects.toThrow();
+        await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
       }
     }
     expect(canary.connections + proxy.connections).toBe(0);
-    await using door = await openProxiedDoor(gate, callerProxy(proxy, { bypass: '.example.org, *.stub.example.com' }));
-    expect((await sendThrough(door, `http://www.stub.example.com:${site.port}/`)).body).toBe('hello');
+    await using captureProxy = await openChainedProxy(gate, callerProxy(proxy, { bypass: '.example.org, *.stub.example.com' }));
+    expect((await sendThrough(captureProxy, `http://www.stub.example.com:${site.port}/`)).body).toBe('hello');
     expect(proxy.asked).toEqual([]);
-    expect((await sendThrough(door, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    expect((await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
     expect(proxy.asked).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { rememberLookups } from '../../src/egress/capture-lookups.js';
 import { createResolve } from '../../src/egress/resolve-host.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
-import { sendThrough } from './door-client.js';
+import { sendThrough } from './capture-proxy-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
@@ -10,13 +10,13 @@ test('a name is asked for once in a capture, however many ask, found or not, and
   await using site = await startPlainSite({ answer: (_request, response) => response.writeHead(200, { connection: 'close' }).end() });
   await using gate = await openTestEgress();
   for (const captures of [1, 2]) {
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     for (const host of ['stub.example.com', 'nowhere.example.net']) {
-      await Promise.allSettled(Array.from({ length: 12 }, () => sendThrough(door, `http://${host}:${site.port}/`)));
-      await sendThrough(door, `http://${host}:${site.port}/`).catch(() => null);
+      await Promise.allSettled(Array.from({ length: 12 }, () => sendThrough(captureProxy, `http://${host}:${site.port}/`)));
+      await sendThrough(captureProxy, `http://${host}:${site.port}/`).catch(() => null);
       expect(gate.dns.count(host, 'A')).toBe(captures);
     }
-    expect(door.refusedCount).toBe(13);
+    expect(captureProxy.refusedCount).toBe(13);
   }
   expect(site.connections).toBe(26);
 });
@@ -39,8 +39,9 @@ test('an answer is kept for 30 seconds', async () => {
 test('a name that leads elsewhere the next time stays where it was judged', async () => {
   await using site = await startPlainSite();
   await using gate = await openTestEgress({ 'turns.example.net': ({ nth }) => [nth === 0 ? ALLOWED : '127.0.0.3'] });
-  await using door = await gate.openDoor();
-  for (let turn = 0; turn < 3; turn++) expect((await sendThrough(door, `http://turns.example.net:${site.port}/`)).body).toBe('hello');
+  await using captureProxy = await gate.openCaptureProxy();
+  for (let turn = 0; turn < 3; turn++)
+    expect((await sendThrough(captureProxy, `http://turns.example.net:${site.port}/`)).body).toBe('hello');
 });
 
 test('a name server that was silent about one name is given a second for the others, until it says something', async () => {

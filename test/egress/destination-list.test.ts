@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/contract/config-error.js';
-import { sendThrough } from './door-client.js';
+import { sendThrough } from './capture-proxy-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
 
 async function refuses(allowDestinations: string[], url: string): Promise<boolean> {
@@ -96,7 +96,7 @@ describe('by its answer', () => {
     [['127.0.0.2'], 'public.test', 80, false],
   ])('allowing %j, %s:%i reached: %s', async (allow, host, port, expected) => {
     await using gate = await openTestEgress(zone, { allowDestinations: allow });
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     const signal = AbortSignal.timeout(1_000);
     const asked = gate.egress.fetch({
       url: `http://${host}:${port}/`,
@@ -105,7 +105,7 @@ describe('by its answer', () => {
       body: null,
       timeoutMs: 300,
       maxBytes: 1,
-      via: door,
+      via: captureProxy,
       allowedOrigins: [],
       signal,
     });
@@ -132,9 +132,9 @@ describe('what is denied', () => {
       true,
     ]);
     expect(refused(`http://${ALLOWED}:82/`)).toBe(false);
-    await using door = await gate.openDoor();
-    await expect(sendThrough(door, 'http://shop.example.net:81/')).rejects.toThrow();
-    expect(door.refusedCount).toBe(1);
+    await using captureProxy = await gate.openCaptureProxy();
+    await expect(sendThrough(captureProxy, 'http://shop.example.net:81/')).rejects.toThrow();
+    expect(captureProxy.refusedCount).toBe(1);
   });
 
   test('is written as what is allowed', async () => {

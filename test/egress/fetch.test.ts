@@ -201,28 +201,30 @@ describe('a forbidden destination', () => {
   });
 });
 
-describe('through a door', () => {
+describe('through a proxy', () => {
   test('the request is judged as its capture, and counted', async () => {
     await using site = await startPlainSite();
     await using canary = await startPlainSite({ address: '127.0.0.1' });
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
-    expect((await gate.egress.fetch(aFetch(`http://stub.example.com:${site.port}/`, { via: door, allowedOrigins: [] }))).status).toBe(200);
-    expect(door.bytes).toBeGreaterThan(100);
+    await using captureProxy = await gate.openCaptureProxy();
+    expect(
+      (await gate.egress.fetch(aFetch(`http://stub.example.com:${site.port}/`, { via: captureProxy, allowedOrigins: [] }))).status,
+    ).toBe(200);
+    expect(captureProxy.bytes).toBeGreaterThan(100);
     const forbidden = `http://127.0.0.1:${canary.port}`;
-    await expect(gate.egress.fetch(aFetch(forbidden, { via: door, allowedOrigins: [] }))).rejects.toThrow(EgressRefused);
+    await expect(gate.egress.fetch(aFetch(forbidden, { via: captureProxy, allowedOrigins: [] }))).rejects.toThrow(EgressRefused);
     expect(canary.connections).toBe(0);
-    expect((await gate.egress.fetch(aFetch(forbidden, { via: door, allowedOrigins: [forbidden] }))).status).toBe(200);
+    expect((await gate.egress.fetch(aFetch(forbidden, { via: captureProxy, allowedOrigins: [forbidden] }))).status).toBe(200);
   });
 
   test.each(['well', 'no tunnels'] as const)("the request goes through the caller's proxy (%s)", async (mood) => {
     await using site = await startPlainSite();
     await using proxy = await startCallerProxy({ kind: 'http', mood, credentials: { username: 'u', password: 'p' } });
     await using gate = await openTestEgress();
-    await using door = await gate.egress.openDoor();
-    door.begin({ proxy: { server: proxy.server, bypass: null, username: 'u', password: 'p' }, target: null });
+    await using captureProxy = await gate.egress.openCaptureProxy();
+    captureProxy.begin({ proxy: { server: proxy.server, bypass: null, username: 'u', password: 'p' }, target: null });
     const url = `http://stub.example.com:${site.port}/trace`;
-    expect((await gate.egress.fetch(aFetch(url, { via: door, allowedOrigins: [] }))).status).toBe(200);
+    expect((await gate.egress.fetch(aFetch(url, { via: captureProxy, allowedOrigins: [] }))).status).toBe(200);
     expect(proxy.asked).toEqual([`GET ${url}`]);
     expect(JSON.stringify(site.requests)).not.toMatch(/authorization/i);
   });
@@ -230,8 +232,8 @@ describe('through a door', () => {
   test('nothing goes before it begins', async () => {
     await using site = await startPlainSite();
     await using gate = await openTestEgress();
-    await using door = await gate.egress.openDoor();
-    await expect(gate.egress.fetch(aFetch(`http://${ALLOWED}:${site.port}/`, { via: door }))).rejects.toThrow();
+    await using captureProxy = await gate.egress.openCaptureProxy();
+    await expect(gate.egress.fetch(aFetch(`http://${ALLOWED}:${site.port}/`, { via: captureProxy }))).rejects.toThrow();
     expect(site.connections).toBe(0);
   });
 });

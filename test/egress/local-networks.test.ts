@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import { LocalNetworks } from '../../src/egress/local-networks.js';
-import { sendThrough } from './door-client.js';
+import { sendThrough } from './capture-proxy-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
 
 function interfaces(...cidrs: string[]) {
@@ -33,11 +33,11 @@ test("a public address on the machine's own network is refused, by number and by
   await using gate = await openTestEgress(zone, { local });
   expect(gate.egress.refusesLiterally('http://93.184.216.30/')).toBe(true);
   expect(gate.egress.refusesLiterally('http://93.184.216.1/')).toBe(false);
-  await using door = await gate.openDoor();
+  await using captureProxy = await gate.openCaptureProxy();
   for (const host of ['93.184.216.17', 'own.example.net', 'beside.example.net']) {
-    await expect(sendThrough(door, `http://${host}/`)).rejects.toThrow();
+    await expect(sendThrough(captureProxy, `http://${host}/`)).rejects.toThrow();
   }
-  expect(door.refusals.map(({ reason }) => reason)).toEqual(Array(3).fill('blocked_address'));
+  expect(captureProxy.refusals.map(({ reason }) => reason)).toEqual(Array(3).fill('blocked_address'));
   await using open = await openTestEgress(zone, { local, allowDestinations: [ALLOWED, 'own.example.net'] });
   expect(open.egress.refusesLiterally('http://own.example.net/')).toBe(false);
   expect(await open.egress.judgeHost('own.example.net', 443)).toMatchObject({ ok: false });

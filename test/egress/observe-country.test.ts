@@ -26,9 +26,9 @@ async function openObserver(answer: string | (() => string), options: { status?:
     site,
     gate,
     async observe(proxy: Parameters<CountryObserver['observe']>[0]['proxy'] = null) {
-      await using door = await gate.egress.openDoor();
-      door.begin({ proxy, target: null });
-      return await observer.observe({ door, proxy, timeoutMs: 60_000, signal: null });
+      await using captureProxy = await gate.egress.openCaptureProxy();
+      captureProxy.begin({ proxy, target: null });
+      return await observer.observe({ captureProxy, proxy, timeoutMs: 60_000, signal: null });
     },
     async [Symbol.asyncDispose]() {
       await gate[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import type { TestGate } from './open-test-egress.js';
 export interface TestBrowser extends AsyncDisposable {
   /** Of the browser's profiles and processes. */
   readonly runDir: string;
-  /** One capture's page; its door knows what was refused. */
+  /** One capture's page; its proxy knows what was refused. */
   visit<Seen>(look: (stage: Stage) => Promise<Seen>): Promise<Seen>;
 }
 

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../../src/config.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
-import type { Door } from '../../src/egress/egress.js';
+import type { CaptureProxy } from '../../src/egress/egress.js';
 import { type Log, silentLog } from '../../src/log.js';
 import type { Rendering } from '../../src/render/render.js';
 import { Renderer } from '../../src/service/renderer.js';
 import type { TestGate } from './open-test-egress.js';
 
-/** Whole captures, as the service makes them, behind a gate whose doors can be looked at. */
+/** Whole captures, as the service makes them, behind a gate whose proxies can be looked at. */
 export interface Captures extends AsyncDisposable {
-  /** Every door that was ever opened, those of pages opened ahead included. */
-  readonly doors: readonly Door[];
-  /** Their ports: a closed door has none any more. */
-  readonly doorPorts: ReadonlySet<number>;
+  /** Every proxy that was ever opened, those of pages opened ahead included. */
+  readonly proxies: readonly CaptureProxy[];
+  /** Their ports: a closed proxy has none any more. */
+  readonly proxyPorts: ReadonlySet<number>;
   readonly dataDir: string;
   /** @param wish a request as a client sends it */
   capture(wish: Record<string, unknown>): Promise<Rendering>;
@@ -28,20 +28,20 @@ export async function openCaptures(
 ): Promise<Captures> {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-captures-'));
   const { egress } = gate;
-  const doors: Door[] = [];
-  const doorPorts = new Set<number>();
-  const openDoor = egress.openDoor.bind(egress);
-  egress.openDoor = async () => {
-    const door = await openDoor();
-    doors.push(door);
-    doorPorts.add(door.port);
-    return door;
+  const proxies: CaptureProxy[] = [];
+  const proxyPorts = new Set<number>();
+  const openCaptureProxy = egress.openCaptureProxy.bind(egress);
+  egress.openCaptureProxy = async () => {
+    const captureProxy = await openCaptureProxy();
+    proxies.push(captureProxy);
+    proxyPorts.add(captureProxy.port);
+    return captureProxy;
   };
   const config: Config = { ...readConfig({}, {}), concurrency: 1, browsers: 1, browserInstall: false, lists: false, ...over, dataDir };
   const renderer = await Renderer.start(config, { egress, log, say: () => undefined, browserDir: config.dataDir });
   return {
-    doors,
-    doorPorts,
+    proxies,
+    proxyPorts,
     dataDir,
     capture: (wish) => {
       const options = toCaptureOptions(captureRequestSchema.parse(wish));

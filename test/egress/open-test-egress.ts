@@ -23,10 +23,10 @@ export async function openTestEgress(zone: Record<string, DnsReply | DnsHandler>
     dns,
     egress,
     /** @param target the capture's own URL; null for one to which all allowed destinations are open */
-    async openDoor(target: string | null = null) {
-      const door = await egress.openDoor();
-      door.begin({ proxy: null, target });
-      return door;
+    async openCaptureProxy(target: string | null = null) {
+      const captureProxy = await egress.openCaptureProxy();
+      captureProxy.begin({ proxy: null, target });
+      return captureProxy;
     },
     async [Symbol.asyncDispose]() {
       await egress[Symbol.asyncDispose]();

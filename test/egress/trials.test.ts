@@ -9,7 +9,7 @@ import { run as sandbox } from '../trials/sandbox.js';
 import { run as vectors } from '../trials/vectors.js';
 
 describe('in short, the trial', () => {
-  it('channels: a browser finds no way out but its door', async () => {
+  it('channels: a browser finds no way out but its proxy', async () => {
     const { problems, figures } = await channels({ shapes: 1 });
     expect(problems).toEqual([]);
     expect(figures).toMatchObject({ connections: 0, datagrams: 0 });
@@ -48,7 +48,7 @@ describe('in short, the trial', () => {
     expect(figures.egress_unavailable).toBeGreaterThan(10);
   });
 
-  it('fail closed: a door that dies leaves no other way', async () => {
+  it('fail closed: a proxy that dies leaves no other way', async () => {
     const { problems, figures } = await failClosed({ kills: 3 });
     expect(problems).toEqual([]);
     expect(figures.kills).toBeGreaterThanOrEqual(3);

@@ -3,7 +3,7 @@
  * talks nonsense or is silent is `egress_unavailable`, and nothing goes another way; one that works is given names and credentials,
  * which nobody else sees: not the target, the log, an error, the browser's command line or its profile.
  *
- * Sabotage that turns it red: let egress/way-out go direct when the tunnel fails.
+ * Sabotage that turns it red: let egress/outbound-route go direct when the tunnel fails.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 /**
  * Trial "channels": one page that tries every way out that a browser has, towards addresses where it must not get, captured in each
  * browser of this machine, in every mode and format. Nothing may arrive at the canaries, by TCP or UDP, and the browsers' processes
- * may be connected to nothing but doors.
+ * may be connected to nothing but proxies.
  *
- * Sabotage that turns it red: add `,127.0.0.1` to the bypass list in render/browser/open-stage (connections pass by the door),
+ * Sabotage that turns it red: add `,127.0.0.1` to the bypass list in render/browser/open-stage (connections pass by the proxy),
  * or take `webrtc-ip-handling-policy`, both spellings, out of render/browser/chromium-flags (datagrams).
  */
 import { createSocket } from 'node:dgram';
@@ -62,7 +62,7 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
       figures.captures++;
       figures.refused += refused;
     }
-    const strange = [...watch.ends].filter((end) => !captures.doorPorts.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
+    const strange = [...watch.ends].filter((end) => !captures.proxyPorts.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
     for (const end of strange) problems.push(`${executable.kind}: connected to ${end}`);
     if (process.platform === 'linux' && watch.ends.size === 0) problems.push(`${executable.kind}: its connections were not seen`);
     figures.ends_seen += watch.ends.size;
@@ -74,7 +74,7 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
 }
 
 interface Ended {
-  /** By the doors of all pages together. */
+  /** By the proxies of all pages together. */
   refused: number;
   failure: string | null;
 }
@@ -83,12 +83,12 @@ async function captureOnce(captures: Captures, site: HostilePage, shape: Record<
   site.tried.length = 0;
   const viewport = { width: 400, height: 300, deviceScaleFactor: 1 };
   const wish = { viewport, timeout: 60_000, wait_for_selector: '#done', ...shape };
-  const before = captures.doors.map((door) => door.refusedCount);
+  const before = captures.proxies.map((captureProxy) => captureProxy.refusedCount);
   const failure = await captures.capture(wish).then(
     () => null,
     (error: Error) => error.message,
   );
-  const refused = captures.doors.reduce((sum, door, index) => sum + door.refusedCount - (before[index] ?? 0), 0);
+  const refused = captures.proxies.reduce((sum, captureProxy, index) => sum + captureProxy.refusedCount - (before[index] ?? 0), 0);
   return { refused, failure };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Trial "fail closed": a capture's door dies under it, in the middle of a page that asks for more. From then on nothing of it reaches
+ * Trial "fail closed": a capture's proxy dies under it, in the middle of a page that asks for more. From then on nothing of it reaches
  * its site or a canary: no connection goes another way.
  *
  * Sabotage that turns it red: give the context in render/browser/open-stage a bypass list (`*`) instead of `<-loopback>`.
@@ -26,22 +26,22 @@ export async function run({ kills = 50 }: FailClosedOptions = {}): Promise<Trial
     await using gate = await openTestEgress();
     await using browser = await openBrowser(gate, executable);
     for (let kill = 0; kill < kills; kill++) {
-      const seen = await loseDoor(browser, site);
+      const seen = await loseProxy(browser, site);
       for (const problem of seen) problems.push(`${executable.kind}, kill ${kill}: ${problem}`);
       figures.direct_connections += site.connections - site.connectionsAtDeath;
       figures.kills++;
     }
     figures.canary_connections += canary.connections;
   }
-  if (figures.direct_connections + figures.canary_connections > 0) problems.push('there were connections past the door');
+  if (figures.direct_connections + figures.canary_connections > 0) problems.push('there were connections past the proxy');
   return { ok: problems.length === 0, figures, problems };
 }
 
 /** @returns what was wrong */
-async function loseDoor(browser: TestBrowser, site: DyingSite): Promise<string[]> {
-  return browser.visit(async ({ page, door }) => {
+async function loseProxy(browser: TestBrowser, site: DyingSite): Promise<string[]> {
+  return browser.visit(async ({ page, captureProxy }) => {
     const problems: string[] = [];
-    site.door = door;
+    site.captureProxy = captureProxy;
     const origin = `http://${ALLOWED}:${site.port}`;
     await page.goto(`${origin}/`, { timeout: 5_000 }).catch(() => null);
     const fetched = await page.evaluate(fetchInPage, `${origin}/x`).catch(() => 'failed');
@@ -65,15 +65,15 @@ function fetchInPage(url: string): Promise<string> {
 interface DyingSite extends AsyncDisposable {
   readonly port: number;
   readonly connections: number;
-  /** As many as there were when the last door had died. */
+  /** As many as there were when the last proxy had died. */
   readonly connectionsAtDeath: number;
   /** What dies with the next visit. */
-  door: AsyncDisposable | null;
+  captureProxy: AsyncDisposable | null;
 }
 
-/** Its page ends its visitor's door when it is half sent. */
+/** Its page ends its visitor's proxy when it is half sent. */
 async function startDyingSite(canaryPort: number): Promise<DyingSite> {
-  const state = { door: null as AsyncDisposable | null, connectionsAtDeath: 0 };
+  const state = { captureProxy: null as AsyncDisposable | null, connectionsAtDeath: 0 };
   const site = await startPlainSite({
     answer: (request, response) => {
       response.setHeader('content-type', 'text/html');
@@ -83,7 +83,7 @@ async function startDyingSite(canaryPort: number): Promise<DyingSite> {
         (_, index) => `<img src="http://stub.example.com:${site.port}/${index}"><img src="http://127.0.0.1:${canaryPort}/${index}">`,
       );
       response.write(`<title>half</title>${pictures.slice(0, SENT_BEFORE).join('')}`);
-      void state.door?.[Symbol.asyncDispose]().then(() => {
+      void state.captureProxy?.[Symbol.asyncDispose]().then(() => {
         state.connectionsAtDeath = site.connections;
         response.end(pictures.slice(SENT_BEFORE).join(''));
       });
@@ -97,8 +97,8 @@ async function startDyingSite(canaryPort: number): Promise<DyingSite> {
     get connectionsAtDeath() {
       return state.connectionsAtDeath;
     },
-    set door(door: AsyncDisposable | null) {
-      state.door = door;
+    set captureProxy(captureProxy: AsyncDisposable | null) {
+      state.captureProxy = captureProxy;
     },
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   };

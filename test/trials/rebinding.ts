@@ -3,7 +3,7 @@
  * connection goes to the very address that was judged: none may reach the canary, and there is one look-up for each capture, never one
  * to judge and another to connect.
  *
- * Sabotage that turns it red: in egress/way-out, look the name up once more when it is judged, and connect to that answer.
+ * Sabotage that turns it red: in egress/outbound-route, look the name up once more when it is judged, and connect to that answer.
  */
 import { inLanes } from '../egress/in-lanes.js';
 import { openCaptures } from '../egress/open-captures.js';
@@ -48,7 +48,7 @@ export async function run({ captures = 1_000 }: RebindingOptions = {}): Promise<
       else problems.push(`a capture ended in ${code}: ${message}`);
     }
   });
-  const refusals = captured.doors.reduce((sum, door) => sum + door.refusedCount, 0);
+  const refusals = captured.proxies.reduce((sum, captureProxy) => sum + captureProxy.refusedCount, 0);
   const figures = {
     captures,
     ...ends,

@@ -97,26 +97,26 @@ async function lead(captures: Captures, html: string, port: number): Promise<num
   const base = `http://stub.example.com:${port}`;
   const wish = { html: html.replaceAll('SITE', base), base_url: `${base}/document`, cookies: [{ name: 'session', value: 'x' }] };
   const viewport = { width: 320, height: 240, deviceScaleFactor: 1 };
-  const before = captures.doors.map((door) => door.refusedCount);
+  const before = captures.proxies.map((captureProxy) => captureProxy.refusedCount);
   // Where it ends is another trial's matter: a refused navigation may leave the document as it was.
   await captures.capture({ ...wish, viewport, timeout: 10_000, delay: 300 }).catch(() => undefined);
-  return captures.doors.flatMap((door, index) => door.refusals.slice(before[index] ?? 0).map((refusal) => refusal.port));
+  return captures.proxies.flatMap((captureProxy, index) => captureProxy.refusals.slice(before[index] ?? 0).map((refusal) => refusal.port));
 }
 
 /** @returns what is wrong, or null */
 async function follow(browser: TestBrowser, { kind, hops, place }: Case, at: { port: number; forbiddenPort: number }) {
-  return browser.visit(async ({ page, door }) => {
+  return browser.visit(async ({ page, captureProxy }) => {
     const end = `http://${place}:${at.forbiddenPort}/end`;
     const left = performance.now() + PATIENCE_MS;
     const arrival = await page.goto(`http://stub.example.com:${at.port}${redirectPath(kind, hops, end)}`).catch((error: Error) => error);
     // Chromium itself follows twenty in a row, and asks no one about the last.
     const gaveUp = arrival instanceof Error && arrival.message.includes('ERR_TOO_MANY_REDIRECTS');
-    if (gaveUp) return hops === LONGEST && door.failures.length === 0 ? null : 'the browser gave up early';
-    const ended = () => door.refusedCount > 0 || door.failures.length > 0 || page.url() === end || performance.now() > left;
+    if (gaveUp) return hops === LONGEST && captureProxy.failures.length === 0 ? null : 'the browser gave up early';
+    const ended = () => captureProxy.refusedCount > 0 || captureProxy.failures.length > 0 || page.url() === end || performance.now() > left;
     while (!ended()) await page.waitForTimeout(5).catch(() => null);
-    const [refusal] = door.refusals;
+    const [refusal] = captureProxy.refusals;
     if (refusal === undefined) return 'it was not refused';
     if (refusal.port !== at.forbiddenPort) return `${refusal.host}:${refusal.port} was refused instead`;
-    return door.failures.length === 0 ? null : `it was tried: ${JSON.stringify(door.failures[0])}`;
+    return captureProxy.failures.length === 0 ? null : `it was tried: ${JSON.stringify(captureProxy.failures[0])}`;
   });
 }

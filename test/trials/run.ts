@@ -43,7 +43,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   rebinding: async () => ({ title: 'a name server that changes its answers', ...(await import('./rebinding.js')) }),
   redirects: async () => ({ title: 'chains of redirects into forbidden places', ...(await import('./redirects.js')) }),
   'caller-proxy': async () => ({ title: "callers' proxies of every kind and mood", ...(await import('./caller-proxy.js')) }),
-  'fail-closed': async () => ({ title: 'the door dies under a capture', ...(await import('./fail-closed.js')) }),
+  'fail-closed': async () => ({ title: 'the proxy dies under a capture', ...(await import('./fail-closed.js')) }),
   sandbox: async () => ({ title: 'every renderer confined, no process as root', ...(await import('./sandbox.js')) }),
   hostile: async () => ({ title: 'hostile pages beside an ordinary one', ...(await import('./hostile.js')) }),
   bombs: async () => ({ title: 'pages of huge strings, wherever a browser tells of them', ...(await import('./bombs.js')) }),

@@ -3,7 +3,7 @@
  * most 1.1 × that after the first part, there is a renderer for each page that stands open ahead and no more, and other
  * processes, file descriptors and profile directories are as many as before the first.
  *
- * Sabotage that turns it red: leave doors open (drop `door[Symbol.asyncDispose]()` from closeAll in open-stage.ts), or profiles lying about
+ * Sabotage that turns it red: leave proxies open (drop `proxy[Symbol.asyncDispose]()` from closeAll in open-stage.ts), or profiles lying about
  * (drop removeProfile from end() in chromium-process.ts).
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';

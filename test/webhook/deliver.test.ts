@@ -227,7 +227,7 @@ test('an origin that the operator has taken back is not called any more', async 
   expect(outcome).toMatchObject({ kind: 'failed', status: null });
 });
 
-test('asks the way out for one attempt: time, size and origins bounded, no door', async () => {
+test('asks the way out for one attempt: time, size and origins bounded, no proxy', async () => {
   const orders: PublicFetch[] = [];
   await outcomeOf({
     timeoutMs: 1_234,

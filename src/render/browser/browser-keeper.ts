@@ -17,7 +17,7 @@ const RESTART_WAITS_MS = [0, 250, 1_000, 5_000];
 
 export interface KeeperOptions {
   executable: Executable;
-  egress: Pick<Egress, 'openDoor'>;
+  egress: Pick<Egress, 'openCaptureProxy'>;
   browsers: number;
   /** See profilesRoot. */
   profiles: string;

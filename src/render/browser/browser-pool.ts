@@ -29,7 +29,7 @@ const HOST = { platform: process.platform, arch: process.arch };
 
 export interface PoolOptions {
   executable: Executable;
-  egress: Pick<Egress, 'openDoor'>;
+  egress: Pick<Egress, 'openCaptureProxy'>;
   /** Chromium processes. */
   browsers: number;
   /** Captures that each is meant to hold at once, and so the pages it has open ahead when it is idle. */
@@ -50,7 +50,7 @@ export interface PoolOptions {
 
 export interface StageLease {
   readonly stage: Stage;
-  /** Closes page, context and door, within 2 s, 5 s where the browser yields: kills it when it does not answer. Tolerates repetition. */
+  /** Closes page, context and proxy, within 2 s, 5 s where the browser yields: kills it when it does not answer. Tolerates repetition. */
   release(): Promise<void>;
 }
 
@@ -140,7 +140,7 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /**
-   * A fresh stage shaped for the options, opened ahead where possible. Its door has begun: traffic counts from here.
+   * A fresh stage shaped for the options, opened ahead where possible. Its proxy has begun: traffic counts from here.
    * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 when no
    * browser could be had before the signal aborted
    */
@@ -152,7 +152,7 @@ export class BrowserPool implements AsyncDisposable {
       const browser = await this.reserve(shape, visit.expected, signal);
       const lease = await this.lease(browser, { shape, visit }, signal);
       if (lease === null) continue;
-      lease.stage.door.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, requester });
+      lease.stage.captureProxy.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, requester });
       return lease;
     }
   }

@@ -31,7 +31,7 @@ export function chromiumFlags(options: FlagOptions): string[] {
   ];
 }
 
-/** Every context is given a door of its own; whatever is not goes to a port where nobody answers. */
+/** Every context is given a proxy of its own; whatever is not goes to a port where nobody answers. */
 const NETWORK = [
   '--proxy-server=http://127.0.0.1:1',
   '--proxy-bypass-list=<-loopback>',

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { Door } from '../../egress/egress.js';
+import type { CaptureProxy } from '../../egress/egress.js';
 import type { Shape, SoftShape } from '../emulate/shape-of.js';
 import { identityOf } from '../emulate/user-agent.js';
 import { wearInPage } from '../emulate/wear-agent.js';
@@ -14,30 +14,30 @@ export interface OpenStage extends Stage {
   soft: SoftShape;
   /** Aborts `lost`. */
   lose(why: string): void;
-  /** Closes page, context and door. Unbounded: the browser may not answer. */
+  /** Closes page, context and proxy. Unbounded: the browser may not answer. */
   close(): Promise<void>;
 }
 
 export interface StageOptions {
   browser: Browser;
   /** Belongs to the stage from here on, and is closed with it. */
-  door: Door;
+  captureProxy: CaptureProxy;
   shape: Shape;
   chromiumVersion: string;
 }
 
 /**
- * Opens a context that nothing has used before, with one page, behind the door. A browser that dies meanwhile may leave this waiting for ever.
- * @throws Error of Playwright's; nothing stays open then but the door
+ * Opens a context that nothing has used before, with one page, behind the proxy. A browser that dies meanwhile may leave this waiting for ever.
+ * @throws Error of Playwright's; nothing stays open then but the proxy
  */
-export async function openStage({ browser, door, shape, chromiumVersion }: StageOptions): Promise<OpenStage> {
-  const context = await browser.newContext(contextOptions(shape, door.port));
+export async function openStage({ browser, captureProxy, shape, chromiumVersion }: StageOptions): Promise<OpenStage> {
+  const context = await browser.newContext(contextOptions(shape, captureProxy.port));
   try {
     const identity = identityOf(shape.rigid.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(wearInPage, identity.vendor);
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
-    return staged({ context, page, cdp, world: new World(cdp), door, chromiumVersion }, shape.soft);
+    return staged({ context, page, cdp, world: new World(cdp), captureProxy, chromiumVersion }, shape.soft);
   } catch (error) {
     context.close().catch(() => {});
     throw error;
@@ -57,9 +57,9 @@ export async function reshape(stage: OpenStage, soft: SoftShape): Promise<void> 
   stage.soft = soft;
 }
 
-function contextOptions({ rigid, soft }: Shape, doorPort: number): BrowserContextOptions {
+function contextOptions({ rigid, soft }: Shape, proxyPort: number): BrowserContextOptions {
   return {
-    proxy: { server: `http://127.0.0.1:${doorPort}`, bypass: '<-loopback>' },
+    proxy: { server: `http://127.0.0.1:${proxyPort}`, bypass: '<-loopback>' },
     viewport: { width: soft.width, height: soft.height },
     colorScheme: soft.colorScheme,
     reducedMotion: soft.reducedMotion,
@@ -77,7 +77,7 @@ function contextOptions({ rigid, soft }: Shape, doorPort: number): BrowserContex
   };
 }
 
-function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'world' | 'door' | 'chromiumVersion'>, soft: SoftShape): OpenStage {
+function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'world' | 'captureProxy' | 'chromiumVersion'>, soft: SoftShape): OpenStage {
   const lost = new AbortController();
   const lose = (why: string): void => {
     if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause: new Error(why) }));
@@ -97,17 +97,17 @@ function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'world' | 'door'
     lose,
     async close() {
       parts.page.off('close', onClose);
-      await closeAll(parts.context, parts.door);
+      await closeAll(parts.context, parts.captureProxy);
     },
   };
 }
 
 const CRASHED = 'The browser page crashed during the capture.';
 
-async function closeAll(context: BrowserContext, door: Door): Promise<void> {
+async function closeAll(context: BrowserContext, captureProxy: CaptureProxy): Promise<void> {
   try {
     await context.close();
   } finally {
-    await door[Symbol.asyncDispose]();
+    await captureProxy[Symbol.asyncDispose]();
   }
 }

@@ -27,7 +27,7 @@ const YIELDING_REST_MS = 60_000;
 
 export interface PooledBrowserOptions {
   launch: LaunchOptions;
-  egress: Pick<Egress, 'openDoor'>;
+  egress: Pick<Egress, 'openCaptureProxy'>;
   log: Log;
   now(): number;
   /** Memory of one renderer after which it is ended; by the machine's size when absent. */
@@ -189,12 +189,12 @@ export class PooledBrowser implements AsyncDisposable {
   async close(stage: OpenStage): Promise<void> {
     this.stages.delete(stage);
     if (this.leasedAt.delete(stage)) this.weigh(stage);
-    if (this.gone) return void (await stage.door[Symbol.asyncDispose]());
+    if (this.gone) return void (await stage.captureProxy[Symbol.asyncDispose]());
     const closed = await bounded(stage.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
     if (closed) return;
     this.load.convict(stage);
     this.lose('a page could not be closed');
-    await stage.door[Symbol.asyncDispose]();
+    await stage.captureProxy[Symbol.asyncDispose]();
   }
 
   private weigh(stage: OpenStage): void {
@@ -214,20 +214,20 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   private async open(shape: Shape): Promise<OpenStage> {
-    const door = await this.options.egress.openDoor();
+    const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const opening = openStage({ browser: this.chromium.browser, door, shape, chromiumVersion: this.version });
+      const opening = openStage({ browser: this.chromium.browser, captureProxy, shape, chromiumVersion: this.version });
       const stage = await within(OPEN_TIMEOUT_MS, abortable(opening, this.end.signal));
       this.stages.add(stage);
       return stage;
     } catch (error) {
       if (error instanceof Late) this.lose('a page could not be opened');
-      await door[Symbol.asyncDispose]();
+      await captureProxy[Symbol.asyncDispose]();
       throw error;
     }
   }
 
-  /** Its page died as it stood ready; its context and its door are still open. */
+  /** Its page died as it stood ready; its context and its proxy are still open. */
   private async insteadOf(lost: OpenStage, shape: Shape): Promise<OpenStage> {
     const [stage] = await Promise.all([this.open(shape), this.close(lost)]);
     return stage;
@@ -286,7 +286,7 @@ export class PooledBrowser implements AsyncDisposable {
     for (const stage of this.stages) stage.lose(why);
     const idle = this.warm;
     this.warm = [];
-    void Promise.allSettled(idle.map(async (entry) => (await entry.stage).door[Symbol.asyncDispose]()));
+    void Promise.allSettled(idle.map(async (entry) => (await entry.stage).captureProxy[Symbol.asyncDispose]()));
     void this.chromium.kill();
     this.options.onGone(this, why);
   }

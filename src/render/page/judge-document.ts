@@ -1,13 +1,13 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { Door, Failure, Refusal } from '../../egress/egress.js';
+import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
 import { chromiumNetError } from '../../egress/net-error.js';
 import type { DocumentState } from './main-document.js';
 
 /** The same words for a name that does not exist and one with a special-purpose address (decisions.md, Destinations). */
 export const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
 
-/** A door as far as a verdict needs it. */
-export type JudgedDoor = Pick<Door, 'refusals' | 'proxyFailure' | 'failures'>;
+/** A proxy as far as a verdict needs it. */
+export type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
 
 /** Main responses that refuse the visitor (decisions.md, Error codes). */
 const REFUSING_STATUSES = new Set([401, 403, 407, 429, 451]);
@@ -23,9 +23,9 @@ const TRANSPORT_ERRORS =
  * Whether the main frame shows a document at all. Judges by what network and browser say, never by the page.
  * @throws CaptureError navigation_failed, egress_unavailable
  */
-export function judgeDocument(shown: DocumentState, door: JudgedDoor): void {
-  if (shown.unreachableUrl !== null) throw failedNavigation(shown.unreachableUrl, shown.failure ?? 'net::ERR_FAILED', door);
-  if (shown.failure !== null) throw failedNavigation(shown.url, shown.failure, door);
+export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): void {
+  if (shown.unreachableUrl !== null) throw failedNavigation(shown.unreachableUrl, shown.failure ?? 'net::ERR_FAILED', captureProxy);
+  if (shown.failure !== null) throw failedNavigation(shown.url, shown.failure, captureProxy);
   if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
 }
 
@@ -41,16 +41,16 @@ export function judgeContent(shown: DocumentState): void {
  * The error for a navigation that showed nothing, told apart by what the way out knows.
  * @param error Chromium's `net::ERR_…`
  */
-export function failedNavigation(url: string, error: string, door: JudgedDoor): CaptureError {
-  if (door.proxyFailure !== null) return proxyUnavailable(door.proxyFailure);
+export function failedNavigation(url: string, error: string, captureProxy: ProxyRecord): CaptureError {
+  if (captureProxy.proxyFailure !== null) return proxyUnavailable(captureProxy.proxyFailure);
   // From then on everything was cut, whoever had passed the limit.
-  if (door.refusals.some(({ reason }) => reason === 'over_limit')) return overLimit();
+  if (captureProxy.refusals.some(({ reason }) => reason === 'over_limit')) return overLimit();
   // Chromium takes hosts for readable that no URL parser does, such as `a b`: the gate refuses them by whatever name.
   if (!URL.canParse(url)) return notPublic(null);
-  const refusal = lastFor(door.refusals, url);
+  const refusal = lastFor(captureProxy.refusals, url);
   if (refusal !== null) return notPublic(refusal);
   if (error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(null);
-  const failure = lastFor(door.failures, url);
+  const failure = lastFor(captureProxy.failures, url);
   if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
   return transportFailure(failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code));
 }

@@ -50,7 +50,7 @@ export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Pr
 export async function classify(page: Omit<OpenPage, 'network'>): Promise<DocumentState> {
   const shown = page.main.current;
   if (shown === null) throw nothingShown();
-  judgeDocument(shown, page.stage.door);
+  judgeDocument(shown, page.stage.captureProxy);
   const status = shown.response?.status ?? 0;
   if (status >= 400) page.tolerance.orThrow(refusedBy(status, await vendorOf(page, shown)));
   judgeContent(shown);
@@ -80,17 +80,17 @@ function failureOf({ stage, main }: Pick<OpenPage, 'stage' | 'main'>, url: strin
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
     // Handed over to another program: a mail client, an FTP client.
-    if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', stage.door);
+    if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', stage.captureProxy);
     if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
     return notAPage(typeOf(answer.headers) || 'application/octet-stream');
   }
   // A redirect may have led elsewhere: what failed is the last request.
-  return failedNavigation(main.lastFailure?.url ?? url, error, stage.door);
+  return failedNavigation(main.lastFailure?.url ?? url, error, stage.captureProxy);
 }
 
 /** The caller's proxy is asked first: behind one that says nothing, no target can answer. */
 function noAnswer({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, url: string): CaptureError {
-  const { proxyFailure } = stage.door;
+  const { proxyFailure } = stage.captureProxy;
   return proxyFailure === null ? silentTarget(url, deadlines.timeout) : proxyUnavailable(proxyFailure);
 }
 

@@ -1,7 +1,7 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { REGIONS } from '../../contract/regions.js';
-import type { Door } from '../../egress/egress.js';
+import type { CaptureProxy } from '../../egress/egress.js';
 import type { CountryObserver } from '../../egress/observe-country.js';
 import type { Deadlines } from './deadline.js';
 
@@ -19,12 +19,16 @@ export type EgressCountries = Pick<CountryObserver, 'observe'>;
  */
 export async function verifyEgress(
   countries: EgressCountries,
-  { door, options, deadlines }: { door: Door; options: Pick<CaptureOptions, 'region' | 'verifyEgress' | 'proxy'>; deadlines: Deadlines },
+  {
+    captureProxy,
+    options,
+    deadlines,
+  }: { captureProxy: CaptureProxy; options: Pick<CaptureOptions, 'region' | 'verifyEgress' | 'proxy'>; deadlines: Deadlines },
 ): Promise<string | null> {
   if (options.region === null || !options.verifyEgress) return null;
   const expected = REGIONS[options.region].country;
   const timeoutMs = Math.max(1, deadlines.leftMs() - SPARE_MS);
-  const observed = await countries.observe({ door, proxy: options.proxy, timeoutMs, signal: deadlines.signal });
+  const observed = await countries.observe({ captureProxy, proxy: options.proxy, timeoutMs, signal: deadlines.signal });
   if (observed === expected) return observed;
   throw new CaptureError({
     code: 'egress_mismatch',

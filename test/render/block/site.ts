@@ -94,7 +94,7 @@ export async function aStage(browser: Browser): Promise<Stage & AsyncDisposable>
     page,
     cdp,
     world: new World(cdp),
-    door: undefined as never,
+    captureProxy: undefined as never,
     chromiumVersion: browser.version(),
     lost: new AbortController().signal,
     [Symbol.asyncDispose]: () => context.close(),

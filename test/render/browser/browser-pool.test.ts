@@ -90,16 +90,16 @@ describe('a stage', () => {
     expect(lease.stage.chromiumVersion).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
   });
 
-  it('begins its door, with the proxy of the caller', async () => {
+  it('begins its proxy, with the proxy of the caller', async () => {
     const lease = await test.pool.acquire(someOptions({ proxy: { server: 'http://proxy.example.com:3128' } }), NEVER);
     await lease.release();
-    expect(test.doors.begun.at(-1)).toMatchObject({ proxy: { server: 'http://proxy.example.com:3128' } });
+    expect(test.proxies.begun.at(-1)).toMatchObject({ proxy: { server: 'http://proxy.example.com:3128' } });
   });
 
-  it('can be had by many at once, each with a page and a door of its own', async () => {
+  it('can be had by many at once, each with a page and a proxy of its own', async () => {
     const leases = await Promise.all(Array.from({ length: 8 }, () => test.pool.acquire(someOptions(), NEVER)));
     expect(new Set(leases.map(({ stage }) => stage.page)).size).toBe(8);
-    expect(new Set(leases.map(({ stage }) => stage.door.port)).size).toBe(8);
+    expect(new Set(leases.map(({ stage }) => stage.captureProxy.port)).size).toBe(8);
     await Promise.all(leases.map(async ({ stage }) => stage.page.goto(site.url)));
     await Promise.all(leases.map((lease) => lease.release()));
   });
@@ -154,14 +154,14 @@ it('a browser is replaced after its captures, and no capture sees it', async () 
   await until(() => profiles().length === 1);
 });
 
-it('a stopped pool leaves no process, profile or door behind, and may be stopped twice', async () => {
+it('a stopped pool leaves no process, profile or captureProxy behind, and may be stopped twice', async () => {
   const test = await aPool({ browsers: 2, pagesPerBrowser: 2 });
   const root = profilesRoot(test.runDir);
   const lease = await test.pool.acquire(someOptions(), NEVER);
   await Promise.all([test.pool[Symbol.asyncDispose](), test.pool[Symbol.asyncDispose]()]);
   expect(lease.stage.lost.aborted).toBe(true);
   await lease.release();
-  await until(() => test.doors.open === 0);
+  await until(() => test.proxies.open === 0);
   expect(existsSync(root)).toBe(false);
   expect(test.pool.readyBrowsers()).toBe(0);
   await test[Symbol.asyncDispose]();
@@ -169,9 +169,9 @@ it('a stopped pool leaves no process, profile or door behind, and may be stopped
 
 it('a pool that has started has its first page open, and gives it to the first capture', async () => {
   await using test = await aPool();
-  expect(test.doors.open).toBe(1);
+  expect(test.proxies.open).toBe(1);
   const lease = await test.pool.acquire(someOptions(), NEVER);
-  expect(test.doors.open).toBe(1);
+  expect(test.proxies.open).toBe(1);
   await lease.stage.page.goto(site.url);
   expect(await lease.stage.page.title()).toBe('fixture');
   await lease.release();
@@ -198,13 +198,13 @@ it('a browser that follows another has the pages that are asked for, and keeps n
   const root = profilesRoot(test.runDir);
   const [first] = readdirSync(root);
   while (readdirSync(root).includes(first ?? '')) await (await test.pool.acquire(sharp, NEVER)).release();
-  await until(() => test.doors.open === 2);
+  await until(() => test.proxies.open === 2);
   const leases = await Promise.all([test.pool.acquire(sharp, NEVER), test.pool.acquire(sharp, NEVER)]);
-  await until(() => test.doors.open === 2);
+  await until(() => test.proxies.open === 2);
   await Promise.all(leases.map((lease) => lease.release()));
 });
 
-it('a page that dies as it stands ready is replaced, and its door is closed', async () => {
+it('a page that dies as it stands ready is replaced, and its proxy is closed', async () => {
   await using test = await aPool();
   const [browser = 0] = browserPids(test.runDir);
   const renderers = new GroupWatch(browser).processes(0).filter(({ pid }) => isRenderer(pid));
@@ -222,6 +222,6 @@ it('a page that dies as it stands ready is replaced, and its door is closed', as
     return open();
   };
   const lease = await open();
-  await until(() => test.doors.open === 1);
+  await until(() => test.proxies.open === 1);
   await lease.release();
 });

@@ -10,7 +10,7 @@ import { build } from 'esbuild';
 import { Server as ProxyServer } from 'proxy-chain';
 import { inPageForEsbuild } from '../../../scripts/in-page-bundle.mjs';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
-import type { CallerProxy, Door, Egress } from '../../../src/egress/egress.js';
+import type { CallerProxy, CaptureProxy, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool, type PoolOptions } from '../../../src/render/browser/browser-pool.js';
 import { processesNaming } from '../../../src/render/browser/process-table.js';
@@ -18,11 +18,11 @@ import { profilesRoot, sweepProfiles } from '../../../src/render/browser/profile
 import { ANY_BROWSER } from './any-browser.js';
 
 /** An egress that lets everything through: what is under test here is the browser, not the gate. */
-export class OpenDoors implements Pick<Egress, 'openDoor'> {
+export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
   open = 0;
   readonly begun: { proxy: CallerProxy | null }[] = [];
 
-  async openDoor(): Promise<Door> {
+  async openCaptureProxy(): Promise<CaptureProxy> {
     const server = new ProxyServer({ port: 0, host: '127.0.0.1' });
     await server.listen();
     this.open += 1;
@@ -80,16 +80,16 @@ export function someOptions(fields: Record<string, unknown> = {}): CaptureOption
 
 export interface TestPool extends AsyncDisposable {
   pool: BrowserPool;
-  doors: OpenDoors;
+  proxies: OpenProxies;
   runDir: string;
 }
 
 export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPool> {
   const runDir = options.runDir ?? mkdtempSync(join(tmpdir(), 'stillframe-test-'));
-  const doors = new OpenDoors();
+  const proxies = new OpenProxies();
   const pool = await BrowserPool.start({
     executable: ANY_BROWSER,
-    egress: doors,
+    egress: proxies,
     browsers: 1,
     pagesPerBrowser: 1,
     runDir,
@@ -102,7 +102,7 @@ export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPoo
   });
   return {
     pool,
-    doors,
+    proxies,
     runDir,
     async [Symbol.asyncDispose]() {
       await pool[Symbol.asyncDispose]();

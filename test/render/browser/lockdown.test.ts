@@ -114,7 +114,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     expect(new Set(states)).toEqual(new Set(['denied']));
   });
 
-  it('reaches nothing but through a door', async () => {
+  it('reaches nothing but through a proxy', async () => {
     const { started, mode } = await launchConfined(true, (tried) =>
       ChromiumProcess.launch({ executable, profiles: profilesRoot(test.runDir), version: null, signal: null, ...tried }),
     );

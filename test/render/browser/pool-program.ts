@@ -2,11 +2,11 @@
 import { silentLog } from '../../../src/log.js';
 import { BrowserPool } from '../../../src/render/browser/browser-pool.js';
 import { ANY_BROWSER } from './any-browser.js';
-import { OpenDoors } from './fixture.js';
+import { OpenProxies } from './fixture.js';
 
 await BrowserPool.start({
   executable: ANY_BROWSER,
-  egress: new OpenDoors(),
+  egress: new OpenProxies(),
   browsers: 1,
   pagesPerBrowser: 1,
   runDir: process.argv[2] ?? '',

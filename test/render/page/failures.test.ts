@@ -150,8 +150,8 @@ describe('the way to the target', () => {
 
   it('what passed the limit on bytes is told as such, whichever connection passed it', () => {
     const refusals = [{ host: 'pictures.example.com', port: 443, reason: 'over_limit' as const }];
-    const door = { refusals, failures: [], proxyFailure: null };
-    const error = failedNavigation('https://www.example.com/', 'net::ERR_CONNECTION_RESET', door);
+    const captureProxy = { refusals, failures: [], proxyFailure: null };
+    const error = failedNavigation('https://www.example.com/', 'net::ERR_CONNECTION_RESET', captureProxy);
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, message: expect.stringContaining('more data') });
   });
 

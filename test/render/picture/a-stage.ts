@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
-import type { Door } from '../../../src/egress/egress.js';
+import type { CaptureProxy } from '../../../src/egress/egress.js';
 import { chromiumFlags } from '../../../src/render/browser/chromium-flags.js';
 import { World } from '../../../src/render/page/world.js';
 import type { Stage } from '../../../src/render/stage.js';
@@ -40,14 +40,14 @@ export async function aStage(
     page,
     cdp,
     world: new World(cdp),
-    door: closedDoor(),
+    captureProxy: closedProxy(),
     chromiumVersion: browser.version(),
     lost: new AbortController().signal,
     [Symbol.asyncDispose]: () => context.close(),
   };
 }
 
-function closedDoor(): Door {
+function closedProxy(): CaptureProxy {
   return {
     port: 0,
     begin() {},

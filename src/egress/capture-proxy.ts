@@ -4,42 +4,42 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { codeOf, DialFailure } from './dial.js';
 import { DialingAgent } from './dialing-agent.js';
-import { type Door, EgressRefused, type Passage, type Refusal } from './egress.js';
+import { type CaptureProxy, EgressRefused, type Passage, type Refusal } from './egress.js';
 import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, type PlainTarget } from './forward-request.js';
 import { ProxyRefusal } from './http-connect.js';
 import { joinSockets } from './join-sockets.js';
+import { OutboundRoute, type OutboundRules, type ProxyTarget } from './outbound-route.js';
 import { TrafficLedger } from './traffic-ledger.js';
 import { CallerProxyFailure } from './upstream-proxy.js';
-import { type DoorTarget, WayOut, type WayOutRules } from './way-out.js';
 
-export interface DoorRules extends WayOutRules {
+export interface CaptureProxyRules extends OutboundRules {
   /** Both directions. */
   maxBytes: number;
   closed(): void;
 }
 
-type Destination = Pick<DoorTarget, 'host' | 'port'>;
+type Destination = Pick<ProxyTarget, 'host' | 'port'>;
 
 /** One capture's proxy on loopback. Whatever it cannot judge and pin, it refuses; it knows no other way out. */
-export class GateDoor implements Door {
-  readonly #rules: DoorRules;
+export class LoopbackCaptureProxy implements CaptureProxy {
+  readonly #rules: CaptureProxyRules;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #ledger: TrafficLedger;
   readonly #agents: Record<'pooled' | 'fresh' | 'pooledToProxy' | 'freshToProxy', Agent>;
   readonly #closing = new AbortController();
-  #way: WayOut | null = null;
+  #way: OutboundRoute | null = null;
   #closed: Promise<void> | null = null;
 
-  /** Opens a door that refuses everything until `begin`. */
-  static async open(rules: DoorRules): Promise<GateDoor> {
-    const door = new GateDoor(rules);
-    door.#server.listen(0, '127.0.0.1');
-    await once(door.#server, 'listening');
-    return door;
+  /** Opens a proxy that refuses everything until `begin`. */
+  static async open(rules: CaptureProxyRules): Promise<LoopbackCaptureProxy> {
+    const captureProxy = new LoopbackCaptureProxy(rules);
+    captureProxy.#server.listen(0, '127.0.0.1');
+    await once(captureProxy.#server, 'listening');
+    return captureProxy;
   }
 
-  private constructor(rules: DoorRules) {
+  private constructor(rules: CaptureProxyRules) {
     this.#rules = rules;
     this.#ledger = new TrafficLedger(rules.maxBytes, () => this.#cutAll());
     const toTarget = (to: Destination) => this.connect({ ...to, exempt: false }, this.#closing.signal);
@@ -65,7 +65,7 @@ export class GateDoor implements Door {
     return this.#ledger.refusedCount;
   }
 
-  get failures(): Door['failures'] {
+  get failures(): CaptureProxy['failures'] {
     return this.#ledger.failures;
   }
 
@@ -78,8 +78,8 @@ export class GateDoor implements Door {
   }
 
   begin(passage: Passage): void {
-    if (this.#way !== null || this.#closing.signal.aborted) throw new Error('a door is for one capture only');
-    this.#way = new WayOut(this.#rules, passage, {
+    if (this.#way !== null || this.#closing.signal.aborted) throw new Error('a proxy is for one capture only');
+    this.#way = new OutboundRoute(this.#rules, passage, {
       ledger: this.#ledger,
       closing: this.#closing.signal,
       hold: (socket) => this.#hold(socket),
@@ -155,7 +155,7 @@ export class GateDoor implements Door {
       return { pooled: this.#agents.pooled, fresh: this.#agents.fresh, absoluteForm: false, authorization: null, settled: () => {} };
     }
     // Connections to the proxy are shared by destinations: here each request is judged, not each connection.
-    await way.admit({ ...target, exempt: false });
+    await way.authorize({ ...target, exempt: false });
     const { pooledToProxy: pooled, freshToProxy: fresh } = this.#agents;
     return { pooled, fresh, absoluteForm: true, authorization: proxy.authorization, settled: proxy.awaitAnswer() };
   }
@@ -164,18 +164,18 @@ export class GateDoor implements Door {
     if (route.absoluteForm) this.#way?.proxy?.judgeAnswer(statusCode, headers);
   }
 
-  /** See WayOut.connect; for the server itself as well as for the browser. */
-  async connect(target: DoorTarget, signal: AbortSignal): Promise<Socket> {
+  /** See OutboundRoute.connect; for the server itself as well as for the browser. */
+  async connect(target: ProxyTarget, signal: AbortSignal): Promise<Socket> {
     return this.#open().connect(target, signal);
   }
 
-  /** See WayOut.toProxy. */
-  toProxy(target: DoorTarget): ReturnType<WayOut['toProxy']> {
+  /** See OutboundRoute.toProxy. */
+  toProxy(target: ProxyTarget): ReturnType<OutboundRoute['toProxy']> {
     return this.#open().toProxy(target);
   }
 
-  #open(): WayOut {
-    if (this.#way === null || this.#closing.signal.aborted) throw new DialFailure('ECONNABORTED', 'the door is closed');
+  #open(): OutboundRoute {
+    if (this.#way === null || this.#closing.signal.aborted) throw new DialFailure('ECONNABORTED', 'the proxy is closed');
     return this.#way;
   }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Door } from '../../src/egress/egress.js';
+import type { CaptureProxy } from '../../src/egress/egress.js';
 import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 
 export interface Sent {
@@ -20,10 +20,10 @@ export interface Got {
 }
 
 /** What a browser does with a plain-http URL and a proxy. Rejects where a browser would show an error of its own. */
-export async function sendThrough(door: Pick<Door, 'port'>, url: string, sent: Sent = {}): Promise<Got> {
+export async function sendThrough(captureProxy: Pick<CaptureProxy, 'port'>, url: string, sent: Sent = {}): Promise<Got> {
   const asked = request({
     host: '127.0.0.1',
-    port: door.port,
+    port: captureProxy.port,
     path: url,
     method: sent.method ?? 'GET',
     headers: { host: new URL(url).host, 'proxy-connection': 'keep-alive', ...sent.headers },
@@ -37,10 +37,13 @@ export async function sendThrough(door: Pick<Door, 'port'>, url: string, sent: S
 }
 
 /** What a browser does with a secure URL or a socket. */
-export async function connectThrough(door: Pick<Door, 'port'>, authority: string): Promise<{ status: number; socket: Socket }> {
+export async function connectThrough(
+  captureProxy: Pick<CaptureProxy, 'port'>,
+  authority: string,
+): Promise<{ status: number; socket: Socket }> {
   const asked = request({
     host: '127.0.0.1',
-    port: door.port,
+    port: captureProxy.port,
     method: 'CONNECT',
     path: authority,
     headers: { host: authority },
@@ -53,9 +56,9 @@ export async function connectThrough(door: Pick<Door, 'port'>, authority: string
 }
 
 /** A GET inside TLS inside a tunnel. */
-export async function getSecurely(door: Pick<Door, 'port'>, url: string): Promise<string> {
+export async function getSecurely(captureProxy: Pick<CaptureProxy, 'port'>, url: string): Promise<string> {
   const { hostname, port, pathname } = new URL(url);
-  const { status, socket } = await connectThrough(door, `${hostname}:${port || 443}`);
+  const { status, socket } = await connectThrough(captureProxy, `${hostname}:${port || 443}`);
   if (status !== 200) {
     socket.destroy();
     throw new Error(`CONNECT was answered with ${status}`);

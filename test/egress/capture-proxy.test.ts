@@ -4,16 +4,18 @@ import { connect, createServer, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { connectThrough, getSecurely, keepingAgent, sendThrough } from './door-client.js';
+import { connectThrough, getSecurely, keepingAgent, sendThrough } from './capture-proxy-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
-describe('an open door', () => {
+describe('an open captureProxy', () => {
   test('carries plain http, with the header order and case of the browser and without what is meant for a proxy', async () => {
     await using site = await startPlainSite();
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
-    const got = await sendThrough(door, `http://stub.example.com:${site.port}/a?b=c`, { headers: { 'X-One': '1', Te: 'x', 'x-two': '2' } });
+    await using captureProxy = await gate.openCaptureProxy();
+    const got = await sendThrough(captureProxy, `http://stub.example.com:${site.port}/a?b=c`, {
+      headers: { 'X-One': '1', Te: 'x', 'x-two': '2' },
+    });
     expect(got).toMatchObject({ status: 200, body: 'hello' });
     const names = site.requests[0]?.rawHeaders.filter((_name, index) => index % 2 === 0);
     expect(site.requests[0]?.url).toBe('/a?b=c');
@@ -24,29 +26,29 @@ describe('an open door', () => {
   test('carries a body both ways', async () => {
     await using site = await startPlainSite({ answer: (request, response) => void request.pipe(response) });
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     const body = 'x'.repeat(300_000);
-    const got = await sendThrough(door, `http://${ALLOWED}:${site.port}/`, { method: 'POST', body });
+    const got = await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { method: 'POST', body });
     expect(got.body).toBe(body);
-    expect(door.bytes).toBeGreaterThan(600_000);
-    expect(door.bytes).toBeLessThan(610_000);
+    expect(captureProxy.bytes).toBeGreaterThan(600_000);
+    expect(captureProxy.bytes).toBeLessThan(610_000);
   });
 
   test('carries TLS inside a tunnel, counted', async () => {
     await using site = await startPlainSite({ secure: true, answer: (_request, response) => response.end('s'.repeat(100_000)) });
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
-    expect(await getSecurely(door, `https://www.stub.example.com:${site.port}/`)).toHaveLength(100_000);
-    expect(door.bytes).toBeGreaterThan(100_000);
+    await using captureProxy = await gate.openCaptureProxy();
+    expect(await getSecurely(captureProxy, `https://www.stub.example.com:${site.port}/`)).toHaveLength(100_000);
+    expect(captureProxy.bytes).toBeGreaterThan(100_000);
     expect(gate.dns.count('www.stub.example.com', 'A')).toBe(1);
   });
 
   test('keeps its connections to a site', async () => {
     await using site = await startPlainSite();
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     const agent = keepingAgent();
-    for (let turn = 0; turn < 20; turn++) await sendThrough(door, `http://stub.example.com:${site.port}/`, { agent });
+    for (let turn = 0; turn < 20; turn++) await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`, { agent });
     agent.destroy();
     expect(site.requests).toHaveLength(20);
     expect(site.connections).toBe(1);
@@ -64,16 +66,16 @@ describe('an open door', () => {
       },
     });
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     const agent = keepingAgent();
     for (let turn = 0; turn < 20; turn++) {
-      expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`, { agent })).body).toBe('GET');
-      expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`, { agent, method: 'POST', body: 'x' })).body).toBe('POST');
+      expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { agent })).body).toBe('GET');
+      expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { agent, method: 'POST', body: 'x' })).body).toBe('POST');
     }
     agent.destroy();
     expect(site.requests.filter((seen) => seen.method === 'POST')).toHaveLength(20);
     expect(site.requests.filter((seen) => seen.method === 'GET').length).toBeGreaterThan(20);
-    expect(door.failures).toEqual([]);
+    expect(captureProxy.failures).toEqual([]);
   });
 
   test('passes the answer on as it was, but for what would ask the browser for a password of the proxy', async () => {
@@ -84,8 +86,8 @@ describe('an open door', () => {
       },
     });
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
-    const got = await sendThrough(door, `http://${ALLOWED}:${site.port}/`);
+    await using captureProxy = await gate.openCaptureProxy();
+    const got = await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`);
     expect(got).toMatchObject({ status: 407, body: 'body', headers: { 'set-cookie': ['a=1', 'b=2'], 'x-name': 'caf\u00e9' } });
     expect(got.headers['proxy-authenticate']).toBeUndefined();
   });
@@ -101,8 +103,8 @@ describe('an open door', () => {
     echo.listen(0, ALLOWED);
     await once(echo, 'listening');
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
-    const { socket } = await connectThrough(door, `${ALLOWED}:${(echo.address() as { port: number }).port}`);
+    await using captureProxy = await gate.openCaptureProxy();
+    const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${(echo.address() as { port: number }).port}`);
     socket.end('all of it');
     let answer = '';
     for await (const chunk of socket) answer += chunk;
@@ -124,9 +126,9 @@ describe('a tunnel', () => {
     site.listen(0, ALLOWED);
     await once(site, 'listening');
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     const { port } = site.address() as { port: number };
-    const socket = connect({ port: door.port, host: '127.0.0.1', allowHalfOpen: true });
+    const socket = connect({ port: captureProxy.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.write(`CONNECT ${ALLOWED}:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
     let answer = '';
     for await (const chunk of socket.iterator({ destroyOnReturn: false })) answer += chunk;
@@ -139,7 +141,7 @@ describe('a tunnel', () => {
   });
 });
 
-describe('a door refuses', () => {
+describe('a proxy refuses', () => {
   const forbidden = ['127.0.0.1', '127.0.0.3', '[::1]', '0x7f.1', '2130706433', 'localhost', 'private.example.net', 'mixed.example.net'];
   const zone = {
     'private.example.net': ['127.0.0.1'],
@@ -152,13 +154,13 @@ describe('a door refuses', () => {
     await using other = await startPlainSite({ address: '127.0.0.3', port: canary.port });
     await using site = await startPlainSite({ port: canary.port });
     await using gate = await openTestEgress(zone);
-    await using door = await gate.openDoor();
-    await expect(sendThrough(door, `http://${host}:${canary.port}/`)).rejects.toThrow();
-    const { status, socket } = await connectThrough(door, `${host}:${canary.port}`);
+    await using captureProxy = await gate.openCaptureProxy();
+    await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
+    const { status, socket } = await connectThrough(captureProxy, `${host}:${canary.port}`);
     socket.destroy();
     expect(status).toBe(502);
-    expect(door.refusedCount).toBe(2);
-    expect(door.refusals).toHaveLength(2);
+    expect(captureProxy.refusedCount).toBe(2);
+    expect(captureProxy.refusals).toHaveLength(2);
     expect(canary.connections + other.connections + site.connections).toBe(0);
   });
 
@@ -166,14 +168,14 @@ describe('a door refuses', () => {
     const lines: string[] = [];
     const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
     await using gate = await openTestEgress(zone, { log });
-    await using door = await gate.openDoor();
-    await expect(sendThrough(door, 'http://private.example.net:81/')).rejects.toThrow();
-    await expect(sendThrough(door, 'http://private.example.net:81/again')).rejects.toThrow();
+    await using captureProxy = await gate.openCaptureProxy();
+    await expect(sendThrough(captureProxy, 'http://private.example.net:81/')).rejects.toThrow();
+    await expect(sendThrough(captureProxy, 'http://private.example.net:81/again')).rejects.toThrow();
     expect(lines).toHaveLength(1);
     expect(lines.join()).toContain('127.0.0.1');
     expect(lines.join()).toContain('STILLFRAME_ALLOW_DESTINATIONS');
     expect(lines.join()).toContain('private.example.net:81');
-    expect(door.refusals).toEqual(Array(2).fill({ host: 'private.example.net', port: 81, reason: 'blocked_address' }));
+    expect(captureProxy.refusals).toEqual(Array(2).fill({ host: 'private.example.net', port: 81, reason: 'blocked_address' }));
   });
 
   test('and says so as well of what is refused at submission: a target by its spelling, a callback by its address', async () => {
@@ -192,9 +194,9 @@ describe('a door refuses', () => {
     const lines: string[] = [];
     const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
     await using gate = await openTestEgress(zone, { log });
-    await using door = await gate.egress.openDoor();
-    door.begin({ proxy: null, target: null, requester: { job_id: 'job_1', account: 'acme' } });
-    await expect(sendThrough(door, 'http://private.example.net:81/')).rejects.toThrow();
+    await using captureProxy = await gate.egress.openCaptureProxy();
+    captureProxy.begin({ proxy: null, target: null, requester: { job_id: 'job_1', account: 'acme' } });
+    await expect(sendThrough(captureProxy, 'http://private.example.net:81/')).rejects.toThrow();
     gate.egress.refusesLiterally('http://10.1.2.3/', { account: 'acme' });
     await gate.egress.judgeHost('private.example.net', 443, { account: 'acme' });
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
@@ -206,10 +208,10 @@ describe('a door refuses', () => {
 
   test('by name no sooner than a missing one, and no later than the common time for either', async () => {
     await using gate = await openTestEgress(zone);
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     for (const host of ['private.example.net', 'nowhere.example.net', '127.0.0.1']) {
       const started = performance.now();
-      await expect(sendThrough(door, `http://${host}/`)).rejects.toThrow();
+      await expect(sendThrough(captureProxy, `http://${host}/`)).rejects.toThrow();
       expect(performance.now() - started).toBeGreaterThan(99);
     }
     expect(gate.egress.refusesLiterally('http://127.0.0.1/')).toBe(true);
@@ -217,61 +219,61 @@ describe('a door refuses', () => {
 
   test('a name that the server cannot speak of, for the time being', async () => {
     await using gate = await openTestEgress({ 'servfail.example.net': 'SERVFAIL' });
-    await using door = await gate.openDoor();
-    await expect(sendThrough(door, 'http://servfail.example.net/')).rejects.toThrow();
-    expect(door.refusals).toEqual([{ host: 'servfail.example.net', port: 80, reason: 'unresolvable', temporary: true }]);
+    await using captureProxy = await gate.openCaptureProxy();
+    await expect(sendThrough(captureProxy, 'http://servfail.example.net/')).rejects.toThrow();
+    expect(captureProxy.refusals).toEqual([{ host: 'servfail.example.net', port: 80, reason: 'unresolvable', temporary: true }]);
   });
 
   test('everything before its capture begins and after it ended', async () => {
     await using site = await startPlainSite();
     await using gate = await openTestEgress();
-    const door = await gate.egress.openDoor();
-    const { port } = door;
-    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
-    expect((await connectThrough(door, `${ALLOWED}:${site.port}`)).status).toBe(502);
+    const captureProxy = await gate.egress.openCaptureProxy();
+    const { port } = captureProxy;
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
+    expect((await connectThrough(captureProxy, `${ALLOWED}:${site.port}`)).status).toBe(502);
     expect(site.connections).toBe(0);
-    door.begin({ proxy: null, target: null });
-    expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
-    const { socket } = await connectThrough(door, `${ALLOWED}:${site.port}`);
-    await Promise.all([once(socket, 'close'), door[Symbol.asyncDispose](), door[Symbol.asyncDispose]()]);
+    captureProxy.begin({ proxy: null, target: null });
+    expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
+    const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${site.port}`);
+    await Promise.all([once(socket, 'close'), captureProxy[Symbol.asyncDispose](), captureProxy[Symbol.asyncDispose]()]);
     await expect(sendThrough({ port }, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow('ECONNREFUSED');
     expect(site.requests).toHaveLength(1);
-    expect(door.refusals).toEqual([]);
+    expect(captureProxy.refusals).toEqual([]);
   });
 
   test('what does not speak to it as a browser does to its proxy', async () => {
     await using site = await startPlainSite();
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     for (const path of ['/', `https://${ALLOWED}:${site.port}/`, `ftp://${ALLOWED}/`, `http:///${ALLOWED}:${site.port}/`]) {
-      const asked = request({ host: '127.0.0.1', port: door.port, path, agent: false });
+      const asked = request({ host: '127.0.0.1', port: captureProxy.port, path, agent: false });
       asked.end();
       await expect(once(asked, 'response')).rejects.toThrow();
     }
     for (const authority of [`${ALLOWED}:0`, `${ALLOWED}:99999`, ALLOWED, ':80', `[${ALLOWED}]:${site.port}`]) {
-      const { status, socket } = await connectThrough(door, authority);
+      const { status, socket } = await connectThrough(captureProxy, authority);
       socket.destroy();
       expect([authority, status]).toEqual([authority, 502]);
     }
     expect(site.connections).toBe(0);
   });
 
-  test('another door, even where loopback is allowed', async () => {
+  test('another proxy, even where loopback is allowed', async () => {
     await using gate = await openTestEgress({}, { allowDestinations: ['127.0.0.0/8'] });
-    await using door = await gate.openDoor();
-    await using other = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
+    await using other = await gate.openCaptureProxy();
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
-      const { status, socket } = await connectThrough(door, `${host}:${other.port}`);
+      const { status, socket } = await connectThrough(captureProxy, `${host}:${other.port}`);
       socket.destroy();
       expect([host, status]).toEqual([host, 502]);
     }
   });
 
-  test('but not a site on another address that happens to have the port of a door', async () => {
+  test('but not a site on another address that happens to have the port of a proxy', async () => {
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
-    await using site = await startPlainSite({ port: door.port });
-    expect((await sendThrough(door, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
+    await using captureProxy = await gate.openCaptureProxy();
+    await using site = await startPlainSite({ port: captureProxy.port });
+    expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
   });
 });
 
@@ -281,9 +283,9 @@ test('refusals of a capture’s own URL take as long for a name that is private 
   const quickest = async (host: string) => {
     const taken: number[] = [];
     for (let turn = 0; turn < 3; turn++) {
-      await using door = await gate.openDoor(`http://${host}/`);
+      await using captureProxy = await gate.openCaptureProxy(`http://${host}/`);
       const since = performance.now();
-      const { status, socket } = await connectThrough(door, `${host}:80`);
+      const { status, socket } = await connectThrough(captureProxy, `${host}:80`);
       socket.destroy();
       expect(status).toBe(502);
       taken.push(performance.now() - since);
@@ -301,11 +303,11 @@ describe('a capture over its limit', () => {
   test('is cut, and reaches nothing more', async () => {
     await using site = await startPlainSite({ answer: (_request, response) => response.end(Buffer.alloc(3_000_000)) });
     await using gate = await openTestEgress({}, { maxBytesPerCapture: 1_000_000 });
-    await using door = await gate.openDoor();
-    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
-    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/again`)).rejects.toThrow();
-    expect(door.bytes).toBeLessThan(1_500_000);
-    expect(door.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit', 'over_limit']);
+    await using captureProxy = await gate.openCaptureProxy();
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/again`)).rejects.toThrow();
+    expect(captureProxy.bytes).toBeLessThan(1_500_000);
+    expect(captureProxy.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit', 'over_limit']);
     expect(site.requests).toHaveLength(1);
   });
 
@@ -319,9 +321,9 @@ describe('a capture over its limit', () => {
     chatty.listen(0, ALLOWED);
     await once(chatty, 'listening');
     await using gate = await openTestEgress({}, { maxBytesPerCapture: 1_000_000 });
-    await using door = await gate.openDoor();
-    await expect(sendThrough(door, `http://${ALLOWED}:${(chatty.address() as { port: number }).port}/`)).rejects.toThrow();
-    expect(door.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit']);
+    await using captureProxy = await gate.openCaptureProxy();
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${(chatty.address() as { port: number }).port}/`)).rejects.toThrow();
+    expect(captureProxy.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit']);
     chatty.close();
   });
 
@@ -330,13 +332,13 @@ describe('a capture over its limit', () => {
     sink.listen(0, ALLOWED);
     await once(sink, 'listening');
     await using gate = await openTestEgress({}, { maxBytesPerCapture: 1_000_000 });
-    await using door = await gate.openDoor();
-    const { socket } = await connectThrough(door, `${ALLOWED}:${(sink.address() as { port: number }).port}`);
+    await using captureProxy = await gate.openCaptureProxy();
+    const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${(sink.address() as { port: number }).port}`);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     const send = () => void socket.write(Buffer.alloc(200_000), (error) => error == null && send());
     send();
     await closed;
-    expect(door.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit']);
+    expect(captureProxy.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit']);
     sink.close();
   });
 });
@@ -345,20 +347,20 @@ describe('a destination that cannot be reached', () => {
   test('is told as what it was, and shown as no page', async () => {
     await using site = await startPlainSite({ answer: (request) => request.socket.end() });
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     const closed = site.port;
-    await expect(sendThrough(door, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
     await site[Symbol.asyncDispose]();
-    await expect(sendThrough(door, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
-    const { status, socket } = await connectThrough(door, `${ALLOWED}:${closed}`);
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
+    const { status, socket } = await connectThrough(captureProxy, `${ALLOWED}:${closed}`);
     socket.destroy();
     expect(status).toBe(502);
-    expect(door.failures).toEqual([
+    expect(captureProxy.failures).toEqual([
       { host: ALLOWED, port: closed, code: 'EMPTY_RESPONSE' },
       { host: ALLOWED, port: closed, code: 'ECONNREFUSED' },
       { host: ALLOWED, port: closed, code: 'ECONNREFUSED' },
     ]);
-    expect(door.refusedCount).toBe(0);
+    expect(captureProxy.refusedCount).toBe(0);
   });
 
   test('breaks an answer off where it broke off', async () => {
@@ -369,8 +371,8 @@ describe('a destination that cannot be reached', () => {
       },
     });
     await using gate = await openTestEgress();
-    await using door = await gate.openDoor();
-    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
+    await using captureProxy = await gate.openCaptureProxy();
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
   });
 
   test('is tried at every judged address', async () => {
@@ -379,18 +381,18 @@ describe('a destination that cannot be reached', () => {
       { 'several.example.net': ['127.0.0.4', '::1', ALLOWED] },
       { allowDestinations: ['several.example.net'] },
     );
-    await using door = await gate.openDoor();
-    expect((await sendThrough(door, `http://several.example.net:${site.port}/`)).body).toBe('hello');
+    await using captureProxy = await gate.openCaptureProxy();
+    expect((await sendThrough(captureProxy, `http://several.example.net:${site.port}/`)).body).toBe('hello');
   });
 
-  test('does not keep a door from closing', async () => {
+  test('does not keep a proxy from closing', async () => {
     await using gate = await openTestEgress({ 'silent.example.net': 'SILENCE' });
-    const door = await gate.openDoor();
-    const socket = connect(door.port, '127.0.0.1');
+    const captureProxy = await gate.openCaptureProxy();
+    const socket = connect(captureProxy.port, '127.0.0.1');
     socket.write('CONNECT silent.example.net:443 HTTP/1.1\r\nHost: x\r\n\r\n');
     while (gate.dns.queries.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await Promise.all([once(socket, 'close'), door[Symbol.asyncDispose]()]);
-    expect(door.refusals).toEqual([]);
+    await Promise.all([once(socket, 'close'), captureProxy[Symbol.asyncDispose]()]);
+    expect(captureProxy.refusals).toEqual([]);
   });
 });
 
@@ -401,16 +403,16 @@ test('rebinding: of 1,000 connections by a name that changes its answer from cap
   await using gate = await openTestEgress(flip);
   let [reached, refused] = [0, 0];
   for (let capture = 0; capture < 100; capture++) {
-    await using door = await gate.openDoor();
+    await using captureProxy = await gate.openCaptureProxy();
     const turns = Array.from({ length: 10 }, () =>
-      sendThrough(door, `http://rebind.example.net:${canary.port}/`).then(
+      sendThrough(captureProxy, `http://rebind.example.net:${canary.port}/`).then(
         () => reached++,
         () => 0,
       ),
     );
     await Promise.all(turns);
-    expect([0, 10]).toContain(door.refusedCount);
-    refused += door.refusedCount;
+    expect([0, 10]).toContain(captureProxy.refusedCount);
+    refused += captureProxy.refusedCount;
   }
   expect(canary.connections).toBe(0);
   expect([reached, refused, site.requests.length]).toEqual([500, 500, 500]);
@@ -433,21 +435,21 @@ describe('what the operator allows', () => {
   ])('is open to a capture of %s: %s', async (target, open) => {
     await using site = await startPlainSite();
     await using gate = await openTestEgress(zone, { allowDestinations: [`${ALLOWED}/32`] });
-    await using door = await gate.openDoor(target);
+    await using captureProxy = await gate.openCaptureProxy(target);
     for (const host of ['stub.example.com', 'other.stub.example.com', ALLOWED, 'wiki.corp']) {
-      const got = await sendThrough(door, `http://${host}:${site.port}/`).catch(() => null);
+      const got = await sendThrough(captureProxy, `http://${host}:${site.port}/`).catch(() => null);
       expect([host, got?.body]).toEqual([host, open ? 'hello' : undefined]);
     }
     expect(site.requests).toHaveLength(open ? 4 : 0);
-    expect(door.refusedCount).toBe(open ? 0 : 4);
+    expect(captureProxy.refusedCount).toBe(open ? 0 : 4);
   });
 
   test('stays shut for a public page whose name leads there later', async () => {
     await using site = await startPlainSite();
     await using gate = await openTestEgress({ 'turns.example.net': ({ nth }) => (nth === 0 ? ['93.184.216.34'] : [ALLOWED]) });
-    await using door = await gate.openDoor('http://turns.example.net/');
-    await expect(sendThrough(door, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
-    await expect(sendThrough(door, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
+    await using captureProxy = await gate.openCaptureProxy('http://turns.example.net/');
+    await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
+    await expect(sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
     expect(site.connections).toBe(0);
   });
 });

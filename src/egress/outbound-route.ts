@@ -16,7 +16,7 @@ import { UpstreamProxy } from './upstream-proxy.js';
  */
 export type Reach = 'public' | 'allowed' | 'anywhere';
 
-export interface WayOutRules {
+export interface OutboundRules {
   resolve: Resolve;
   /** @param how.since performance.now() of the question, when something was looked up for it before */
   judge(host: string, port: number, how: { reach: Reach; resolve: Resolve; since?: number }): Promise<Judgement>;
@@ -27,7 +27,7 @@ export interface WayOutRules {
   log: Log;
 }
 
-export interface DoorTarget {
+export interface ProxyTarget {
   host: string;
   port: number;
   /** The operator's own endpoint, asked for by the server itself: it need not be public. */
@@ -45,9 +45,9 @@ export interface Keeping {
 const TOLD_DESTINATIONS = 100;
 
 /** Where one capture's connections come from: judged, pinned, direct or through the caller's proxy, and counted. */
-export class WayOut {
+export class OutboundRoute {
   readonly proxy: UpstreamProxy | null;
-  readonly #rules: WayOutRules;
+  readonly #rules: OutboundRules;
   readonly #keeping: Keeping;
   readonly #told = new Set<string>();
   readonly #passage: Passage;
@@ -55,7 +55,7 @@ export class WayOut {
   readonly #resolve: Resolve;
   #reach: Promise<Reach> | null = null;
 
-  constructor(rules: WayOutRules, passage: Passage, keeping: Keeping) {
+  constructor(rules: OutboundRules, passage: Passage, keeping: Keeping) {
     this.#rules = rules;
     this.#keeping = keeping;
     this.#passage = passage;
@@ -67,7 +67,7 @@ export class WayOut {
   }
 
   /** The caller's proxy, unless this destination bypasses it. */
-  proxyFor({ host, port }: Pick<DoorTarget, 'host' | 'port'>): UpstreamProxy | null {
+  proxyFor({ host, port }: Pick<ProxyTarget, 'host' | 'port'>): UpstreamProxy | null {
     return this.proxy === null || this.proxy.bypasses(host, port) ? null : this.proxy;
   }
 
@@ -76,19 +76,19 @@ export class WayOut {
    *
    * @throws EgressRefused, DialFailure, CallerProxyFailure, ProxyRefusal
    */
-  async connect(target: DoorTarget, signal: AbortSignal): Promise<Socket> {
+  async connect(target: ProxyTarget, signal: AbortSignal): Promise<Socket> {
     const proxy = this.proxyFor(target);
-    const addresses = await this.admit(target);
+    const addresses = await this.authorize(target);
     const socket = proxy === null ? await dial(addresses, target.port, signal) : await proxy.openTunnel(target, signal);
     return this.#meter(socket);
   }
 
   /** For plain http through a caller's HTTP proxy, in absolute form; null when the target does not go through one. */
-  toProxy(target: DoorTarget): AbsoluteRoute | null {
+  toProxy(target: ProxyTarget): AbsoluteRoute | null {
     const proxy = this.proxyFor(target);
     if (!proxy?.absoluteForm) return null;
     const connect = async (signal: AbortSignal) => {
-      await this.admit(target);
+      await this.authorize(target);
       return this.connectToProxy(signal);
     };
     return { connect, authorization: proxy.authorization, judge: (status, headers) => proxy.judgeAnswer(status, headers) };
@@ -106,7 +106,7 @@ export class WayOut {
    * @returns the addresses that may be connected to
    * @throws EgressRefused
    */
-  async admit({ host, port, exempt }: DoorTarget): Promise<string[]> {
+  async authorize({ host, port, exempt }: ProxyTarget): Promise<string[]> {
     if (this.#keeping.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
     const since = performance.now();
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
@@ -132,7 +132,7 @@ export class WayOut {
     const { ledger, closing, hold } = this.#keeping;
     if (closing.aborted || ledger.over) {
       socket.destroy();
-      throw new DialFailure('ECONNABORTED', 'the door is closed');
+      throw new DialFailure('ECONNABORTED', 'the proxy is closed');
     }
     hold(socket);
     ledger.meter(socket);
