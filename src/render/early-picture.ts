@@ -6,7 +6,7 @@
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { ChangeWatch } from './page/change-watch.js';
 import { checkPage } from './page/check-page.js';
-import { LATE } from './page/deadline.js';
+import { TIMED_OUT } from './page/deadline.js';
 import { LONG_POLL_AFTER_MS } from './page/network.js';
 import type { OpenPage } from './page/open-page.js';
 import type { Meanwhile } from './page/settle.js';
@@ -82,7 +82,7 @@ export class EarlyPicture implements Meanwhile {
       const { activity } = network;
       if (over.aborted) return;
       const watch = await deadlines.within(this.#readyToShoot(), LOOK_MAX_MS);
-      if (watch !== LATE && watch !== null) {
+      if (watch !== TIMED_OUT && watch !== null) {
         this.#shots++;
         const picture = this.#parts.take();
         picture.catch(() => undefined);
@@ -97,10 +97,10 @@ export class EarlyPicture implements Meanwhile {
   /** @returns null when the page is not to be pictured as it stands, which is judged in its turn */
   async #readyToShoot(): Promise<ChangeWatch | null> {
     const { page, guard, deadline } = this.#parts;
-    const { stage, world, main } = page;
+    const { session, world, main } = page;
     await world.call('frames.passFrames', 2, FRAMES_MAX_MS);
     await world.call('hold.still', { motion: this.#options.reduceMotion });
-    await setViewDensity(stage, { view: this.#options.view, deadline });
+    await setViewDensity(session, { view: this.#options.view, deadline });
     for (let look = 0; look < LOOKS; look++) {
       const watch = await ChangeWatch.begin(page);
       const { current: shown } = main;

@@ -1,6 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
 import { PageMoved } from './page/page-moved.js';
-import type { Stage } from './stage.js';
+import type { PageSession } from './page-session.js';
 
 /** How a capture as a whole fails, in the product's own words. */
 
@@ -20,9 +20,9 @@ export function neverStays(): CaptureError {
 }
 
 /** What comes out of the browser, in the product's own words; anything else is a bug and stays what it is. */
-export function translate(error: unknown, stage: Stage): unknown {
+export function translate(error: unknown, session: PageSession): unknown {
   if (error instanceof CaptureError && error.code !== 'navigation_failed') return error;
-  if (stage.lost.aborted) return stage.lost.reason;
+  if (session.lost.aborted) return session.lost.reason;
   if (
     error instanceof Error &&
     /target (page, context or browser|closed|crashed)|page crashed|session closed|has been closed/i.test(error.message)

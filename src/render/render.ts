@@ -11,9 +11,9 @@ import { monotonicNow } from './monotonic-now.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
 import { checkPage } from './page/check-page.js';
 import { contentReady } from './page/content-ready.js';
-import { liftPolicy, runCustomJs } from './page/custom-js.js';
-import { Deadlines, LATE } from './page/deadline.js';
-import { dropHungSheets } from './page/drop-hung-sheets.js';
+import { bypassCsp, runCustomJs } from './page/custom-js.js';
+import { Deadlines, TIMED_OUT } from './page/deadline.js';
+import { dropStalledStyleSheets } from './page/drop-stalled-style-sheets.js';
 import { edit, fetches } from './page/edit.js';
 import { dismissDialogs } from './page/guard-page.js';
 import type { DocumentState } from './page/main-document.js';
@@ -28,11 +28,11 @@ import { Tolerance } from './page/tolerance.js';
 import { type EgressCountries, verifyEgress } from './page/verify-egress.js';
 import { waitForSelector } from './page/wait-for-selector.js';
 import { follow, waitUntil } from './page/wait-until.js';
+import type { PageSession } from './page-session.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { type Picture, takePicture } from './picture/take-picture.js';
 import { neverReady, neverStays, translate } from './render-failure.js';
-import type { Stage } from './stage.js';
 
 /** One capture to make. */
 export interface RenderOrder {
@@ -66,17 +66,17 @@ export interface Rendering {
 }
 
 export interface RenderDeps {
-  pool: { acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester): Promise<StageLease> };
-  blocker: { guard(stage: Stage, options: CaptureOptions, id: string): Promise<BlockGuard> };
+  pool: { acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester): Promise<PageLease> };
+  blocker: { guard(session: PageSession, options: CaptureOptions, id: string): Promise<BlockGuard> };
   countries: EgressCountries;
   /** The process's one queue for big pictures. */
   encodes: EncodeQueue;
-  inspect(stage: Stage, how: { timeoutMs: number }): Promise<Inspection>;
+  inspect(session: PageSession, how: { timeoutMs: number }): Promise<Inspection>;
   log: Log;
 }
 
-interface StageLease {
-  readonly stage: Stage;
+interface PageLease {
+  readonly session: PageSession;
   release(): Promise<void>;
 }
 
@@ -103,7 +103,7 @@ const INSPECT_GRACE_MS = 4_500;
 const INSPECT_MIN_MS = 500;
 
 /**
- * Makes one picture; every capture has a stage of its own, which is released whatever happens.
+ * Makes one picture; every capture has a page session of its own, which is released whatever happens.
  *
  * @param signal ends the capture at once; its reason is what is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
@@ -112,13 +112,13 @@ export async function render(deps: RenderDeps, order: RenderOrder, signal: Abort
   const began = monotonicNow();
   const requester = { job_id: order.id, ...(order.account === undefined ? {} : { account: order.account }) };
   const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]), requester);
-  const { stage } = lease;
-  const deadlines = new Deadlines({ ...order.options, began }, [signal, stage.lost]);
+  const { session } = lease;
+  const deadlines = new Deadlines({ ...order.options, began }, [signal, session.lost]);
   try {
-    return await deadlines.orEnd(capture(deps, order, { stage, deadlines }));
+    return await deadlines.orEnd(capture(deps, order, { session, deadlines }));
   } catch (error) {
     signal.throwIfAborted();
-    throw translate(error, stage);
+    throw translate(error, session);
   } finally {
     deadlines[Symbol.dispose]();
     // Nobody waits for the page to close; a browser that does not manage it is killed by the pool.
@@ -128,23 +128,23 @@ export async function render(deps: RenderDeps, order: RenderOrder, signal: Abort
   }
 }
 
-async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage; deadlines: Deadlines }): Promise<Rendering> {
+async function capture(deps: RenderDeps, order: RenderOrder, on: { session: PageSession; deadlines: Deadlines }): Promise<Rendering> {
   const { options } = order;
-  const { stage, deadlines } = on;
+  const { session, deadlines } = on;
   const times = new StageTimes(order.onProgress);
   times.enter('prepare', 5);
-  dismissDialogs(stage);
+  dismissDialogs(session);
   const preparing = Promise.all([
-    openPage(stage, deadlines, new Tolerance(options.tolerate)),
-    deps.blocker.guard(stage, options, order.id),
-    verifyEgress(deps.countries, { captureProxy: stage.captureProxy, options, deadlines }),
+    openPage(session, deadlines, new Tolerance(options.tolerate)),
+    deps.blocker.guard(session, options, order.id),
+    verifyEgress(deps.countries, { captureProxy: session.captureProxy, options, deadlines }),
     checkSelectors(on, options),
     edit(on, options),
     restoreLogin(on, options),
-    options.customJs !== null || fetches(options.customCss) ? liftPolicy(stage) : null,
+    options.customJs !== null || fetches(options.customCss) ? bypassCsp(session) : null,
   ]);
   const prepared = await deadlines.within(preparing, deadlines.leftMs());
-  if (prepared === LATE) throw neverReady(deadlines.timeout);
+  if (prepared === TIMED_OUT) throw neverReady(deadlines.timeout);
   const [page, guard, egressCountry] = prepared;
   times.enter('navigate', 15);
   await navigate(page, options.url);
@@ -158,15 +158,15 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
     await refuseWhite(picture, () => paintsWhite(page)).catch((error: unknown) => tolerance.orThrow(error));
   checkOutput(picture, options, tolerance);
   await logMechanisms(deps.log, order.id, page);
-  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(stage, { timeoutMs: inspectMs(deadlines) })) : null;
+  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs: inspectMs(deadlines) })) : null;
   const { prepare: _prepare, picture: _picture, ...timings } = times.taken();
   return {
     content: picture.content,
     format: options.format,
     width: picture.width,
     height: picture.height,
-    finalUrl: finalUrl(stage, shown, options),
-    blockedRequests: guard.blockedRequests + stage.captureProxy.refusedCount,
+    finalUrl: finalUrl(session, shown, options),
+    blockedRequests: guard.blockedRequests + session.captureProxy.refusedCount,
     warnings: tolerance.warnings,
     egressCountry,
     diagnostics: picture.diagnostics,
@@ -177,14 +177,14 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { stage: Stage;
 
 /** A drawing may be white, as an empty sheet of a drawing program is. */
 async function paintsWhite({ world, deadlines }: OpenPage): Promise<boolean> {
-  return (await deadlines.within(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => LATE)) === true;
+  return (await deadlines.within(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
 }
 
 /** For those who look into how a page was pictured. */
 async function logMechanisms(log: Log, id: string, { world, deadlines }: OpenPage): Promise<void> {
   if (!log.isLevelEnabled('debug')) return;
-  const mechanisms = await deadlines.within(world.call('mechanisms.told'), MECHANISMS_MAX_MS).catch(() => LATE);
-  if (mechanisms !== LATE) log.debug({ job_id: id, mechanisms }, 'pictured');
+  const mechanisms = await deadlines.within(world.call('mechanisms.told'), MECHANISMS_MAX_MS).catch(() => TIMED_OUT);
+  if (mechanisms !== TIMED_OUT) log.debug({ job_id: id, mechanisms }, 'pictured');
 }
 
 interface Shooting {
@@ -214,7 +214,7 @@ async function pictureOf(
 
 async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooting & { shown: DocumentState }): Promise<Picture> {
   const { page, guard, times } = shooting;
-  const { stage, deadlines } = page;
+  const { session, deadlines } = page;
   times.enter('settle', 40);
   const early = isEarly(options) ? earlyPicture(deps, options, shooting) : null;
   if (options.waitForIdle) await settle(page, early ?? undefined);
@@ -225,7 +225,7 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   if (options.waitForContent) await contentReady(page);
   if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
   if (waits) await clearBanners(page, options, { guard, last: !scrolls });
-  await dropHungSheets(page, shooting.shown);
+  await dropStalledStyleSheets(page, shooting.shown);
   times.enter('scroll', 60);
   if (options.selector !== null) await reach(page, options.selector, options);
   const scroll = scrolls ? await deadlines.outside(() => scrolled(page, guard, options)) : null;
@@ -242,19 +242,19 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   );
   const how = { deadline, scroll, encodes: deps.encodes };
   const taking = () =>
-    takePicture(stage, options, how).catch((error: unknown) => {
+    takePicture(session, options, how).catch((error: unknown) => {
       // An element or a part of the page that is not there: the view is what stands.
       page.tolerance.orThrow(error);
-      return takePicture(stage, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? scroll : null });
+      return takePicture(session, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? scroll : null });
     });
   // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
 }
 
 function earlyPicture(deps: RenderDeps, options: CaptureOptions, { page, guard }: Shooting): EarlyPicture {
-  const { stage, deadlines } = page;
+  const { session, deadlines } = page;
   const deadline = Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS);
-  const take = () => takePicture(stage, options, { deadline, scroll: null, encodes: deps.encodes });
+  const take = () => takePicture(session, options, { deadline, scroll: null, encodes: deps.encodes });
   return new EarlyPicture({ page, guard, deadline, take }, options);
 }
 
@@ -262,7 +262,7 @@ function earlyPicture(deps: RenderDeps, options: CaptureOptions, { page, guard }
 async function clearBanners(page: OpenPage, options: CaptureOptions, { guard, last }: { guard: BlockGuard; last: boolean }): Promise<void> {
   const { deadlines } = page;
   const banner = await deadlines.within(guard.answerBanners(deadlines.signal, last), deadlines.leftMs());
-  if (banner !== LATE && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
+  if (banner !== TIMED_OUT && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
 }
 
 async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptions): Promise<ScrollReport> {
@@ -271,15 +271,15 @@ async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptio
     if (options.waitForIdle) await settle(page);
     await clearBanners(page, options, { guard, last: true });
   };
-  return await scrollThrough(page.stage, options, { deadline, settle: quiet });
+  return await scrollThrough(page.session, options, { deadline, settle: quiet });
 }
 
 /** Within the budget: what is late is pictured as it stands. */
 async function reach(page: OpenPage, selector: string, options: CaptureOptions): Promise<void> {
-  const { stage, deadlines } = page;
+  const { session, deadlines } = page;
   const leftMs = deadlines.leftMs();
   const quiet = options.waitForIdle ? () => settle(page) : async () => {};
-  await deadlines.within(scrollToElement(stage, selector, { deadline: monotonicNow() + leftMs, settle: quiet }), leftMs);
+  await deadlines.within(scrollToElement(session, selector, { deadline: monotonicNow() + leftMs, settle: quiet }), leftMs);
 }
 
 function inspectMs({ budgetEndsAt }: Deadlines): number {
@@ -287,8 +287,8 @@ function inspectMs({ budgetEndsAt }: Deadlines): number {
 }
 
 /** With what a script has made of the address since, and the fragment. */
-function finalUrl(stage: Stage, shown: DocumentState, { html, baseUrl }: CaptureOptions): string {
-  const current = stage.page.url();
+function finalUrl(session: PageSession, shown: DocumentState, { html, baseUrl }: CaptureOptions): string {
+  const current = session.page.url();
   const url = /^https?:/.test(current) ? current : shown.url;
   const ownAddress = html !== null && baseUrl === null && url.startsWith(HTML_DOCUMENT_URL);
   return ownAddress ? `about:html${new URL(url).hash}` : url;

@@ -56,7 +56,7 @@ export class Renderer implements AsyncDisposable {
       blocker,
       countries,
       encodes: new EncodeQueue(),
-      inspect: (stage, how) => inspect(stage, { ...how, worker: markdown }),
+      inspect: (session, how) => inspect(session, { ...how, worker: markdown }),
       log,
     };
     return new Renderer({ pool, blocker, markdown }, deps);

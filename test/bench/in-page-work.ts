@@ -22,10 +22,10 @@ export async function benchInPageWork(what: string, url: string): Promise<Figure
   let profile: Promise<number> = Promise.resolve(0);
   pool.acquire = async (...given: Parameters<typeof acquire>) => {
     const lease = await acquire(...given);
-    await startProfile(lease.stage.cdp);
+    await startProfile(lease.session.cdp);
     const release = lease.release.bind(lease);
     lease.release = async () => {
-      profile = endProfile(lease.stage.cdp);
+      profile = endProfile(lease.session.cdp);
       await profile;
       await release();
     };

@@ -9,7 +9,7 @@ const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
 const manifest = JSON.parse(read('package.json')) as { version: string; engines: { node: string }; bin: { stillframe: string } };
 const FILES = ['Dockerfile', 'compose.yaml', 'deploy/stillframe.service', 'docs/running.md'];
 const image = readDockerfile(read('Dockerfile'));
-const steps = image.stages.at(-1)?.steps ?? [];
+const steps = image.sessions.at(-1)?.steps ?? [];
 
 describe('the deployment files', () => {
   it.each(FILES)('%s names only settings that there are', (file) => {
@@ -21,7 +21,7 @@ describe('the deployment files', () => {
 
   it('agree with package.json on versions', () => {
     const [, minimum = ''] = />=(\d+)/.exec(manifest.engines.node) ?? [];
-    const majors = image.stages.map(({ from }) => Number(/^node:(\d+)-/.exec(from)?.[1]));
+    const majors = image.sessions.map(({ from }) => Number(/^node:(\d+)-/.exec(from)?.[1]));
     expect(new Set(majors).size).toBe(1);
     expect(majors[0]).toBeGreaterThanOrEqual(Number(minimum));
     expect(read('compose.yaml')).toContain(`image: stillframe:${manifest.version}`);

@@ -1,5 +1,5 @@
 import type { Executable } from '../../src/render/browser/executable.js';
-import type { Stage } from '../../src/render/stage.js';
+import type { PageSession } from '../../src/render/page-session.js';
 import { ANY_BROWSER } from '../render/browser/any-browser.js';
 import { aPool, NEVER, someOptions } from '../render/browser/fixture.js';
 import type { TestGate } from './open-test-egress.js';
@@ -8,7 +8,7 @@ export interface TestBrowser extends AsyncDisposable {
   /** Of the browser's profiles and processes. */
   readonly runDir: string;
   /** One capture's page; its proxy knows what was refused. */
-  visit<Seen>(look: (stage: Stage) => Promise<Seen>): Promise<Seen>;
+  visit<Seen>(look: (session: PageSession) => Promise<Seen>): Promise<Seen>;
 }
 
 /** A browser behind a gate, as captures have it. */
@@ -19,7 +19,7 @@ export async function openBrowser(gate: TestGate, executable: Executable = ANY_B
     async visit(look) {
       const lease = await pool.acquire(someOptions({ url: 'http://stub.example.com/' }), NEVER);
       try {
-        return await look(lease.stage);
+        return await look(lease.session);
       } finally {
         await lease.release();
       }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Stage } from '../../src/render/stage.js';
+import type { PageSession } from '../../src/render/page-session.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { openRig } from './page/capture-rig.js';
@@ -21,17 +21,17 @@ const A_FONT = readFileSync(new URL(readdirSync(FONTS).find((name) => name.endsW
 const SETTLED = 80;
 
 /** What each screenshot of the capture at hand is followed by. */
-let afterShot: (stage: Stage, nth: number) => Promise<unknown> = async () => {};
+let afterShot: (session: PageSession, nth: number) => Promise<unknown> = async () => {};
 let shots = 0;
 const { pool } = rig.deps;
 const acquire = pool.acquire.bind(pool);
 pool.acquire = async (...given: Parameters<typeof acquire>) => {
   const lease = await acquire(...given);
-  const { cdp } = lease.stage;
+  const { cdp } = lease.session;
   const send = cdp.send.bind(cdp);
   cdp.send = (async (method: Parameters<typeof send>[0], params: never) => {
     const answer = await send(method, params);
-    if (method === 'Page.captureScreenshot') await afterShot(lease.stage, ++shots);
+    if (method === 'Page.captureScreenshot') await afterShot(lease.session, ++shots);
     return answer;
   }) as typeof send;
   return lease;
@@ -56,9 +56,9 @@ async function shotsOf(url: string, then: typeof afterShot = async () => {}) {
   shots = 0;
   rig.progress.length = 0;
   let isEarly = false;
-  afterShot = async (stage, nth) => {
+  afterShot = async (session, nth) => {
     if (nth === 1) isEarly = !rig.progress.includes(SETTLED);
-    await then(stage, nth);
+    await then(session, nth);
   };
   const { content } = await rig.capture(url);
   return { content: Buffer.from(content), shots, isEarly };

@@ -3,8 +3,8 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
+import type { PageSession } from '../../src/render/page-session.js';
 import { type RenderDeps, render } from '../../src/render/render.js';
-import type { Stage } from '../../src/render/stage.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type CaptureRig, openRig } from './page/capture-rig.js';
@@ -21,8 +21,8 @@ afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
-/** The rig's pool, with a look at each stage and a count of what is out. */
-function watchedPool(onStage: (stage: Stage) => void = () => {}): { pool: RenderDeps['pool']; out: () => number } {
+/** The rig's pool, with a look at each page session and a count of what is out. */
+function watchedPool(onStage: (session: PageSession) => void = () => {}): { pool: RenderDeps['pool']; out: () => number } {
   let out = 0;
   return {
     out: () => out,
@@ -30,9 +30,9 @@ function watchedPool(onStage: (stage: Stage) => void = () => {}): { pool: Render
       async acquire(options, signal, requester) {
         const lease = await rig.deps.pool.acquire(options, signal, requester);
         out += 1;
-        onStage(lease.stage);
+        onStage(lease.session);
         return {
-          stage: lease.stage,
+          session: lease.session,
           async release() {
             out -= 1;
             await lease.release();
@@ -189,7 +189,9 @@ describe('the stage', () => {
   });
 
   it('that dies under the capture is render_crashed, and given back', async () => {
-    const { pool, out } = watchedPool((stage) => void stage.page.once('load', () => void stage.cdp.send('Page.crash').catch(() => {})));
+    const { pool, out } = watchedPool(
+      (session) => void session.page.once('load', () => void session.cdp.send('Page.crash').catch(() => {})),
+    );
     await using watched = await openRig({ pool });
     expect(await watched.failure(site.url('/static'), { delay: 5_000 })).toMatchObject({ code: 'render_crashed', retriable: true });
     expect(out()).toBe(0);

@@ -21,7 +21,7 @@ const APT_SETTINGS = ['/etc/apt/sources.list', '/etc/apt/sources.list.d', '/etc/
 const HEALTHY_MS = 60_000;
 const SCRIPTS = { chinese: 'zh', japanese: 'ja', korean: 'ko', hindi: 'hi', thai: 'th', arabic: 'ar', hebrew: 'he', emoji: 'und-zsye' };
 
-interface Stage {
+interface PageSession {
   root: string;
   env: Record<string, string>;
   args: Record<string, string>;
@@ -33,16 +33,16 @@ export async function run({ mirror, keep }: { mirror?: string; keep?: number } =
   const image = readDockerfile(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));
   const dir = mkdtempSync(join(tmpdir(), 'stillframe-image-'));
   try {
-    const stages = new Map<string, Stage>();
+    const sessions = new Map<string, PageSession>();
     const base = makeBase(dir, image, mirror);
-    for (const [nth, { name, steps }] of image.stages.entries()) {
+    for (const [nth, { name, steps }] of image.sessions.entries()) {
       const root = join(dir, name ?? `stage-${nth}`);
       execFileSync('cp', ['-a', base, root]);
-      const stage: Stage = { root, env: {}, args: {}, user: 'root', cwd: '/' };
-      for (const step of steps) carryOut(step, stage, stages);
-      stages.set(name ?? '', stage);
+      const session: PageSession = { root, env: {}, args: {}, user: 'root', cwd: '/' };
+      for (const step of steps) carryOut(step, session, sessions);
+      sessions.set(name ?? '', session);
     }
-    const last = [...stages.values()].at(-1);
+    const last = [...sessions.values()].at(-1);
     if (last === undefined) throw new Error('the Dockerfile has no stage');
     return await judge(image, last);
   } finally {
@@ -53,7 +53,7 @@ export async function run({ mirror, keep }: { mirror?: string; keep?: number } =
 /** Debian and the Node that the base images promise. */
 function makeBase(dir: string, image: Image, mirror: string | undefined): string {
   const root = join(dir, 'base');
-  const [, node = '', suite = ''] = /^node:(\d+)-([a-z]+)/.exec(image.stages[0]?.from ?? '') ?? [];
+  const [, node = '', suite = ''] = /^node:(\d+)-([a-z]+)/.exec(image.sessions[0]?.from ?? '') ?? [];
   shell('debootstrap', ['--variant=minbase', suite, root, mirror ?? debianMirror()]);
   for (const path of APT_SETTINGS) if (existsSync(path)) cpSync(path, join(root, path), { recursive: true, filter: isDebian });
   for (const path of ['/etc/resolv.conf', '/etc/ssl/certs', '/usr/share/ca-certificates']) {
@@ -82,23 +82,23 @@ function debianMirror(): string {
   return mirror;
 }
 
-function carryOut({ name, words, text }: Instruction, stage: Stage, stages: Map<string, Stage>): void {
-  const inside = (path: string) => join(stage.root, resolve(stage.cwd, path));
+function carryOut({ name, words, text }: Instruction, session: PageSession, sessions: Map<string, PageSession>): void {
+  const inside = (path: string) => join(session.root, resolve(session.cwd, path));
   if (name === 'WORKDIR') {
-    stage.cwd = text;
-    mkdirSync(join(stage.root, text), { recursive: true });
-  } else if (name === 'USER') stage.user = text;
-  else if (name === 'ENV') Object.assign(stage.env, pairs(words));
-  else if (name === 'ARG') Object.assign(stage.args, pairs(words));
-  else if (name === 'RUN') enter(stage, ['sh', '-c', text], { ...registry(), ...stage.args });
-  else if (name === 'COPY') copy(words, { inside, from: (of) => (of === undefined ? context() : (stages.get(of)?.root ?? '')) });
+    session.cwd = text;
+    mkdirSync(join(session.root, text), { recursive: true });
+  } else if (name === 'USER') session.user = text;
+  else if (name === 'ENV') Object.assign(session.env, pairs(words));
+  else if (name === 'ARG') Object.assign(session.args, pairs(words));
+  else if (name === 'RUN') enter(session, ['sh', '-c', text], { ...registry(), ...session.args });
+  else if (name === 'COPY') copy(words, { inside, from: (of) => (of === undefined ? context() : (sessions.get(of)?.root ?? '')) });
 }
 
 function pairs(words: string[]): Record<string, string> {
   return Object.fromEntries(words.map((word) => word.split(/=(.*)/s).slice(0, 2) as [string, string]));
 }
 
-function copy(words: string[], { inside, from }: { inside(path: string): string; from(stage: string | undefined): string }): void {
+function copy(words: string[], { inside, from }: { inside(path: string): string; from(session: string | undefined): string }): void {
   const option = words.find((word) => word.startsWith('--from='))?.slice('--from='.length);
   const paths = words.filter((word) => !word.startsWith('--'));
   const target = paths.pop() ?? '';
@@ -134,12 +134,12 @@ function registry(): Record<string, string> {
 }
 
 /** A command inside the root, with mounts and processes of its own that end with it. */
-function enter(stage: Stage, command: string[], env: Record<string, string> = {}): void {
-  const child = insideOf(stage, command, env);
+function enter(session: PageSession, command: string[], env: Record<string, string> = {}): void {
+  const child = insideOf(session, command, env);
   execFileSync(child.file, child.args, { env: child.env, stdio: ['ignore', 2, 2] });
 }
 
-function insideOf(stage: Stage, command: string[], env: Record<string, string>) {
+function insideOf(session: PageSession, command: string[], env: Record<string, string>) {
   const script = [
     'set -e; root=$1; cwd=$2; user=$3; shift 3',
     'mount --bind "$root" "$root"; cd "$root"; mount --rbind /dev dev; mount -t proc proc proc; mount -t tmpfs tmpfs tmp; chmod 1777 tmp',
@@ -150,12 +150,12 @@ function insideOf(stage: Stage, command: string[], env: Record<string, string>) 
   const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   return {
     file: 'unshare',
-    args: ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh', stage.root, stage.cwd, stage.user, ...command],
-    env: { PATH, HOME: stage.user === 'root' ? '/root' : '/data', DEBIAN_FRONTEND: 'noninteractive', ...stage.env, ...env },
+    args: ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh', session.root, session.cwd, session.user, ...command],
+    env: { PATH, HOME: session.user === 'root' ? '/root' : '/data', DEBIAN_FRONTEND: 'noninteractive', ...session.env, ...env },
   };
 }
 
-async function judge(image: Image, stage: Stage): Promise<TrialResult> {
+async function judge(image: Image, session: PageSession): Promise<TrialResult> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   const port = await freePort();
@@ -165,23 +165,23 @@ async function judge(image: Image, stage: Stage): Promise<TrialResult> {
     STILLFRAME_LISTS: 'false',
     STILLFRAME_LOG_FORMAT: 'json',
   };
-  if (stage.user === 'root') problems.push('it runs as root');
-  problems.push(...missingScripts(stage));
-  const key = JSON.parse(output(stage, ['stillframe', 'keys', 'create', '--label', 'trial', '--json'], env)).secret as string;
-  const started = insideOf(stage, [...image.entrypoint, ...image.command], env);
+  if (session.user === 'root') problems.push('it runs as root');
+  problems.push(...missingScripts(session));
+  const key = JSON.parse(output(session, ['stillframe', 'keys', 'create', '--label', 'trial', '--json'], env)).secret as string;
+  const started = insideOf(session, [...image.entrypoint, ...image.command], env);
   const startedAt = performance.now();
   const server = spawn(started.file, started.args, { env: started.env, stdio: ['ignore', 'ignore', 'pipe'] });
   const said = collect(server);
   const ended = new Promise<number | null>((done) => server.once('exit', (code) => done(code)));
   try {
-    const healthyMs = await untilHealthy(stage, image, env);
+    const healthyMs = await untilHealthy(session, image, env);
     const url = `http://127.0.0.1:${port}`;
     const { status, body } = await postCapture({ url, key }, { url: site.url('/article') });
     if (status !== 200) problems.push(`the capture answers ${status} ${JSON.stringify(body)} ${said()}`);
     if ((await callApi(`${url}/docs/swagger-ui.css`, key)).status !== 200) problems.push('there is no reference page');
     if (said().includes('without its sandbox')) problems.push('Chromium runs without its sandbox');
-    const browser = output(stage, ['/usr/bin/chromium-headless-shell', '--version'], {}).trim();
-    if (!browser.includes((stage.args.CHROMIUM_VERSION ?? '?').split('-')[0] ?? '')) problems.push(`the browser is ${browser}`);
+    const browser = output(session, ['/usr/bin/chromium-headless-shell', '--version'], {}).trim();
+    if (!browser.includes((session.args.CHROMIUM_VERSION ?? '?').split('-')[0] ?? '')) problems.push(`the browser is ${browser}`);
     terminate(server);
     const code = await ended;
     if (!said().includes('draining')) problems.push(`SIGTERM does not drain it: it ended with ${code}`);
@@ -197,17 +197,17 @@ async function judge(image: Image, stage: Stage): Promise<TrialResult> {
 }
 
 /** fontconfig knows which fonts hold the letters of a language. */
-function missingScripts(stage: Stage): string[] {
+function missingScripts(session: PageSession): string[] {
   const found = Object.entries(SCRIPTS).map(([name, lang]) => ({
     name,
-    fonts: output(stage, ['fc-list', `:lang=${lang}`, 'family'], {}).trim(),
+    fonts: output(session, ['fc-list', `:lang=${lang}`, 'family'], {}).trim(),
   }));
   return found.filter(({ fonts }) => !fonts.includes('Noto')).map(({ name }) => `no Noto font for ${name}`);
 }
 
-async function untilHealthy(stage: Stage, image: Image, env: Record<string, string>): Promise<number> {
+async function untilHealthy(session: PageSession, image: Image, env: Record<string, string>): Promise<number> {
   const from = performance.now();
-  const check = insideOf(stage, image.healthCheck, env);
+  const check = insideOf(session, image.healthCheck, env);
   for (;;) {
     const probe = spawn(check.file, check.args, { env: check.env, stdio: 'ignore' });
     const code = await new Promise((done) => probe.once('exit', done));
@@ -222,8 +222,8 @@ function terminate(server: ChildProcess): void {
   process.kill(Number(children.split(' ')[0]), 'SIGTERM');
 }
 
-function output(stage: Stage, command: string[], env: Record<string, string>): string {
-  const child = insideOf(stage, command, env);
+function output(session: PageSession, command: string[], env: Record<string, string>): string {
+  const child = insideOf(session, command, env);
   return execFileSync(child.file, child.args, { env: child.env, encoding: 'utf8', stdio: ['ignore', 'pipe', 2] });
 }
 

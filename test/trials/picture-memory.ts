@@ -6,7 +6,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
-import { launchChromium } from '../render/picture/a-stage.js';
+import { launchChromium } from '../render/picture/a-page-session.js';
 import { take } from '../render/picture/take.js';
 import type { TrialResult } from './trial-result.js';
 

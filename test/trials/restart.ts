@@ -69,34 +69,34 @@ export async function run({ rounds = 20 }: RestartOptions = {}): Promise<TrialRe
   return { ok: problems.length === 0, figures, problems };
 }
 
-interface Stage {
+interface PageSession {
   at: { url: string; key: string };
   server: ServerProcess;
   restart(): ServerProcess;
 }
 
 /** A page whose every visit ends the server. */
-async function poisoned(site: Awaited<ReturnType<typeof startSite>>, stage: Stage) {
+async function poisoned(site: Awaited<ReturnType<typeof startSite>>, session: PageSession) {
   const problems: string[] = [];
-  let { server } = stage;
+  let { server } = session;
   let visits = 0;
   site.route('/poison', (_, response) => {
     visits++;
     server.kill('SIGKILL');
     response.destroy();
   });
-  const [poison = ''] = await submitAll(stage.at, [site.url('/poison')]);
+  const [poison = ''] = await submitAll(session.at, [site.url('/poison')]);
   for (let crash = 0; crash < 2; crash++) {
     const exit = await Promise.race([server.exited, after(PATIENCE_MS)]);
     if (exit === null) return { server, problems: ['the page that crashes the server was not tried twice'], attempts: visits };
-    server = stage.restart();
+    server = session.restart();
   }
   await server.ready;
-  const { state, result } = await untilEnded(stage.at, poison);
+  const { state, result } = await untilEnded(session.at, poison);
   if (state !== 'failed' || result?.error?.code !== 'render_crashed') problems.push(`the page that crashes the server ended ${state}`);
   if (visits !== 2) problems.push(`the page that crashes the server was tried ${visits} times`);
-  const [sound = ''] = await submitAll(stage.at, [site.url('/static')]);
-  if ((await untilEnded(stage.at, sound)).state !== 'completed') problems.push('a job after the crashes did not complete');
+  const [sound = ''] = await submitAll(session.at, [site.url('/static')]);
+  if ((await untilEnded(session.at, sound)).state !== 'completed') problems.push('a job after the crashes did not complete');
   return { server, problems, attempts: visits };
 }
 
@@ -119,7 +119,7 @@ function hold(site: Awaited<ReturnType<typeof startSite>>, count: number) {
   return { all, release };
 }
 
-async function submitAll(at: Stage['at'], urls: readonly string[]): Promise<string[]> {
+async function submitAll(at: PageSession['at'], urls: readonly string[]): Promise<string[]> {
   const viewport = { width: 320, height: 240, deviceScaleFactor: 1 };
   const answers = await Promise.all(urls.map((url) => postCapture(at, { url, format: 'png', viewport, sync: false, cache_ttl: 0 })));
   return answers.map(({ body }) => String(body.data.job_id));
@@ -148,7 +148,7 @@ async function untilTrue(holds: () => boolean | Promise<boolean>): Promise<numbe
   return performance.now();
 }
 
-async function untilEnded(at: Stage['at'], job: string) {
+async function untilEnded(at: PageSession['at'], job: string) {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const { body } = await callApi(`${at.url}/v1/jobs/${job}`, at.key);

@@ -4,7 +4,7 @@
  *
  * Sabotage that turns it red: let bands.ts capture beyond 65,535 px at once, or drop the rounding of a section's first row in sections.ts.
  */
-import { launchChromium } from '../render/picture/a-stage.js';
+import { launchChromium } from '../render/picture/a-page-session.js';
 import { joinedImages, pageSizes } from '../render/picture/pdf-pages.js';
 import { judgeRows, rowsPage } from '../render/picture/rows.js';
 import { type Taken, take } from '../render/picture/take.js';

@@ -192,13 +192,13 @@ function say({ status, body }: ApiAnswer): string {
 /** Dotted names of all fields of a request, from the schema itself. */
 function fieldsOf(): string[] {
   return Object.entries(captureRequestSchema.shape).flatMap(([name, schema]) => {
-    const inner = shapeOf(schema);
+    const inner = emulationOf(schema);
     return inner === null ? [name] : Object.keys(inner).map((key) => `${name}.${key}`);
   });
 }
 
-function shapeOf(schema: unknown): object | null {
+function emulationOf(schema: unknown): object | null {
   const { shape, unwrap } = schema as { shape?: object; unwrap?: () => unknown };
   if (shape !== undefined) return shape;
-  return typeof unwrap === 'function' ? shapeOf(unwrap.call(schema)) : null;
+  return typeof unwrap === 'function' ? emulationOf(unwrap.call(schema)) : null;
 }

@@ -5,7 +5,7 @@
  * Sabotage that turns it red: return early from `place` in in-page/pin.ts, or from `expand` in in-page/expand.ts.
  */
 import type { Browser } from 'playwright-core';
-import { launchChromium } from '../render/picture/a-stage.js';
+import { launchChromium } from '../render/picture/a-page-session.js';
 import { type Blot, blotOf } from '../render/picture/blots.js';
 import { PINNED, pinnedPage } from '../render/picture/pinned-page.js';
 import { SHELL_FOOTER, SHELL_HEIGHT, SHELL_NAV, SHELLS } from '../render/picture/shell-pages.js';

@@ -7,11 +7,11 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { readBuiltInRules } from './built-in.js';
 import type { Category } from './category.js';
 import { builtInEngines, type Engines, engineSet } from './engines.js';
-import { type Guard, raiseGuard } from './guard.js';
+import { type Guard, guardPage } from './guard-page.js';
 import { listSources } from './list-sources.js';
 import { ListStore, type Manifest } from './list-store.js';
 import { ListThread } from './list-worker.js';
@@ -102,10 +102,10 @@ export class Blocker implements AsyncDisposable {
    *
    * @param id of the capture, for the log
    */
-  guard(stage: Stage, options: CaptureOptions, id: string): Promise<Guard> {
-    return raiseGuard(
+  guard(session: PageSession, options: CaptureOptions, id: string): Promise<Guard> {
+    return guardPage(
       { engines: this.engines, consentBundle: this.consentBundle, log: this.options.log.child({ job_id: id }) },
-      stage,
+      session,
       options,
     );
   }

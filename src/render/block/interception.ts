@@ -1,5 +1,5 @@
 import type { RequestType } from '@ghostery/adblocker';
-import type { TargetLine } from '../stage.js';
+import type { TargetSession } from '../page-session.js';
 import type { Category } from './category.js';
 import { type Engines, matchedPart, refusing } from './engines.js';
 import { FirstRequest } from './first-request.js';
@@ -35,7 +35,7 @@ const REFUSED_SCRIPTS_MAX = 200;
 export class Interception implements AsyncDisposable {
   /** Refused so far, by switch. */
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
-  readonly #line: TargetLine;
+  readonly #line: TargetSession;
   readonly #plan: InterceptionPlan;
   /** Document by frame: what its requests are third parties to. */
   readonly #documents = new Map<string, string>();
@@ -48,14 +48,14 @@ export class Interception implements AsyncDisposable {
   #matchingMs = 0;
   #unlisten = () => {};
 
-  private constructor(line: TargetLine, plan: InterceptionPlan) {
+  private constructor(line: TargetSession, plan: InterceptionPlan) {
     this.#line = line;
     this.#plan = plan;
     this.#frames = new TargetFrames(plan.headers.origin, line);
     this.#first = new FirstRequest((url) => plan.headers.isTarget(url));
   }
 
-  static async start(line: TargetLine, plan: InterceptionPlan): Promise<Interception> {
+  static async start(line: TargetSession, plan: InterceptionPlan): Promise<Interception> {
     const interception = new Interception(line, plan);
     interception.#unlisten = line.listen((method, params) => {
       if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, { send: line.post, type: 'page', url: '' });

@@ -22,11 +22,11 @@ export type ListJob =
 /** What it answers with. */
 export type ListWork = { kind: 'parse'; engine: Uint8Array; rules: number } | { kind: 'unpack'; lists: Record<number, string> };
 
-export async function workOn(job: ListJob): Promise<ListWork> {
+export async function runListJob(job: ListJob): Promise<ListWork> {
   if (job.kind === 'unpack') return { kind: 'unpack', lists: await listsFromPackage(job.file, job.ids) };
   const engine = FiltersEngine.parse(job.texts.join('\n'), ENGINE_OPTIONS);
   const { networkFilters, cosmeticFilters } = engine.getFilters();
   return { kind: 'parse', engine: engine.serialize(), rules: networkFilters.length + cosmeticFilters.length };
 }
 
-if (parentPort !== null) parentPort.postMessage(await workOn(workerData as ListJob));
+if (parentPort !== null) parentPort.postMessage(await runListJob(workerData as ListJob));

@@ -1,4 +1,4 @@
-import type { TargetLine } from '../stage.js';
+import type { TargetSession } from '../page-session.js';
 
 /** One request, as far as it says whose it is. */
 export interface FrameRequest {
@@ -25,7 +25,7 @@ const WORLD = 'stillframe-origin';
  */
 export class TargetFrames {
   readonly #origin: string;
-  readonly #line: TargetLine;
+  readonly #line: TargetSession;
   readonly #foreign = new Set<string>();
   /** By frame: whether its present document has the target's origin. */
   readonly #verdicts = new Map<string, Promise<boolean>>();
@@ -33,7 +33,7 @@ export class TargetFrames {
   #mainUrl = '';
 
   /** @param line to the page; frames of other processes are not asked */
-  constructor(origin: string, line: TargetLine) {
+  constructor(origin: string, line: TargetSession) {
     this.#origin = origin;
     this.#line = line;
   }

@@ -1,4 +1,4 @@
-import type { TargetLine } from '../stage.js';
+import type { TargetSession } from '../page-session.js';
 
 /** Sends one command to a target without waiting for the result; a target that has closed meanwhile is ignored. */
 export type Send = (method: string, params?: object) => void;
@@ -26,7 +26,7 @@ export interface TargetWatcher {
  * A line speaks to one target, so those below it are attached the older way, message in message.
  */
 export class ChildTargets implements AsyncDisposable {
-  readonly #line: TargetLine;
+  readonly #line: TargetSession;
   readonly #watcher: TargetWatcher;
   readonly #targets = new Map<string, ChildTarget>();
   /** By session: commands that must be through before it is let go. */
@@ -35,12 +35,12 @@ export class ChildTargets implements AsyncDisposable {
 
   #unlisten = () => {};
 
-  private constructor(line: TargetLine, watcher: TargetWatcher) {
+  private constructor(line: TargetSession, watcher: TargetWatcher) {
     this.#line = line;
     this.#watcher = watcher;
   }
 
-  static async watch(line: TargetLine, watcher: TargetWatcher): Promise<ChildTargets> {
+  static async watch(line: TargetSession, watcher: TargetWatcher): Promise<ChildTargets> {
     const targets = new ChildTargets(line, watcher);
     targets.#unlisten = line.listen((method, params) => targets.#hear(method, params as Partial<TargetEvent>));
     await line.call('Target.setAutoAttach', AUTO_ATTACH);

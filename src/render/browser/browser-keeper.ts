@@ -1,6 +1,6 @@
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import type { Shape } from '../emulate/shape-of.js';
+import type { Emulation } from '../emulate/emulation-of.js';
 import { abortable, delay } from './abortable.js';
 import type { Executable } from './executable.js';
 import { type LaunchMode, launchConfined, SandboxMissing, type SandboxWish } from './launch-mode.js';
@@ -25,7 +25,7 @@ export interface KeeperOptions {
   /** Chromium's version, when it is known before a start. */
   version: string | null;
   /** What each browser draws once before it is used. */
-  shape: Shape;
+  shape: Emulation;
   recycleAfter: number | undefined;
   pageMaxBytes: number | undefined;
   followAfterMs: number | undefined;

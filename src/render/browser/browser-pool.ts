@@ -6,17 +6,17 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Requester } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { type Shape, shapeOf } from '../emulate/shape-of.js';
+import { type Emulation, emulationOf } from '../emulate/emulation-of.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { abortable } from './abortable.js';
 import { describeAge } from './browser-age.js';
 import { BrowserKeeper } from './browser-keeper.js';
 import { type Choice, chooseBrowser } from './choose-browser.js';
 import { versionOf } from './chromium-process.js';
 import type { Executable } from './executable.js';
-import { FavouriteShape } from './favourite-shape.js';
-import type { OpenStage } from './open-stage.js';
+import { MostUsedEmulation } from './most-used-emulation.js';
+import type { OpenPageSession } from './open-page-session.js';
 import { type Expectation, PageHistory, type PageName, pageName } from './page-history.js';
 import type { PooledBrowser } from './pooled-browser.js';
 import { profilesRoot, sweepProfiles } from './profile-dir.js';
@@ -48,8 +48,8 @@ export interface PoolOptions {
   now?(): number;
 }
 
-export interface StageLease {
-  readonly stage: Stage;
+export interface PageLease {
+  readonly session: PageSession;
   /** Closes page, context and proxy, within 2 s, 5 s where the browser yields: kills it when it does not answer. Tolerates repetition. */
   release(): Promise<void>;
 }
@@ -62,13 +62,13 @@ interface Visit {
 }
 
 export class BrowserPool implements AsyncDisposable {
-  private readonly favourite = new FavouriteShape();
+  private readonly favourite = new MostUsedEmulation();
   private readonly history = new PageHistory(() => this.now());
   /** When the last capture ended that was quick and no surprise, and the last one came that was known to be quick. */
   private quickAt = Number.NEGATIVE_INFINITY;
   private knownQuickAt = Number.NEGATIVE_INFINITY;
   private readonly keeper: BrowserKeeper;
-  private readonly defaultShape: Shape;
+  private readonly defaultShape: Emulation;
 
   private constructor(
     private readonly options: PoolOptions,
@@ -76,7 +76,7 @@ export class BrowserPool implements AsyncDisposable {
     private readonly knownVersion: string | null,
   ) {
     const plain = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
-    this.defaultShape = shapeOf(plain, knownVersion ?? '0', HOST);
+    this.defaultShape = emulationOf(plain, knownVersion ?? '0', HOST);
     this.keeper = new BrowserKeeper({
       ...options,
       profiles,
@@ -140,19 +140,19 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /**
-   * A fresh stage shaped for the options, opened ahead where possible. Its proxy has begun: traffic counts from here.
+   * A fresh page session shaped for the options, opened ahead where possible. Its proxy has begun: traffic counts from here.
    * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 when no
    * browser could be had before the signal aborted
    */
-  async acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester = {}): Promise<StageLease> {
-    const shape = shapeOf(options, this.version, HOST);
+  async acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester = {}): Promise<PageLease> {
+    const shape = emulationOf(options, this.version, HOST);
     this.favourite.note(shape);
     for (;;) {
       const visit = this.visitOf(options);
       const browser = await this.reserve(shape, visit.expected, signal);
       const lease = await this.lease(browser, { shape, visit }, signal);
       if (lease === null) continue;
-      lease.stage.captureProxy.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, requester });
+      lease.session.captureProxy.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, requester });
       return lease;
     }
   }
@@ -165,18 +165,18 @@ export class BrowserPool implements AsyncDisposable {
   /** @returns null when the browser died meanwhile and another may do */
   private async lease(
     browser: PooledBrowser,
-    { shape, visit }: { shape: Shape; visit: Visit },
+    { shape, visit }: { shape: Emulation; visit: Visit },
     signal: AbortSignal,
-  ): Promise<StageLease | null> {
+  ): Promise<PageLease | null> {
     const taking = browser.take(shape, (heavy) => this.learn(visit, heavy));
     try {
-      const stage = await abortable(taking, signal);
+      const session = await abortable(taking, signal);
       browser.served += 1;
       let released: Promise<void> | undefined;
       return {
-        stage,
+        session,
         release: () => {
-          released ??= this.giveBack(browser, stage);
+          released ??= this.giveBack(browser, session);
           return released;
         },
       };
@@ -189,8 +189,8 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  private async giveBack(browser: PooledBrowser, stage: OpenStage): Promise<void> {
-    const closed = browser.close(stage);
+  private async giveBack(browser: PooledBrowser, session: OpenPageSession): Promise<void> {
+    const closed = browser.close(session);
     browser.active -= 1;
     // The next page opens while this one closes.
     this.fill(browser);
@@ -198,8 +198,8 @@ export class BrowserPool implements AsyncDisposable {
     this.keeper.retireOrRecycle(browser);
   }
 
-  /** For a stage that nobody waits for any more, or that never came. */
-  private async giveBackLate(browser: PooledBrowser, taking: Promise<OpenStage>): Promise<void> {
+  /** For a page session that nobody waits for any more, or that never came. */
+  private async giveBackLate(browser: PooledBrowser, taking: Promise<OpenPageSession>): Promise<void> {
     const [outcome] = await Promise.allSettled([taking]);
     if (outcome.status === 'fulfilled') return this.giveBack(browser, outcome.value);
     browser.active -= 1;
@@ -208,7 +208,7 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** Waits for a live browser when there is none. Counted at once, so that two captures that come together part. */
-  private async reserve(shape: Shape, page: Expectation, signal: AbortSignal): Promise<PooledBrowser> {
+  private async reserve(shape: Emulation, page: Expectation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
       const choice = this.choose(shape, page);
@@ -223,7 +223,7 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  private choose(shape: Shape, page: Expectation): Choice<PooledBrowser> | null {
+  private choose(shape: Emulation, page: Expectation): Choice<PooledBrowser> | null {
     if (page === 'quick') this.knownQuickAt = this.now();
     return chooseBrowser(this.keeper.live(), {
       page,

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { fateOf, HEAD_BYTES, type MessageFate } from './message-fate.js';
+import { classifyMessage, HEAD_BYTES, type MessageClass } from './classify-message.js';
 
 /** One message of the DevTools protocol. */
 export interface CdpMessage {
@@ -35,7 +35,7 @@ const QUOTE = 0x22;
 
 interface Whole {
   content: Buffer;
-  fate: MessageFate;
+  fate: MessageClass;
 }
 
 /**
@@ -48,7 +48,7 @@ export class CdpPipe {
   /** The message under way, once it is large. */
   private room: Buffer | null = null;
   /** Of the message under way; null until enough of it has come. */
-  private fate: MessageFate | null = null;
+  private fate: MessageClass | null = null;
   private readonly waiting: Whole[] = [];
   private waitingBytes = 0;
   private over = false;
@@ -107,9 +107,9 @@ export class CdpPipe {
     this.checkSize();
   }
 
-  private judge(): MessageFate {
+  private judge(): MessageClass {
     if (this.parts.length > 1) this.parts = [Buffer.concat(this.parts)];
-    this.fate = fateOf(this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '');
+    this.fate = classifyMessage(this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '');
     if (!this.fate.kept) this.parts = [];
     return this.fate;
   }

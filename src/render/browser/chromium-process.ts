@@ -6,7 +6,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
 import { chromiumFlags } from './chromium-flags.js';
 import type { Executable } from './executable.js';
-import { niced } from './niced.js';
+import { withNiceness } from './niced.js';
 import { inOwnGroup } from './own-group.js';
 import { killGroup } from './process-table.js';
 import { browserCopies, createProfile, removeProfile } from './profile-dir.js';
@@ -102,7 +102,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   const host = { platform: process.platform, arch: process.arch };
   const { version, sandbox, user, executable } = options;
   const userAgent = version === null ? null : ownUserAgent(version, host);
-  const browser = niced(executable.path, chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() }));
+  const browser = withNiceness(executable.path, chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() }));
   const { command, args, detached } = inOwnGroup(browser.command, browser.args);
   const child = spawn(command, args, {
     detached,

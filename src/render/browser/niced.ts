@@ -10,7 +10,7 @@ export const BROWSER_NICENESS = 3;
 const NICE = ['/usr/bin/nice', '/bin/nice'];
 
 /** How to start a browser so that it yields to the server; as it is, where the system has no program for that. */
-export function niced(command: string, args: string[], programs = NICE): { command: string; args: string[] } {
+export function withNiceness(command: string, args: string[], programs = NICE): { command: string; args: string[] } {
   const program = programs.find(isRunnableByAll);
   return program === undefined ? { command, args } : { command: program, args: ['-n', String(BROWSER_NICENESS), command, ...args] };
 }

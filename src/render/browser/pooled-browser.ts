@@ -1,11 +1,11 @@
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import type { Shape } from '../emulate/shape-of.js';
+import type { Emulation } from '../emulate/emulation-of.js';
 import { abortable } from './abortable.js';
 import { BrowserLoad, type Verdict } from './browser-load.js';
 import { ChromiumProcess, type LaunchOptions } from './chromium-process.js';
-import { type OpenStage, openStage, reshape } from './open-stage.js';
+import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { GroupWatch, readProcess } from './process-table.js';
 import { bounded, Late, within } from './within.js';
 
@@ -42,22 +42,22 @@ export interface PooledBrowserOptions {
 
 interface WarmStage {
   key: string;
-  stage: Promise<OpenStage>;
+  session: Promise<OpenPageSession>;
 }
 
-/** One Chromium of the pool: the stages on it, those opened ahead included, and the watch over its health. */
+/** One Chromium of the pool: the page sessions on it, those opened ahead included, and the watch over its health. */
 export class PooledBrowser implements AsyncDisposable {
-  /** Stages leased out now. */
+  /** Page sessions leased out now. */
   active = 0;
-  /** Stages leased out ever. */
+  /** Page sessions leased out ever. */
   served = 0;
   /** No new leases: it goes when its last one ends. */
   retiring = false;
   lastAnswerAt: number;
-  private readonly stages = new Set<OpenStage>();
-  /** When each stage that is leased out now was given. */
-  private readonly leasedAt = new Map<OpenStage, number>();
-  private primedWith: Shape | undefined;
+  private readonly sessions = new Set<OpenPageSession>();
+  /** When each page session that is leased out now was given. */
+  private readonly leasedAt = new Map<OpenPageSession, number>();
+  private primedWith: Emulation | undefined;
   private warm: WarmStage[] = [];
   private readonly watch: NodeJS.Timeout;
   private looksStopped = 0;
@@ -70,7 +70,7 @@ export class PooledBrowser implements AsyncDisposable {
   private constructor(
     private readonly options: PooledBrowserOptions,
     readonly chromium: ChromiumProcess,
-    private readonly session: CDPSession,
+    private readonly browserSession: CDPSession,
   ) {
     this.lastAnswerAt = options.now();
     this.lastAskedAt = this.lastAnswerAt;
@@ -121,7 +121,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.load.yieldToOthers();
   }
 
-  /** Stages opened ahead for this rigid shape, those still opening included. */
+  /** Page sessions opened ahead for this rigid shape, those still opening included. */
   warmFor(key: string): number {
     return this.warm.filter((entry) => entry.key === key).length;
   }
@@ -131,45 +131,45 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /**
-   * A stage of the shape, from those opened ahead when there is one.
+   * A page session of the shape, from those opened ahead when there is one.
    * @param verdict told when it is known whether its page took much of the processor
    * @throws Error when it cannot be opened within 15 s
    */
-  async take(shape: Shape, verdict: Verdict): Promise<OpenStage> {
+  async take(shape: Emulation, verdict: Verdict): Promise<OpenPageSession> {
     const index = this.warm.findIndex((entry) => entry.key === shape.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
-    const ready = await (found?.stage ?? this.open(shape));
-    const stage = ready.lost.aborted ? await this.insteadOf(ready, shape) : ready;
+    const ready = await (found?.session ?? this.open(shape));
+    const session = ready.lost.aborted ? await this.insteadOf(ready, shape) : ready;
     try {
-      await within(RESHAPE_TIMEOUT_MS, reshape(stage, shape.soft));
-      this.leasedAt.set(stage, this.options.now());
-      this.load.begin(stage, verdict);
-      return stage;
+      await within(RESHAPE_TIMEOUT_MS, applyPageEmulation(session, shape.soft));
+      this.leasedAt.set(session, this.options.now());
+      this.load.begin(session, verdict);
+      return session;
     } catch (error) {
       if (error instanceof Late) this.lose('a page could not be reshaped');
-      await this.close(stage);
+      await this.close(session);
       throw error;
     }
   }
 
   /**
-   * Opens a first stage ahead and draws one pixel of it: the first picture of a process sets up its painting, and no client should wait
+   * Opens a first page session ahead and draws one pixel of it: the first picture of a process sets up its painting, and no client should wait
    * for that.
    */
-  async prime(shape: Shape): Promise<void> {
+  async prime(shape: Emulation): Promise<void> {
     this.primedWith = shape;
-    const stage = await this.openAndDraw(shape);
+    const session = await this.openAndDraw(shape);
     // Lost as it drew: what stood ready has been given up already, and nobody would close this one.
-    if (this.gone) return this.close(stage);
-    this.warm.push({ key: shape.key, stage: Promise.resolve(stage) });
+    if (this.gone) return this.close(session);
+    this.warm.push({ key: shape.key, session: Promise.resolve(session) });
   }
 
-  /** Opens a stage ahead of need. */
-  prepare(shape: Shape): Promise<void> {
-    const stage = this.open(shape);
-    const entry = { key: shape.key, stage };
+  /** Opens a page session ahead of need. */
+  prepare(shape: Emulation): Promise<void> {
+    const session = this.open(shape);
+    const entry = { key: shape.key, session };
     this.warm.push(entry);
-    return stage.then(
+    return session.then(
       () => {},
       (error: unknown) => {
         this.warm = this.warm.filter((other) => other !== entry);
@@ -178,28 +178,28 @@ export class PooledBrowser implements AsyncDisposable {
     );
   }
 
-  /** Gives up stages that were opened ahead for other shapes. */
+  /** Gives up page sessions that were opened ahead for other shapes. */
   async drop(keepKey: string): Promise<void> {
     const rest = this.warm.filter((entry) => entry.key !== keepKey);
     this.warm = this.warm.filter((entry) => entry.key === keepKey);
-    await Promise.allSettled(rest.map(async (entry) => this.close(await entry.stage)));
+    await Promise.allSettled(rest.map(async (entry) => this.close(await entry.session)));
   }
 
-  /** Closes a stage within 2 s, within 5 s where the browser yields; one that does not manage that is killed. */
-  async close(stage: OpenStage): Promise<void> {
-    this.stages.delete(stage);
-    if (this.leasedAt.delete(stage)) this.weigh(stage);
-    if (this.gone) return void (await stage.captureProxy[Symbol.asyncDispose]());
-    const closed = await bounded(stage.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
+  /** Closes a page session within 2 s, within 5 s where the browser yields; one that does not manage that is killed. */
+  async close(session: OpenPageSession): Promise<void> {
+    this.sessions.delete(session);
+    if (this.leasedAt.delete(session)) this.weigh(session);
+    if (this.gone) return void (await session.captureProxy[Symbol.asyncDispose]());
+    const closed = await bounded(session.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
     if (closed) return;
-    this.load.convict(stage);
+    this.load.convict(session);
     this.lose('a page could not be closed');
-    await stage.captureProxy[Symbol.asyncDispose]();
+    await session.captureProxy[Symbol.asyncDispose]();
   }
 
-  private weigh(stage: OpenStage): void {
-    if (this.gone) this.load.acquit(stage);
-    else this.load.end(stage, stage.lost.aborted);
+  private weigh(session: OpenPageSession): void {
+    if (this.gone) this.load.acquit(session);
+    else this.load.end(session, session.lost.aborted);
   }
 
   /** Bytes of memory of the browser process alone: renderers come and go, it stays. 0 where the system does not tell. */
@@ -213,13 +213,13 @@ export class PooledBrowser implements AsyncDisposable {
     await this.chromium.kill();
   }
 
-  private async open(shape: Shape): Promise<OpenStage> {
+  private async open(shape: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const opening = openStage({ browser: this.chromium.browser, captureProxy, shape, chromiumVersion: this.version });
-      const stage = await within(OPEN_TIMEOUT_MS, abortable(opening, this.end.signal));
-      this.stages.add(stage);
-      return stage;
+      const opening = openPageSession({ browser: this.chromium.browser, captureProxy, shape, chromiumVersion: this.version });
+      const session = await within(OPEN_TIMEOUT_MS, abortable(opening, this.end.signal));
+      this.sessions.add(session);
+      return session;
     } catch (error) {
       if (error instanceof Late) this.lose('a page could not be opened');
       await captureProxy[Symbol.asyncDispose]();
@@ -228,19 +228,19 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /** Its page died as it stood ready; its context and its proxy are still open. */
-  private async insteadOf(lost: OpenStage, shape: Shape): Promise<OpenStage> {
-    const [stage] = await Promise.all([this.open(shape), this.close(lost)]);
-    return stage;
+  private async insteadOf(lost: OpenPageSession, shape: Emulation): Promise<OpenPageSession> {
+    const [session] = await Promise.all([this.open(shape), this.close(lost)]);
+    return session;
   }
 
-  private async openAndDraw(shape: Shape): Promise<OpenStage> {
-    const stage = await this.open(shape);
+  private async openAndDraw(shape: Emulation): Promise<OpenPageSession> {
+    const session = await this.open(shape);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
-      await within(OPEN_TIMEOUT_MS, stage.cdp.send('Page.captureScreenshot', { format: 'png', clip }));
-      return stage;
+      await within(OPEN_TIMEOUT_MS, session.cdp.send('Page.captureScreenshot', { format: 'png', clip }));
+      return session;
     } catch (error) {
-      await this.close(stage);
+      await this.close(session);
       throw error;
     }
   }
@@ -265,7 +265,7 @@ export class PooledBrowser implements AsyncDisposable {
   private async ask(now: number): Promise<void> {
     this.lastAskedAt = now;
     const [answered, drawn] = await Promise.all([
-      bounded(this.session.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
+      bounded(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
       bounded(this.drawIfHeldUp(now), ANSWER_TIMEOUT_MS),
     ]);
     if (answered && drawn) this.lastAnswerAt = this.options.now();
@@ -283,10 +283,10 @@ export class PooledBrowser implements AsyncDisposable {
     if (this.gone) return;
     this.end.abort(new Error(why));
     clearInterval(this.watch);
-    for (const stage of this.stages) stage.lose(why);
+    for (const session of this.sessions) session.lose(why);
     const idle = this.warm;
     this.warm = [];
-    void Promise.allSettled(idle.map(async (entry) => (await entry.stage).captureProxy[Symbol.asyncDispose]()));
+    void Promise.allSettled(idle.map(async (entry) => (await entry.session).captureProxy[Symbol.asyncDispose]()));
     void this.chromium.kill();
     this.options.onGone(this, why);
   }

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import type { ConnectOverCDPTransport } from 'playwright-core';
+import { emulateUserAgentInWorker } from '../emulate/emulate-user-agent.js';
 import { languagesOf } from '../emulate/languages.js';
 import type { Identity } from '../emulate/user-agent.js';
-import { wearInWorker } from '../emulate/wear-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { EventCutter } from './cut-event.js';
 import { SharedWorkerScripts } from './shared-worker-scripts.js';
@@ -169,7 +169,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     // Playwright lets go of shared workers at once, and what was told to them would go with the session.
     if (type === 'shared_worker') this.kept.add(sessionId);
     this.command('Emulation.setUserAgentOverride', override, sessionId);
-    this.command('Runtime.evaluate', { expression: wearInWorker(identity) }, sessionId);
+    this.command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
   }
 
   /** Playwright's own client hints miss what a real browser sends, and name the headless product. */

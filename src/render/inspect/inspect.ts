@@ -6,8 +6,8 @@
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { monotonicNow } from '../monotonic-now.js';
+import type { PageSession } from '../page-session.js';
 import { boundedPage } from '../picture/bounded-page.js';
-import type { Stage } from '../stage.js';
 import { cutText } from './cut-text.js';
 import type { MarkdownWorker } from './markdown-worker.js';
 import { outline } from './outline.js';
@@ -20,13 +20,13 @@ const SOURCE_MOST_CHARS = 500_000;
  *
  * @throws CaptureError `render_crashed`; `render_timeout` when the page does not answer at all
  */
-export async function inspect(stage: Stage, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
+export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
-  const page = boundedPage(stage, deadline);
+  const page = boundedPage(session, deadline);
   const source = await page.call('source.read', SOURCE_MOST_CHARS);
   const [markdown, accessibleTree] = await Promise.all([
     how.worker.convert({ html: source.html, url: source.url, title: source.title }, Math.max(1, deadline - monotonicNow())),
-    outline(stage, page, deadline),
+    outline(session, page, deadline),
   ]);
   return {
     markdown: cutText(markdown ?? source.text, INSPECTION_LIMIT_CHARS),

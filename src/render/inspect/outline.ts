@@ -1,7 +1,7 @@
 import { monotonicNow } from '../monotonic-now.js';
+import type { PageSession } from '../page-session.js';
 import type { BoundedPage } from '../picture/bounded-page.js';
 import { within } from '../picture/bounded-page.js';
-import type { Stage } from '../stage.js';
 
 /** Reading the tree costs most of a millisecond an element, and nothing of it can be had before all of it is done. These give more than is kept. */
 const MOST_ELEMENTS = 2_000;
@@ -12,14 +12,14 @@ const MOST_ELEMENTS = 2_000;
  *
  * @throws CaptureError `render_crashed`
  */
-export async function outline(stage: Stage, page: BoundedPage, deadline: number): Promise<string> {
+export async function outline(session: PageSession, page: BoundedPage, deadline: number): Promise<string> {
   try {
     if (!(await page.call('source.shorten', MOST_ELEMENTS))) return '';
     const timeout = Math.max(1, deadline - monotonicNow());
-    return await within(stage, deadline, () => stage.page.locator('body').first().ariaSnapshot({ timeout }));
+    return await within(session, deadline, () => session.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {
     // Too slow: the picture is not lost for it.
-    stage.lost.throwIfAborted();
+    session.lost.throwIfAborted();
     return '';
   }
 }

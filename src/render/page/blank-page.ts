@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Rgb, Sight } from '../in-page/blank.js';
 import { WHITE_MIN } from './check-output.js';
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import { QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 
@@ -31,7 +31,7 @@ const LOOK_EVERY_MS = 250;
  * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
  */
 export async function refuseBlank(
-  page: Pick<OpenPage, 'stage' | 'world' | 'network' | 'deadlines'>,
+  page: Pick<OpenPage, 'session' | 'world' | 'network' | 'deadlines'>,
   { ms, mayBeCovered }: { ms: number; mayBeCovered: boolean },
 ): Promise<void> {
   const { network, deadlines } = page;
@@ -55,9 +55,9 @@ async function reveal({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'
   return (await deadlines.within(world.call('reveal.hiddenPage'), ms)) === true;
 }
 
-async function see(page: Pick<OpenPage, 'stage' | 'world' | 'deadlines'>, ms: number): Promise<Sight> {
+async function see(page: Pick<OpenPage, 'session' | 'world' | 'deadlines'>, ms: number): Promise<Sight> {
   const look = await page.deadlines.within(page.world.call('blank.look'), ms);
-  if (look === LATE || look.sight === 'something') return 'something';
+  if (look === TIMED_OUT || look.sight === 'something') return 'something';
   return (await isBare(page, look.backdrops, Math.min(ms, PIXEL_CHECK_MS))) ? look.sight : 'something';
 }
 
@@ -70,9 +70,9 @@ function blank(): CaptureError {
 }
 
 /** Whether the view shows nothing but one colour that lies behind the page: its own, or Chromium's. */
-async function isBare({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, backdrops: Rgb[], ms: number): Promise<boolean> {
-  const shot = await deadlines.within(pictureOfView(stage), ms);
-  if (shot === LATE) return false;
+async function isBare({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, backdrops: Rgb[], ms: number): Promise<boolean> {
+  const shot = await deadlines.within(pictureOfView(session), ms);
+  if (shot === TIMED_OUT) return false;
   const { channels } = await sharp(Buffer.from(shot.data, 'base64')).stats();
   const shades = channels.slice(0, 3);
   if (shades.some(({ min, max }) => min !== max)) return false;
@@ -81,7 +81,7 @@ async function isBare({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'
 }
 
 /** Of what the view shows where it stands: a clip is counted from the document's corner, and a page may have been scrolled. */
-async function pictureOfView({ cdp }: OpenPage['stage']): Promise<{ data: string }> {
+async function pictureOfView({ cdp }: OpenPage['session']): Promise<{ data: string }> {
   const { cssVisualViewport: view } = await cdp.send('Page.getLayoutMetrics');
   const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / view.clientWidth);
   const clip = { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight, scale };

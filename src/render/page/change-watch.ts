@@ -2,7 +2,7 @@ import type { CDPSession } from 'playwright-core';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
 
-type Watched = Pick<OpenPage, 'stage' | 'world' | 'main' | 'network'>;
+type Watched = Pick<OpenPage, 'session' | 'world' | 'main' | 'network'>;
 
 /** Kinds that a page shows something new for as soon as they are answered. */
 const SHOWN_WHEN_THERE = new Set(['image', 'font', 'stylesheet', 'frame']);
@@ -23,21 +23,21 @@ export class ChangeWatch {
 
   /** @returns null when the view holds what may change without being noticed, or still waits for something. @throws PageMoved */
   static async begin(page: Watched): Promise<ChangeWatch | null> {
-    const { main, network, world, stage } = page;
+    const { main, network, world, session } = page;
     const { current: shown } = main;
     const { activity } = network;
     if (shown?.loaded !== true || network.pending().some(({ kind }) => SHOWN_WHEN_THERE.has(kind))) return null;
     if (!(await world.call('stillness.begin'))) return null;
-    await stage.cdp.send('Performance.enable');
-    const watch = new ChangeWatch(page, { shown, activity, counts: await countsOf(stage.cdp) });
+    await session.cdp.send('Performance.enable');
+    const watch = new ChangeWatch(page, { shown, activity, counts: await countsOf(session.cdp) });
     return watch.#isQuiet() ? watch : null;
   }
 
   /** Nothing that shows has changed since. May say that something has when nothing did, never the other way round. @throws PageMoved */
   async unchanged(): Promise<boolean> {
-    const { world, stage } = this.#page;
+    const { world, session } = this.#page;
     if (!this.#isQuiet() || !(await world.call('stillness.held'))) return false;
-    const { layouts, styles } = await countsOf(stage.cdp);
+    const { layouts, styles } = await countsOf(session.cdp);
     return layouts === this.#counts.layouts && styles === this.#counts.styles && this.#isQuiet();
   }
 

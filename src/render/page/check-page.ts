@@ -5,7 +5,7 @@ import { refuseBlank } from './blank-page.js';
 import { recogniseWall } from './bot-wall.js';
 import { asksForText, checkContent } from './check-content.js';
 import { refuseIncomplete } from './content-ready.js';
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
@@ -31,7 +31,7 @@ type CheckOptions = Pick<
 export async function checkPage(page: Checked, shown: DocumentState, options: CheckOptions): Promise<void> {
   const { deadlines } = page;
   const checked = await deadlines.within(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - monotonicNow());
-  if (checked === LATE) throw tooBusy(deadlines.timeout);
+  if (checked === TIMED_OUT) throw tooBusy(deadlines.timeout);
 }
 
 async function checkAll(page: Checked, shown: DocumentState, options: CheckOptions): Promise<void> {
@@ -60,7 +60,7 @@ async function checkAll(page: Checked, shown: DocumentState, options: CheckOptio
 
 async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, shown: DocumentState, ms: number): Promise<void> {
   const vendor = await deadlines.within(recogniseWall(world, shown), ms);
-  if (vendor === LATE) throw tooBusy(deadlines.timeout);
+  if (vendor === TIMED_OUT) throw tooBusy(deadlines.timeout);
   if (vendor !== null) throw blockedByTarget(shown.response?.status ?? null, vendor);
 }
 

@@ -1,7 +1,7 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Completeness } from '../in-page/shell.js';
 import { monotonicNow } from '../monotonic-now.js';
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { PageMoved } from './page-moved.js';
 
@@ -48,7 +48,7 @@ export async function contentReady(page: OpenPage): Promise<void> {
  */
 export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<void> {
   const look = await deadlines.within(world.call('content.look'), ms);
-  const seen = look === LATE ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
+  const seen = look === TIMED_OUT ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
   if (seen === null) return;
   throw new CaptureError({
     code: 'render_incomplete',
@@ -75,7 +75,7 @@ function grown({ most, lastAt }: Growth, text: number): Growth {
 async function lookOnce({ world, deadlines }: OpenPage, ms: number): Promise<Completeness | null> {
   try {
     const look = await deadlines.within(world.call('content.look'), ms);
-    return look === LATE ? null : look;
+    return look === TIMED_OUT ? null : look;
   } catch (error) {
     if (error instanceof PageMoved) return null;
     throw error;

@@ -1,6 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { Stage } from '../stage.js';
-import { LATE } from './deadline.js';
+import type { PageSession } from '../page-session.js';
+import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { isGone } from './page-moved.js';
 
@@ -11,7 +11,7 @@ type ExceptionDetails = NonNullable<Awaited<ReturnType<typeof evaluate>>['except
  * for pictures and fonts. Must come before anything is navigated: a policy is taken up with its document. The page itself is freed as well
  * (of `upgrade-insecure-requests` too), so this is for captures that need it only.
  */
-export async function liftPolicy({ cdp }: Pick<Stage, 'cdp'>): Promise<void> {
+export async function bypassCsp({ cdp }: Pick<PageSession, 'cdp'>): Promise<void> {
   await cdp.send('Page.setBypassCSP', { enabled: true });
 }
 
@@ -21,7 +21,7 @@ export async function liftPolicy({ cdp }: Pick<Stage, 'cdp'>): Promise<void> {
  *
  * @throws CaptureError invalid_request with the script's own message, render_timeout when it does not end
  */
-export async function runCustomJs(page: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<void> {
+export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<void> {
   const asScript = await attempt(page, code);
   if (asScript === null) return;
   const asBody = isUncompiled(asScript) ? await attempt(page, `(async () => {\n${code}\n})()`) : asScript;
@@ -30,10 +30,10 @@ export async function runCustomJs(page: Pick<OpenPage, 'stage' | 'deadlines'>, c
 }
 
 /** @returns what was thrown, or null */
-async function attempt({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, code: string): Promise<ExceptionDetails | null> {
+async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<ExceptionDetails | null> {
   try {
-    const done = await deadlines.within(evaluate(stage.cdp, code, deadlines.leftMs()), deadlines.leftMs());
-    if (done === LATE || isTerminated(done.exceptionDetails)) throw unfinished(deadlines.timeout);
+    const done = await deadlines.within(evaluate(session.cdp, code, deadlines.leftMs()), deadlines.leftMs());
+    if (done === TIMED_OUT || isTerminated(done.exceptionDetails)) throw unfinished(deadlines.timeout);
     return done.exceptionDetails ?? null;
   } catch (error) {
     if (error instanceof CaptureError || !(error instanceof Error)) throw error;
@@ -48,7 +48,7 @@ function isUncompiled({ exception }: ExceptionDetails): boolean {
   return exception?.className === 'SyntaxError' && !/\n\s+at /.test(exception.description ?? '');
 }
 
-function evaluate(cdp: Stage['cdp'], expression: string, timeout: number) {
+function evaluate(cdp: PageSession['cdp'], expression: string, timeout: number) {
   // Chromium's own timeout ends a busy loop, which ours could only walk away from.
   return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
 }

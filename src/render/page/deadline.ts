@@ -3,7 +3,7 @@ import { CAPTURE_GRACE_MS } from '../../contract/limits.js';
 import { monotonicNow } from '../monotonic-now.js';
 
 /** What `within` answers when the time is up. */
-export const LATE = Symbol('late');
+export const TIMED_OUT = Symbol('late');
 
 export interface DeadlineOptions {
   /** ms: navigation, waits and checks. */
@@ -63,10 +63,10 @@ export class Deadlines implements Disposable {
   }
 
   /** The work's result, or LATE after `ms`. Rejects with the signal's reason when the capture must stop; the work is then left to itself. */
-  async within<T>(work: Promise<T>, ms: number): Promise<T | typeof LATE> {
+  async within<T>(work: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<typeof LATE>((resolve) => {
-      timer = setTimeout(() => resolve(LATE), Math.max(0, ms));
+    const late = new Promise<typeof TIMED_OUT>((resolve) => {
+      timer = setTimeout(() => resolve(TIMED_OUT), Math.max(0, ms));
     });
     try {
       return await this.orEnd(Promise.race([work, late]));

@@ -18,11 +18,11 @@ type EditOptions = Pick<CaptureOptions, 'customCss' | 'hideSelectors' | 'removeS
  *
  * @param options selectors that the browser takes (`checkSelectors`)
  */
-export async function edit({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, options: EditOptions): Promise<void> {
+export async function edit({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, options: EditOptions): Promise<void> {
   const { customCss: css, hideSelectors: hide, removeSelectors: remove } = options;
   if (css === null && hide.length === 0 && remove.length === 0) return;
   const imports = importsOf(css ?? '');
-  await deadlines.orEnd(stage.world.callAtStart('edits.start', [{ css, imports, hide, remove }], { inFrames: true }));
+  await deadlines.orEnd(session.world.callAtStart('edits.start', [{ css, imports, hide, remove }], { inFrames: true }));
 }
 
 /** The head of a style sheet, when it imports others; else nothing. */

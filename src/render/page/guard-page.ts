@@ -1,4 +1,4 @@
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 
 /** More than any page means; whoever opens more is after the browser, or after us. */
 const DISMISSED_AT_ONCE = 50;
@@ -10,9 +10,9 @@ const THEN_AFTER_MS = 100;
  * debugger, which nothing here enables. A page that opens dialogs without end waits for each: answered at once, it took two fifths of the
  * server's one thread from all other captures.
  */
-export function dismissDialogs(stage: Pick<Stage, 'page'>): void {
+export function dismissDialogs(session: Pick<PageSession, 'page'>): void {
   let opened = 0;
-  stage.page.on('dialog', (dialog) => {
+  session.page.on('dialog', (dialog) => {
     // The page may be gone before the answer arrives: there is nothing left to dismiss then.
     const dismiss = () => void dialog.dismiss().catch(() => undefined);
     opened += 1;

@@ -1,5 +1,5 @@
 import type { Page, Request, Response } from 'playwright-core';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 
 /** One document that the main frame has shown. */
 export interface DocumentState {
@@ -54,19 +54,19 @@ export class MainDocument {
     this.#onCommit = onCommit;
   }
 
-  /** Listens from now on, on the stage's own session. */
-  static async watch(stage: Pick<Stage, 'page' | 'cdp'>, onCommit: (url: string) => void): Promise<MainDocument> {
-    const main = new MainDocument(stage.page, onCommit);
-    stage.cdp.on('Page.frameNavigated', ({ frame }) => {
+  /** Listens from now on, on the page session's CDP session. */
+  static async watch(session: Pick<PageSession, 'page' | 'cdp'>, onCommit: (url: string) => void): Promise<MainDocument> {
+    const main = new MainDocument(session.page, onCommit);
+    session.cdp.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId === undefined) main.#commit(frame);
     });
-    stage.cdp.on('Page.domContentEventFired', () => main.#mark({ parsed: true }));
-    stage.cdp.on('Page.loadEventFired', () => main.#mark({ parsed: true, loaded: true }));
-    stage.cdp.on('Page.frameStoppedLoading', ({ frameId }) => main.#stop(frameId));
-    stage.page.on('request', (request) => main.#onRequest(request));
-    stage.page.on('response', (response) => main.#onResponse(response));
-    stage.page.on('requestfailed', (request) => main.#onFailed(request));
-    await stage.cdp.send('Page.enable');
+    session.cdp.on('Page.domContentEventFired', () => main.#mark({ parsed: true }));
+    session.cdp.on('Page.loadEventFired', () => main.#mark({ parsed: true, loaded: true }));
+    session.cdp.on('Page.frameStoppedLoading', ({ frameId }) => main.#stop(frameId));
+    session.page.on('request', (request) => main.#onRequest(request));
+    session.page.on('response', (response) => main.#onResponse(response));
+    session.page.on('requestfailed', (request) => main.#onFailed(request));
+    await session.cdp.send('Page.enable');
     return main;
   }
 

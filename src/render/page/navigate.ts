@@ -1,7 +1,7 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { recogniseWall } from './bot-wall.js';
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import {
   failedNavigation,
   judgeContent,
@@ -25,17 +25,17 @@ const VENDOR_LOOK_MS = 2_500;
  * @throws CaptureError navigation_failed, blocked_by_target, target_error, egress_unavailable, render_timeout
  */
 export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Promise<void> {
-  const { stage, main, deadlines } = page;
+  const { session, main, deadlines } = page;
   // Chromium of its own accord gives up only after minutes: the budget is what bounds a silent target.
-  const going = stage.cdp.send('Page.navigate', { url });
+  const going = session.cdp.send('Page.navigate', { url });
   const outcome = await deadlines.within(going, deadlines.leftMs());
-  if (outcome === LATE) throw noAnswer(page, url);
+  if (outcome === TIMED_OUT) throw noAnswer(page, url);
   if (outcome.errorText !== undefined && main.current === null) throw failureOf(page, url, outcome.errorText);
   if (
     (await deadlines.within(
       main.until(() => main.current !== null),
       deadlines.leftMs(),
-    )) === LATE
+    )) === TIMED_OUT
   )
     throw noAnswer(page, url);
   await classify(page);
@@ -50,7 +50,7 @@ export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Pr
 export async function classify(page: Omit<OpenPage, 'network'>): Promise<DocumentState> {
   const shown = page.main.current;
   if (shown === null) throw nothingShown();
-  judgeDocument(shown, page.stage.captureProxy);
+  judgeDocument(shown, page.session.captureProxy);
   const status = shown.response?.status ?? 0;
   if (status >= 400) page.tolerance.orThrow(refusedBy(status, await vendorOf(page, shown)));
   judgeContent(shown);
@@ -67,7 +67,7 @@ async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, sh
   );
   try {
     const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
-    return vendor === LATE ? null : vendor;
+    return vendor === TIMED_OUT ? null : vendor;
   } catch (error) {
     if (error instanceof PageMoved) return null;
     throw error;
@@ -75,22 +75,22 @@ async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, sh
 }
 
 /** Why nothing was committed. */
-function failureOf({ stage, main }: Pick<OpenPage, 'stage' | 'main'>, url: string, error: string): CaptureError {
+function failureOf({ session, main }: Pick<OpenPage, 'session' | 'main'>, url: string, error: string): CaptureError {
   const answer = main.lastResponse;
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
     // Handed over to another program: a mail client, an FTP client.
-    if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', stage.captureProxy);
+    if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', session.captureProxy);
     if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
     return notAPage(typeOf(answer.headers) || 'application/octet-stream');
   }
   // A redirect may have led elsewhere: what failed is the last request.
-  return failedNavigation(main.lastFailure?.url ?? url, error, stage.captureProxy);
+  return failedNavigation(main.lastFailure?.url ?? url, error, session.captureProxy);
 }
 
 /** The caller's proxy is asked first: behind one that says nothing, no target can answer. */
-function noAnswer({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, url: string): CaptureError {
-  const { proxyFailure } = stage.captureProxy;
+function noAnswer({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, url: string): CaptureError {
+  const { proxyFailure } = session.captureProxy;
   return proxyFailure === null ? silentTarget(url, deadlines.timeout) : proxyUnavailable(proxyFailure);
 }
 

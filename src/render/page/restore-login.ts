@@ -10,18 +10,18 @@ type LoginOptions = Pick<CaptureOptions, 'url' | 'cookies' | 'storageState'>;
  *
  * @throws CaptureError `invalid_request` for cookies that the browser rejects, such as a `__Host-` one with a domain
  */
-export async function restoreLogin({ stage, deadlines }: Pick<OpenPage, 'stage' | 'deadlines'>, options: LoginOptions): Promise<void> {
+export async function restoreLogin({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, options: LoginOptions): Promise<void> {
   const { cookies, storageState, url } = options;
   const all = [...(storageState?.cookies ?? []), ...cookies];
   if (all.length > 0) {
     await deadlines.orEnd(
-      stage.context.addCookies(all.map((cookie) => forBrowser(cookie, url))).catch((error: unknown) => {
+      session.context.addCookies(all.map((cookie) => forBrowser(cookie, url))).catch((error: unknown) => {
         throw rejected(error);
       }),
     );
   }
   const stored = (storageState?.origins ?? []).filter(({ localStorage }) => localStorage.length > 0);
-  if (stored.length > 0) await deadlines.orEnd(stage.context.addInitScript(fillLocalStorage, stored));
+  if (stored.length > 0) await deadlines.orEnd(session.context.addInitScript(fillLocalStorage, stored));
 }
 
 function forBrowser({ name, value, domain, path, secure, httpOnly, sameSite, expires }: CookieOption, url: string) {

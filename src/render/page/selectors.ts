@@ -15,10 +15,10 @@ interface Field {
  *
  * @throws CaptureError invalid_request that lists each wrong one, as `hide_selectors.0`, with the browser's message
  */
-export async function checkSelectors(page: Pick<OpenPage, 'stage' | 'deadlines'>, options: SelectorOptions): Promise<void> {
+export async function checkSelectors(page: Pick<OpenPage, 'session' | 'deadlines'>, options: SelectorOptions): Promise<void> {
   const fields = fieldsOf(options);
   if (fields.length === 0) return;
-  const asked = page.stage.world.call(
+  const asked = page.session.world.call(
     'element.selectorProblems',
     fields.map(({ selector }) => selector),
   );

@@ -1,6 +1,6 @@
 import type { Settled } from '../in-page/settle.js';
 import { monotonicNow } from '../monotonic-now.js';
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import type { DocumentState } from './main-document.js';
 import { FONTS_BUDGET_MS, LONG_POLL_AFTER_MS, QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
@@ -76,8 +76,8 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
 async function untilQuiet({ network, world, deadlines }: OpenPage, { over, endsAt }: Limit): Promise<void> {
   await network.quiet(QUIET_MS, over, LONG_POLL_AFTER_MS);
   if (over.aborted || network.isIdle()) return;
-  const look = await deadlines.within(world.call('content.look'), endsAt - monotonicNow()).catch((): typeof LATE => LATE);
-  if (look === LATE || look.seen !== null) await network.quiet(QUIET_MS, over);
+  const look = await deadlines.within(world.call('content.look'), endsAt - monotonicNow()).catch((): typeof TIMED_OUT => TIMED_OUT);
+  if (look === TIMED_OUT || look.seen !== null) await network.quiet(QUIET_MS, over);
 }
 
 /** Seconds; null when it does not, or has led to others too often. */
@@ -91,7 +91,7 @@ function leavesAfterS({ refreshAfterS }: Settled, { number, response }: Document
 /** Whether it comes to another document, which is waited for; the way may lead to another program, or to no content. */
 async function leaves({ main, deadlines }: OpenPage, shown: DocumentState, afterS: number): Promise<boolean> {
   const begins = main.until(() => main.navigating || main.current !== shown);
-  if ((await deadlines.within(begins, afterS * 1_000 + REFRESH_LATE_MS)) === LATE) return false;
+  if ((await deadlines.within(begins, afterS * 1_000 + REFRESH_LATE_MS)) === TIMED_OUT) return false;
   await main.until(() => !main.navigating && (main.current === shown || main.current?.loaded === true));
   return main.current !== shown;
 }
@@ -111,7 +111,7 @@ async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertO
   };
   try {
     const settled = await deadlines.within(world.call('settlement.settle', budgets), leftMs);
-    return settled === LATE ? null : settled;
+    return settled === TIMED_OUT ? null : settled;
   } catch (error) {
     if (error instanceof PageMoved) return null;
     // A page can break its own DOM in ways that stop our looking; it is captured as it stands.

@@ -1,4 +1,4 @@
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 
 /** More text than any marker needs; a page of books is not carried out of the browser. */
@@ -13,7 +13,7 @@ const TITLE_MAX_CHARS = 10_000;
  */
 export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<string | null> {
   const text = await deadlines.within(world.call('text.titled', { maxChars: TEXT_MAX_CHARS, titleMaxChars: TITLE_MAX_CHARS }), ms);
-  return text === LATE ? null : text;
+  return text === TIMED_OUT ? null : text;
 }
 
 /**

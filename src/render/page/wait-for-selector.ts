@@ -1,5 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { PageMoved } from './page-moved.js';
 
@@ -15,12 +15,12 @@ export async function waitForSelector(page: Pick<OpenPage, 'main' | 'world' | 'd
     const before = main.current;
     try {
       const seen = await deadlines.within(world.call('documents.untilVisible', selector), deadlines.leftMs());
-      if (seen === LATE) throw notSeen(selector, deadlines.timeout);
+      if (seen === TIMED_OUT) throw notSeen(selector, deadlines.timeout);
       return;
     } catch (error) {
       if (!(error instanceof PageMoved)) throw error;
       const moved = main.until(() => main.current !== before);
-      if ((await deadlines.within(moved, deadlines.leftMs())) === LATE) throw notSeen(selector, deadlines.timeout);
+      if ((await deadlines.within(moved, deadlines.leftMs())) === TIMED_OUT) throw notSeen(selector, deadlines.timeout);
     }
   }
 }

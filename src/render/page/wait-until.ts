@@ -1,6 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { WaitUntil } from '../../contract/capture-request.js';
-import { LATE } from './deadline.js';
+import { TIMED_OUT } from './deadline.js';
 import type { DocumentState } from './main-document.js';
 import { classify } from './navigate.js';
 import type { OpenPage } from './open-page.js';
@@ -21,7 +21,7 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
   try {
     for (;;) {
       const reached = await deadlines.within(reach(page, state, stop.signal), deadlines.leftMs());
-      if (reached === LATE) throw notReached(page, state);
+      if (reached === TIMED_OUT) throw notReached(page, state);
       const shown = await classify(page);
       if (shown.number > MAX_DOCUMENTS) throw neverStays(shown.number);
       if (main.current === shown && !main.navigating) return shown;

@@ -1,5 +1,5 @@
 import { monotonicNow } from '../monotonic-now.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
 import type { SectionPlan, SectionsTaken } from './sections.js';
@@ -16,17 +16,17 @@ const ALIGN_PX = [100, 64, 8, 1];
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
 export async function takeBands(
-  tools: { stage: Stage; store: SectionStore },
+  tools: { session: PageSession; store: SectionStore },
   plan: SectionPlan,
   mostPixels = SHOT_MAX_PIXELS,
 ): Promise<SectionsTaken> {
-  const { stage, store } = tools;
+  const { session, store } = tools;
   const { ratio, zoom } = plan;
   let count = 0;
   let width = 0;
   let height = 0;
   let y = plan.from;
-  const { cssVisualViewport, cssLayoutViewport } = await within(stage, plan.deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
+  const { cssVisualViewport, cssLayoutViewport } = await within(session, plan.deadline, () => session.cdp.send('Page.getLayoutMetrics'));
   // The browser counts from the leftmost column, which a page written from right to left does not begin at.
   const originX = cssLayoutViewport.pageX - plan.scrollX;
   const columns = plan.columns ?? { left: 0, right: cssVisualViewport.clientWidth };
@@ -35,7 +35,7 @@ export async function takeBands(
   while (y < plan.to && (count === 0 || monotonicNow() <= plan.lastStart)) {
     const end = bandEnd(y, most, plan);
     const beyond = { x: originX + columns.left, y, width: columns.right - columns.left, height: end - y, scale: zoom };
-    const png = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });
+    const png = await shoot(session, plan.deadline, { format: 'png', fast: true, beyond });
     const size = pngSize(png);
     const rows = Math.min(Math.round((end - y) * ratio), size.height);
     width = count === 0 ? size.width : width;

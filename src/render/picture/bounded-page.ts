@@ -2,7 +2,7 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { isGone, PageMoved } from '../page/page-moved.js';
 import type { Answer, Call, Given } from '../page/world.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 
 /** The page as the steps of a picture use it: each call ends at the picture's deadline, or with the page. */
 export interface BoundedPage {
@@ -14,8 +14,8 @@ export interface BoundedPage {
 const LOSS_TOLD_MS = 500;
 
 /** @param deadline ms by `monotonicNow` */
-export function boundedPage(stage: Pick<Stage, 'world' | 'lost'>, deadline: number): BoundedPage {
-  return { call: (name, ...given) => within(stage, deadline, () => stage.world.call(name, ...given)) };
+export function boundedPage(session: Pick<PageSession, 'world' | 'lost'>, deadline: number): BoundedPage {
+  return { call: (name, ...given) => within(session, deadline, () => session.world.call(name, ...given)) };
 }
 
 /**
@@ -24,25 +24,25 @@ export function boundedPage(stage: Pick<Stage, 'world' | 'lost'>, deadline: numb
  * @param deadline ms by `monotonicNow`
  * @throws CaptureError `render_timeout`, `render_crashed`; PageMoved
  */
-export async function within<Result>(stage: Pick<Stage, 'lost'>, deadline: number, step: () => Promise<Result>): Promise<Result> {
-  stage.lost.throwIfAborted();
+export async function within<Result>(session: Pick<PageSession, 'lost'>, deadline: number, step: () => Promise<Result>): Promise<Result> {
+  session.lost.throwIfAborted();
   let onLost = () => {};
   let timer: NodeJS.Timeout | undefined;
   const ended = new Promise<never>((_, reject) => {
-    onLost = () => reject(stage.lost.reason);
+    onLost = () => reject(session.lost.reason);
     timer = setTimeout(() => reject(tooSlow()), Math.max(0, deadline - monotonicNow()));
   });
-  stage.lost.addEventListener('abort', onLost, { once: true });
+  session.lost.addEventListener('abort', onLost, { once: true });
   try {
     return await Promise.race([step(), ended]);
   } catch (error) {
     if (!isGone(error)) throw error;
-    await lossTold(stage);
-    stage.lost.throwIfAborted();
+    await lossTold(session);
+    session.lost.throwIfAborted();
     throw error instanceof PageMoved ? error : new PageMoved('the page navigated away while its picture was taken', { cause: error });
   } finally {
     clearTimeout(timer);
-    stage.lost.removeEventListener('abort', onLost);
+    session.lost.removeEventListener('abort', onLost);
   }
 }
 
@@ -55,9 +55,9 @@ function tooSlow(): CaptureError {
 }
 
 /** A dead page fails its commands a moment before its death is known. */
-async function lossTold(stage: Pick<Stage, 'lost'>): Promise<void> {
+async function lossTold(session: Pick<PageSession, 'lost'>): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, LOSS_TOLD_MS);
-    stage.lost.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
+    session.lost.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
   });
 }

@@ -15,21 +15,21 @@ import { SectionStore } from './section-store.js';
  * @throws CaptureError `render_incomplete` when the page has nothing there
  */
 export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encoding): Promise<Picture> {
-  const { stage, options, deadline } = order;
+  const { session, options, deadline } = order;
   const begun = performance.now();
   await using store = await SectionStore.open(encoding.transparent);
-  const page = boundedPage(stage, deadline);
+  const page = boundedPage(session, deadline);
   await page.call('scrollers.expandAll');
   const { density, limited } = fitDensity(clip, options.view.deviceScaleFactor, encoding.format);
-  await setDensity(stage, { view: options.view, density, deadline });
+  await setDensity(session, { view: options.view, density, deadline });
   const { pageHeight, viewHeight, zoom, scrollX } = await page.call('scroll.measure');
-  const { cssContentSize } = await stage.cdp.send('Page.getLayoutMetrics');
+  const { cssContentSize } = await session.cdp.send('Page.getLayoutMetrics');
   const right = Math.min(clip.x + clip.width, Math.max(cssContentSize.width, options.view.width / zoom));
   const bottom = Math.min(clip.y + clip.height, Math.max(pageHeight, viewHeight));
   if (right - clip.x < 0.5 || bottom - clip.y < 0.5) throw outside(clip, { width: cssContentSize.width, height: pageHeight });
   const ratio = density * zoom;
   const taken = await takeBands(
-    { stage, store },
+    { session, store },
     {
       from: clip.y,
       to: bottom,

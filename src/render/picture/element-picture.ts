@@ -19,10 +19,10 @@ import { type SectionPlan, takeSections } from './sections.js';
  * @throws CaptureError `render_incomplete` when nothing visible matches, `invalid_request` when the browser rejects the selector
  */
 export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
-  const { stage, options, deadline } = order;
+  const { session, options, deadline } = order;
   const begun = performance.now();
   await using store = await SectionStore.open(encoding.transparent);
-  const page = boundedPage(stage, deadline);
+  const page = boundedPage(session, deadline);
   const { box: own, density, limited } = await findAtDensity(order, { page, selector, encoding });
   const extent = await page.call('scroll.measure');
   const { viewHeight, zoom, pageHeight, scrollX, scrollY } = extent;
@@ -46,7 +46,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   };
   const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
   if (wide) await pin(page, { first: true, last: true, keep: 'none' });
-  const taken = wide ? await takeBands({ stage, store }, plan) : await takeSections({ stage, page, store }, plan);
+  const taken = wide ? await takeBands({ session, store }, plan) : await takeSections({ session, page, store }, plan);
   const encoded = await encodeSections(order, store, { encoding, begun });
   const whole = taken.whole && cut.height >= (box.bottom - box.top) * zoom - 0.5;
   return {
@@ -83,11 +83,11 @@ async function findAtDensity(
   order: PictureOrder,
   how: { page: BoundedPage; selector: string; encoding: Encoding },
 ): Promise<{ box: ElementBox; density: number; limited: boolean }> {
-  const { stage, deadline } = order;
+  const { session, deadline } = order;
   const { view } = order.options;
   let density = view.deviceScaleFactor;
   for (let limited = false; ; limited = true) {
-    await setDensity(stage, { view, density, deadline });
+    await setDensity(session, { view, density, deadline });
     const box = await find(how.page, how.selector);
     const fit = fitDensity({ width: box.right - box.left, height: box.bottom - box.top }, density, how.encoding.format);
     if (fit.density === density) return { box, density, limited: limited || fit.limited };

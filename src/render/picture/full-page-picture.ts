@@ -25,7 +25,7 @@ const SECTION_MS = 500;
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
   await using store = await SectionStore.open(encoding.transparent);
   const begun = performance.now();
-  const taken = await rollOut(order, scroll, { store, format: encoding.format });
+  const taken = await expandPage(order, scroll, { store, format: encoding.format });
   const encoded = await encodeSections(order, store, { encoding, begun });
   return {
     ...encoded,
@@ -33,7 +33,7 @@ export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, en
   };
 }
 
-export interface RolledOut {
+export interface ExpandedPage {
   /** px. */
   width: number;
   height: number;
@@ -45,13 +45,13 @@ export interface RolledOut {
  *
  * @param how.format null: no format's limits apply
  */
-export async function rollOut(
+export async function expandPage(
   order: PictureOrder,
   scroll: ScrollReport,
   how: { store: SectionStore; format: ImageFormat | null },
-): Promise<RolledOut> {
-  const { stage, options, deadline } = order;
-  const page = boundedPage(stage, deadline);
+): Promise<ExpandedPage> {
+  const { session, options, deadline } = order;
+  const page = boundedPage(session, deadline);
   await page.call('scrollers.expandAll');
   const extent = await settleDensity(order, page, { scroll, format: how.format ?? 'png' });
   const pixels = options.view.width * extent.density * extent.height * extent.density;
@@ -70,7 +70,7 @@ export async function rollOut(
     deadline,
   };
   const algorithm = options.fullPageAlgorithm;
-  const tools = { stage, page, store: how.store };
+  const tools = { session, page, store: how.store };
   const taken =
     algorithm === 'native'
       ? await takeBands(tools, plan)
@@ -111,12 +111,12 @@ async function settleDensity(
   page: BoundedPage,
   { scroll, format }: { scroll: ScrollReport; format: ImageFormat },
 ): Promise<Settled> {
-  const { stage, deadline } = order;
+  const { session, deadline } = order;
   const { view } = order.options;
   let density = view.deviceScaleFactor;
   let limited = false;
   for (;;) {
-    await setDensity(stage, { view, density, deadline });
+    await setDensity(session, { view, density, deadline });
     const { pageHeight, viewHeight, zoom, scrollX } = await page.call('scroll.measure');
     const height = scroll.stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
     const fit = fitDensity({ width: view.width, height: height * zoom }, density, format);

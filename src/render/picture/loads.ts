@@ -1,19 +1,19 @@
 import type { Request } from 'playwright-core';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 
 /** The requests that a scroll step started. */
 export class Loads implements AsyncDisposable {
   /** How many there have been. */
   begun = 0;
-  readonly #stage: Stage;
+  readonly #session: PageSession;
   readonly #open = new Set<Request>();
   #idle: (() => void) | null = null;
 
-  constructor(stage: Stage) {
-    this.#stage = stage;
-    stage.page.on('request', this.#onRequest);
-    stage.page.on('requestfinished', this.#onDone);
-    stage.page.on('requestfailed', this.#onDone);
+  constructor(session: PageSession) {
+    this.#session = session;
+    session.page.on('request', this.#onRequest);
+    session.page.on('requestfinished', this.#onDone);
+    session.page.on('requestfailed', this.#onDone);
   }
 
   get pending(): number {
@@ -48,9 +48,9 @@ export class Loads implements AsyncDisposable {
   };
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stage.page.off('request', this.#onRequest);
-    this.#stage.page.off('requestfinished', this.#onDone);
-    this.#stage.page.off('requestfailed', this.#onDone);
+    this.#session.page.off('request', this.#onRequest);
+    this.#session.page.off('requestfinished', this.#onDone);
+    this.#session.page.off('requestfailed', this.#onDone);
     this.#idle?.();
   }
 }

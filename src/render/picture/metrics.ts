@@ -1,18 +1,21 @@
 import type { View } from '../../contract/capture-request.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 
 /**
- * Sets the page's viewport and density on the stage's own session: a capture takes its density from the emulation of the
+ * Sets the page's viewport and density on the page session's CDP session: a capture takes its density from the emulation of the
  * session that asks for it, and ignores what another session emulates.
  *
  * @param how.density output pixels per CSS px
  * @param how.scale of the picture alone, so that a viewport that is only measured costs no pixels
  */
-export async function setDensity(stage: Stage, how: { view: View; density: number; scale?: number; deadline: number }): Promise<void> {
+export async function setDensity(
+  session: PageSession,
+  how: { view: View; density: number; scale?: number; deadline: number },
+): Promise<void> {
   const { view, density, scale } = how;
-  await within(stage, how.deadline, () =>
-    stage.cdp.send('Emulation.setDeviceMetricsOverride', {
+  await within(session, how.deadline, () =>
+    session.cdp.send('Emulation.setDeviceMetricsOverride', {
       mobile: view.isMobile,
       width: view.width,
       height: view.height,

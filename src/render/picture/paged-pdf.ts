@@ -14,12 +14,12 @@ const EMPTY_TEMPLATE = '<span></span>';
  * @throws CaptureError `invalid_request` for page ranges beyond the document and for margins that leave no room
  */
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
-  const { stage, options, deadline } = order;
+  const { session, options, deadline } = order;
   const begun = performance.now();
-  const page = boundedPage(stage, deadline);
+  const page = boundedPage(session, deadline);
   const { pageHeight } = await page.call('scroll.measure');
-  await within(stage, deadline, () => stage.page.emulateMedia({ media: pdf.media }));
-  const content = await within(stage, deadline, () => printStream(stage.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
+  await within(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
+  const content = await within(session, deadline, () => printStream(session.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
     throw asRefusal(error);
   });
   return {

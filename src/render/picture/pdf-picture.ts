@@ -1,7 +1,7 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { type BoundedPage, boundedPage, within } from './bounded-page.js';
-import { rollOut } from './full-page-picture.js';
+import { expandPage } from './full-page-picture.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { pixelPdf } from './pixel-pdf.js';
@@ -69,7 +69,7 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
 async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
   await using store = await SectionStore.open(false);
   const begun = performance.now();
-  const { diagnostics } = await rollOut(order, scroll, { store, format: null });
+  const { diagnostics } = await expandPage(order, scroll, { store, format: null });
   const strips = await store.strips();
   const shot = performance.now();
   const density = diagnostics.deviceScaleFactor;
@@ -83,10 +83,10 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
 }
 
 async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHeight: number }> {
-  const { stage, options, deadline } = order;
-  const page = boundedPage(stage, deadline);
-  await setDensity(stage, { view: options.view, density: options.view.deviceScaleFactor, deadline });
-  await within(stage, deadline, () => stage.page.emulateMedia({ media: 'screen' }));
+  const { session, options, deadline } = order;
+  const page = boundedPage(session, deadline);
+  await setDensity(session, { view: options.view, density: options.view.deviceScaleFactor, deadline });
+  await within(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.ownPaper');
   const { pageHeight } = await page.call('scroll.measure');
   return { page, pageHeight };
@@ -102,31 +102,31 @@ async function holdForPaper(
   page: BoundedPage,
   at: { pageHeight: number; height: number; paperHeight: number },
 ): Promise<boolean> {
-  const { stage, options, deadline } = order;
+  const { session, options, deadline } = order;
   const { view } = options;
   const density = view.deviceScaleFactor;
   const paper = { view: { ...view, height: Math.ceil(at.paperHeight) }, density, scale: MEASURE_SCALE, deadline };
   await page.call('rules.noteQueries');
   await page.call('print.noteLayout');
-  await setDensity(stage, paper);
+  await setDensity(session, paper);
   const asked = await page.call('rules.keepChangedQueries');
   const changed = asked || !(await page.call('print.isLaidOutAlike', at.pageHeight));
-  await setDensity(stage, { view, density, deadline });
+  await setDensity(session, { view, density, deadline });
   await page.call('frames.passFrames', 1, NO_FRAME_MS);
   if (changed) await page.call('rules.hold');
   await page.call('print.pinOnce', at.height);
   if (!changed) return true;
   await page.call('print.noteLayout');
-  await setDensity(stage, paper);
+  await setDensity(session, paper);
   const alike = await page.call('print.isLaidOutAlike', at.pageHeight);
-  await setDensity(stage, { view, density, deadline });
+  await setDensity(session, { view, density, deadline });
   await page.call('frames.passFrames', 1, NO_FRAME_MS);
   return alike;
 }
 
-function print({ stage, options, deadline }: PictureOrder, paper: { height: number; pages: string }): Promise<Buffer> {
+function print({ session, options, deadline }: PictureOrder, paper: { height: number; pages: string }): Promise<Buffer> {
   const size = { paperWidth: options.view.width / CSS_PX_PER_INCH, paperHeight: paper.height / CSS_PX_PER_INCH };
-  return within(stage, deadline, () => printStream(stage.cdp, { ...size, pageRanges: paper.pages }));
+  return within(session, deadline, () => printStream(session.cdp, { ...size, pageRanges: paper.pages }));
 }
 
 function picture(content: Buffer, begun: number, diagnostics: RenderDiagnostics): Picture {

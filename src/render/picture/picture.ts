@@ -1,6 +1,6 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import type { EncodeQueue } from './encode-queue.js';
 
 export interface Picture {
@@ -15,7 +15,7 @@ export interface Picture {
 
 /** What every kind of picture is taken with. */
 export interface PictureOrder {
-  stage: Stage;
+  session: PageSession;
   options: CaptureOptions;
   /** ms by `monotonicNow`; long pages stop early enough to be encoded. */
   deadline: number;

@@ -1,4 +1,4 @@
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 
 /**
@@ -7,16 +7,16 @@ import { within } from './bounded-page.js';
  * @param deadline ms by `monotonicNow`
  * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
  */
-export async function listensToScroll(stage: Stage, deadline: number): Promise<boolean> {
-  const heard = await Promise.all(['window', 'document'].map((target) => listensOn(stage, { target, deadline })));
+export async function listensToScroll(session: PageSession, deadline: number): Promise<boolean> {
+  const heard = await Promise.all(['window', 'document'].map((target) => listensOn(session, { target, deadline })));
   return heard.includes(true);
 }
 
-function listensOn(stage: Stage, { target, deadline }: { target: string; deadline: number }): Promise<boolean> {
-  return within(stage, deadline, async () => {
-    const { result } = await stage.cdp.send('Runtime.evaluate', { expression: target });
+function listensOn(session: PageSession, { target, deadline }: { target: string; deadline: number }): Promise<boolean> {
+  return within(session, deadline, async () => {
+    const { result } = await session.cdp.send('Runtime.evaluate', { expression: target });
     if (result.objectId === undefined) return false;
-    const { listeners } = await stage.cdp.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
+    const { listeners } = await session.cdp.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
     return listeners.some(({ type }) => type === 'scroll' || type === 'scrollend');
   });
 }

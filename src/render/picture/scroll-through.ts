@@ -3,7 +3,7 @@ import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { FeedCut } from '../in-page/scrollers.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { fitDensity } from './fit-density.js';
 import { LateReaction } from './late-reaction.js';
@@ -54,12 +54,12 @@ export interface Descending {
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollThrough(stage: Stage, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
-  const page = boundedPage(stage, how.deadline + END_WAIT_MS);
+export async function scrollThrough(session: PageSession, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
+  const page = boundedPage(session, how.deadline + END_WAIT_MS);
   const feedCut = await page.call('scrollers.expandAll');
   const start = await page.call('scroll.measure');
-  await using loads = new Loads(stage);
-  const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(stage, how.deadline + END_WAIT_MS));
+  await using loads = new Loads(session);
+  const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(session, how.deadline + END_WAIT_MS));
   const late = listens ? new LateReaction(page, loads) : null;
   const way = { options, start, loads, late, deadline: how.deadline };
   await page.call('late.watch');
@@ -86,10 +86,10 @@ async function returnToTop(page: BoundedPage, listens: boolean): Promise<void> {
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollToElement(stage: Stage, selector: string, how: Descending): Promise<void> {
-  const page = boundedPage(stage, how.deadline + END_WAIT_MS);
+export async function scrollToElement(session: PageSession, selector: string, how: Descending): Promise<void> {
+  const page = boundedPage(session, how.deadline + END_WAIT_MS);
   const before = await page.call('scroll.measure');
-  await using loads = new Loads(stage);
+  await using loads = new Loads(session);
   const sighting = await page.call('element.mark', selector);
   if (!('box' in sighting)) return;
   const { top, bottom } = sighting.box;
@@ -97,7 +97,7 @@ export async function scrollToElement(stage: Stage, selector: string, how: Desce
   if (scrollY === before.scrollY && loads.pending === 0) return;
   let since = monotonicNow();
   await loads.done(LOAD_WAIT_MS);
-  const late = (await listensToScroll(stage, how.deadline + END_WAIT_MS)) ? new LateReaction(page, loads).expect() : null;
+  const late = (await listensToScroll(session, how.deadline + END_WAIT_MS)) ? new LateReaction(page, loads).expect() : null;
   await late?.done({ since, atMostMs: LOAD_WAIT_MS });
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
     loads.begin();

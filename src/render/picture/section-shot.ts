@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Blurs } from '../in-page/blurs.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { type BoundedPage, within } from './bounded-page.js';
 import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
 import { type PixelSize, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
@@ -26,12 +26,12 @@ export interface SectionShot extends EdgedBand {
  * @param how.spans of what has a backdrop filter
  */
 export async function shootSection(
-  tools: { stage: Stage; page: BoundedPage },
+  tools: { session: PageSession; page: BoundedPage },
   plan: SectionShot,
   how: { y: number; spans: Blurs['spans'] },
 ): Promise<Buffer> {
-  const { stage } = tools;
-  const png = await shoot(stage, plan.deadline, { format: 'png', fast: true });
+  const { session } = tools;
+  const png = await shoot(session, plan.deadline, { format: 'png', fast: true });
   const above = lackingAbove(plan, how);
   if (above === 0) return png;
   const size = pngSize(png);
@@ -40,7 +40,7 @@ export async function shootSection(
   if (rows > SHOT_MAX_ROWS || rows * size.width > SHOT_MAX_PIXELS) return png;
   if (monotonicNow() + left + rows * size.width * MS_PER_PIXEL > plan.lastStart) return png;
   // What has been captured is better than nothing.
-  return (await cutOut(tools, plan, { above, size }).catch(() => stage.lost.throwIfAborted())) ?? png;
+  return (await cutOut(tools, plan, { above, size }).catch(() => session.lost.throwIfAborted())) ?? png;
 }
 
 /** CSS px above the view from which a capture must begin; 0 when it may begin with the view. */
@@ -53,13 +53,13 @@ function lackingAbove({ ratio }: SectionShot, { y, spans }: { y: number; spans: 
 }
 
 async function cutOut(
-  { stage, page }: { stage: Stage; page: BoundedPage },
+  { session, page }: { session: PageSession; page: BoundedPage },
   plan: SectionShot,
   { above, size }: { above: number; size: PixelSize },
 ): Promise<Buffer | null> {
   // The view's own capture leaves the page with a frame yet to come: one taken before that lacks parts of what has to be drawn anew.
   await page.call('frames.passFrames', 2, NO_FRAME_MS);
-  const metrics = await within(stage, plan.deadline, () => stage.cdp.send('Page.getLayoutMetrics'));
+  const metrics = await within(session, plan.deadline, () => session.cdp.send('Page.getLayoutMetrics'));
   const { cssVisualViewport: view, cssLayoutViewport: layout } = metrics;
   const beyond = {
     // The browser counts from the leftmost column, which a page written from right to left does not begin at.
@@ -69,7 +69,7 @@ async function cutOut(
     height: view.clientHeight + above,
     scale: plan.zoom,
   };
-  const larger = await shoot(stage, plan.deadline, { format: 'png', fast: true, beyond });
+  const larger = await shoot(session, plan.deadline, { format: 'png', fast: true, beyond });
   const { width, height } = pngSize(larger);
   if (width < size.width || height < size.height) return null;
   const top = Math.min(Math.round(above * plan.ratio), height - size.height);

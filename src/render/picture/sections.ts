@@ -1,6 +1,6 @@
 import type { Blurs } from '../in-page/blurs.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import type { BoundedPage } from './bounded-page.js';
 import { leaveSections, type Placed, type Placing, placeSection } from './place-section.js';
 import { type Edges, edgesOf, NO_EDGES, nextTop } from './section-edges.js';
@@ -58,10 +58,10 @@ interface Held {
  * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function takeSections(
-  tools: { stage: Stage; page: BoundedPage; store: SectionStore },
+  tools: { session: PageSession; page: BoundedPage; store: SectionStore },
   plan: SectionPlan,
 ): Promise<SectionsTaken> {
-  const { stage, page } = tools;
+  const { session, page } = tools;
   const rows = { from: Math.round(plan.from * plan.ratio), to: Math.round(plan.to * plan.ratio) };
   let y = plan.start;
   let placed = await placeSection(page, placing(plan, y, { first: true, patient: false }));
@@ -80,7 +80,7 @@ export async function takeSections(
   }
   roll.finish();
   // All is captured: a page that goes away now takes nothing with it.
-  await leaveSections(page).catch(() => stage.lost.throwIfAborted());
+  await leaveSections(page).catch(() => session.lost.throwIfAborted());
   return { count: roll.count, width: roll.width, height: roll.end - rows.from, whole: placed.last || roll.end >= rows.to };
 }
 

@@ -1,4 +1,4 @@
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 
 /** Rows of one capture, px: beyond this a GPU's textures end, and rows are repeated or blank. */
@@ -18,9 +18,9 @@ export interface Shot {
 }
 
 /** One capture by the browser, of the viewport as it stands or of a part of the document beyond it. */
-export async function shoot(stage: Stage, deadline: number, shot: Shot): Promise<Buffer> {
-  const { data } = await within(stage, deadline, () =>
-    stage.cdp.send('Page.captureScreenshot', {
+export async function shoot(session: PageSession, deadline: number, shot: Shot): Promise<Buffer> {
+  const { data } = await within(session, deadline, () =>
+    session.cdp.send('Page.captureScreenshot', {
       format: shot.format,
       optimizeForSpeed: shot.fast ?? false,
       ...(shot.quality === undefined ? {} : { quality: shot.quality }),

@@ -4,7 +4,7 @@
  */
 
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 import { takeClip } from './clip-picture.js';
 import { takeElement } from './element-picture.js';
@@ -29,11 +29,11 @@ export type { Picture } from './picture.js';
  *   `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function takePicture(
-  stage: Stage,
+  session: PageSession,
   options: CaptureOptions,
   how: { deadline: number; scroll: ScrollReport | null; encodes: EncodeQueue },
 ): Promise<Picture> {
-  const order: PictureOrder = { stage, options, deadline: how.deadline, encodes: how.encodes };
+  const order: PictureOrder = { session, options, deadline: how.deadline, encodes: how.encodes };
   const { format } = options;
   if (format === 'pdf') return options.pdf === null ? takePdf(order, how.scroll) : takePagedPdf(order, options.pdf);
   const encoding = encodingOf(options, format);
@@ -45,7 +45,7 @@ export async function takePicture(
 }
 
 /** What the page itself does not paint stays transparent. */
-async function clearBackground({ stage, deadline }: PictureOrder): Promise<void> {
+async function clearBackground({ session, deadline }: PictureOrder): Promise<void> {
   const color = { r: 0, g: 0, b: 0, a: 0 };
-  await within(stage, deadline, () => stage.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color }));
+  await within(session, deadline, () => session.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color }));
 }

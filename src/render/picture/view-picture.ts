@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { View } from '../../contract/capture-request.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 import { type Encoding, encodePng } from './encode.js';
 import { setDensity } from './metrics.js';
@@ -12,13 +12,13 @@ import { type Shot, shoot } from './shoot.js';
  * sharp's webp take together.
  */
 export async function takeView(order: PictureOrder, encoding: Encoding): Promise<Picture> {
-  const { stage, options, deadline } = order;
+  const { session, options, deadline } = order;
   const { view } = options;
   const begun = performance.now();
-  await setViewDensity(stage, { view, deadline });
+  await setViewDensity(session, { view, deadline });
   const [shot, metrics] = await Promise.all([
-    shoot(stage, deadline, shotFor(encoding)),
-    within(stage, deadline, () => stage.cdp.send('Page.getLayoutMetrics')),
+    shoot(session, deadline, shotFor(encoding)),
+    within(session, deadline, () => session.cdp.send('Page.getLayoutMetrics')),
   ]);
   const taken = performance.now();
   const { content, width, height } =
@@ -43,8 +43,8 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
  * Sets the density of a view's picture, and that the page is drawn at it: Chromium does that for each capture, and takes it back, whereby
  * it works out the style of all elements twice.
  */
-export function setViewDensity(stage: Stage, { view, deadline }: { view: View; deadline: number }): Promise<void> {
-  return setDensity(stage, { view, density: view.deviceScaleFactor, scale: view.deviceScaleFactor, deadline });
+export function setViewDensity(session: PageSession, { view, deadline }: { view: View; deadline: number }): Promise<void> {
+  return setDensity(session, { view, density: view.deviceScaleFactor, scale: view.deviceScaleFactor, deadline });
 }
 
 function shotFor({ format, quality, resize }: Encoding): Shot {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log.js';
 import { readBuiltInRules } from '../../../src/render/block/built-in.js';
 import { builtInEngines } from '../../../src/render/block/engines.js';
-import { type GuardParts, raiseGuard } from '../../../src/render/block/guard.js';
+import { guardPage, type PageGuardParts } from '../../../src/render/block/guard-page.js';
 import { builtForTests } from './built.js';
 import { aStage, FixtureWeb, launchOnto, someOptions } from './site.js';
 
@@ -15,7 +15,7 @@ const TRACE = `<script>window.clicks = []; addEventListener('click', (e) => clic
 
 let web: FixtureWeb;
 let browser: Browser;
-let parts: GuardParts;
+let parts: PageGuardParts;
 
 beforeAll(async () => {
   const built = await builtForTests();
@@ -39,12 +39,12 @@ beforeEach(() => {
 
 async function answered(html: string, headers: Record<string, string> = {}, last = false) {
   web.page(PAGE, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
-  const stage = await aStage(browser);
-  const guard = await raiseGuard(parts, stage, someOptions(PAGE, { block_cookie_banners: true }));
-  await stage.page.goto(PAGE);
+  const session = await aStage(browser);
+  const guard = await guardPage(parts, session, someOptions(PAGE, { block_cookie_banners: true }));
+  await session.page.goto(PAGE);
   const report = await guard.answerBanners(AbortSignal.timeout(20_000), last);
-  const clicks = await stage.page.evaluate(() => (globalThis as unknown as { clicks: string[] }).clicks).catch(() => []);
-  return { page: stage.page, guard, report, clicks, [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose]() };
+  const clicks = await session.page.evaluate(() => (globalThis as unknown as { clicks: string[] }).clicks).catch(() => []);
+  return { page: session.page, guard, report, clicks, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
 }
 
 const FIXED = 'position:fixed;left:0;right:0;bottom:0;padding:20px;background:#eee;z-index:99';

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { World } from '../../../src/render/page/world.js';
-import type { Stage } from '../../../src/render/stage.js';
+import type { PageSession } from '../../../src/render/page-session.js';
 import { launchAnyBrowser } from '../browser/any-browser.js';
 
 export interface Seen {
@@ -85,7 +85,7 @@ export function launchOnto(web: FixtureWeb, { args = [] }: { args?: string[] } =
 }
 
 /** A page as the pool hands it out, without the pool. */
-export async function aStage(browser: Browser): Promise<Stage & AsyncDisposable> {
+export async function aStage(browser: Browser): Promise<PageSession & AsyncDisposable> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);

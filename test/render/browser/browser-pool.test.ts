@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
-import type { StageLease } from '../../../src/render/browser/browser-pool.js';
+import type { PageLease } from '../../../src/render/browser/browser-pool.js';
 import { GroupWatch, isRenderer, killProcess, readProcess } from '../../../src/render/browser/process-table.js';
 import { profilesRoot } from '../../../src/render/browser/profile-dir.js';
 import { aPool, aSite, browserPids, NEVER, type Site, someOptions, type TestPool, until } from './fixture.js';
@@ -29,8 +29,8 @@ describe('a stage', () => {
       }),
       NEVER,
     );
-    await lease.stage.page.goto(site.url);
-    const seen = await lease.stage.page.evaluate(() => ({
+    await lease.session.page.goto(site.url);
+    const seen = await lease.session.page.evaluate(() => ({
       view: [innerWidth, innerHeight, devicePixelRatio],
       dark: matchMedia('(prefers-color-scheme: dark)').matches,
       still: matchMedia('(prefers-reduced-motion: reduce)').matches,
@@ -53,8 +53,8 @@ describe('a stage', () => {
   it('opened ahead takes on another size, scheme and motion', async () => {
     const options = someOptions({ viewport: { width: 500, height: 400 }, dark_mode: true, reduce_motion: false });
     const lease = await test.pool.acquire(options, NEVER);
-    await lease.stage.page.goto(site.url);
-    const seen = await lease.stage.page.evaluate(() => [
+    await lease.session.page.goto(site.url);
+    const seen = await lease.session.page.evaluate(() => [
       innerWidth,
       innerHeight,
       matchMedia('(prefers-color-scheme: dark)').matches,
@@ -66,8 +66,8 @@ describe('a stage', () => {
 
   it('knows nothing of the one before it', async () => {
     const first = await test.pool.acquire(someOptions(), NEVER);
-    await first.stage.page.goto(site.url);
-    await first.stage.page.evaluate(() => {
+    await first.session.page.goto(site.url);
+    await first.session.page.evaluate(() => {
       // biome-ignore lint/suspicious/noDocumentCookie: that is what a page does
       document.cookie = 'seen=1';
       localStorage.setItem('seen', '1');
@@ -75,19 +75,19 @@ describe('a stage', () => {
     await first.release();
     for (let turn = 0; turn < 5; turn++) {
       const next = await test.pool.acquire(someOptions(), NEVER);
-      await next.stage.page.goto(site.url);
-      expect(await next.stage.page.evaluate(() => document.cookie + localStorage.length)).toBe('0');
+      await next.session.page.goto(site.url);
+      expect(await next.session.page.evaluate(() => document.cookie + localStorage.length)).toBe('0');
       await next.release();
     }
   });
 
   it('has a CDP session on its own page, and the full version of Chromium', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.stage.page.goto(site.url);
-    const { result } = await lease.stage.cdp.send('Runtime.evaluate', { expression: 'document.title' });
+    await lease.session.page.goto(site.url);
+    const { result } = await lease.session.cdp.send('Runtime.evaluate', { expression: 'document.title' });
     await lease.release();
     expect(result.value).toBe('fixture');
-    expect(lease.stage.chromiumVersion).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+    expect(lease.session.chromiumVersion).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
   });
 
   it('begins its proxy, with the proxy of the caller', async () => {
@@ -98,9 +98,9 @@ describe('a stage', () => {
 
   it('can be had by many at once, each with a page and a proxy of its own', async () => {
     const leases = await Promise.all(Array.from({ length: 8 }, () => test.pool.acquire(someOptions(), NEVER)));
-    expect(new Set(leases.map(({ stage }) => stage.page)).size).toBe(8);
-    expect(new Set(leases.map(({ stage }) => stage.captureProxy.port)).size).toBe(8);
-    await Promise.all(leases.map(async ({ stage }) => stage.page.goto(site.url)));
+    expect(new Set(leases.map(({ session }) => session.page)).size).toBe(8);
+    expect(new Set(leases.map(({ session }) => session.captureProxy.port)).size).toBe(8);
+    await Promise.all(leases.map(async ({ session }) => session.page.goto(site.url)));
     await Promise.all(leases.map((lease) => lease.release()));
   });
 
@@ -108,8 +108,8 @@ describe('a stage', () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
     await Promise.all([lease.release(), lease.release()]);
     await lease.release();
-    expect(lease.stage.page.isClosed()).toBe(true);
-    expect(lease.stage.lost.aborted).toBe(false);
+    expect(lease.session.page.isClosed()).toBe(true);
+    expect(lease.session.lost.aborted).toBe(false);
   });
 
   it.each([
@@ -145,11 +145,11 @@ it('a browser is replaced after its captures, and no capture sees it', async () 
   const [first] = profiles();
   while (profiles().includes(first ?? '')) {
     const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.stage.page.goto(site.url);
-    expect(await lease.stage.page.title()).toBe('fixture');
+    await lease.session.page.goto(site.url);
+    expect(await lease.session.page.title()).toBe('fixture');
     expect(test.pool.readyBrowsers()).toBe(1);
     await lease.release();
-    expect(lease.stage.lost.aborted).toBe(false);
+    expect(lease.session.lost.aborted).toBe(false);
   }
   await until(() => profiles().length === 1);
 });
@@ -159,7 +159,7 @@ it('a stopped pool leaves no process, profile or captureProxy behind, and may be
   const root = profilesRoot(test.runDir);
   const lease = await test.pool.acquire(someOptions(), NEVER);
   await Promise.all([test.pool[Symbol.asyncDispose](), test.pool[Symbol.asyncDispose]()]);
-  expect(lease.stage.lost.aborted).toBe(true);
+  expect(lease.session.lost.aborted).toBe(true);
   await lease.release();
   await until(() => test.proxies.open === 0);
   expect(existsSync(root)).toBe(false);
@@ -172,8 +172,8 @@ it('a pool that has started has its first page open, and gives it to the first c
   expect(test.proxies.open).toBe(1);
   const lease = await test.pool.acquire(someOptions(), NEVER);
   expect(test.proxies.open).toBe(1);
-  await lease.stage.page.goto(site.url);
-  expect(await lease.stage.page.title()).toBe('fixture');
+  await lease.session.page.goto(site.url);
+  expect(await lease.session.page.title()).toBe('fixture');
   await lease.release();
 });
 
@@ -210,9 +210,9 @@ it('a page that dies as it stands ready is replaced, and its proxy is closed', a
   const renderers = new GroupWatch(browser).processes(0).filter(({ pid }) => isRenderer(pid));
   for (const { pid } of renderers) killProcess(pid);
   await until(() => renderers.every(({ pid }) => readProcess(pid) === null));
-  const open = async (): Promise<StageLease> => {
+  const open = async (): Promise<PageLease> => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
-    const isThere = await lease.stage.page.goto(site.url).then(
+    const isThere = await lease.session.page.goto(site.url).then(
       () => true,
       () => false,
     );

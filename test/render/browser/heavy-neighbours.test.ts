@@ -1,6 +1,6 @@
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
-import type { StageLease } from '../../../src/render/browser/browser-pool.js';
+import type { PageLease } from '../../../src/render/browser/browser-pool.js';
 import { BROWSER_NICENESS } from '../../../src/render/browser/niced.js';
 import { aPool, aSite, browserPids, NEVER, someOptions, type TestPool, until } from './fixture.js';
 
@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-async function aPoolOf(browsers: number, now = Date.now): Promise<{ test: TestPool; capture(path: string): Promise<StageLease> }> {
+async function aPoolOf(browsers: number, now = Date.now): Promise<{ test: TestPool; capture(path: string): Promise<PageLease> }> {
   const site = await aSite({ '/busy': BUSY });
   const test = await aPool({ browsers, pagesPerBrowser: 2, followAfterMs: 0, now });
   open.push(site, test);
@@ -23,7 +23,7 @@ async function aPoolOf(browsers: number, now = Date.now): Promise<{ test: TestPo
     const url = `${path.startsWith('/elsewhere') ? site.elsewhere : site.url}${path}`;
     const lease = await test.pool.acquire(someOptions({ url }), NEVER);
     open.push({ [Symbol.asyncDispose]: () => lease.release() });
-    await lease.stage.page.goto(url, { waitUntil: 'commit' });
+    await lease.session.page.goto(url, { waitUntil: 'commit' });
     return lease;
   };
   return { test, capture };
@@ -31,7 +31,7 @@ async function aPoolOf(browsers: number, now = Date.now): Promise<{ test: TestPo
 
 /** To other browsers: to the server all do. */
 const yielding = (test: TestPool) => browserPids(test.runDir).filter((pid) => getPriority(pid) > getPriority() + BROWSER_NICENESS);
-const browserOf = (lease: StageLease) => lease.stage.context.browser();
+const browserOf = (lease: PageLease) => lease.session.context.browser();
 
 it('a browser with a heavy page yields to others, and the next pages of that site go there, all others elsewhere', {
   timeout: 120_000,
@@ -59,7 +59,7 @@ it('nothing yields where nobody else is about', { timeout: 120_000 }, async () =
   const { test, capture } = await aPoolOf(2);
   for (let nth = 0; nth < 2; nth++) {
     const busy = await capture('/busy');
-    await busy.stage.page.waitForFunction(() => performance.now() > 4_000, undefined, { timeout: 60_000 });
+    await busy.session.page.waitForFunction(() => performance.now() > 4_000, undefined, { timeout: 60_000 });
     expect(yielding(test)).toEqual([]);
     await busy.release();
   }

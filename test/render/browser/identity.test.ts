@@ -49,8 +49,8 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
     const options = someOptions(fields);
     const lease = await test.pool.acquire(options, NEVER);
     site.requests.length = 0;
-    await lease.stage.page.goto(site.url);
-    const reports = await lease.stage.page.evaluate(reportAll, [REPORT, site.elsewhere] as const);
+    await lease.session.page.goto(site.url);
+    const reports = await lease.session.page.evaluate(reportAll, [REPORT, site.elsewhere] as const);
     await lease.release();
     const [page] = reports;
     expect(page?.agent).not.toBe('');
@@ -64,8 +64,8 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
 
   it('an ordinary capture has the hints of its real version, high entropy included', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.stage.page.goto(site.url);
-    const seen = await lease.stage.page.evaluate(async () => {
+    await lease.session.page.goto(site.url);
+    const seen = await lease.session.page.evaluate(async () => {
       const data = (navigator as unknown as { userAgentData: { getHighEntropyValues(names: string[]): Promise<Record<string, unknown>> } })
         .userAgentData;
       return { values: await data.getHighEntropyValues(['fullVersionList', 'model', 'platformVersion']), robot: navigator.webdriver };
@@ -73,7 +73,7 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
     await lease.release();
     expect(seen.robot).toBe(false);
     expect(seen.values).toMatchObject({ platform: 'Linux', mobile: false, model: '' });
-    expect(seen.values.fullVersionList).toContainEqual({ brand: 'Chromium', version: lease.stage.chromiumVersion });
+    expect(seen.values.fullVersionList).toContainEqual({ brand: 'Chromium', version: lease.session.chromiumVersion });
   });
 
   it.each(['iphone_15_pro', 'iphone_17_pro_max', 'pixel_8', 'ipad_pro_11', 'desktop_hd'] as const)(
@@ -82,8 +82,8 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
       const preset = DEVICE_PRESETS[device];
       const lease = await test.pool.acquire(someOptions({ device }), NEVER);
       site.requests.length = 0;
-      await lease.stage.page.goto(`${site.url}/mobile`);
-      const seen = await lease.stage.page.evaluate(() => ({
+      await lease.session.page.goto(`${site.url}/mobile`);
+      const seen = await lease.session.page.evaluate(() => ({
         view: [innerWidth, innerHeight, devicePixelRatio],
         touch: navigator.maxTouchPoints > 0 && 'ontouchstart' in window,
         coarse: matchMedia('(pointer: coarse)').matches,
@@ -95,7 +95,7 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
       await lease.release();
       expect(seen.view).toEqual([preset.width, preset.height, preset.deviceScaleFactor]);
       expect([seen.touch, seen.coarse]).toEqual([preset.hasTouch, preset.hasTouch]);
-      if (preset.userAgent !== null) expect(seen.agent).toBe(preset.userAgent.replace('{chromium}', lease.stage.chromiumVersion));
+      if (preset.userAgent !== null) expect(seen.agent).toBe(preset.userAgent.replace('{chromium}', lease.session.chromiumVersion));
       const safari = device.startsWith('i');
       expect(seen.hints).toBe(!safari);
       expect(seen.vendor).toBe(safari ? 'Apple Computer, Inc.' : 'Google Inc.');
@@ -110,10 +110,10 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
 
   it('another session on the page takes nothing of the story back', async () => {
     const lease = await test.pool.acquire(someOptions({ device: 'iphone_15_pro' }), NEVER);
-    await lease.stage.context.newCDPSession(lease.stage.page);
-    await lease.stage.page.goto(site.url);
-    await lease.stage.page.goto('data:text/html,elsewhere');
-    expect(await lease.stage.page.evaluate(() => navigator.platform)).toBe('iPhone');
+    await lease.session.context.newCDPSession(lease.session.page);
+    await lease.session.page.goto(site.url);
+    await lease.session.page.goto('data:text/html,elsewhere');
+    expect(await lease.session.page.evaluate(() => navigator.platform)).toBe('iPhone');
     await lease.release();
   });
 });

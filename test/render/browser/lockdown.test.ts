@@ -40,7 +40,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it('runs every renderer under a seccomp filter', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.stage.page.goto(site.url);
+    await lease.session.page.goto(site.url);
     const [browser = 0] = browserPids(test.runDir);
     expect(renderersConfined(browser)).toBe(true);
     expect(test.pool.sandboxed).toBe(true);
@@ -84,7 +84,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     // Opener and popup may share a thread that only one of them can let go: once is no proof.
     for (let turn = 0; turn < 8; turn++) {
       const lease = await test.pool.acquire(someOptions(), NEVER);
-      const { page, context } = lease.stage;
+      const { page, context } = lease.session;
       await page.goto(site.url);
       site.requests.length = 0;
       await page.evaluate(async () => {
@@ -104,8 +104,8 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it('denies what pages ask to be permitted', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.stage.page.goto(site.url);
-    const states = await lease.stage.page.evaluate(async () => {
+    await lease.session.page.goto(site.url);
+    const states = await lease.session.page.evaluate(async () => {
       const names = ['geolocation', 'notifications', 'camera', 'microphone', 'midi'] as PermissionName[];
       const asked = names.map(async (name) => (await navigator.permissions.query({ name })).state);
       return [...(await Promise.all(asked)), await Notification.requestPermission()];
@@ -129,10 +129,10 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it('keeps no download', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.stage.page.goto(site.url);
+    await lease.session.page.goto(site.url);
     const failure = await Promise.all([
-      lease.stage.page.waitForEvent('download').then((download) => download.failure()),
-      lease.stage.page.evaluate(() => {
+      lease.session.page.waitForEvent('download').then((download) => download.failure()),
+      lease.session.page.evaluate(() => {
         Object.assign(document.createElement('a'), { href: 'data:application/octet-stream,x', download: 'x.bin' }).click();
       }),
     ]);
@@ -184,7 +184,7 @@ it('runs without the sandbox when the operator says so, and tells', async () => 
   await using test = await aPool({ sandbox: false });
   expect(test.pool.sandboxed).toBe(false);
   const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.stage.page.goto(site.url);
+  await lease.session.page.goto(site.url);
   await lease.release();
 });
 

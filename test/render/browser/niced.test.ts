@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { BROWSER_NICENESS, niced } from '../../../src/render/browser/niced.js';
+import { BROWSER_NICENESS, withNiceness } from '../../../src/render/browser/niced.js';
 import { inOwnGroup } from '../../../src/render/browser/own-group.js';
 import { isRenderer, processGroup } from '../../../src/render/browser/process-table.js';
 import { aPool, browserPids, NEVER, someOptions } from './fixture.js';
@@ -37,12 +37,12 @@ it('every thread of a browser yields to the server, those of a page too', async 
 });
 
 it('a browser that is not there is named by what it would have been started with', async () => {
-  const { command, args } = niced('/nonexistent/chromium', ['--headless']);
+  const { command, args } = withNiceness('/nonexistent/chromium', ['--headless']);
   const whole = inOwnGroup(command, args);
   const child = spawn(whole.command, whole.args, { detached: whole.detached, stdio: ['ignore', 'ignore', 'pipe'] });
   expect(await text(child.stderr)).toMatch(/\/nonexistent\/chromium/);
 });
 
 it('where no program can make it nice, it is started as it is', () => {
-  expect(niced('/bin/chromium', ['--headless'], ['/nonexistent/nice'])).toEqual({ command: '/bin/chromium', args: ['--headless'] });
+  expect(withNiceness('/bin/chromium', ['--headless'], ['/nonexistent/nice'])).toEqual({ command: '/bin/chromium', args: ['--headless'] });
 });

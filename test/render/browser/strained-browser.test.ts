@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { StageLease } from '../../../src/render/browser/browser-pool.js';
+import type { PageLease } from '../../../src/render/browser/browser-pool.js';
 import { aPool, aSite, NEVER, type Site, someOptions, type TestPool, until } from './fixture.js';
 
 /** Blurs all of it anew for each frame: the process that draws does nothing else. */
@@ -20,10 +20,10 @@ afterAll(async () => {
 });
 
 const nextLook = () => new Promise((resolve) => setTimeout(resolve, 500));
-const browserOf = (lease: StageLease | undefined) => lease?.stage.context.browser();
+const browserOf = (lease: PageLease | undefined) => lease?.session.context.browser();
 
 it('a capture keeps away from a browser whose drawing one page holds up, though it has the fewest', { timeout: 120_000 }, async () => {
-  const leases: StageLease[] = [];
+  const leases: PageLease[] = [];
   const lease = async (path = '/') => {
     leases.push(await test.pool.acquire(someOptions({ url: `${site.url}${path}` }), NEVER));
     return leases.at(-1);
@@ -31,7 +31,7 @@ it('a capture keeps away from a browser whose drawing one page holds up, though 
   try {
     const restless = await lease('/restless');
     await until(() => test.pool.readyBrowsers() === 2);
-    await restless?.stage.page.goto(`${site.url}/restless`);
+    await restless?.session.page.goto(`${site.url}/restless`);
     const calm = await lease();
     expect(browserOf(calm)).not.toBe(browserOf(restless));
     // One by one the browsers would be filled alike: three more in a row on the same one are no chance.
@@ -44,7 +44,7 @@ it('a capture keeps away from a browser whose drawing one page holds up, though 
       await nextLook();
       return false;
     });
-    expect(restless?.stage.lost.aborted).toBe(false);
+    expect(restless?.session.lost.aborted).toBe(false);
   } finally {
     await Promise.all(leases.map((one) => one.release()));
   }

@@ -24,25 +24,25 @@ describe.each(['SIGKILL', 'SIGSTOP'] as const)('a browser that gets %s', (signal
     await using test = await aPool({ browsers: 2, pagesPerBrowser: 1 });
     await until(() => test.pool.readyBrowsers() === 2);
     const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
-    await Promise.all([one.stage.page.goto(site.url), two.stage.page.goto(site.url)]);
+    await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
     const before = browserPids(test.runDir);
     expect(before).toHaveLength(2);
     const [victim = 0] = before;
     const hit = performance.now();
     process.kill(victim, signal);
     const lost = await Promise.race(
-      [one, two].map((lease) => new Promise<typeof one>((resolve) => lease.stage.lost.addEventListener('abort', () => resolve(lease)))),
+      [one, two].map((lease) => new Promise<typeof one>((resolve) => lease.session.lost.addEventListener('abort', () => resolve(lease)))),
     );
-    expect(lost.stage.lost.reason).toBeInstanceOf(CaptureError);
-    expect(lost.stage.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
+    expect(lost.session.lost.reason).toBeInstanceOf(CaptureError);
+    expect(lost.session.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
     await until(() => test.pool.readyBrowsers() === 2);
     expect(performance.now() - hit).toBeLessThan(GENEROUS_MS);
     const other = lost === one ? two : one;
-    expect(other.stage.lost.aborted).toBe(false);
-    expect(await other.stage.page.title()).toBe('fixture');
+    expect(other.session.lost.aborted).toBe(false);
+    expect(await other.session.page.title()).toBe('fixture');
     await Promise.all([one.release(), two.release()]);
     const next = await test.pool.acquire(someOptions(), NEVER);
-    await next.stage.page.goto(site.url);
+    await next.session.page.goto(site.url);
     await next.release();
     expect(readProcess(victim)).toBeNull();
   });
@@ -52,30 +52,30 @@ it('a browser that answers and draws no more is replaced', async () => {
   let skew = 0;
   await using test = await aPool({ now: () => Date.now() + skew });
   const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.stage.page.goto(site.url);
+  await lease.session.page.goto(site.url);
   const [browser = 0] = browserPids(test.runDir);
   const [drawing = 0] = membersOf(browser, '--type=gpu-process');
   process.kill(drawing, 'SIGSTOP');
   // A capture that has lasted for long makes it look.
   skew = 60_000;
-  await new Promise((resolve) => lease.stage.lost.addEventListener('abort', resolve));
-  expect(lease.stage.lost.reason).toMatchObject({ code: 'render_crashed' });
+  await new Promise((resolve) => lease.session.lost.addEventListener('abort', resolve));
+  expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
   const next = await test.pool.acquire(someOptions(), NEVER);
-  await next.stage.page.goto(site.url);
+  await next.session.page.goto(site.url);
   await Promise.all([lease.release(), next.release()]);
 });
 
 it('a crashed renderer loses its own capture, and the browser stays', async () => {
   await using test = await aPool({ browsers: 1, pagesPerBrowser: 2 });
   const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
-  await Promise.all([one.stage.page.goto(site.url), two.stage.page.goto(site.url)]);
+  await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
   const before = browserPids(test.runDir);
-  const crashed = new Promise((resolve) => one.stage.lost.addEventListener('abort', resolve));
-  await one.stage.page.goto('chrome://crash').catch(() => {});
+  const crashed = new Promise((resolve) => one.session.lost.addEventListener('abort', resolve));
+  await one.session.page.goto('chrome://crash').catch(() => {});
   await crashed;
-  expect(one.stage.lost.reason).toMatchObject({ code: 'render_crashed' });
-  expect(two.stage.lost.aborted).toBe(false);
-  expect(await two.stage.page.title()).toBe('fixture');
+  expect(one.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  expect(two.session.lost.aborted).toBe(false);
+  expect(await two.session.page.title()).toBe('fixture');
   await Promise.all([one.release(), two.release()]);
   expect(browserPids(test.runDir)).toEqual(before);
 });
@@ -83,21 +83,21 @@ it('a crashed renderer loses its own capture, and the browser stays', async () =
 it('a page that takes too much memory loses its own capture, and the others stay', async () => {
   await using test = await aPool({ pagesPerBrowser: 2, pageMaxBytes: 400 * 1024 * 1024 });
   const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
-  await Promise.all([greedy.stage.page.goto(site.url), modest.stage.page.goto(site.url)]);
-  const lost = new Promise((resolve) => greedy.stage.lost.addEventListener('abort', resolve));
+  await Promise.all([greedy.session.page.goto(site.url), modest.session.page.goto(site.url)]);
+  const lost = new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
   const bomb = 'const hoard = []; setInterval(() => hoard.push(new Uint8Array(20_000_000).fill(1)), 10)';
-  await greedy.stage.page.evaluate(bomb);
+  await greedy.session.page.evaluate(bomb);
   await lost;
-  expect(greedy.stage.lost.reason).toMatchObject({ code: 'render_crashed' });
-  expect(await modest.stage.page.title()).toBe('fixture');
-  expect(modest.stage.lost.aborted).toBe(false);
+  expect(greedy.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  expect(await modest.session.page.title()).toBe('fixture');
+  expect(modest.session.lost.aborted).toBe(false);
   await Promise.all([greedy.release(), modest.release()]);
 });
 
 it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
   await using test = await aPool({ executable });
   const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.stage.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
+  await lease.session.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
   const [browser = 0] = browserPids(test.runDir);
   const before = renderersOf(browser);
   const asked = performance.now();
@@ -105,21 +105,21 @@ it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($ki
   expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
   await until(() => before.some((pid) => readProcess(pid) === null));
   const next = await test.pool.acquire(someOptions(), NEVER);
-  await next.stage.page.goto(site.url);
+  await next.session.page.goto(site.url);
   await next.release();
 });
 
 it('a page whose renderer is stopped is given back in bounded time', async () => {
   await using test = await aPool();
   const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.stage.page.goto(site.url);
+  await lease.session.page.goto(site.url);
   const [browser = 0] = browserPids(test.runDir);
   for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
   const asked = performance.now();
   await lease.release();
   expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
   const next = await test.pool.acquire(someOptions(), NEVER);
-  await next.stage.page.goto(site.url);
+  await next.session.page.goto(site.url);
   await next.release();
 });
 

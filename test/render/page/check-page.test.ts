@@ -30,7 +30,7 @@ function checked(answerMs: number): Promise<{ end: unknown; ms: number }> {
   const deadlines = new Deadlines({ timeout: 1_000, delay: 0 }, []);
   vi.advanceTimersByTime(1_000);
   const world = { call: (name: string) => new Promise((resolve) => setTimeout(() => resolve(ANSWERS[name]), answerMs)) };
-  const page = { deadlines, world, stage: {}, network: {} } as unknown as Parameters<typeof checkPage>[0];
+  const page = { deadlines, world, session: {}, network: {} } as unknown as Parameters<typeof checkPage>[0];
   const shown = { mimeType: 'text/html', response: null } as Parameters<typeof checkPage>[1];
   const from = Date.now();
   const ended = (end: unknown) => ({ end, ms: Date.now() - from });

@@ -18,7 +18,7 @@ async function middleOf(body: string, wish: Record<string, unknown> = {}): Promi
 const GREEN = '008000';
 const FULL_PAGE = { full_page: true, full_page_algorithm: 'native' };
 const FADES_IN = '<style>@keyframes k{to{opacity:1;transform:none}}</style><h1 style="position:absolute">Words</h1>';
-const LATE = `${FADES_IN}<div id="box" style="opacity:0;transform:translateY(40px);animation:k 3s 8s forwards"></div>`;
+const TIMED_OUT = `${FADES_IN}<div id="box" style="opacity:0;transform:translateY(40px);animation:k 3s 8s forwards"></div>`;
 const WHOLE = '<style>@keyframes f{from{opacity:0}}#box{animation:f 20s}</style><div id="box">Words</div>';
 const OBSERVED =
   '<style>#box{opacity:0;transition:opacity 20s}#box.on{opacity:1}</style><h1 style="position:absolute">Words</h1><div id="box"></div><script>new IntersectionObserver(([seen]) => { if (seen.isIntersecting) box.classList.add("on") }).observe(box)</script>';
@@ -29,8 +29,8 @@ const CHAINED =
   '<style>@keyframes k{from{opacity:0}}h1{position:absolute;animation:k 20s}#box{opacity:0;transition:opacity 20s}</style><h1>Words</h1><div id="box"></div><script>document.querySelector("h1").onanimationend = () => { box.style.opacity = 1 }</script>';
 
 it.each([
-  ['a block that fades in after a while', LATE, {}],
-  ['the same in a native picture of the whole page', LATE, FULL_PAGE],
+  ['a block that fades in after a while', TIMED_OUT, {}],
+  ['the same in a native picture of the whole page', TIMED_OUT, FULL_PAGE],
   ['a page that fades in as a whole', WHOLE, {}],
   ['what an observer fades in', OBSERVED, { delay: 100 }],
   ['a page under a cover that fades out', COVERED, { delay: 200 }],
@@ -46,5 +46,5 @@ it('motion without an end is held in its first moment', async () => {
 });
 
 it('all motion is left as it is without `reduce_motion`', async () => {
-  expect(await middleOf(LATE, { reduce_motion: false })).toBe('ffffff');
+  expect(await middleOf(TIMED_OUT, { reduce_motion: false })).toBe('ffffff');
 });

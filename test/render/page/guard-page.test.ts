@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { dismissDialogs } from '../../../src/render/page/guard-page.js';
-import type { Stage } from '../../../src/render/stage.js';
+import type { PageSession } from '../../../src/render/page-session.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -12,7 +12,7 @@ afterEach(() => {
 
 it('dismisses fifty dialogs at once, and those after them at ten a second', async () => {
   const page = new EventEmitter();
-  dismissDialogs({ page: page as unknown as Stage['page'] });
+  dismissDialogs({ page: page as unknown as PageSession['page'] });
   let dismissed = 0;
   // As the page that waits for each does.
   const open = (left: number): void => {
@@ -30,7 +30,7 @@ it('dismisses fifty dialogs at once, and those after them at ten a second', asyn
 
 it('outlives a page that is gone before its dialog is dismissed', async () => {
   const page = new EventEmitter();
-  dismissDialogs({ page: page as unknown as Stage['page'] });
+  dismissDialogs({ page: page as unknown as PageSession['page'] });
   for (let nth = 0; nth < 60; nth++) page.emit('dialog', { dismiss: () => Promise.reject(new Error('Target closed')) });
   await vi.advanceTimersByTimeAsync(1_000);
   expect(vi.getTimerCount()).toBe(0);

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PageMoved } from '../../../src/render/page/page-moved.js';
-import { aStage, launchChromium, options } from '../picture/a-stage.js';
+import { aStage, launchChromium, options } from '../picture/a-page-session.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -12,43 +12,43 @@ afterAll(() => browser.close());
 const EDITS = { css: null, imports: '', hide: [], remove: ['p'] };
 
 it('keeps what the program notes from one call to the next, and begins anew in the next document', async () => {
-  await using stage = await aStage(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
-  await stage.cdp.send('Page.enable');
-  await stage.world.call('pin.place', { first: true, last: true, keep: 'page' });
-  expect(await stage.world.call('mechanisms.told')).toEqual({ sticky: 1 });
-  await stage.page.reload();
-  expect(await stage.world.call('mechanisms.told')).toEqual({});
+  await using session = await aStage(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
+  await session.cdp.send('Page.enable');
+  await session.world.call('pin.place', { first: true, last: true, keep: 'page' });
+  expect(await session.world.call('mechanisms.told')).toEqual({ sticky: 1 });
+  await session.page.reload();
+  expect(await session.world.call('mechanisms.told')).toEqual({});
 });
 
 it('is neither seen by the page nor taken for an element of its name', async () => {
-  await using stage = await aStage(browser, { html: '<p id="stillframe">Text</p><form name="document"></form>', options: options() });
-  expect(await stage.world.call('text.visibleText', 100)).toBe('Text');
-  expect(await stage.page.evaluate(() => String(Reflect.get(globalThis, 'stillframe')))).toBe('[object HTMLParagraphElement]');
+  await using session = await aStage(browser, { html: '<p id="stillframe">Text</p><form name="document"></form>', options: options() });
+  expect(await session.world.call('text.visibleText', 100)).toBe('Text');
+  expect(await session.page.evaluate(() => String(Reflect.get(globalThis, 'stillframe')))).toBe('[object HTMLParagraphElement]');
 });
 
 it('runs what is to be called as a document starts, in its frames too, and is called on in the same program', async () => {
-  await using stage = await aStage(browser, { html: '<p>a</p><iframe srcdoc="<p>b</p><i>c</i>"></iframe>', options: options() });
-  await stage.world.callAtStart('edits.start', [EDITS], { inFrames: true });
-  await stage.page.reload();
-  await expect.poll(() => stage.page.frames()[1]?.evaluate(() => document.body.innerText)).toBe('c');
-  await stage.page.evaluate(() => document.body.append(document.createElement('p')));
-  await stage.world.call('edits.apply');
-  expect(await stage.page.locator('p').count()).toBe(0);
+  await using session = await aStage(browser, { html: '<p>a</p><iframe srcdoc="<p>b</p><i>c</i>"></iframe>', options: options() });
+  await session.world.callAtStart('edits.start', [EDITS], { inFrames: true });
+  await session.page.reload();
+  await expect.poll(() => session.page.frames()[1]?.evaluate(() => document.body.innerText)).toBe('c');
+  await session.page.evaluate(() => document.body.append(document.createElement('p')));
+  await session.world.call('edits.apply');
+  expect(await session.page.locator('p').count()).toBe(0);
 });
 
 it('installs the program where it was not as the document started', async () => {
-  await using stage = await aStage(browser, { html: 'Text', options: options() });
-  await stage.world.callAtStart('edits.start', [EDITS], { inFrames: false });
+  await using session = await aStage(browser, { html: 'Text', options: options() });
+  await session.world.callAtStart('edits.start', [EDITS], { inFrames: false });
   // This document was there before.
-  expect(await stage.world.call('text.visibleText', 100)).toBe('Text');
+  expect(await session.world.call('text.visibleText', 100)).toBe('Text');
 });
 
 it('throws PageMoved for a document that has gone, and an Error for what the program throws', async () => {
-  await using stage = await aStage(browser, { html: 'Text', options: options() });
-  expect(await stage.world.call('text.visibleText', 100)).toBe('Text');
+  await using session = await aStage(browser, { html: 'Text', options: options() });
+  expect(await session.world.call('text.visibleText', 100)).toBe('Text');
   // Nobody tells the world of it: the domain that would is not enabled here.
-  await stage.page.reload();
-  await expect(stage.world.call('text.visibleText', 100)).rejects.toBeInstanceOf(PageMoved);
-  expect(await stage.world.call('text.visibleText', 100)).toBe('Text');
-  await expect(stage.world.call('documents.untilVisible', ':::')).rejects.toThrow('not a valid selector');
+  await session.page.reload();
+  await expect(session.world.call('text.visibleText', 100)).rejects.toBeInstanceOf(PageMoved);
+  expect(await session.world.call('text.visibleText', 100)).toBe('Text');
+  await expect(session.world.call('documents.untilVisible', ':::')).rejects.toThrow('not a valid selector');
 });

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from './a-stage.js';
+import { launchChromium } from './a-page-session.js';
 import { take } from './take.js';
 
 let browser: Browser;

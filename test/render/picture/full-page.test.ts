@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { scrollThrough } from '../../../src/render/picture/scroll-through.js';
 import { REAL_PAGES } from '../../fixtures/real-pages/real-pages.js';
-import { aStage, launchChromium, options } from './a-stage.js';
+import { aStage, launchChromium, options } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
@@ -295,10 +295,10 @@ describe('scrolling through', () => {
         else if (scrollY > 0) document.body.dataset.first ||= frames;
         if (document.title) document.querySelector('nav').dataset.took = document.title - document.body.dataset.first;
       })</script>`;
-    await using stage = await aStage(browser, { html, options: options({ full_page: true, viewport: { width: 800, height: 600 } }) });
+    await using session = await aStage(browser, { html, options: options({ full_page: true, viewport: { width: 800, height: 600 } }) });
     const settle = async () => {};
-    const { steps } = await scrollThrough(stage, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
-    const frames = Number(await stage.page.evaluate(() => document.querySelector('nav')?.dataset.took));
+    const { steps } = await scrollThrough(session, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
+    const frames = Number(await session.page.evaluate(() => document.querySelector('nav')?.dataset.took));
     expect(steps).toBe(29);
     // Two at each step, and one more where the browser is busy.
     expect(frames).toBeLessThanOrEqual(3 * steps);

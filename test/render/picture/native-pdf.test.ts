@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from './a-stage.js';
+import { launchChromium } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { joinedImages, printedBoxes } from './pdf-pages.js';
 import { take } from './take.js';

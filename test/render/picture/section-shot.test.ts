@@ -1,10 +1,10 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import type { PageSession } from '../../../src/render/page-session.js';
 import type { BoundedPage } from '../../../src/render/picture/bounded-page.js';
 import { shootSection } from '../../../src/render/picture/section-shot.js';
 import { pngSize, SHOT_MAX_ROWS } from '../../../src/render/picture/shoot.js';
-import type { Stage } from '../../../src/render/stage.js';
 
 const png = (height: number) =>
   sharp({ create: { width: 4, height, channels: 3, background: '#fff' } })
@@ -25,11 +25,11 @@ async function beyond(given: { views: number; sections: number; y?: number; fail
     if (how.clip !== undefined && given.fails) throw new Error('no surface');
     return { data: (await png((how.clip?.height ?? 10) * 2)).toString('base64') };
   };
-  const stage = { cdp: { send }, lost: new AbortController().signal } as unknown as Stage;
+  const session = { cdp: { send }, lost: new AbortController().signal } as unknown as PageSession;
   const page = { call: async () => undefined } as unknown as BoundedPage;
   const lastStart = monotonicNow() + (given.sections + 0.5) * 600;
   const band = { from: 100, to: y + given.views * 10, viewHeight: 10, ratio: 2, zoom: 1, lastStart, deadline: lastStart + 60_000 };
-  const shot = await shootSection({ stage, page }, band, { y, spans: [{ top: 95, bottom: 100_000 }] });
+  const shot = await shootSection({ session, page }, band, { y, spans: [{ top: 95, bottom: 100_000 }] });
   return { captured, height: pngSize(shot).height };
 }
 

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
-import { launchChromium } from './a-stage.js';
+import { launchChromium } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { imagesOf, joinedImages, pageSizes } from './pdf-pages.js';
 import { PINNED, pinnedPage } from './pinned-page.js';

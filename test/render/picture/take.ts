@@ -3,7 +3,7 @@ import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
 import { type Picture, takePicture } from '../../../src/render/picture/take-picture.js';
-import { aStage, options } from './a-stage.js';
+import { aStage, options } from './a-page-session.js';
 
 export interface Taken extends Picture {
   scroll: ScrollReport | null;
@@ -17,12 +17,12 @@ export async function take(
   budget: { scrollMs?: number; pictureMs?: number; routes?: Record<string, string> } = {},
 ): Promise<Taken> {
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
-  await using stage = await aStage(browser, { html, options: wanted });
-  const settle = () => stage.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
+  await using session = await aStage(browser, { html, options: wanted });
+  const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = wanted.fullPage && wanted.selector === null;
-  const scroll = scrolls ? await scrollThrough(stage, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
-  if (wanted.selector !== null) await scrollToElement(stage, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
+  const scroll = scrolls ? await scrollThrough(session, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
+  if (wanted.selector !== null) await scrollToElement(session, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
-  const picture = await takePicture(stage, wanted, { deadline, scroll, encodes: new EncodeQueue() });
+  const picture = await takePicture(session, wanted, { deadline, scroll, encodes: new EncodeQueue() });
   return { ...picture, scroll };
 }

@@ -1,13 +1,13 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 import { answerBanners, type BannerReport } from './banners.js';
 import { CATEGORIES, type Category, switchedOn } from './category.js';
 import { bannerCss, bannerFeatureCss, featureCss, hostCss, startRules } from './cosmetics.js';
 import type { Engines } from './engines.js';
 import { Interception } from './interception.js';
-import { lineOf } from './line-of.js';
 import { TargetHeaders } from './target-headers.js';
+import { targetSessionOf } from './target-session-of.js';
 
 /** One capture's blocking, from before its navigation to its end. */
 export interface Guard {
@@ -33,7 +33,7 @@ export interface Guard {
   stop(): Promise<void>;
 }
 
-export interface GuardParts {
+export interface PageGuardParts {
   engines: Engines;
   /** Source of consent-page.js. */
   consentBundle: string;
@@ -43,12 +43,12 @@ export interface GuardParts {
 /** All of answerBanners together, whatever the page does. */
 const ANSWER_MAX_MS = 7_000;
 
-/** Lays blocking and the target's headers on a stage; with neither asked for, nothing of the page is touched. */
-export async function raiseGuard(parts: GuardParts, stage: Stage, options: CaptureOptions): Promise<Guard> {
+/** Lays blocking and the target's headers on a page session; with neither asked for, nothing of the page is touched. */
+export async function guardPage(parts: PageGuardParts, session: PageSession, options: CaptureOptions): Promise<Guard> {
   const on = switchedOn(options);
   const headers = new TargetHeaders(options.url, options.headers);
   if (on.length === 0 && headers.none && options.html === null) return NO_GUARD;
-  const guard = new StageGuard(parts, stage, on);
+  const guard = new PageGuard(parts, session, on);
   await guard.start(options, headers);
   return guard;
 }
@@ -63,26 +63,26 @@ const NO_GUARD: Guard = {
   stop: async () => {},
 };
 
-class StageGuard implements Guard {
+class PageGuard implements Guard {
   #interception: Interception | null = null;
   /** Hosts whose documents have their own hiding rules from the start, or by now. */
-  readonly #dressed = new Set<string>();
+  readonly #styledHosts = new Set<string>();
 
   constructor(
-    private readonly parts: GuardParts,
-    private readonly stage: Stage,
+    private readonly parts: PageGuardParts,
+    private readonly session: PageSession,
     private readonly on: readonly Category[],
   ) {}
 
   async start({ url, html }: Pick<CaptureOptions, 'url' | 'html'>, headers: TargetHeaders): Promise<void> {
     const [interception] = await Promise.all([
-      Interception.start(lineOf(this.stage), {
+      Interception.start(targetSessionOf(this.session), {
         engines: this.parts.engines,
         on: this.on,
         headers,
         document: html === null ? null : { url, html },
       }),
-      this.dress(url),
+      this.hideAtStart(url),
     ]);
     this.#interception = interception;
   }
@@ -100,7 +100,7 @@ class StageGuard implements Guard {
     const ms = () => Math.round(performance.now() - began);
     if (this.on.length === 0) return NO_BANNER;
     try {
-      const report = { ...(await bounded(this.answer(last), signal, this.stage.lost)), ms: ms() };
+      const report = { ...(await bounded(this.answer(last), signal, this.session.lost)), ms: ms() };
       if (report.outcome !== 'none') this.parts.log.info({ banner: report }, 'answered a consent banner');
       return report;
     } catch (error) {
@@ -111,14 +111,14 @@ class StageGuard implements Guard {
 
   async glance(): Promise<boolean> {
     const interception = this.#interception;
-    const { world, page } = this.stage;
+    const { world, page } = this.session;
     const url = page.url();
     if (this.on.length === 0 || interception === null || !/^https?:/.test(url)) return true;
     const { engines } = this.parts;
     const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
     const seen = await world.call('consent.glance', { bannerCss: general, refused: interception.refusedScripts });
     if (seen === null) return false;
-    const css = `${this.dressLate(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
     if (css !== '') await world.call('consent.lay', { css, count: false });
     if (general === null) return true;
     const special = bannerFeatureCss(engines, url, seen);
@@ -134,12 +134,12 @@ class StageGuard implements Guard {
     const interception = this.#interception;
     if (interception === null) return NO_BANNER;
     const { engines, consentBundle } = this.parts;
-    const { page, world } = this.stage;
+    const { page, world } = this.session;
     const url = page.url();
     if (!/^https?:/.test(url)) return NO_BANNER;
     const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
     const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
-    const css = `${this.dressLate(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
     if (css !== '') await world.call('consent.lay', { css, count: false });
     if (general === null) return NO_BANNER;
     const special = bannerFeatureCss(engines, url, seen);
@@ -156,18 +156,18 @@ class StageGuard implements Guard {
   }
 
   /** While a navigation is under way Chromium takes no such commands, so all of it comes before. */
-  private async dress(url: string): Promise<void> {
+  private async hideAtStart(url: string): Promise<void> {
     const rules = startRules(this.parts.engines, this.on, url);
     if (rules === null) return;
-    for (const host of Object.keys(rules.byHost)) this.#dressed.add(host);
-    await this.stage.world.callAtStart('consent.hideFromStart', [rules], { inFrames: false });
+    for (const host of Object.keys(rules.byHost)) this.#styledHosts.add(host);
+    await this.session.world.callAtStart('consent.hideFromStart', [rules], { inFrames: false });
   }
 
   /** @returns the rules of a host that a redirect led to */
-  private dressLate(url: string): string {
+  private hidingRulesOf(url: string): string {
     const { hostname } = new URL(url);
-    if (this.#dressed.has(hostname)) return '';
-    this.#dressed.add(hostname);
+    if (this.#styledHosts.has(hostname)) return '';
+    this.#styledHosts.add(hostname);
     return hostCss(this.parts.engines, this.on, url);
   }
 }

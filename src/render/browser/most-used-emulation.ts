@@ -1,20 +1,20 @@
-import type { Shape } from '../emulate/shape-of.js';
+import type { Emulation } from '../emulate/emulation-of.js';
 
 const REMEMBERED = 16;
 
 /** Which shape is most asked for lately: that of most of the last 16 captures, the latest among equals. */
-export class FavouriteShape {
-  private recent: Shape[] = [];
+export class MostUsedEmulation {
+  private recent: Emulation[] = [];
 
-  note(shape: Shape): void {
+  note(shape: Emulation): void {
     this.recent = [...this.recent.slice(1 - REMEMBERED), shape];
   }
 
   /** The latest of the favourite rigid shape; null before the first capture. */
-  get current(): Shape | null {
+  get current(): Emulation | null {
     const counts = new Map<string, number>();
     for (const { key } of this.recent) counts.set(key, (counts.get(key) ?? 0) + 1);
-    let best: Shape | null = null;
+    let best: Emulation | null = null;
     for (const shape of this.recent) {
       if (best === null || (counts.get(shape.key) ?? 0) >= (counts.get(best.key) ?? 0)) best = shape;
     }

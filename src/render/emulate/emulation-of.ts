@@ -7,7 +7,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { DEVICE_PRESETS } from '../../contract/device-presets.js';
 import { type Host, ownUserAgent } from './user-agent.js';
 
-export interface RigidShape {
+export interface ContextEmulation {
   deviceScaleFactor: number;
   isMobile: boolean;
   hasTouch: boolean;
@@ -18,7 +18,7 @@ export interface RigidShape {
   timezone: string | null;
 }
 
-export interface SoftShape {
+export interface PageEmulation {
   /** CSS px. */
   width: number;
   /** CSS px. */
@@ -27,19 +27,22 @@ export interface SoftShape {
   reducedMotion: 'reduce' | 'no-preference';
 }
 
-export interface Shape {
+export interface Emulation {
   /** Equal for equal rigid parts. */
   key: string;
-  rigid: RigidShape;
-  soft: SoftShape;
+  rigid: ContextEmulation;
+  soft: PageEmulation;
 }
 
 /** What of the options shapes a context. */
-export type ShapingOptions = Pick<CaptureOptions, 'view' | 'device' | 'userAgent' | 'locale' | 'timezone' | 'colorScheme' | 'reduceMotion'>;
+export type EmulationOptions = Pick<
+  CaptureOptions,
+  'view' | 'device' | 'userAgent' | 'locale' | 'timezone' | 'colorScheme' | 'reduceMotion'
+>;
 
-export function shapeOf(options: ShapingOptions, chromiumVersion: string, host: Host): Shape {
+export function emulationOf(options: EmulationOptions, chromiumVersion: string, host: Host): Emulation {
   const { view } = options;
-  const rigid: RigidShape = {
+  const rigid: ContextEmulation = {
     deviceScaleFactor: view.deviceScaleFactor,
     isMobile: view.isMobile,
     hasTouch: view.hasTouch,
@@ -47,7 +50,7 @@ export function shapeOf(options: ShapingOptions, chromiumVersion: string, host: 
     locale: options.locale,
     timezone: options.timezone,
   };
-  const soft: SoftShape = {
+  const soft: PageEmulation = {
     width: view.width,
     height: view.height,
     colorScheme: options.colorScheme ?? 'light',
@@ -57,7 +60,7 @@ export function shapeOf(options: ShapingOptions, chromiumVersion: string, host: 
 }
 
 /** An explicit `user_agent` beats the device's, which beats the browser's own. */
-function userAgentOf(options: ShapingOptions, chromiumVersion: string, host: Host): string {
+function userAgentOf(options: EmulationOptions, chromiumVersion: string, host: Host): string {
   const preset = options.device === null ? null : DEVICE_PRESETS[options.device].userAgent;
   return options.userAgent ?? preset?.replace('{chromium}', chromiumVersion) ?? ownUserAgent(chromiumVersion, host);
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
+import { type Emulation, emulationOf } from '../../../src/render/emulate/emulation-of.js';
 import { languagesOf } from '../../../src/render/emulate/languages.js';
-import { type Shape, shapeOf } from '../../../src/render/emulate/shape-of.js';
 
-const shape = (fields: Record<string, unknown> = {}): Shape =>
-  shapeOf(toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/', ...fields })), '156.0.8078.79', {
+const shape = (fields: Record<string, unknown> = {}): Emulation =>
+  emulationOf(toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/', ...fields })), '156.0.8078.79', {
     platform: 'linux',
     arch: 'x64',
   });

@@ -2,7 +2,7 @@
 import type { Identity } from './user-agent.js';
 
 /** Runs in pages of agents that are not Chromium's: their navigator has no client hints, and another vendor. */
-export function wearInPage(vendor: string | null): void {
+export function emulateUserAgentInPage(vendor: string | null): void {
   Reflect.deleteProperty(Navigator.prototype, 'userAgentData');
   if (vendor === null) return;
   Object.defineProperty(Navigator.prototype, 'vendor', { get: () => vendor, configurable: true, enumerable: true });
@@ -12,7 +12,7 @@ export function wearInPage(vendor: string | null): void {
  * For workers, whose navigator takes no override from the protocol.
  * @returns an expression to evaluate in a worker that has not run yet
  */
-export function wearInWorker({ userAgent, platform, metadata }: Identity): string {
+export function emulateUserAgentInWorker({ userAgent, platform, metadata }: Identity): string {
   return `(${wear.toString()})(${JSON.stringify({ userAgent, platform, hints: metadata !== null })})`;
 }
 

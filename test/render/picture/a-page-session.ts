@@ -3,7 +3,7 @@ import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../
 import type { CaptureProxy } from '../../../src/egress/egress.js';
 import { chromiumFlags } from '../../../src/render/browser/chromium-flags.js';
 import { World } from '../../../src/render/page/world.js';
-import type { Stage } from '../../../src/render/stage.js';
+import type { PageSession } from '../../../src/render/page-session.js';
 import { launchAnyBrowser } from '../browser/any-browser.js';
 
 /** As the service starts it, but for its profile, which Playwright will not be told by flag. */
@@ -18,11 +18,11 @@ export function options(wire: Wire = {}): CaptureOptions {
   return toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/', ...wire }));
 }
 
-/** A stage that shows the given HTML, as a capture with these options would. */
+/** A page session that shows the given HTML, as a capture with these options would. */
 export async function aStage(
   browser: Browser,
   { html, options: wanted }: { html: string; options: CaptureOptions },
-): Promise<Stage & AsyncDisposable> {
+): Promise<PageSession & AsyncDisposable> {
   const { view } = wanted;
   const context = await browser.newContext({
     viewport: { width: view.width, height: view.height },

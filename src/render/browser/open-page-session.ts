@@ -1,28 +1,28 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureProxy } from '../../egress/egress.js';
-import type { Shape, SoftShape } from '../emulate/shape-of.js';
+import { emulateUserAgentInPage } from '../emulate/emulate-user-agent.js';
+import type { Emulation, PageEmulation } from '../emulate/emulation-of.js';
 import { identityOf } from '../emulate/user-agent.js';
-import { wearInPage } from '../emulate/wear-agent.js';
 import { World } from '../page/world.js';
-import type { Stage } from '../stage.js';
+import type { PageSession } from '../page-session.js';
 
 const HOST = { platform: process.platform, arch: process.arch };
 
-/** A stage that can be taken down, and told from outside that its browser died. */
-export interface OpenStage extends Stage {
-  soft: SoftShape;
+/** A page session that can be taken down, and told from outside that its browser died. */
+export interface OpenPageSession extends PageSession {
+  soft: PageEmulation;
   /** Aborts `lost`. */
   lose(why: string): void;
   /** Closes page, context and proxy. Unbounded: the browser may not answer. */
   close(): Promise<void>;
 }
 
-export interface StageOptions {
+export interface PageSessionOptions {
   browser: Browser;
-  /** Belongs to the stage from here on, and is closed with it. */
+  /** Belongs to the page session from here on, and is closed with it. */
   captureProxy: CaptureProxy;
-  shape: Shape;
+  shape: Emulation;
   chromiumVersion: string;
 }
 
@@ -30,11 +30,11 @@ export interface StageOptions {
  * Opens a context that nothing has used before, with one page, behind the proxy. A browser that dies meanwhile may leave this waiting for ever.
  * @throws Error of Playwright's; nothing stays open then but the proxy
  */
-export async function openStage({ browser, captureProxy, shape, chromiumVersion }: StageOptions): Promise<OpenStage> {
+export async function openPageSession({ browser, captureProxy, shape, chromiumVersion }: PageSessionOptions): Promise<OpenPageSession> {
   const context = await browser.newContext(contextOptions(shape, captureProxy.port));
   try {
     const identity = identityOf(shape.rigid.userAgent, chromiumVersion, HOST);
-    if (identity.metadata === null) await context.addInitScript(wearInPage, identity.vendor);
+    if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
     return staged({ context, page, cdp, world: new World(cdp), captureProxy, chromiumVersion }, shape.soft);
@@ -45,19 +45,19 @@ export async function openStage({ browser, captureProxy, shape, chromiumVersion 
 }
 
 /** Brings an open page into the soft part of a shape: a round trip or two, and none when it has it already. */
-export async function reshape(stage: OpenStage, soft: SoftShape): Promise<void> {
+export async function applyPageEmulation(session: OpenPageSession, soft: PageEmulation): Promise<void> {
   const { width, height, colorScheme, reducedMotion } = soft;
-  const same = stage.soft;
+  const same = session.soft;
   await Promise.all([
-    width === same.width && height === same.height ? null : stage.page.setViewportSize({ width, height }),
+    width === same.width && height === same.height ? null : session.page.setViewportSize({ width, height }),
     colorScheme === same.colorScheme && reducedMotion === same.reducedMotion
       ? null
-      : stage.page.emulateMedia({ colorScheme, reducedMotion }),
+      : session.page.emulateMedia({ colorScheme, reducedMotion }),
   ]);
-  stage.soft = soft;
+  session.soft = soft;
 }
 
-function contextOptions({ rigid, soft }: Shape, proxyPort: number): BrowserContextOptions {
+function contextOptions({ rigid, soft }: Emulation, proxyPort: number): BrowserContextOptions {
   return {
     proxy: { server: `http://127.0.0.1:${proxyPort}`, bypass: '<-loopback>' },
     viewport: { width: soft.width, height: soft.height },
@@ -77,7 +77,10 @@ function contextOptions({ rigid, soft }: Shape, proxyPort: number): BrowserConte
   };
 }
 
-function staged(parts: Pick<Stage, 'context' | 'page' | 'cdp' | 'world' | 'captureProxy' | 'chromiumVersion'>, soft: SoftShape): OpenStage {
+function staged(
+  parts: Pick<PageSession, 'context' | 'page' | 'cdp' | 'world' | 'captureProxy' | 'chromiumVersion'>,
+  soft: PageEmulation,
+): OpenPageSession {
   const lost = new AbortController();
   const lose = (why: string): void => {
     if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause: new Error(why) }));

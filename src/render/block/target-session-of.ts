@@ -1,12 +1,12 @@
 import type { CDPSession } from 'playwright-core';
-import type { Stage, TargetLine } from '../stage.js';
+import type { PageSession, TargetSession } from '../page-session.js';
 
-/** The stage's own line to its page, or one through Playwright's session. */
-export function lineOf({ line, cdp }: Pick<Stage, 'line' | 'cdp'>): TargetLine {
-  return line ?? sessionLine(cdp);
+/** The page session's own target session, or one through Playwright. */
+export function targetSessionOf({ target, cdp }: Pick<PageSession, 'target' | 'cdp'>): TargetSession {
+  return target ?? throughPlaywright(cdp);
 }
 
-function sessionLine(cdp: CDPSession): TargetLine {
+function throughPlaywright(cdp: CDPSession): TargetSession {
   // Playwright's types want methods literal; what is asked for here is Chromium's to judge.
   const call = (method: string, params: object = {}) =>
     cdp.send(method as 'Page.enable', params) as unknown as Promise<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import type { CaptureProxy } from '../egress/egress.js';
 import type { World } from './page/world.js';
 
 /** One capture's page, in a context of its own that nothing has used before, behind a proxy of its own. */
-export interface Stage {
+export interface PageSession {
   readonly context: BrowserContext;
   readonly page: Page;
   /** A session on the page's own target. */
@@ -11,7 +11,7 @@ export interface Stage {
   /** Our in-page program in the page's documents. */
   readonly world: World;
   /** The same target past Playwright, where the pool can give it: for what comes by the hundred a page. */
-  readonly line?: TargetLine;
+  readonly target?: TargetSession;
   readonly captureProxy: CaptureProxy;
   /** Chromium's full version, as `156.0.8078.79`. */
   readonly chromiumVersion: string;
@@ -20,7 +20,7 @@ export interface Stage {
 }
 
 /** Speaks to one target straight over the browser's pipe; a message through Playwright's sessions costs several times as much. */
-export interface TargetLine {
+export interface TargetSession {
   /** Rejects when the browser refuses it, or the target is gone. */
   call(method: string, params?: object): Promise<Record<string, unknown>>;
   /** As call(), for those who have no use for the answer. */

@@ -1,5 +1,5 @@
 /** What is done with one message of the protocol, as its first bytes tell. */
-export interface MessageFate {
+export interface MessageClass {
   name: 'event' | 'answer';
   /** false: dropped, however long it is. */
   kept: boolean;
@@ -19,7 +19,7 @@ const ANSWER_MAX_BYTES = 16 * MB;
 const PICTURE_MAX_BYTES = 128 * MB;
 
 /** By prefix, as Chromium writes: nothing of a page's comes before the method, and quotes of a page's are escaped. */
-export function fateOf(head: string): MessageFate {
+export function classifyMessage(head: string): MessageClass {
   const method = /^\{"method":"([A-Za-z.]+)"/.exec(head)?.[1];
   if (method !== undefined) return { name: 'event', kept: HEARD.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
   const isPicture = /^\{"id":\d+,"result":\{"data":"/.test(head);

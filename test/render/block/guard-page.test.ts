@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log.js';
 import { readBuiltInRules } from '../../../src/render/block/built-in.js';
 import { builtInEngines } from '../../../src/render/block/engines.js';
-import { type Guard, type GuardParts, raiseGuard } from '../../../src/render/block/guard.js';
+import { type Guard, guardPage, type PageGuardParts } from '../../../src/render/block/guard-page.js';
 import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
 import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
 import { CONSENT_VENDORS } from '../../fixtures/vendors/consent.js';
@@ -18,7 +18,7 @@ const PAGE = 'http://page.test/';
 
 let web: FixtureWeb;
 let browser: Browser;
-let parts: GuardParts;
+let parts: PageGuardParts;
 
 beforeAll(async () => {
   const { readFile } = await import('node:fs/promises');
@@ -43,10 +43,10 @@ beforeEach(() => {
 
 /** Opens a page under a guard; the page has loaded when it returns. */
 async function visit(url: string, wire: Record<string, unknown>) {
-  const stage = await aStage(browser);
-  const guard: Guard = await raiseGuard(parts, stage, someOptions(url, wire));
-  const response = await stage.page.goto(url);
-  return { stage, guard, response, [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose]() };
+  const session = await aStage(browser);
+  const guard: Guard = await guardPage(parts, session, someOptions(url, wire));
+  const response = await session.page.goto(url);
+  return { session, guard, response, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
 }
 
 describe('requests', () => {
@@ -59,7 +59,7 @@ describe('requests', () => {
     const all = [AD_VENDORS, TRACKER_VENDORS, CHAT_VENDORS, CONSENT_VENDORS].flat();
     web.page(PAGE, `<!doctype html>${all.map(markupOf).join('\n')}`);
     await using visited = await visit(PAGE, { [name]: true });
-    await visited.stage.page.waitForLoadState('networkidle');
+    await visited.session.page.waitForLoadState('networkidle');
     expect(visited.guard.blockedRequests).toBe(own.length);
     const asked = new Set(web.urls().map((url) => url.split(/[?;]/, 1)[0]));
     const key = ({ url }: VendorRequest) => new URL(url.replace('https:', 'http:')).href.split(/[?;]/, 1)[0] ?? '';
@@ -73,7 +73,7 @@ describe('requests', () => {
     const url = 'http://page.test/upload/crm/site_button/loader_1.js';
     web.page(url, `<!doctype html><h1>shown</h1><iframe src="${url}?frame"></iframe>`);
     await using visited = await visit(url, { block_chats: true });
-    expect(await visited.stage.page.textContent('h1')).toBe('shown');
+    expect(await visited.session.page.textContent('h1')).toBe('shown');
     expect(visited.guard.blockedRequests).toBe(1);
   });
 
@@ -90,9 +90,9 @@ describe('requests', () => {
         .writeHead(200, { 'content-type': 'text/javascript' })
         .end(`fetch('http://c.amazon-adsystem.com/c', { mode: 'no-cors' }).catch(() => {})`),
     );
-    await using stage = await aStage(isolated.own);
-    const guard = await raiseGuard(parts, stage, someOptions(PAGE, { block_ads: true }));
-    await stage.page.goto(PAGE);
+    await using session = await aStage(isolated.own);
+    const guard = await guardPage(parts, session, someOptions(PAGE, { block_ads: true }));
+    await session.page.goto(PAGE);
     await expect.poll(() => guard.blockedRequests, { timeout: 10_000 }).toBe(3);
     expect(web.urls().filter((url) => /doubleclick|adnxs|amazon/.test(url))).toEqual([]);
   });
@@ -106,9 +106,9 @@ describe('requests', () => {
     await using test = await aPool({ pagesPerBrowser: 1 });
     for (let nth = 0; nth < 6; nth++) {
       const lease = await test.pool.acquire(someOptions(site.url), new AbortController().signal);
-      const guard = await raiseGuard(parts, lease.stage, someOptions(site.url, { block_ads: true }));
-      await lease.stage.page.goto(site.url);
-      await lease.stage.page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
+      const guard = await guardPage(parts, lease.session, someOptions(site.url, { block_ads: true }));
+      await lease.session.page.goto(site.url);
+      await lease.session.page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
       expect([nth, guard.blockedRequests]).toEqual([nth, 1]);
       await lease.release();
     }
@@ -116,21 +116,21 @@ describe('requests', () => {
 
   it('are not even paused when all is off', async () => {
     web.page(PAGE, '<!doctype html><script src="http://ad.doubleclick.net/a.js"></script>');
-    const stage = await aStage(browser);
+    const session = await aStage(browser);
     let commands = 0;
-    const counted = new Proxy(stage.cdp, {
+    const counted = new Proxy(session.cdp, {
       get: (target, name) => {
         if (name === 'send') commands += 1;
         return Reflect.get(target, name);
       },
     });
-    const guard = await raiseGuard(parts, { ...stage, cdp: counted }, someOptions(PAGE));
-    await stage.page.goto(PAGE);
+    const guard = await guardPage(parts, { ...session, cdp: counted }, someOptions(PAGE));
+    await session.page.goto(PAGE);
     expect(await guard.answerBanners(AbortSignal.timeout(5_000), false)).toMatchObject({ outcome: 'none' });
     await guard.stop();
     expect(commands).toBe(0);
     expect(web.urls()).toContain('http://ad.doubleclick.net/a.js');
-    await stage[Symbol.asyncDispose]();
+    await session[Symbol.asyncDispose]();
   });
 
   it('go through once the guard has stopped, twice if need be', async () => {
@@ -138,14 +138,14 @@ describe('requests', () => {
     await using visited = await visit(PAGE, { block_ads: true });
     await visited.guard.stop();
     await visited.guard.stop();
-    await visited.stage.page.evaluate(() => fetch('http://ad.doubleclick.net/late', { mode: 'no-cors' }).then(() => {}));
+    await visited.session.page.evaluate(() => fetch('http://ad.doubleclick.net/late', { mode: 'no-cors' }).then(() => {}));
     expect(web.urls()).toContain('http://ad.doubleclick.net/late');
   });
 
   it('refused leave neither a broken picture nor an error page', async () => {
     web.page(PAGE, '<!doctype html><img id="i" src="http://ad.doubleclick.net/a.gif"><iframe src="http://us-u.openx.net/w"></iframe>');
     await using visited = await visit(PAGE, { block_ads: true });
-    const { page } = visited.stage;
+    const { page } = visited.session;
     expect(await page.evaluate(() => (document.querySelector('#i') as HTMLImageElement).naturalWidth)).toBe(1);
     expect(page.frames().map((frame) => frame.url())).toContain('http://us-u.openx.net/w');
     expect(visited.guard.blockedRequests).toBe(2);
@@ -163,7 +163,7 @@ describe('hiding rules', () => {
       },
     );
     await using visited = await visit('http://old.test/', { block_ads: true });
-    const { page } = visited.stage;
+    const { page } = visited.session;
     expect(await page.isVisible('amp-ad')).toBe(false);
     await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
     expect(await page.isVisible('ins')).toBe(false);
@@ -174,8 +174,8 @@ describe('hiding rules', () => {
     web.page(PAGE, `<!doctype html><ins class="adsbygoogle" style="display:block">ad</ins><div class="crisp-client">chat</div>`);
     await using visited = await visit(PAGE, { block_chats: true });
     await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
-    expect(await visited.stage.page.isVisible('ins')).toBe(true);
-    expect(await visited.stage.page.isVisible('.crisp-client')).toBe(false);
+    expect(await visited.session.page.isVisible('ins')).toBe(true);
+    expect(await visited.session.page.isVisible('.crisp-client')).toBe(false);
   });
 });
 
@@ -187,7 +187,7 @@ describe('headers', () => {
     web.page(PAGE, `<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="http://frame.test/"></iframe>`);
     web.page('http://frame.test/', `<!doctype html><img src="http://page.test/from-frame.png">`);
     await using visited = await visit(PAGE, secret);
-    await visited.stage.page.waitForLoadState('networkidle');
+    await visited.session.page.waitForLoadState('networkidle');
     expect(told('page.test/').slice(0, 2)).toEqual(['hush', 'hush']);
     expect(told('page.test/from-frame')).toEqual([null]);
     expect(told('third.test')).toEqual([null]);
@@ -223,9 +223,9 @@ describe('headers', () => {
       web.page('http://page.test/frame-evil', '<!doctype html><img src="/deep-evil.png">');
       web.on('http://page.test/hop', (_, response) => response.writeHead(302, { location: 'http://frame.test/hopped' }).end());
       web.page('http://frame.test/hopped', '<!doctype html><img src="http://page.test/hop-evil.png">');
-      await using stage = await aStage(isolated);
-      await raiseGuard(parts, stage, someOptions(PAGE, secret));
-      await stage.page.goto(PAGE);
+      await using session = await aStage(isolated);
+      await guardPage(parts, session, someOptions(PAGE, secret));
+      await session.page.goto(PAGE);
       const asked = (part: string) =>
         web.seen.some(({ url, headers }) => url.includes(part) && headers['access-control-request-method'] === undefined);
       const own_ = ['frame-own', 'img-own', 'srcdoc-own', 'fetch-own', 'worker-own'];
@@ -252,8 +252,8 @@ describe('headers', () => {
   it('take a given Referer to the first request alone', async () => {
     web.page(PAGE, '<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="/frame"></iframe>');
     await using visited = await visit(PAGE, { headers: { 'X-Secret': 'hush', Referer: 'http://search.test/?q=1' } });
-    await visited.stage.page.waitForLoadState('networkidle');
-    await visited.stage.page.goto('http://page.test/next');
+    await visited.session.page.waitForLoadState('networkidle');
+    await visited.session.page.goto('http://page.test/next');
     const referers = web.seen.map(({ headers }) => headers.referer);
     expect(referers[0]).toBe('http://search.test/?q=1');
     expect(referers.length).toBeGreaterThan(4);
@@ -299,7 +299,7 @@ describe('headers', () => {
   it('keep a given cookie beside those that the page sets', async () => {
     web.page(PAGE, '<!doctype html><img src="/own.png">', { 'set-cookie': 'own=2; Path=/' });
     await using visited = await visit(PAGE, secret);
-    await visited.stage.page.waitForLoadState('networkidle');
+    await visited.session.page.waitForLoadState('networkidle');
     const cookies = web.seen.filter(({ url }) => url.endsWith('/own.png')).map(({ headers }) => headers.cookie?.split('; ').sort());
     expect(cookies).toEqual([['own=2', 'session=1']]);
   });
