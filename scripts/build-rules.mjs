@@ -74,7 +74,7 @@ function ownerAbove(host, owner) {
   return undefined;
 }
 
-/** Engines are parsed here, so that a start only loads them; their options are those of src/render/block/engines.ts. */
+/** Engines are parsed here, so that a start only loads them; their options are those of src/render/filter/engines.ts. */
 function withEngines(builtIn) {
   const engines = {};
   for (const category of Object.keys(builtIn.hosts)) {
@@ -88,7 +88,7 @@ function withEngines(builtIn) {
 
 async function bundleListThread(outfile) {
   await build({
-    entryPoints: [join(root, 'src/render/block/list-thread.ts')],
+    entryPoints: [join(root, 'src/render/filter/list-thread.ts')],
     bundle: true,
     format: 'esm',
     platform: 'node',

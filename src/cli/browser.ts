@@ -20,8 +20,8 @@ function addInstall(browser: Command): void {
   addSettings(install, ['dataDir', 'chromium', 'sandbox']).action(
     async (options: { ifMissing?: boolean; json?: boolean }, command: Command) => {
       const config = readSettings(command);
-      const { findChromium } = await import('../render/browser/find-chromium.js');
-      const { installChromium } = await import('../render/browser/install-chromium.js');
+      const { findChromium } = await import('../render/install/find-chromium.js');
+      const { installChromium } = await import('../render/install/install-chromium.js');
       const found = options.ifMissing === true ? await findChromium(config) : null;
       const executable = found ?? (await installChromium({ ...config, say: (line) => process.stderr.write(`${line}\n`) }));
       print(options.json, { path: executable.path, kind: executable.kind }, () => executable.path);
@@ -37,7 +37,7 @@ function addPath(browser: Command): void {
     .addHelpText('after', '\nExample:\n  stillframe browser path');
   addSettings(path, ['dataDir', 'chromium', 'sandbox']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);
-    const { findChromium } = await import('../render/browser/find-chromium.js');
+    const { findChromium } = await import('../render/install/find-chromium.js');
     const found = await findChromium(config);
     if (found === null) throw new OperatorError('No Chromium was found. Install one with: stillframe browser install');
     print(options.json, { path: found.path, kind: found.kind, source: found.source }, () => found.path);

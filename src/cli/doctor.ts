@@ -8,10 +8,10 @@ import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.j
 import type { Config } from '../config.js';
 import { silentLog } from '../log.js';
 import { MIGRATIONS_DIR } from '../package-files.js';
-import type { Executable } from '../render/browser/executable.js';
-import { unprivilegedUser } from '../render/browser/unprivileged.js';
 import { fontAdvice } from '../render/fonts/font-advice.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
+import type { Executable } from '../render/install/executable.js';
+import { unprivilegedUser } from '../render/launch/unprivileged.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { egressLock } from './egress-lock.js';
@@ -84,7 +84,7 @@ function checkNode(): Finding {
 async function checkBrowser(config: Config): Promise<Finding[]> {
   const check = 'Chromium';
   try {
-    const { findChromium } = await import('../render/browser/find-chromium.js');
+    const { findChromium } = await import('../render/install/find-chromium.js');
     const executable = await findChromium(config);
     if (executable !== null) return await tryBrowser(config, executable);
     return [{ check, state: 'fail', found: 'no working browser was found', advice: 'Run: stillframe browser install' }];
@@ -98,11 +98,11 @@ async function checkBrowser(config: Config): Promise<Finding[]> {
 async function tryBrowser(config: Config, executable: Executable): Promise<Finding[]> {
   const log = silentLog();
   const { openEgress } = await import('../egress/open-egress.js');
-  const { BrowserPool } = await import('../render/browser/browser-pool.js');
+  const { BrowserPool } = await import('../render/pool/browser-pool.js');
   await using egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
   const runDir = join(config.dataDir, 'doctor');
   await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
-  const { describeAge } = await import('../render/browser/browser-age.js');
+  const { describeAge } = await import('../render/install/browser-age.js');
   const age = describeAge(pool.version);
   const slow = executable.kind === 'chromium';
   return [

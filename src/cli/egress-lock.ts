@@ -1,4 +1,4 @@
-import type { Unprivileged } from '../render/browser/unprivileged.js';
+import type { Unprivileged } from '../render/launch/unprivileged.js';
 import { OperatorError } from './operator-error.js';
 
 /**

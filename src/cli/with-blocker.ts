@@ -1,7 +1,7 @@
 import type { Config } from '../config.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
-import type { Blocker } from '../render/block/blocker.js';
+import type { Blocker } from '../render/filter/blocker.js';
 import { startBlocker } from '../service/renderer.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 

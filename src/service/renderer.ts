@@ -5,13 +5,13 @@ import type { Egress } from '../egress/egress.js';
 import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
-import { Blocker } from '../render/block/blocker.js';
-import { BrowserPool } from '../render/browser/browser-pool.js';
-import { findChromium } from '../render/browser/find-chromium.js';
-import { installChromium } from '../render/browser/install-chromium.js';
+import { Blocker } from '../render/filter/blocker.js';
 import { inspect } from '../render/inspect/inspect.js';
 import { MarkdownWorker } from '../render/inspect/markdown-worker.js';
+import { findChromium } from '../render/install/find-chromium.js';
+import { installChromium } from '../render/install/install-chromium.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
+import { BrowserPool } from '../render/pool/browser-pool.js';
 import { type RenderDeps, type Rendering, type RenderOrder, render } from '../render/render.js';
 
 export interface RendererParts {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
-import { findChromium } from '../../src/render/browser/find-chromium.js';
+import { findChromium } from '../../src/render/install/find-chromium.js';
 
 const ARGS = [
   '--disable-background-networking',

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { systemBrowsers } from '../../src/render/browser/browser-places.js';
+import { systemBrowsers } from '../../src/render/install/browser-places.js';
 import { startSite } from '../fixtures/site/site.js';
 import { type BareLoop, startBareLoop } from './bare-loop.js';
 import { loadCaptureWebsite } from './capture-website.js';

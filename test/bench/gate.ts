@@ -1,7 +1,7 @@
 import { chromium } from 'playwright-core';
 import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
-import { findChromium } from '../../src/render/browser/find-chromium.js';
+import { findChromium } from '../../src/render/install/find-chromium.js';
 import { type Figure, quantile, ratio } from './figure.js';
 import { BENCH_PAGES } from './pages.js';
 import { startSiteThread } from './site-thread.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CDPSession } from 'playwright-core';
 import { silentLog } from '../../src/log.js';
-import { Blocker } from '../../src/render/block/blocker.js';
+import { Blocker } from '../../src/render/filter/blocker.js';
 import { openRig } from '../render/page/capture-rig.js';
 import { type Figure, quantile } from './figure.js';
 

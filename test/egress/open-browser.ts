@@ -1,7 +1,7 @@
-import type { Executable } from '../../src/render/browser/executable.js';
+import type { Executable } from '../../src/render/install/executable.js';
 import type { PageSession } from '../../src/render/page-session.js';
-import { ANY_BROWSER } from '../render/browser/any-browser.js';
-import { aPool, NEVER, someOptions } from '../render/browser/fixture.js';
+import { ANY_BROWSER } from '../render/install/any-browser.js';
+import { aPool, NEVER, someOptions } from '../render/pool/fixture.js';
 import type { TestGate } from './open-test-egress.js';
 
 export interface TestBrowser extends AsyncDisposable {

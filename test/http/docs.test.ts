@@ -5,7 +5,7 @@ import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
 import { FIELD_NOTES } from '../../src/http/docs/field-notes.js';
 import { describeInterface } from '../../src/http/docs/openapi.js';
-import { launchAnyBrowser } from '../render/browser/any-browser.js';
+import { launchAnyBrowser } from '../render/install/any-browser.js';
 import { fakeEdge, serveEdge } from './fake-edge.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/log.js';
-import { Blocker } from '../../src/render/block/blocker.js';
+import { Blocker } from '../../src/render/filter/blocker.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { builtForTests } from './block/built.js';
+import { builtForTests } from './filter/built.js';
 import { type CaptureRig, openRig } from './page/capture-rig.js';
 
 const BAR = `<div id="bar" style="position:fixed;left:0;right:0;bottom:0;height:200px;background:#f0f">We use cookies. <button>Accept</button></div>`;

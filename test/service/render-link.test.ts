@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newSigningSecret } from '../../src/account/signing-secret.js';
 import { pairsOf, type QueryPair, signQuery } from '../../src/contract/render-link.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
-import { ANY_BROWSER } from '../render/browser/any-browser.js';
+import { ANY_BROWSER } from '../render/install/any-browser.js';
 
 let site: Server;
 let service: TestService;

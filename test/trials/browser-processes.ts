@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { processGroup } from '../../src/render/browser/process-table.js';
+import { processGroup } from '../../src/render/launch/process-table.js';
 
 /** Pids of the Chromium processes that a server has started, those of their own renderers and the like left out. */
 export function browsersOf(serverPid: number): number[] {

@@ -9,7 +9,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { processesNaming } from '../../src/render/browser/process-table.js';
+import { processesNaming } from '../../src/render/launch/process-table.js';
 import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { type PlainSite, startPlainSite } from '../egress/plain-site.js';

@@ -3,8 +3,8 @@
  * browser of this machine, in every mode and format. Nothing may arrive at the canaries, by TCP or UDP, and the browsers' processes
  * may be connected to nothing but proxies.
  *
- * Sabotage that turns it red: add `,127.0.0.1` to the bypass list in render/browser/open-stage (connections pass by the proxy),
- * or take `webrtc-ip-handling-policy`, both spellings, out of render/browser/chromium-flags (datagrams).
+ * Sabotage that turns it red: add `,127.0.0.1` to the bypass list in render/pool/open-page-session (connections pass by the proxy),
+ * or take `webrtc-ip-handling-policy`, both spellings, out of render/launch/chromium-flags (datagrams).
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { channelsPage, WORKER_SCRIPTS } from '../egress/channels-page.js';
 import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { type PlainSite, startPlainSite } from '../egress/plain-site.js';
-import { EACH_KIND } from '../render/browser/any-browser.js';
+import { EACH_KIND } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface ChannelsOptions {

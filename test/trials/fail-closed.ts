@@ -2,12 +2,12 @@
  * Trial "fail closed": a capture's proxy dies under it, in the middle of a page that asks for more. From then on nothing of it reaches
  * its site or a canary: no connection goes another way.
  *
- * Sabotage that turns it red: give the context in render/browser/open-stage a bypass list (`*`) instead of `<-loopback>`.
+ * Sabotage that turns it red: give the context in render/pool/open-page-session a bypass list (`*`) instead of `<-loopback>`.
  */
 import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
 import { ALLOWED, openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
-import { EACH_KIND } from '../render/browser/any-browser.js';
+import { EACH_KIND } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface FailClosedOptions {

@@ -5,7 +5,7 @@ import { createServer as createSecure } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { findChromium } from '../../src/render/browser/find-chromium.js';
+import { findChromium } from '../../src/render/install/find-chromium.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
 import { document, html } from '../fixtures/site/answer.js';

@@ -7,8 +7,8 @@
  * the browser pool's start.
  */
 import { readdirSync } from 'node:fs';
-import { processesNaming, readProcess } from '../../src/render/browser/process-table.js';
-import { profilesRoot } from '../../src/render/browser/profile-dir.js';
+import { processesNaming, readProcess } from '../../src/render/launch/process-table.js';
+import { profilesRoot } from '../../src/render/pool/profile-dir.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { hasValidSignature, type ReceivedRequest, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { type BuiltProgram, buildProgram } from './build-program.js';

@@ -10,7 +10,7 @@ import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
 import { answerRedirect, REDIRECT_KINDS, type RedirectKind, redirectPath } from '../egress/redirect-site.js';
-import { ANY_BROWSER } from '../render/browser/any-browser.js';
+import { ANY_BROWSER } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface RedirectsOptions {

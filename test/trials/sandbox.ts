@@ -2,17 +2,17 @@
  * Trial "sandbox": while captures of pages with frames of several sites are made, every renderer has a seccomp filter, as the kernel
  * tells it, and no process of the browser is root's, although the server may be. Where the system refuses the sandbox it cannot hold.
  *
- * Sabotage that turns it red: let render/browser/unprivileged name nobody (as root: no other user, and so no sandbox either), or give
+ * Sabotage that turns it red: let render/launch/unprivileged name nobody (as root: no other user, and so no sandbox either), or give
  * the captures `sandbox: false`.
  */
 import { readFileSync } from 'node:fs';
-import { processGroup } from '../../src/render/browser/process-table.js';
+import { processGroup } from '../../src/render/launch/process-table.js';
 import { inLanes } from '../egress/in-lanes.js';
 import { openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
-import { EACH_KIND } from '../render/browser/any-browser.js';
-import { browserPids } from '../render/browser/fixture.js';
+import { EACH_KIND } from '../render/install/any-browser.js';
+import { browserPids } from '../render/pool/fixture.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface SandboxOptions {

@@ -7,7 +7,7 @@
  * (drop removeProfile from end() in chromium-process.ts).
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { profilesRoot } from '../../src/render/browser/profile-dir.js';
+import { profilesRoot } from '../../src/render/pool/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, isService, memoryOf, renderersOf, wholeBrowser } from './browser-processes.js';

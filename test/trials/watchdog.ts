@@ -5,7 +5,7 @@
  * Sabotage that turns it red: leave out `this.looksStopped` in pooled-browser.ts (stopped browsers stay for ten seconds), or replace() in
  * browser-keeper.ts (lost ones are not replaced).
  */
-import { readProcess } from '../../src/render/browser/process-table.js';
+import { readProcess } from '../../src/render/launch/process-table.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, renderersOf } from './browser-processes.js';

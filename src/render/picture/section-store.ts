@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
-import { ownedName } from '../browser/owned-name.js';
-import { TEMPORARY_DIR } from '../browser/sweep-abandoned.js';
+import { ownedName } from '../pool/owned-name.js';
+import { TEMPORARY_DIR } from '../pool/sweep-abandoned.js';
 
 /** The part of a capture that is kept: rows `from` … `to`, columns from `left` on, px. */
 export interface Cut {

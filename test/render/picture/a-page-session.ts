@@ -1,10 +1,10 @@
 import type { Browser } from 'playwright-core';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../../src/egress/egress.js';
-import { chromiumFlags } from '../../../src/render/browser/chromium-flags.js';
+import { chromiumFlags } from '../../../src/render/launch/chromium-flags.js';
 import { World } from '../../../src/render/page/world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
-import { launchAnyBrowser } from '../browser/any-browser.js';
+import { launchAnyBrowser } from '../install/any-browser.js';
 
 /** As the service starts it, but for its profile, which Playwright will not be told by flag. */
 export function launchChromium(): Promise<Browser> {

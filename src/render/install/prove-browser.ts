@@ -1,0 +1,92 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CDPSession } from 'playwright-core';
+import sharp from 'sharp';
+import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
+import { ChromiumProcess } from '../launch/chromium-process.js';
+import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/launch-mode.js';
+import { leaveRoot, profilesRoot } from '../pool/profile-dir.js';
+import { within } from '../pool/within.js';
+import type { Executable } from './executable.js';
+
+/** Counts up when the proof asks for more: what was proven before is proven again. */
+export const PROOF_EDITION = 2;
+
+const PROOF_TIMEOUT_MS = 20_000;
+/** As small as clients may ask for: of views of a pixel or two full Chromium often draws nothing, for ever. */
+const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
+const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
+<div style="height:${3 * VIEW.height}px"></div><script src="/blocked.js" onerror="document.title='intercepted'"></script>`;
+const URL_OF_PAGE = 'http://proof.invalid/';
+
+/**
+ * Starts the browser and does with it what captures need: a page through a proxy, a request that is intercepted, a picture that reaches beyond
+ * the view, a PDF. That alone proves one. A version number or an exit code proves nothing.
+ * @returns Chromium's version
+ * @throws SandboxMissing when it is required, and the system refuses it; Error with what went wrong
+ */
+export async function proveBrowser(executable: Executable, options: { dataDir: string; sandbox: SandboxWish }): Promise<string> {
+  const profiles = profilesRoot(options.dataDir);
+  try {
+    const prove = async (mode: LaunchMode) => {
+      await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
+      await within(PROOF_TIMEOUT_MS, captureLikeTheService(chromium));
+      return chromium.browser.version();
+    };
+    return (await launchConfined(options.sandbox, prove)).started;
+  } finally {
+    leaveRoot(profiles);
+  }
+}
+
+async function captureLikeTheService({ browser }: ChromiumProcess): Promise<void> {
+  await using proxy = await pageProxy();
+  const server = `http://127.0.0.1:${proxy.port}`;
+  const context = await browser.newContext({ viewport: VIEW, proxy: { server, bypass: '<-loopback>' } });
+  const page = await context.newPage();
+  const cdp = await context.newCDPSession(page);
+  await blockScripts(cdp);
+  await page.goto(URL_OF_PAGE);
+  if ((await page.title()) !== 'intercepted') throw new Error('it does not let its requests be intercepted');
+  await drawBeyondView(cdp);
+  await print(cdp);
+}
+
+/** Answers whatever it is asked for with the page. */
+async function pageProxy(): Promise<{ port: number } & AsyncDisposable> {
+  const server = createServer((_, response) => void response.setHeader('content-type', 'text/html').end(PAGE));
+  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function blockScripts(cdp: CDPSession): Promise<void> {
+  cdp.on('Fetch.requestPaused', ({ requestId, resourceType }) => {
+    const answer =
+      resourceType === 'Script'
+        ? cdp.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
+        : cdp.send('Fetch.continueRequest', { requestId });
+    answer.catch(() => {});
+  });
+  await cdp.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
+}
+
+async function drawBeyondView(cdp: CDPSession): Promise<void> {
+  const clip = { x: 0, y: 0, width: VIEW.width, height: 2 * VIEW.height, scale: 1 };
+  const { data } = await cdp.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
+  const { data: pixels, info } = await sharp(Buffer.from(data, 'base64')).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  const last = pixels.subarray(-3);
+  if (info.height !== clip.height || !last.equals(Buffer.from([0, 0, 255]))) throw new Error('it draws nothing beyond the view');
+}
+
+async function print(cdp: CDPSession): Promise<void> {
+  const { stream = '' } = await cdp.send('Page.printToPDF', { transferMode: 'ReturnAsStream' });
+  const { data, base64Encoded } = await cdp.send('IO.read', { handle: stream, size: 1_024 });
+  const head = Buffer.from(data, base64Encoded ? 'base64' : 'latin1');
+  if (head.subarray(0, 5).toString('latin1') !== '%PDF-') throw new Error('it prints no PDF');
+}

@@ -1,0 +1,193 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { accessSync, constants, statfsSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { type Browser, chromium } from 'playwright-core';
+import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
+import type { Executable } from '../install/executable.js';
+import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
+import { chromiumFlags } from './chromium-flags.js';
+import { inOwnGroup } from './own-group.js';
+import { killGroup } from './process-table.js';
+import { TargetPolicy } from './target-policy.js';
+import { reachableBy, SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
+import { withNiceness } from './with-niceness.js';
+
+const LAUNCH_TIMEOUT_MS = 20_000;
+const EXIT_TIMEOUT_MS = 2_000;
+const VERSION_TIMEOUT_MS = 5_000;
+/** Half of Docker's default would do for one page; several share it. */
+const SHM_ENOUGH_BYTES = 512 * 1024 * 1024;
+const STDERR_KEPT_CHARS = 4_096;
+
+export interface LaunchOptions {
+  executable: Executable;
+  /** Where profiles lie: see profilesRoot. */
+  profiles: string;
+  sandbox: boolean;
+  /** Run as this user; null: as ourselves. */
+  user: Unprivileged | null;
+  /** As `156.0.8078.79`, when it is known before the start. */
+  version: string | null;
+  /** Ends a start that is under way; null: nothing does. */
+  signal: AbortSignal | null;
+}
+
+/**
+ * One Chromium, in a process group and a profile directory of its own, spoken to over a pipe that closes with us, so that it ends when we do.
+ * Playwright drives it and never starts it: so it can run as another user, in a place of our choosing, and be ended by its group.
+ */
+export class ChromiumProcess implements AsyncDisposable {
+  private ending: Promise<void> | undefined;
+
+  private constructor(
+    readonly browser: Browser,
+    readonly pid: number,
+    private readonly child: ChildProcess,
+    private readonly profile: string,
+    /** Settles when the process is gone. */
+    readonly exited: Promise<void>,
+    /** Why it was ended, when it has sent what cannot be handled. */
+    readonly fault: () => string | null,
+  ) {}
+
+  /** @throws Error with the last of what Chromium said, when it does not come up within 20 s */
+  static async launch(options: LaunchOptions): Promise<ChromiumProcess> {
+    const profile = createProfile(options.profiles, options.user);
+    try {
+      const executable = reachableBy(options.user, options.executable, () => browserCopies(options.profiles));
+      return await start({ ...options, executable }, profile, (...parts) => new ChromiumProcess(...parts));
+    } catch (error) {
+      await removeProfile(profile);
+      throw error;
+    }
+  }
+
+  /** Kills the whole group at once: a throwaway profile has nothing worth a farewell. Settles within 2 s, tolerates repetition. */
+  kill(): Promise<void> {
+    this.ending ??= this.end();
+    return this.ending;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+
+  private async end(): Promise<void> {
+    killGroup(this.child);
+    await Promise.race([this.exited, new Promise((resolve) => setTimeout(resolve, EXIT_TIMEOUT_MS).unref())]);
+    this.child.stderr?.destroy();
+    await removeProfile(this.profile);
+  }
+}
+
+/** @returns the version that the program itself names, or null when it names none in time */
+export async function versionOf(executable: Executable): Promise<string | null> {
+  try {
+    const { stdout } = await promisify(execFile)(executable.path, ['--version'], {
+      timeout: VERSION_TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      env: { PATH: SYSTEM_PATH, HOME: '/nonexistent', ...executable.env },
+    });
+    return /\d+\.\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+type Parts = [browser: Browser, pid: number, child: ChildProcess, profile: string, exited: Promise<void>, fault: () => string | null];
+type Made = (...parts: Parts) => ChromiumProcess;
+
+async function start(options: LaunchOptions, profile: string, made: Made): Promise<ChromiumProcess> {
+  const host = { platform: process.platform, arch: process.arch };
+  const { version, sandbox, user, executable } = options;
+  const userAgent = version === null ? null : ownUserAgent(version, host);
+  const browser = withNiceness(executable.path, chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() }));
+  const { command, args, detached } = inOwnGroup(browser.command, browser.args);
+  const child = spawn(command, args, {
+    detached,
+    cwd: '/',
+    env: environment(executable, profile),
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+  });
+  const said = listen(child);
+  let fault: string | null = null;
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  const failed = new Promise<never>((_, reject) => {
+    child.once('error', (error) => reject(new Error(`${executable.path} could not be started: ${error.message}`)));
+    child.once('exit', (code, signal) => reject(new Error(`${executable.path} ended (${signal ?? code}) before it answered. ${said()}`)));
+  });
+  failed.catch(() => {});
+  const { pid } = child;
+  if (pid === undefined) return failed;
+  const stop = (): void => killGroup(child);
+  options.signal?.addEventListener('abort', stop, { once: true });
+  if (options.signal?.aborted) stop();
+  const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, {
+    identify: (agent, known) => identityOf(agent, known, host),
+    failed: (why) => {
+      fault = why;
+      killGroup(child);
+    },
+  });
+  try {
+    const connected = chromium.connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
+    connected.catch(() => {});
+    return made(await Promise.race([connected, failed]), pid, child, profile, exited, () => fault);
+  } catch (error) {
+    killGroup(child);
+    await exited;
+    throw new Error(`${(error as Error).message} ${said()}`.trim(), { cause: error });
+  } finally {
+    options.signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** Nothing of the server's environment reaches the browser: settings and secrets of ours are none of its business. */
+function environment(executable: Executable, profile: string): NodeJS.ProcessEnv {
+  return {
+    PATH: SYSTEM_PATH,
+    TZ: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    LANG: 'en_US.UTF-8',
+    // Perl, which may come first, is not to complain of a language that the system does not have.
+    PERL_BADLANG: '0',
+    HOME: profile,
+    XDG_CONFIG_HOME: profile,
+    XDG_CACHE_HOME: profile,
+    XDG_RUNTIME_DIR: profile,
+    TMPDIR: profile,
+    DBUS_SESSION_BUS_ADDRESS: 'disabled:',
+    DBUS_SYSTEM_BUS_ADDRESS: 'disabled:',
+    ...executable.env,
+  };
+}
+
+/** Shared memory on a disk is slow, in a small /dev/shm it kills pages. */
+function shmIsRoomy(): boolean {
+  try {
+    accessSync('/dev/shm', constants.W_OK);
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    return bavail * bsize >= SHM_ENOUGH_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+/** Keeps the last of what Chromium says, without the noise of machines that have no desktop. */
+function listen(child: ChildProcess): () => string {
+  let text = '';
+  child.stderr?.setEncoding('utf8');
+  child.stderr?.on('data', (part: string) => {
+    text = (text + part).slice(-STDERR_KEPT_CHARS);
+  });
+  child.stderr?.on('error', () => {});
+  return () => {
+    const lines = text.split('\n').filter((line) => line.trim() !== '' && !/dbus|vaapi|crashpad|^#\d/.test(line));
+    const reasons = lines.filter((line) => /FATAL|error while loading/.test(line));
+    return (reasons.length > 0 ? reasons.slice(-1) : lines.slice(-3)).join(' ');
+  };
+}

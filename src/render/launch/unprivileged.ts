@@ -1,0 +1,78 @@
+/**
+ * Started as root, the browser runs as a user that owns nothing, so that Chromium's sandbox can be on (operation.md, Start-up).
+ */
+import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Executable } from '../install/executable.js';
+
+/** Where the system's own programs are: of our environment nothing else reaches a process of the browser's. */
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export interface Unprivileged {
+  uid: number;
+  gid: number;
+}
+
+/**
+ * From the range that no distribution hands out to people or services (60,578–61,183), and below the 65,536 that
+ * rootless containers map. Not `nobody`: that is whom unmapped files seem to belong to.
+ */
+const BROWSER_USER: Unprivileged = { uid: 60_911, gid: 60_911 };
+
+/** Whom to run the browser as; null means: as ourselves. */
+export function unprivilegedUser(): Unprivileged | null {
+  return process.getuid?.() === 0 ? BROWSER_USER : null;
+}
+
+/**
+ * The executable at a place where everybody may run it: itself, or, when a directory above is closed to others (a data directory is), a
+ * copy of its own directory, by hard links where the file system allows, made once. Only a browser's own directory is
+ * copied, and nothing in it becomes more open than it was: what is not, is left where it is, and only we can run it.
+ * @param placeForCopies makes the directory that holds the copy, when there has to be one
+ */
+export function reachableBy(user: Unprivileged | null, executable: Executable, placeForCopies: () => string): Executable {
+  const home = dirname(executable.path);
+  if (user === null || openToAll(executable.path) || !isBrowserHome(home)) return executable;
+  const place = placeForCopies();
+  const { mtimeMs, size, ino } = statSync(executable.path);
+  const copy = join(place, `${ino.toString(36)}-${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`);
+  if (!existsSync(copy)) {
+    const draft = join(place, `draft-${process.pid}`);
+    mirror(home, draft);
+    renameSync(draft, copy);
+  }
+  const env = Object.entries(executable.env ?? {}).map(([key, value]) => [key, value.replaceAll(home, copy)]);
+  return { ...executable, path: join(copy, basename(executable.path)), env: Object.fromEntries(env) };
+}
+
+/** What every Chromium has beside it, and the libraries that ours brings. */
+function isBrowserHome(dir: string): boolean {
+  return ['icudtl.dat', 'libvk_swiftshader.so'].some((file) => existsSync(join(dir, file)));
+}
+
+function openToAll(path: string): boolean {
+  if ((statSync(path).mode & 0o005) !== 0o005) return false;
+  for (let dir = dirname(path); ; dir = dirname(dir)) {
+    if ((statSync(dir).mode & 0o001) === 0) return false;
+    if (dir === dirname(dir)) return true;
+  }
+}
+
+function mirror(from: string, to: string): void {
+  mkdirSync(to, { mode: 0o755 });
+  for (const entry of readdirSync(from)) {
+    const [source, target] = [join(from, entry), join(to, entry)];
+    const found = lstatSync(source);
+    if (found.isDirectory() && (found.mode & 0o005) === 0o005) mirror(source, target);
+    else if (found.isFile() && (found.mode & 0o004) !== 0) linkOrCopy(source, target);
+  }
+}
+
+function linkOrCopy(source: string, target: string): void {
+  try {
+    linkSync(source, target);
+  } catch {
+    // Another file system, or one without links.
+    copyFileSync(source, target, constants.COPYFILE_FICLONE);
+  }
+}

@@ -1,0 +1,228 @@
+import type { Egress } from '../../egress/egress.js';
+import type { Log } from '../../log.js';
+import type { Emulation } from '../emulate/emulation-of.js';
+import type { Executable } from '../install/executable.js';
+import { type LaunchMode, launchConfined, SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
+import { renderersConfined } from '../launch/process-table.js';
+import { abortable, delay } from './abortable.js';
+import { PooledBrowser } from './pooled-browser.js';
+import { leaveRoot } from './profile-dir.js';
+
+/** Captures after which a browser is replaced. */
+const RECYCLE_AFTER_CAPTURES = 500;
+/** Memory of the browser process itself after which it is replaced. */
+const RECYCLE_AT_BYTES = 700 * 1024 * 1024;
+/** Between attempts to bring a browser back; the first is at once. */
+const RESTART_WAITS_MS = [0, 250, 1_000, 5_000];
+
+export interface KeeperOptions {
+  executable: Executable;
+  egress: Pick<Egress, 'openCaptureProxy'>;
+  browsers: number;
+  /** See profilesRoot. */
+  profiles: string;
+  sandbox: SandboxWish;
+  /** Chromium's version, when it is known before a start. */
+  version: string | null;
+  /** What each browser draws once before it is used. */
+  shape: Emulation;
+  recycleAfter: number | undefined;
+  pageMaxBytes: number | undefined;
+  followAfterMs: number | undefined;
+  log: Log;
+  now(): number;
+  /** A browser has come, and may open pages. */
+  onReady(browser: PooledBrowser): void;
+  /** See PooledBrowserOptions. */
+  onHeavy(browser: PooledBrowser): void;
+}
+
+/** The first captures after a start have the machine to themselves: further browsers come so much later, or when they are wanted. */
+const FOLLOW_AFTER_MS = 2_000;
+
+interface Slot {
+  browser: PooledBrowser | null;
+  failures: number;
+}
+
+/** Keeps so many browsers alive: brings back what dies, and replaces what has done its work, successor first. */
+export class BrowserKeeper implements AsyncDisposable {
+  private readonly slots: Slot[];
+  private readonly starting = new Set<PooledBrowser>();
+  private readonly retired = new Set<PooledBrowser>();
+  private readonly ended = new AbortController();
+  private readonly wanted = new AbortController();
+  /** Work that nobody waits for: the end does. */
+  private readonly chores = new Set<Promise<void>>();
+  private waiters: (() => void)[] = [];
+  private mode: LaunchMode | undefined;
+  private confined = false;
+  private ending: Promise<void> | undefined;
+
+  constructor(private readonly options: KeeperOptions) {
+    this.slots = Array.from({ length: options.browsers }, () => ({ browser: null, failures: 0 }));
+  }
+
+  /** Settles with the first browser; the others follow by themselves, or sooner: see hurry. @throws Error when none can be started in any mode */
+  async start(): Promise<void> {
+    const { sandbox, log } = this.options;
+    const { started, mode, concession } = await launchConfined(sandbox, (tried) => this.launch(tried));
+    this.mode = mode;
+    this.confined = mode.sandbox && (renderersConfined(started.chromium.pid) ?? true);
+    if (!this.confined && sandbox === 'required') {
+      await started[Symbol.asyncDispose]();
+      throw new SandboxMissing('its renderers have no seccomp filter');
+    }
+    if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
+    if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
+    this.install(this.slots[0], started);
+    for (const slot of this.slots.slice(1)) this.chore(this.follow(slot));
+  }
+
+  /** To be told when one browser is not enough: those that have not been started yet are started now. */
+  hurry(): void {
+    this.wanted.abort();
+  }
+
+  /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */
+  get sandboxed(): boolean {
+    return this.confined;
+  }
+
+  get over(): boolean {
+    return this.ended.signal.aborted;
+  }
+
+  /** Browsers that take new captures. */
+  live(): PooledBrowser[] {
+    return this.slots.flatMap(({ browser }) => (browser?.live === true ? [browser] : []));
+  }
+
+  /** Settles when a browser has come, or the signal has aborted. */
+  async newcomer(signal: AbortSignal): Promise<void> {
+    await abortable(new Promise<void>((resolve) => this.waiters.push(resolve)), signal).catch(() => {});
+  }
+
+  /** To be told after each capture: a browser that has done its work goes, unseen by clients. */
+  retireOrRecycle(browser: PooledBrowser): void {
+    if (browser.retiring && browser.active === 0) this.chore(browser[Symbol.asyncDispose]());
+    else if (browser.live && this.isSpent(browser)) this.recycle(browser);
+  }
+
+  /** Sees a piece of upkeep through: its failure is logged, and the end waits for it. */
+  chore(work: Promise<void>): void {
+    this.chores.add(work);
+    void work
+      .catch((error: unknown) => this.options.log.error({ err: error }, 'browser maintenance failed'))
+      .finally(() => this.chores.delete(work));
+  }
+
+  /** Ends every browser, within 3 s; tolerates repetition. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.ending ??= this.end();
+    return this.ending;
+  }
+
+  private async end(): Promise<void> {
+    this.ended.abort();
+    await Promise.allSettled([...this.live(), ...this.starting, ...this.retired].map((browser) => browser[Symbol.asyncDispose]()));
+    await Promise.allSettled(this.chores);
+    leaveRoot(this.options.profiles);
+    for (const wake of this.waiters) wake();
+  }
+
+  private isSpent(browser: PooledBrowser): boolean {
+    return browser.served >= (this.options.recycleAfter ?? RECYCLE_AFTER_CAPTURES) || browser.memoryBytes() > RECYCLE_AT_BYTES;
+  }
+
+  private recycle(old: PooledBrowser): void {
+    if (this.retired.has(old)) return;
+    this.retired.add(old);
+    this.options.log.debug({ served: old.served, memoryBytes: old.memoryBytes() }, 'recycling a browser');
+    this.chore(
+      this.succeed(old).catch((error: unknown) => {
+        this.retired.delete(old);
+        if (!this.over) throw error;
+      }),
+    );
+  }
+
+  private async succeed(old: PooledBrowser): Promise<void> {
+    const successor = await this.launch();
+    const slot = this.slots.find(({ browser }) => browser === old);
+    // It died meanwhile, and its slot is being filled anew.
+    if (slot === undefined || this.over) return successor[Symbol.asyncDispose]();
+    old.retiring = true;
+    this.install(slot, successor);
+    this.retireOrRecycle(old);
+  }
+
+  private install(slot: Slot | undefined, browser: PooledBrowser): void {
+    if (slot === undefined) return;
+    slot.browser = browser;
+    slot.failures = 0;
+    this.options.onReady(browser);
+    const { waiters } = this;
+    this.waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  private async follow(slot: Slot): Promise<void> {
+    await delay(this.options.followAfterMs ?? FOLLOW_AFTER_MS, AbortSignal.any([this.ended.signal, this.wanted.signal]));
+    await this.restart(slot);
+  }
+
+  private async restart(slot: Slot): Promise<void> {
+    while (!this.over) {
+      await delay(RESTART_WAITS_MS[Math.min(slot.failures, RESTART_WAITS_MS.length - 1)] ?? 0, this.ended.signal);
+      if (this.over) return;
+      try {
+        const browser = await this.launch();
+        if (this.over) await browser[Symbol.asyncDispose]();
+        else this.install(slot, browser);
+        return;
+      } catch (error) {
+        if (this.over) return;
+        slot.failures += 1;
+        this.options.log.error({ err: error, failures: slot.failures }, 'a browser could not be started');
+      }
+    }
+  }
+
+  private async launch(mode = this.mode): Promise<PooledBrowser> {
+    if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
+    const { executable, profiles, version, egress, log, now, shape } = this.options;
+    const browser = await PooledBrowser.start({
+      launch: { executable, profiles, version, ...mode, signal: this.ended.signal },
+      egress,
+      log,
+      now,
+      pageMaxBytes: this.options.pageMaxBytes,
+      onGone: (gone, why) => this.replace(gone, why),
+      onHeavy: (browser) => this.options.onHeavy(browser),
+      onRested: (browser) => this.recycle(browser),
+    });
+    this.starting.add(browser);
+    try {
+      if (this.over) throw new Error('the pool has ended');
+      await browser.prime(shape);
+      if (!browser.live) throw new Error('the browser died as it drew for the first time');
+      return browser;
+    } catch (error) {
+      await browser[Symbol.asyncDispose]();
+      throw error;
+    } finally {
+      this.starting.delete(browser);
+    }
+  }
+
+  private replace(gone: PooledBrowser, why: string): void {
+    this.retired.delete(gone);
+    const slot = this.slots.find(({ browser }) => browser === gone);
+    if (slot === undefined) return;
+    slot.browser = null;
+    if (this.over) return;
+    this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, 'a browser was lost; starting another');
+    this.chore(this.restart(slot));
+  }
+}

@@ -1,0 +1,38 @@
+/** Names of temporary files and directories that tell which process they belong to, so that what a killed one left can be removed. */
+import { createHash, randomBytes } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
+import { readProcess } from '../launch/process-table.js';
+
+/** What mkdtemp adds may follow. */
+const NAME = /^(\d+)-([0-9a-z]+)-([0-9a-f]{2})[0-9a-f]{4}(?:-\w{6})?$/;
+
+/** A new name that belongs to this process. */
+export function ownedName(): string {
+  const startTime = readProcess(process.pid)?.startTime ?? 0;
+  return `${process.pid}-${startTime.toString(36)}-${processNamespace()}${randomBytes(2).toString('hex')}`;
+}
+
+export function isOwnedName(name: string): boolean {
+  return NAME.test(name);
+}
+
+export function ownerLives(name: string): boolean {
+  const [, pid = '', startTime = ''] = NAME.exec(name) ?? [];
+  return readProcess(Number(pid))?.startTime === Number.parseInt(startTime, 36);
+}
+
+/** Whether its owner, were it alive, could be seen from here. */
+export function ownerIsVisible(name: string): boolean {
+  return NAME.exec(name)?.[3] === processNamespace();
+}
+
+/** Two hexadecimal digits: containers that share a temporary directory do not see each other's processes. */
+function processNamespace(): string {
+  let name = '';
+  try {
+    name = readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // This system has no namespaces, and one set of processes.
+  }
+  return createHash('sha256').update(name).digest('hex').slice(0, 2);
+}

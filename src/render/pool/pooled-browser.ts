@@ -1,0 +1,293 @@
+import type { CDPSession } from 'playwright-core';
+import type { Egress } from '../../egress/egress.js';
+import type { Log } from '../../log.js';
+import type { Emulation } from '../emulate/emulation-of.js';
+import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
+import { GroupWatch, readProcess } from '../launch/process-table.js';
+import { abortable } from './abortable.js';
+import { BrowserLoad, type Verdict } from './browser-load.js';
+import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
+import { bounded, Late, within } from './within.js';
+
+/** A browser that has not answered for so long is hung. */
+const ANSWER_TIMEOUT_MS = 10_000;
+const ASK_EVERY_MS = 5_000;
+/** So often the kernel is asked whether the browser was stopped; twice in a row is stopped. */
+const LOOK_EVERY_MS = 500;
+const OPEN_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+/** Where others go first. */
+const YIELDING_CLOSE_TIMEOUT_MS = 5_000;
+/** A page that stands open takes another size at once, unless its browser draws no more. */
+const RESHAPE_TIMEOUT_MS = 5_000;
+/** A capture that takes so long may be waiting for a browser that draws no more. */
+const LONG_LEASE_MS = 5_000;
+/** A browser that yields, and where no page was heavy for so long, makes room for one that does not. */
+const YIELDING_REST_MS = 60_000;
+
+export interface PooledBrowserOptions {
+  launch: LaunchOptions;
+  egress: Pick<Egress, 'openCaptureProxy'>;
+  log: Log;
+  now(): number;
+  /** Memory of one renderer after which it is ended; by the machine's size when absent. */
+  pageMaxBytes?: number | undefined;
+  /** Called once, when the browser is of no more use. */
+  onGone(browser: PooledBrowser, why: string): void;
+  /** Called twice a second while one of its pages takes much of the processor and the browser does not yield. */
+  onHeavy(browser: PooledBrowser): void;
+  /** Called when it yields and no page of it was heavy for a minute, and again after each further one. */
+  onRested(browser: PooledBrowser): void;
+}
+
+interface WarmStage {
+  key: string;
+  session: Promise<OpenPageSession>;
+}
+
+/** One Chromium of the pool: the page sessions on it, those opened ahead included, and the watch over its health. */
+export class PooledBrowser implements AsyncDisposable {
+  /** Page sessions leased out now. */
+  active = 0;
+  /** Page sessions leased out ever. */
+  served = 0;
+  /** No new leases: it goes when its last one ends. */
+  retiring = false;
+  lastAnswerAt: number;
+  private readonly sessions = new Set<OpenPageSession>();
+  /** When each page session that is leased out now was given. */
+  private readonly leasedAt = new Map<OpenPageSession, number>();
+  private primedWith: Emulation | undefined;
+  private warm: WarmStage[] = [];
+  private readonly watch: NodeJS.Timeout;
+  private looksStopped = 0;
+  private lastAskedAt: number;
+  private lastHeavyAt: number;
+  private readonly load: BrowserLoad;
+  /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
+  private readonly end = new AbortController();
+
+  private constructor(
+    private readonly options: PooledBrowserOptions,
+    readonly chromium: ChromiumProcess,
+    private readonly browserSession: CDPSession,
+  ) {
+    this.lastAnswerAt = options.now();
+    this.lastAskedAt = this.lastAnswerAt;
+    this.lastHeavyAt = this.lastAnswerAt;
+    const { pid } = chromium;
+    this.load = new BrowserLoad({ ...options, pid, group: new GroupWatch(pid), user: options.launch.user });
+    this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.watch.unref();
+    void chromium.exited.then(() => this.lose(chromium.fault() ?? 'the browser process ended'));
+    chromium.browser.once('disconnected', () => this.lose(chromium.fault() ?? 'the browser closed its pipe'));
+  }
+
+  /** @throws Error when Chromium does not come up */
+  static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
+    const chromium = await ChromiumProcess.launch(options.launch);
+    try {
+      return new PooledBrowser(options, chromium, await within(OPEN_TIMEOUT_MS, chromium.browser.newBrowserCDPSession()));
+    } catch (error) {
+      await chromium.kill();
+      throw error;
+    }
+  }
+
+  private get gone(): boolean {
+    return this.end.signal.aborted;
+  }
+
+  get live(): boolean {
+    return !this.gone && !this.retiring;
+  }
+
+  get version(): string {
+    return this.chromium.browser.version();
+  }
+
+  /** What all its pages share is busy: one more page there would wait for the others. */
+  get strained(): boolean {
+    return this.load.strained;
+  }
+
+  /** All that it does comes after what other browsers do. */
+  get yielding(): boolean {
+    return this.load.yielding;
+  }
+
+  yieldToOthers(): void {
+    this.lastHeavyAt = this.options.now();
+    this.load.yieldToOthers();
+  }
+
+  /** Page sessions opened ahead for this rigid shape, those still opening included. */
+  warmFor(key: string): number {
+    return this.warm.filter((entry) => entry.key === key).length;
+  }
+
+  get warmCount(): number {
+    return this.warm.length;
+  }
+
+  /**
+   * A page session of the shape, from those opened ahead when there is one.
+   * @param verdict told when it is known whether its page took much of the processor
+   * @throws Error when it cannot be opened within 15 s
+   */
+  async take(shape: Emulation, verdict: Verdict): Promise<OpenPageSession> {
+    const index = this.warm.findIndex((entry) => entry.key === shape.key);
+    const [found] = index === -1 ? [] : this.warm.splice(index, 1);
+    const ready = await (found?.session ?? this.open(shape));
+    const session = ready.lost.aborted ? await this.insteadOf(ready, shape) : ready;
+    try {
+      await within(RESHAPE_TIMEOUT_MS, applyPageEmulation(session, shape.soft));
+      this.leasedAt.set(session, this.options.now());
+      this.load.begin(session, verdict);
+      return session;
+    } catch (error) {
+      if (error instanceof Late) this.lose('a page could not be reshaped');
+      await this.close(session);
+      throw error;
+    }
+  }
+
+  /**
+   * Opens a first page session ahead and draws one pixel of it: the first picture of a process sets up its painting, and no client should wait
+   * for that.
+   */
+  async prime(shape: Emulation): Promise<void> {
+    this.primedWith = shape;
+    const session = await this.openAndDraw(shape);
+    // Lost as it drew: what stood ready has been given up already, and nobody would close this one.
+    if (this.gone) return this.close(session);
+    this.warm.push({ key: shape.key, session: Promise.resolve(session) });
+  }
+
+  /** Opens a page session ahead of need. */
+  prepare(shape: Emulation): Promise<void> {
+    const session = this.open(shape);
+    const entry = { key: shape.key, session };
+    this.warm.push(entry);
+    return session.then(
+      () => {},
+      (error: unknown) => {
+        this.warm = this.warm.filter((other) => other !== entry);
+        if (!this.gone) this.options.log.debug({ err: error }, 'a page could not be opened ahead');
+      },
+    );
+  }
+
+  /** Gives up page sessions that were opened ahead for other shapes. */
+  async drop(keepKey: string): Promise<void> {
+    const rest = this.warm.filter((entry) => entry.key !== keepKey);
+    this.warm = this.warm.filter((entry) => entry.key === keepKey);
+    await Promise.allSettled(rest.map(async (entry) => this.close(await entry.session)));
+  }
+
+  /** Closes a page session within 2 s, within 5 s where the browser yields; one that does not manage that is killed. */
+  async close(session: OpenPageSession): Promise<void> {
+    this.sessions.delete(session);
+    if (this.leasedAt.delete(session)) this.weigh(session);
+    if (this.gone) return void (await session.captureProxy[Symbol.asyncDispose]());
+    const closed = await bounded(session.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
+    if (closed) return;
+    this.load.convict(session);
+    this.lose('a page could not be closed');
+    await session.captureProxy[Symbol.asyncDispose]();
+  }
+
+  private weigh(session: OpenPageSession): void {
+    if (this.gone) this.load.acquit(session);
+    else this.load.end(session, session.lost.aborted);
+  }
+
+  /** Bytes of memory of the browser process alone: renderers come and go, it stays. 0 where the system does not tell. */
+  memoryBytes(): number {
+    return readProcess(this.chromium.pid)?.rssBytes ?? 0;
+  }
+
+  /** Ends the browser and all that is on it; leases still out are lost. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.lose('the browser was closed');
+    await this.chromium.kill();
+  }
+
+  private async open(shape: Emulation): Promise<OpenPageSession> {
+    const captureProxy = await this.options.egress.openCaptureProxy();
+    try {
+      const opening = openPageSession({ browser: this.chromium.browser, captureProxy, shape, chromiumVersion: this.version });
+      const session = await within(OPEN_TIMEOUT_MS, abortable(opening, this.end.signal));
+      this.sessions.add(session);
+      return session;
+    } catch (error) {
+      if (error instanceof Late) this.lose('a page could not be opened');
+      await captureProxy[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Its page died as it stood ready; its context and its proxy are still open. */
+  private async insteadOf(lost: OpenPageSession, shape: Emulation): Promise<OpenPageSession> {
+    const [session] = await Promise.all([this.open(shape), this.close(lost)]);
+    return session;
+  }
+
+  private async openAndDraw(shape: Emulation): Promise<OpenPageSession> {
+    const session = await this.open(shape);
+    const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
+    try {
+      await within(OPEN_TIMEOUT_MS, session.cdp.send('Page.captureScreenshot', { format: 'png', clip }));
+      return session;
+    } catch (error) {
+      await this.close(session);
+      throw error;
+    }
+  }
+
+  private look(): void {
+    this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
+    if (this.looksStopped >= 2) this.lose('the browser process was stopped');
+    if (this.gone) return;
+    const now = this.options.now();
+    this.load.look();
+    this.tellOfLoad(now);
+    if (now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
+  }
+
+  private tellOfLoad(now: number): void {
+    const rested = this.yielding && Math.abs(now - this.lastHeavyAt) >= YIELDING_REST_MS;
+    if (this.load.heavy || rested) this.lastHeavyAt = now;
+    if (this.load.heavy && !this.yielding) this.options.onHeavy(this);
+    if (rested) this.options.onRested(this);
+  }
+
+  private async ask(now: number): Promise<void> {
+    this.lastAskedAt = now;
+    const [answered, drawn] = await Promise.all([
+      bounded(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
+      bounded(this.drawIfHeldUp(now), ANSWER_TIMEOUT_MS),
+    ]);
+    if (answered && drawn) this.lastAnswerAt = this.options.now();
+    else this.lose(answered ? 'the browser did not draw' : 'the browser did not answer');
+  }
+
+  /** One page's drawing can hold up that of all: the process that draws is shared, and answers for itself only by drawing. */
+  private async drawIfHeldUp(now: number): Promise<void> {
+    const isHeldUp = [...this.leasedAt.values()].some((since) => now - since >= LONG_LEASE_MS);
+    if (isHeldUp && this.primedWith !== undefined) await this.close(await this.openAndDraw(this.primedWith));
+  }
+
+  /** Only the captures on this browser are lost with it (decisions.md, Jobs). */
+  private lose(why: string): void {
+    if (this.gone) return;
+    this.end.abort(new Error(why));
+    clearInterval(this.watch);
+    for (const session of this.sessions) session.lose(why);
+    const idle = this.warm;
+    this.warm = [];
+    void Promise.allSettled(idle.map(async (entry) => (await entry.session).captureProxy[Symbol.asyncDispose]()));
+    void this.chromium.kill();
+    this.options.onGone(this, why);
+  }
+}

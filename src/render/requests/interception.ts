@@ -1,0 +1,230 @@
+import type { RequestType } from '@ghostery/adblocker';
+import type { Category } from '../filter/category.js';
+import { type Engines, matchedPart, refusing } from '../filter/engines.js';
+import type { TargetSession } from '../page-session.js';
+import { type ChildTarget, ChildTargets } from './child-targets.js';
+import { FirstRequest } from './first-request.js';
+import { TargetFrames } from './target-frames.js';
+import type { TargetHeaders } from './target-headers.js';
+
+export interface InterceptionPlan {
+  engines: Engines;
+  /** The switches that are on. */
+  on: readonly Category[];
+  headers: TargetHeaders;
+  /** A document of the caller's that the browser gets without a request (extensions.md, `html`). */
+  document: { url: string; html: string } | null;
+}
+
+/** `Fetch.requestPaused`, as far as it is read. */
+interface Paused {
+  requestId: string;
+  /** The same for all hops of a redirect. */
+  networkId: string;
+  request: { url: string; headers: Record<string, string> };
+  frameId: string;
+  resourceType: string;
+}
+
+/** More than ten thousand ordinary requests take. A page that wants more of the server's one thread is let ask, unjudged. */
+const MATCHING_MAX_MS = 1_000;
+/** Of consent platforms' scripts. */
+const REFUSED_SCRIPTS_MAX = 200;
+
+/** Judges every request of a page, its frames and its workers, at the moment it would leave the browser. */
+export class Interception implements AsyncDisposable {
+  /** Refused so far, by switch. */
+  readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
+  readonly #line: TargetSession;
+  readonly #plan: InterceptionPlan;
+  /** Document by frame: what its requests are third parties to. */
+  readonly #documents = new Map<string, string>();
+  /** Scripts of consent platforms that were refused. */
+  readonly #refusedScripts = new Set<string>();
+  readonly #frames: TargetFrames;
+  #targets: ChildTargets | null = null;
+  readonly #first: FirstRequest;
+  #mainFrameId = '';
+  #matchingMs = 0;
+  #unlisten = () => {};
+
+  private constructor(line: TargetSession, plan: InterceptionPlan) {
+    this.#line = line;
+    this.#plan = plan;
+    this.#frames = new TargetFrames(plan.headers.origin, line);
+    this.#first = new FirstRequest((url) => plan.headers.isTarget(url));
+  }
+
+  static async start(line: TargetSession, plan: InterceptionPlan): Promise<Interception> {
+    const interception = new Interception(line, plan);
+    interception.#unlisten = line.listen((method, params) => {
+      if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, { send: line.post, type: 'page', url: '' });
+    });
+    const [mainFrameId, targets] = await Promise.all([
+      interception.#frames.open(),
+      ChildTargets.watch(line, {
+        onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
+        onEvent: (method, params, target) => {
+          if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, target);
+        },
+      }),
+      line.call('Fetch.enable', FETCH_PATTERNS),
+    ]);
+    interception.#mainFrameId = mainFrameId;
+    interception.#targets = targets;
+    return interception;
+  }
+
+  get mainFrameId(): string {
+    return this.#mainFrameId;
+  }
+
+  get refusedScripts(): string[] {
+    return [...this.#refusedScripts];
+  }
+
+  /** Lets everything through that still waits, and stops listening. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const targets = this.#targets;
+    this.#targets = null;
+    if (targets === null) return;
+    await Promise.all([targets[Symbol.asyncDispose](), this.#line.call('Fetch.disable').catch(() => {})]);
+    this.#unlisten();
+  }
+
+  #onPaused(paused: Paused, target: ChildTarget): void {
+    const { url } = paused.request;
+    const isDocument = paused.resourceType === 'Document';
+    if (isDocument && paused.frameId === this.#mainFrameId) {
+      this.#documents.clear();
+      this.#documents.set(paused.frameId, matchedPart(url));
+      this.#answerDocument(paused, target);
+      return;
+    }
+    const category = this.#judge(paused, isDocument);
+    if (category === null) {
+      if (isDocument) this.#documents.set(paused.frameId, matchedPart(url));
+      this.#letGo(paused, target);
+      return;
+    }
+    this.blocked[category] += 1;
+    if (category === 'cookies' && paused.resourceType === 'Script') this.#noteRefused(url);
+    const { method, params } = refusal(paused);
+    target.send(method, params);
+  }
+
+  #answerDocument(paused: Paused, target: ChildTarget): void {
+    const { document } = this.#plan;
+    if (document === null || !isSameDocument(paused.request.url, document.url)) {
+      this.#letGo(paused, target);
+      return;
+    }
+    // It makes no request, and those of its parts are judged by it all the same.
+    this.#mayCarry(paused, target);
+    this.#first.hop({ networkId: paused.networkId, url: paused.request.url });
+    target.send('Fetch.fulfillRequest', {
+      requestId: paused.requestId,
+      responseCode: 200,
+      responseHeaders: [{ name: 'content-type', value: 'text/html; charset=utf-8' }],
+      body: Buffer.from(document.html).toString('base64'),
+    });
+  }
+
+  #judge({ request, frameId, resourceType }: Paused, isDocument: boolean): Category | null {
+    const { engines, on } = this.#plan;
+    if (on.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return null;
+    const began = performance.now();
+    const main = this.#documents.get(this.#mainFrameId) ?? '';
+    const sourceUrl = isDocument ? main : (this.#documents.get(frameId) ?? main);
+    const category = refusing(engines, on, { url: request.url, type: TYPES[resourceType] ?? 'other', sourceUrl });
+    this.#matchingMs += performance.now() - began;
+    return category;
+  }
+
+  #noteRefused(url: string): void {
+    if (this.#refusedScripts.size < REFUSED_SCRIPTS_MAX) this.#refusedScripts.add(matchedPart(url));
+  }
+
+  #letGo(paused: Paused, target: ChildTarget): void {
+    const { requestId, networkId, request } = paused;
+    const hop = this.#first.hop({ networkId, url: request.url });
+    if (hop === 'leaving' && this.#plan.headers.hasReferer) {
+      target.send('Fetch.fulfillRequest', { requestId, ...withoutReferer(request.url) });
+      return;
+    }
+    const go = (carries: boolean) => {
+      const headers = carries ? this.#plan.headers.forHop(request, hop === 'with-referer') : null;
+      target.send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
+    };
+    const carries = this.#mayCarry(paused, target);
+    if (typeof carries === 'boolean') go(carries);
+    else carries.then(go);
+  }
+
+  #mayCarry({ request, frameId, resourceType }: Paused, { type, url }: ChildTarget): boolean | Promise<boolean> {
+    const { headers } = this.#plan;
+    if (headers.none) return false;
+    if (type === 'service_worker') return headers.isTarget(url);
+    if (type !== 'page') return false;
+    return this.#frames.mayCarry({ frameId, url: request.url, isDocument: resourceType === 'Document' });
+  }
+}
+
+/** But for the fragment, which no request carries. */
+function isSameDocument(requested: string, url: string): boolean {
+  return requested.split('#', 1)[0] === url.split('#', 1)[0];
+}
+
+/** Chromium takes a given Referer along to all hops, whatever it is told there, but heeds the policy of a redirect: to the very same place. */
+function withoutReferer(url: string): object {
+  const responseHeaders = [
+    { name: 'location', value: url },
+    { name: 'referrer-policy', value: 'no-referrer' },
+  ];
+  return { responseCode: 307, responseHeaders };
+}
+
+const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };
+
+/** Chromium's resource types in the words of filter lists. */
+const TYPES: Record<string, RequestType> = {
+  Document: 'sub_frame',
+  Stylesheet: 'stylesheet',
+  Image: 'image',
+  Media: 'media',
+  Font: 'font',
+  Script: 'script',
+  XHR: 'xmlhttprequest',
+  Fetch: 'xmlhttprequest',
+  EventSource: 'xmlhttprequest',
+  Preflight: 'xmlhttprequest',
+  Ping: 'ping',
+  CSPViolationReport: 'csp_report',
+};
+
+/**
+ * A refused picture becomes an invisible one, and a refused frame an empty one: Chromium would draw a broken image
+ * or an error page in their place. All else fails the way that pages know from browsers' blockers.
+ */
+function refusal({ requestId, resourceType }: Paused): { method: string; params: object } {
+  const stand = STAND_INS[resourceType];
+  if (stand === undefined) return { method: 'Fetch.failRequest', params: { requestId, errorReason: 'BlockedByClient' } };
+  return {
+    method: 'Fetch.fulfillRequest',
+    params: {
+      requestId,
+      responseCode: 200,
+      responseHeaders: [
+        { name: 'content-type', value: stand.type },
+        { name: 'access-control-allow-origin', value: '*' },
+        { name: 'cache-control', value: 'no-store' },
+      ],
+      body: stand.body,
+    },
+  };
+}
+
+const STAND_INS: Record<string, { type: string; body: string }> = {
+  Image: { type: 'image/gif', body: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7' },
+  Document: { type: 'text/html', body: Buffer.from('<!doctype html><title></title>').toString('base64') },
+};

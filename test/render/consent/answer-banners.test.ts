@@ -1,0 +1,444 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/log.js';
+import { readBuiltInRules } from '../../../src/render/filter/built-in.js';
+import { builtInEngines } from '../../../src/render/filter/engines.js';
+import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { builtForTests } from '../filter/built.js';
+import { aStage, FixtureWeb, launchOnto, someOptions } from '../filter/site.js';
+
+const PAGE = 'http://page.test/';
+const ARTICLE = `<main><h1>Bread</h1>${'<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(60)}</main>`;
+/** Leaves a trace of each click in the page. */
+const TRACE = `<script>window.clicks = []; addEventListener('click', (e) => clicks.push(e.target.id || e.target.textContent.trim()), true)</script>`;
+
+let web: FixtureWeb;
+let browser: Browser;
+let parts: PageGuardParts;
+
+beforeAll(async () => {
+  const built = await builtForTests();
+  parts = {
+    engines: builtInEngines(await readBuiltInRules(built)),
+    consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
+    log: silentLog(),
+  };
+  web = await FixtureWeb.open();
+  browser = await launchOnto(web);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await web[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  web.seen.length = 0;
+});
+
+async function answered(html: string, headers: Record<string, string> = {}, last = false) {
+  web.page(PAGE, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
+  const session = await aStage(browser);
+  const guard = await guardPage(parts, session, someOptions(PAGE, { block_cookie_banners: true }));
+  await session.page.goto(PAGE);
+  const report = await guard.answerBanners(AbortSignal.timeout(20_000), last);
+  const clicks = await session.page.evaluate(() => (globalThis as unknown as { clicks: string[] }).clicks).catch(() => []);
+  return { page: session.page, guard, report, clicks, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+}
+
+const FIXED = 'position:fixed;left:0;right:0;bottom:0;padding:20px;background:#eee;z-index:99';
+const gone = `this.closest('.b').remove()`;
+const bar = (text: string, buttons: string[], style = FIXED) =>
+  `<div class="b" style="${style}"><p>${text}</p>${buttons.map((label) => `<button onclick="${gone}">${label}</button>`).join('')}</div>`;
+
+describe('known platforms', () => {
+  it('OneTrust is refused by its own button', async () => {
+    await using page = await answered(`<body>${ARTICLE}
+      <div id="onetrust-consent-sdk"><div id="onetrust-banner-sdk" class="otFlat" style="${FIXED}">
+        <div id="onetrust-policy"><p>We use cookies to improve our site.</p></div>
+        <div id="onetrust-button-group"><button id="onetrust-accept-btn-handler">Accept All Cookies</button>
+        <button id="onetrust-reject-all-handler" onclick="document.cookie='OptanonAlertBoxClosed=1';document.getElementById('onetrust-consent-sdk').remove()">Reject All</button></div>
+      </div></div></body>`);
+    expect(page.report).toMatchObject({ outcome: 'rejected', platform: 'Onetrust' });
+    expect(page.clicks).toEqual(['onetrust-reject-all-handler']);
+    expect(await page.page.isVisible('#onetrust-banner-sdk')).toBe(false);
+  });
+
+  it('Cookiebot is refused by its own interface', async () => {
+    await using page = await answered(`<body>${ARTICLE}<div id="CybotCookiebotDialog" role="dialog" style="${FIXED}">
+      <p>This website uses cookies</p><button id="CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll">Allow all</button></div>
+      <script>window.Cookiebot = { hasResponse: false, declined: true, dialog: { visible: true },
+        withdraw() { window.withdrawn = true; }, hide() { document.getElementById('CybotCookiebotDialog').remove(); } }</script></body>`);
+    expect(page.report).toMatchObject({ outcome: 'rejected', platform: 'Cybotcookiebot' });
+    expect(page.clicks).toEqual([]);
+    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'withdrawn'))).toBe(true);
+    expect(await page.page.isVisible('#CybotCookiebotDialog')).toBe(false);
+  });
+
+  it('one without its interface is refused by its button, under a content policy', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div id="CybotCookiebotDialog" name="CybotCookiebotDialog" role="dialog" style="${FIXED}">
+        <p>This website uses cookies</p>
+        <a id="CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll" href="#">Allow all</a>
+        <button id="CybotCookiebotDialogBodyButtonDecline">Deny</button></div></body>`,
+      { 'content-security-policy': "default-src 'self' 'unsafe-inline'; script-src 'unsafe-inline'" },
+    );
+    expect(page.report.outcome).toBe('rejected');
+    expect(page.clicks).toEqual(['CybotCookiebotDialogBodyButtonDecline']);
+    expect(await page.page.isVisible('#CybotCookiebotDialog')).toBe(false);
+  });
+
+  it('a platform in a frame is refused in its frame', async () => {
+    web.page(
+      'http://cmp.site.test/message.html',
+      `<!doctype html><body><p>We and our partners use cookies. Your privacy matters.</p>
+       <button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
+    );
+    await using page = await answered(`<body style="overflow:hidden">${ARTICLE}
+      <div id="wall" style="position:fixed;inset:0;background:#0008"><iframe title="Consent message" src="http://cmp.site.test/message.html" style="width:600px;height:400px"></iframe></div>
+      <script>addEventListener('message', (e) => { if (e.data === 'refused') { window.refused = true; document.getElementById('wall').remove(); } })</script></body>`);
+    expect(page.report.outcome).toBe('rejected');
+    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'refused'))).toBe(true);
+    expect(await page.page.locator('#wall').count()).toBe(0);
+  });
+});
+
+describe('frames that do not say what they are', () => {
+  const WALL = 'position:fixed;left:300px;top:200px;width:600px;height:300px';
+  it('are refused when they are banners', async () => {
+    web.page(
+      'http://message.test/box',
+      `<!doctype html><body><p>We use cookies.</p><button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
+    );
+    await using page = await answered(`<body>${ARTICLE}<iframe id="f" src="http://message.test/box" style="${WALL}"></iframe>
+      <script>addEventListener('message', (e) => { window.refused = e.data; document.getElementById('f').remove(); })</script></body>`);
+    expect(page.report.outcome).toBe('rejected');
+    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'refused'))).toBe('refused');
+  });
+
+  it('are hidden when there is no refusing', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div id="w" style="${WALL}"><iframe srcdoc="<p>We use cookies.</p><button>Accept</button>"></iframe></div></body>`,
+    );
+    expect(page.report.outcome).toBe('hidden');
+    expect(await page.page.isVisible('#w')).toBe(false);
+  });
+
+  it('are left alone when they are something else', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<iframe id="f" srcdoc="<p>3 cookies in your basket</p><button>Options</button>" style="${WALL}"></iframe></body>`,
+    );
+    expect(page.report.outcome).toBe('none');
+    expect(await page.page.isVisible('#f')).toBe(true);
+  });
+});
+
+describe('unknown banners', () => {
+  it.each([
+    ['English', 'We use cookies to make this site better.', ['Accept all', 'Reject all'], 'Reject all'],
+    ['necessary only', 'This site uses cookies.', ['Accept', 'Only necessary cookies'], 'Only necessary cookies'],
+    ['German', 'Wir verwenden Cookies, um unsere Website zu verbessern.', ['Alle akzeptieren', 'Ablehnen'], 'Ablehnen'],
+    [
+      'French',
+      'Nous utilisons des cookies pour améliorer le site.',
+      ['Tout accepter', 'Continuer sans accepter'],
+      'Continuer sans accepter',
+    ],
+    ['Spanish', 'Utilizamos cookies para mejorar.', ['Aceptar', 'Rechazar todas'], 'Rechazar todas'],
+    ['Italian', 'Questo sito utilizza i cookie.', ['Accetta tutto', 'Rifiuta tutto'], 'Rifiuta tutto'],
+    ['Dutch', 'Wij gebruiken cookies op deze site.', ['Accepteren', 'Weigeren'], 'Weigeren'],
+    ['Portuguese', 'Este site usa cookies.', ['Aceitar', 'Recusar'], 'Recusar'],
+    ['Polish', 'Ta strona używa plików cookie.', ['Akceptuję', 'Odrzuć wszystkie'], 'Odrzuć wszystkie'],
+    ['Swedish', 'Vi använder kakor på webbplatsen.', ['Godkänn', 'Endast nödvändiga kakor'], 'Endast nödvändiga kakor'],
+    ['Russian', 'Мы используем файлы cookie.', ['Принять', 'Отклонить'], 'Отклонить'],
+    ['Arabic', 'نستخدم ملفات تعريف الارتباط لتحسين تجربتك', ['قبول', 'رفض'], 'رفض'],
+    ['Hebrew', 'אתר זה משתמש בעוגיות', ['אישור', 'דחייה'], 'דחייה'],
+    ['Vietnamese', 'Trang web này sử dụng cookie', ['Chấp nhận', 'Từ chối'], 'Từ chối'],
+    ['Croatian', 'Ova stranica koristi kolačiće', ['Prihvaćam', 'Odbijam'], 'Odbijam'],
+    ['Bulgarian', 'Този сайт използва бисквитки', ['Приемам', 'Отказвам'], 'Отказвам'],
+    ['Thai', 'เว็บไซต์นี้ใช้คุกกี้', ['ยอมรับ', 'ปฏิเสธ'], 'ปฏิเสธ'],
+    ['Japanese', '当サイトはクッキーを使用します。', ['同意する', 'すべて拒否'], 'すべて拒否'],
+  ])('in %s are refused', async (_, text, buttons, refusal) => {
+    await using page = await answered(`<body>${ARTICLE}${bar(text, buttons)}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'rejected', platform: null });
+    expect(page.clicks).toEqual([refusal]);
+    expect(await page.page.locator('.b').count()).toBe(0);
+  });
+
+  it('that can only be accepted are hidden, not clicked', async () => {
+    await using page = await answered(`<body>${ARTICLE}${bar('We use cookies. By using this site you agree.', ['OK', '×'])}</body>`);
+    expect(page.report.outcome).toBe('hidden');
+    expect(page.clicks).toEqual([]);
+    expect(await page.page.isVisible('.b')).toBe(false);
+  });
+
+  it.each([
+    ['a cross', `<p>By continuing to use this site you agree to our use of cookies.</p><button>×</button>`],
+    ['boxes that are made to be clicked', `<p>We use cookies.</p><div class="btn" tabindex="0">Accept</div>`],
+    [
+      'buttons that are scrolled to',
+      `<div style="height:150px;overflow:auto"><h2>Your privacy</h2>${'<p>These cookies count visits.</p>'.repeat(30)}<button>Allow all</button></div>`,
+    ],
+  ])('that have no more than %s are hidden', async (_, content) => {
+    await using page = await answered(`<body>${ARTICLE}<div class="b" style="${FIXED}">${content}</div></body>`);
+    expect(page.report.outcome).toBe('hidden');
+    expect(page.clicks).toEqual([]);
+    expect(await page.page.isVisible('.b')).toBe(false);
+  });
+
+  it('whose refusal is a box are refused by it', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div class="b" style="${FIXED}"><p>We use cookies.</p><div class="btn">Accept</div><div class="btn" onclick="${gone}">Decline</div></div></body>`,
+    );
+    expect(page.clicks).toEqual(['Decline']);
+    expect(await page.page.locator('.b').count()).toBe(0);
+  });
+
+  it('whose refusal does nothing are hidden after it', async () => {
+    await using page = await answered(
+      `<body>${ARTICLE}<div class="b" style="${FIXED}"><p>We use cookies.</p><button>Accept</button><button>Decline</button></div></body>`,
+    );
+    expect(page.report.outcome).toBe('rejected');
+    expect(page.clicks).toEqual(['Decline']);
+    expect(await page.page.isVisible('.b')).toBe(false);
+  });
+
+  it('inside an open shadow root are refused', async () => {
+    await using page = await answered(`<body>${ARTICLE}<div id="host"></div><script>
+      const root = document.getElementById('host').attachShadow({ mode: 'open' });
+      root.innerHTML = '<div style="${FIXED}"><p>We use cookies for statistics.</p><button id="yes">Accept</button><button id="no">Reject</button></div>';
+      root.getElementById('no').onclick = () => { window.said = 'no'; document.getElementById('host').remove(); };
+      root.getElementById('yes').onclick = () => { window.said = 'yes'; };
+    </script></body>`);
+    expect(page.report.outcome).toBe('rejected');
+    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'said'))).toBe('no');
+  });
+
+  it('inside a closed shadow root are hidden by their host, when its name says what it is', async () => {
+    await using page = await answered(`<body>${ARTICLE}<div id="cookie-consent"></div><script>
+      document.getElementById('cookie-consent').attachShadow({ mode: 'closed' }).innerHTML =
+        '<div style="${FIXED}"><p>We use cookies.</p><button>Accept</button></div>';
+    </script></body>`);
+    expect(page.report.outcome).toBe('hidden');
+    expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('cookie-consent') as HTMLElement).display)).toBe('none');
+  });
+
+  it('in the flow of the page are answered when named for what they are', async () => {
+    await using page = await answered(
+      `<body><div class="b cookie-notice"><p>We use cookies.</p><button onclick="${gone}">Reject</button><button>Accept</button></div>${ARTICLE}</body>`,
+    );
+    expect(page.clicks).toEqual(['Reject']);
+  });
+
+  it('that a script of theirs shows a little later are waited for', async () => {
+    web.on('http://page.test/cookie-consent.js', (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/javascript' })
+        .end(
+          `addEventListener('load', () => setTimeout(() => document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(bar('We use cookies.', ['Accept', 'Reject']))}), 300))`,
+        ),
+    );
+    await using page = await answered(`<head><script src="/cookie-consent.js"></script></head><body>${ARTICLE}</body>`);
+    expect(page.clicks).toEqual(['Reject']);
+  });
+});
+
+describe('banners that come after the last look', () => {
+  const BANNER = `<div class="b" style="${FIXED}"><p>We use cookies.</p><button>Accept</button></div>`;
+  it.each([
+    ['added', '', `document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(`<div>${BANNER}</div>`)})`],
+    ['brought out', `<div id="wrap" hidden>${BANNER}</div>`, `document.getElementById('wrap').hidden = false`],
+  ])('are never painted when %s', async (_, html, script) => {
+    await using page = await answered(`<body>${ARTICLE}${html}</body>`, {}, true);
+    await page.page.evaluate(`(() => { ${script}; return new Promise(requestAnimationFrame); })()`);
+    expect(await page.page.isVisible('.b')).toBe(false);
+    expect(page.clicks).toEqual([]);
+  });
+
+  it('leave all else as it comes', async () => {
+    await using page = await answered(`<body>${ARTICLE}</body>`, {}, true);
+    await page.page.evaluate((style) => {
+      document.body.insertAdjacentHTML('beforeend', `<div id="x" style="${style}">Your basket: 3 cookies <button>OK</button></div>`);
+      return new Promise(requestAnimationFrame);
+    }, FIXED);
+    expect(await page.page.isVisible('#x')).toBe(true);
+  });
+});
+
+describe('scroll locks and backdrops', () => {
+  it('are undone with the banner, its backdrop gone and the page sharp again', async () => {
+    await using page = await answered(`<body class="modal-open" style="overflow:hidden;position:fixed;width:100%">
+      <div id="app" inert style="filter:blur(4px)">${ARTICLE}</div><div id="shade" style="position:fixed;inset:0;background:#000a"></div>
+      ${bar('We use cookies.', ['Accept'], 'position:fixed;top:200px;left:300px;width:500px;background:#fff')}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'hidden', scrollFreed: true });
+    expect(await page.page.isVisible('#shade')).toBe(false);
+    await page.page.evaluate(() => scrollTo(0, 500));
+    expect(await page.page.evaluate(() => scrollY)).toBe(500);
+    expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('app') as HTMLElement).filter)).toBe('none');
+  });
+
+  const FULL = 'position:absolute;inset:0;';
+  const CURTAIN = 'position:fixed;inset:0;background:#223';
+  const HERO = 'position:relative;height:100vh';
+  const WELCOME = '<div style="position:absolute;left:40px;bottom:140px"><h1>Welcome</h1></div>';
+  it.each([
+    [
+      'a hero picture',
+      `<section style="${HERO}"><div id="sheet" style="${FULL}background:url(/s.png) center/cover"></div>${WELCOME}</section>`,
+    ],
+    ['a hero picture without words', `<div id="sheet" style="${FULL}background:url(/s.png)"></div>`],
+    [
+      'a picture that a pseudo-element shows',
+      `<style>#sheet::before{content:"";${FULL}background:url(/s.png)}</style><div id="sheet" style="${FULL}"></div>`,
+    ],
+    ['a hero of one colour', `<div id="sheet" style="${FULL}background:#036"></div>`],
+    ['a hero of two colours', `<div id="sheet" style="${FULL}background:linear-gradient(#06c,#c06)"></div>`],
+    [
+      'the shade between a hero and its words',
+      `<section style="${HERO};background:url(/s.png)"><div id="sheet" style="${FULL}background:#0008"></div>${WELCOME}</section>`,
+    ],
+    [
+      'a curtain that words are shown upon',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><h1 style="position:fixed;left:40px;top:60px;margin:0">Welcome</h1>`,
+    ],
+    [
+      'a curtain that words are shown upon which no click meets',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><h1 style="position:fixed;left:40px;top:60px;margin:0;pointer-events:none">Welcome</h1>`,
+    ],
+    [
+      'a curtain that words of its own style are shown upon',
+      `<style>#sheet::after{content:"Welcome"}</style>${ARTICLE}<div id="sheet" style="${CURTAIN}"></div>`,
+    ],
+    [
+      'a curtain that a box is shown upon',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><div style="position:fixed;left:40px;top:60px;width:300px;height:300px;background:#c33"></div>`,
+    ],
+    [
+      'a curtain that a box in it is shown upon',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"><div style="width:80px;height:80px;background:#c33"></div></div>`,
+    ],
+    [
+      'a curtain of a dialog beside the middle',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><div role="dialog" style="position:fixed;right:0;top:0;width:300px;height:400px;background:#fff">Your basket</div>`,
+    ],
+    [
+      'an app in a closed shadow tree',
+      `${ARTICLE}<x-app id="sheet" style="${CURTAIN}"></x-app><script>sheet.attachShadow({ mode: 'closed' }).innerHTML = '<h1>Welcome</h1>'</script>`,
+    ],
+    ['a curtain of two colours', `${ARTICLE}<div id="sheet" style="${CURTAIN};background:linear-gradient(#06c,#c06)"></div>`],
+    ['a curtain before nothing', `<div id="sheet" style="${CURTAIN}"></div>`],
+    ['a curtain that goes when all is loaded', `${ARTICLE}<div id="sheet" class="preloader" style="${CURTAIN}"></div>`],
+    ['a curtain that the page lies in', `<div id="sheet" style="${CURTAIN}">${ARTICLE}</div>`],
+    [
+      'an app in a shadow tree',
+      `<x-app id="sheet" style="${FULL}"></x-app><script>sheet.attachShadow({ mode: 'open' }).innerHTML = '<h1>Welcome</h1>'</script>`,
+    ],
+  ])('leave %s', async (_name, html) => {
+    await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'hidden' });
+    expect(await page.page.isVisible('.b')).toBe(false);
+    expect(await page.page.isVisible('#sheet')).toBe(true);
+  });
+
+  const header = '<header style="position:absolute;z-index:999;top:0"><a href="/">Home</a></header>';
+  it.each([
+    ['a header above it', `${header}${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#000a"></div>`],
+    ['one colour', `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div>`],
+    ['one colour in an element of its own', `${ARTICLE}<aside><div id="sheet" style="${CURTAIN}"></div></aside>`],
+    [
+      'one colour and a small button upon it',
+      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><div style="position:fixed;right:10px;bottom:10px;width:60px;height:60px;background:red"></div>`,
+    ],
+    ['an opaque colour and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#000;opacity:.5"></div>`],
+    ['a pattern and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#aaa url(/s.png);opacity:.3"></div>`],
+    ['a gradient', `${ARTICLE}<div id="sheet" style="${FULL}background:linear-gradient(#0004,#000a)"></div>`],
+    ['a blur', `${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#fff;backdrop-filter:blur(4px)"></div>`],
+  ])('take the backdrop with %s away', async (_name, html) => {
+    await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
+    expect(await page.page.isVisible('#sheet')).toBe(false);
+  });
+
+  it('without a banner stay as the page wants them', async () => {
+    await using page = await answered(`<body style="overflow:hidden">${ARTICLE}</body>`);
+    expect(page.report).toMatchObject({ outcome: 'none', scrollFreed: false });
+    expect(await page.page.evaluate(() => getComputedStyle(document.body).overflow)).toBe('hidden');
+  });
+});
+
+describe('pages that only talk about cookies', () => {
+  const header = (links: string) => `<header style="position:sticky;top:0;background:#fff"><a href="/">Home</a> ${links}</header>`;
+  it.each([
+    [
+      'an article with its own buttons',
+      `<article><h1>How websites use cookies</h1><p>We use cookies, says every site. You may accept or reject all of them.</p><button id="x">Reject all</button><button>Accept all</button>${ARTICLE}</article>`,
+    ],
+    [
+      'a fixed header with a link to cookie recipes',
+      `${header('<nav><a href="/cookies">Cookies</a> <a href="/accept">Accept payments</a></nav>')}${ARTICLE}`,
+    ],
+    [
+      'a bakery with a fixed cart',
+      `${ARTICLE}<div style="${FIXED}">3 chocolate chip in your basket <button id="x">Decline</button><button>OK</button></div>`,
+    ],
+    [
+      'a privacy policy',
+      `<main><h1>Cookie policy</h1>${'<p>We use cookies and ask for your consent. You can decline.</p>'.repeat(80)}<button id="x">Decline</button></main>`,
+    ],
+    [
+      'an app that lives in a fixed box',
+      `<div style="position:fixed;inset:0;overflow:auto"><p>We use cookies in our kitchen.</p><button id="x">Reject</button>${ARTICLE}</div>`,
+    ],
+    [
+      'a log-in dialog',
+      `${ARTICLE}<div role="dialog" style="position:fixed;top:100px;left:100px;background:#fff"><h2>Log in</h2><input><button id="x">No thanks</button><button>OK</button></div>`,
+    ],
+    [
+      'a log-in dialog that names its cookie policy',
+      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Sign in</h2><input type="password"><p>By continuing you agree to our cookie policy and consent to data processing.</p><button id="x">No thanks</button><button>Sign in</button></div>`,
+    ],
+    [
+      'a newsletter that may be left again',
+      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Our newsletter</h2><p>By subscribing you agree to our privacy policy. You may withdraw your consent at any time.</p><input type="email"><button>Subscribe</button><button id="x">No thanks</button></div>`,
+    ],
+    [
+      'a tour that is offered',
+      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Welcome</h2><p>Your privacy matters to us. Take the tour?</p><button>Start</button><button id="x">No thanks</button></div>`,
+    ],
+    [
+      'a bakery with an offer',
+      `<div style="position:sticky;top:0">Free shipping on all chocolate chip cookies this week! <button>OK</button> <button>×</button></div>${ARTICLE}`,
+    ],
+    [
+      'a fixed header of links, one of them about cookies',
+      `${header('<a href="/cookies">Cookies</a> <a href="/settings">Settings</a>')}${ARTICLE}`,
+    ],
+    [
+      'a picture box named for cookies',
+      `<div class="cookie-box" style="height:200px;background:#c96">&nbsp;</div><div class="cookie-info" style="height:200px;background:#963"></div>${ARTICLE}`,
+    ],
+    [
+      "a patient's consent form",
+      `<h1>Consent</h1><form class="consent-form" onsubmit="return false"><p>I consent to the processing of my medical data.</p><button>I agree</button><button id="x">Decline</button></form>${ARTICLE}`,
+    ],
+    [
+      'a lesson that shows a banner',
+      `<main><h1>Consent banners</h1><div class="cookie-box">We use cookies. <button>Accept</button><button id="x">Reject all</button></div>${ARTICLE}</main>`,
+    ],
+    [
+      'a footer with a cookie settings link',
+      `${ARTICLE}<footer><a href="/privacy">Privacy</a> <a href="/cookies">Cookie settings</a></footer>`,
+    ],
+  ])('are left alone: %s', async (_, body) => {
+    await using page = await answered(`<body>${body}</body>`);
+    const before = await page.page.evaluate(() => document.body.innerText.length);
+    expect(page.report).toMatchObject({ outcome: 'none' });
+    expect(page.clicks).toEqual([]);
+    expect(before).toBeGreaterThan(50);
+  });
+
+  it('pay for one look', async () => {
+    await using page = await answered(`<body>${ARTICLE}</body>`);
+    expect(page.report.ms).toBeLessThan(250);
+  });
+});

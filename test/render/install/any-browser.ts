@@ -1,0 +1,29 @@
+import { join, resolve } from 'node:path';
+import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
+import type { Executable } from '../../../src/render/install/executable.js';
+import { findChromium, listBrowsers } from '../../../src/render/install/find-chromium.js';
+
+/** Where `npm test` installs a browser when there is none, and what is known of the browsers is kept: never a user's data directory. */
+export const BROWSER_DIR = join(resolve(import.meta.dirname, '../../..'), 'node_modules/.cache/stillframe/browser');
+
+/** The browser that the program itself would use here: `npm test` has seen to it that there is one. */
+export const ANY_BROWSER: Executable = await anyBrowser();
+
+/** One browser of each kind that this machine has. */
+export const EACH_KIND: Executable[] = [ANY_BROWSER, ...(await listBrowsers(BROWSER_DIR)).filter(isOfOtherKind).slice(0, 1)];
+
+/** That browser, started by Playwright itself: for tests of what runs in a page. */
+export function launchAnyBrowser(options: LaunchOptions): Promise<Browser> {
+  const { path, env } = ANY_BROWSER;
+  return chromium.launch({ executablePath: path, env: { ...process.env, ...env }, ...options });
+}
+
+async function anyBrowser(): Promise<Executable> {
+  const found = await findChromium({ chromium: process.env.STILLFRAME_CHROMIUM ?? null, dataDir: BROWSER_DIR, sandbox: true });
+  if (found === null) throw new Error('No Chromium for the tests. Run: npm test, which installs one');
+  return found;
+}
+
+function isOfOtherKind({ kind }: Executable): boolean {
+  return kind !== ANY_BROWSER.kind;
+}

@@ -1,0 +1,185 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeAge } from '../../../src/render/install/browser-age.js';
+import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/install/browser-places.js';
+import { findChromium, firstProven } from '../../../src/render/install/find-chromium.js';
+import { recallBrowser, rememberBrowser } from '../../../src/render/install/known-browsers.js';
+import { PROOF_EDITION, proveBrowser } from '../../../src/render/install/prove-browser.js';
+import { type RankedBrowser, rankBrowsers } from '../../../src/render/install/rank-browsers.js';
+import { runCommand } from '../../../src/render/install/run-command.js';
+import { BrowserError } from '../../../src/render/launch/browser-error.js';
+import { SandboxMissing } from '../../../src/render/launch/launch-mode.js';
+import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
+import { ANY_BROWSER } from './any-browser.js';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  chmodSync(dataDir, 0o711);
+});
+afterEach(() => {
+  rmSync(profilesRoot(dataDir), { recursive: true, force: true });
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function options() {
+  return { dataDir, sandbox: true as const };
+}
+
+/** A program that stands where a browser would, and is none. */
+function impostor(...path: string[]): string {
+  const file = join(dataDir, ...path);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
+  writeFileSync(file, '#!/bin/sh\necho "no browser here" >&2\nexit 3\n', { mode: 0o755 });
+  return file;
+}
+
+describe('finding', () => {
+  it('prefers the shells of the system to its full browsers', () => {
+    const kinds = systemBrowsers().map(({ kind }) => kind);
+    expect(kinds).toEqual([...kinds].sort().reverse());
+  });
+
+  it('takes the named one', async () => {
+    expect(await findChromium({ chromium: ANY_BROWSER.path, ...options() })).toMatchObject({
+      path: ANY_BROWSER.path,
+      source: 'STILLFRAME_CHROMIUM',
+    });
+  });
+
+  it.runIf(existsSync('/usr/lib/chromium/chromium'))("sees through a distribution's wrapper script", () => {
+    expect(namedBrowser('/usr/bin/chromium', 'test').path).toBe('/usr/lib/chromium/chromium');
+  });
+
+  it.each(['/nonexistent/chromium', '/etc/passwd', '/bin/true'])(
+    'stops at a named one that is none, and names the setting (%s)',
+    async (path) => {
+      const finding = findChromium({ chromium: path, ...options() });
+      await expect(finding).rejects.toThrow(BrowserError);
+      await expect(finding).rejects.toThrow(`STILLFRAME_CHROMIUM (--chromium) is "${path}": it must be`);
+      await finding.catch((error: Error) => expect(error.message).not.toContain('\n'));
+    },
+  );
+
+  it('takes a copy in the data directory first, the newest shell before a full browser', () => {
+    const full = impostor('chromium', 'chromium-1300', 'chrome-linux64', 'chrome');
+    const old = impostor('chromium', 'chromium_headless_shell-1200', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
+    const recent = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
+    expect(ownCopies(dataDir).map(({ path, kind }) => [path, kind])).toEqual([
+      [recent, 'headless-shell'],
+      [old, 'headless-shell'],
+      [full, 'chromium'],
+    ]);
+  });
+
+  it('passes over a copy that does not capture', async () => {
+    const path = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
+    const found = await firstProven([...ownCopies(dataDir), ANY_BROWSER], options(), () => {});
+    expect(ownCopies(dataDir)[0]?.path).toBe(path);
+    expect(found).toMatchObject({ path: ANY_BROWSER.path, version: expect.any(String) });
+  });
+
+  it('says of each that fails why', async () => {
+    const path = impostor('somewhere', 'chromium');
+    const heard: string[] = [];
+    const found = await firstProven([{ path, kind: 'chromium', source: 'test' }], options(), (_, error) => heard.push(error.message));
+    expect(found).toBeNull();
+    expect(heard.join()).toContain('no browser here');
+  });
+});
+
+describe('a proof', () => {
+  it('is a capture, and tells the version', async () => {
+    expect(await proveBrowser(ANY_BROWSER, options())).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+  });
+
+  it('is remembered for the very file, and no other', async () => {
+    const link = join(dataDir, 'elsewhere');
+    expect(recallBrowser(ANY_BROWSER, dataDir)).toBeNull();
+    const found = await firstProven([ANY_BROWSER], options(), () => {});
+    expect(recallBrowser(ANY_BROWSER, dataDir)).toMatchObject({ version: found?.version, proof: PROOF_EDITION, failedAt: null });
+    symlinkSync(ANY_BROWSER.path, link);
+    expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
+    rememberBrowser({ ...ANY_BROWSER, path: link }, dataDir, { failedAt: 1 });
+    expect(recallBrowser(ANY_BROWSER, dataDir)?.proof).toBe(PROOF_EDITION);
+    rmSync(link);
+    writeFileSync(link, 'another file');
+    expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
+  });
+
+  it('asks for no less confinement than the server will run with', async () => {
+    const path = impostor('refusing', 'chromium');
+    writeFileSync(path, '#!/bin/sh\necho "$*" >> "$0.log"; echo "No usable sandbox!" >&2; exit 1\n', { mode: 0o755 });
+    const executable = { ...ANY_BROWSER, path };
+    writeFileSync(`${path}.log`, '');
+    chmodSync(`${path}.log`, 0o666);
+    const required = { ...options(), sandbox: 'required' as const };
+    await expect(firstProven([executable], required, () => {})).rejects.toThrow(SandboxMissing);
+    expect(readFileSync(`${path}.log`, 'utf8')).not.toContain('--no-sandbox');
+  });
+});
+
+describe('the best browser', () => {
+  const aBrowser = (name: string, version: string, kind: RankedBrowser['kind'] = 'headless-shell', failed = false): RankedBrowser => ({
+    path: name,
+    kind,
+    version,
+    failed,
+    source: 'test',
+  });
+  const best = (...found: RankedBrowser[]) => rankBrowsers(found).map(({ path }) => path);
+
+  it('is a headless shell', () => {
+    expect(best(aBrowser('full', '156.0.0.2', 'chromium'), aBrowser('shell', '156.0.0.1'))).toEqual(['shell', 'full']);
+    expect(best(aBrowser('full', '157.0.0.1', 'chromium'), aBrowser('shell', '156.0.0.1'))).toEqual(['shell', 'full']);
+  });
+
+  it('is not an old copy of our own where a newer one has come', () => {
+    expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1'))).toEqual(['system', 'own']);
+    expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1', 'chromium'))).toEqual(['system', 'own']);
+  });
+
+  it('is our own copy where both are alike', () => {
+    expect(best(aBrowser('own', '156.0.0.1'), aBrowser('system', '156.0.0.2'))).toEqual(['own', 'system']);
+  });
+
+  it('is none that failed lately, and its version makes no other look old', () => {
+    const failed = aBrowser('system', '170.0.0.1', 'headless-shell', true);
+    expect(best(failed, aBrowser('full', '156.0.0.1', 'chromium'), aBrowser('old', '147.0.0.1'))).toEqual(['full', 'old', 'system']);
+  });
+});
+
+it('the age of a browser is told when it is far behind what Playwright was released with', () => {
+  expect(describeAge('999.0.0.0')).toBeNull();
+  expect(describeAge('100.0.1.2')).toMatch(/^\d+ major versions behind Chromium \d+/);
+  expect(describeAge('unknown')).toBeNull();
+});
+
+describe('a command of an installation', () => {
+  const limits = { timeoutMs: 60_000, silenceMs: 60_000 };
+
+  it('that fails tells the line that looks like the reason', async () => {
+    const script = 'echo working; echo "Error: getaddrinfo ENOTFOUND cdn.example.com" >&2; echo bye; exit 1';
+    await expect(runCommand('sh', ['-c', script], { cwd: dataDir, ...limits })).rejects.toThrow('getaddrinfo ENOTFOUND cdn.example.com');
+  });
+
+  it('that falls silent is ended, with all that it started', async () => {
+    const silent = runCommand('sh', ['-c', 'sleep 300 & wait'], { cwd: dataDir, timeoutMs: 60_000, silenceMs: 200 });
+    await expect(silent).rejects.toThrow('no output for 0.2 s');
+  });
+
+  it('that takes too long is ended, however much it says', async () => {
+    const endless = runCommand('sh', ['-c', 'while :; do echo still here; sleep 0.05; done'], {
+      cwd: dataDir,
+      timeoutMs: 400,
+      silenceMs: 60_000,
+    });
+    await expect(endless).rejects.toThrow('not done after 0.4 s');
+  });
+
+  it('that is not there is called not installed', async () => {
+    await expect(runCommand('no-such-program', [], { cwd: dataDir, ...limits })).rejects.toThrow('no-such-program is not installed');
+  });
+});

@@ -1,0 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { proveBrowser } from '../../../src/render/install/prove-browser.js';
+import { EACH_KIND } from './any-browser.js';
+
+it.each(EACH_KIND)('$kind is proven by a capture of its own', async (executable) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-prove-'));
+  try {
+    expect(await proveBrowser(executable, { dataDir, sandbox: true })).toMatch(/^\d+\.\d+/);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});

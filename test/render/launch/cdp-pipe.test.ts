@@ -1,0 +1,136 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { type CdpMessage, CdpPipe } from '../../../src/render/launch/cdp-pipe.js';
+
+const MB = 1024 * 1024;
+const SESSION = 'AB'.repeat(16);
+const DATA_START = '{"id":7,"result":{"data":"';
+const DATA_END = `"},"sessionId":"${SESSION}"}\0`;
+
+interface Ends {
+  input: PassThrough;
+  got: CdpMessage[];
+  failures: string[];
+  asked: [string, number][];
+}
+
+function aPipe({ deliver, admits = true }: { deliver?: (message: CdpMessage) => void; admits?: boolean } = {}): Ends {
+  const ends: Ends = { input: new PassThrough({ highWaterMark: 4 * MB }), got: [], failures: [], asked: [] };
+  new CdpPipe(new PassThrough(), ends.input, {
+    deliver: (message) => {
+      ends.got.push(message);
+      deliver?.(message);
+    },
+    admits: (sessionId, bytes) => {
+      ends.asked.push([sessionId, bytes]);
+      return admits;
+    },
+    closed: () => {},
+    failed: (why) => ends.failures.push(why),
+  });
+  return ends;
+}
+
+/** Writes all of it and lets every message through. */
+async function feed({ input }: Ends, parts: readonly (string | Buffer)[]): Promise<void> {
+  for (const part of parts) if (!input.write(part)) await new Promise((resolve) => input.once('drain', resolve));
+  await turns(5);
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const event = (method: string, params: object) => `${JSON.stringify({ method, params, sessionId: SESSION })}\0`;
+
+describe('the pipe', () => {
+  it('puts messages together wherever they were cut, in order', async () => {
+    const ends = aPipe();
+    const text = ['Page.frameAttached', 'Page.frameDetached'].map((method) => event(method, { frameId: 'ü€𝄞' })).join('');
+    await feed(
+      ends,
+      [...Buffer.from(text)].map((byte) => Buffer.from([byte])),
+    );
+    expect(ends.got.map(({ method, params }) => [method, params?.frameId])).toEqual([
+      ['Page.frameAttached', 'ü€𝄞'],
+      ['Page.frameDetached', 'ü€𝄞'],
+    ]);
+  });
+
+  it('drops what nobody listens to, however long, without keeping any of it', async () => {
+    const ends = aPipe();
+    const before = process.memoryUsage().rss;
+    const part = Buffer.alloc(MB, '\\u0001');
+    await feed(ends, ['{"method":"Runtime.consoleAPICalled","params":{"args":["', ...Array(600).fill(part), '"]}}\0']);
+    await feed(ends, [event('Runtime.exceptionThrown', {}), event('Network.webSocketFrameReceived', {}), event('Page.loadEventFired', {})]);
+    expect(ends.got.map(({ method }) => method)).toEqual(['Page.loadEventFired']);
+    expect(ends.failures).toEqual([]);
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * MB);
+  });
+
+  it('drops a longer event than any page needs, and goes on', async () => {
+    const ends = aPipe();
+    const long = [event('Page.frameNavigated', {}).slice(0, -2), ',"x":"', ...Array(9).fill(Buffer.alloc(MB, 'a')), '"}\0'];
+    await feed(ends, [...long, event('Page.loadEventFired', {})]);
+    expect(ends.got.map(({ method }) => method)).toEqual(['Page.loadEventFired']);
+    expect(ends.failures).toEqual([]);
+  });
+
+  it('drops requests for data: URLs, and no page can make another request look like one', async () => {
+    const ends = aPipe();
+    const willBeSent = (documentURL: string, url: string) =>
+      event('Network.requestWillBeSent', { requestId: '1', loaderId: '2', documentURL, request: { url } });
+    await feed(ends, [willBeSent('http://a/', 'data:image/png;base64,AAAA'), willBeSent('http://a/"request":{"url":"data:', 'http://b/')]);
+    expect(ends.got.map(({ params }) => params?.request)).toEqual([{ url: 'http://b/' }]);
+  });
+
+  it('reads a large picture whole', async () => {
+    const ends = aPipe();
+    await feed(ends, [DATA_START, ...Array(20).fill(Buffer.alloc(MB, 'QUJD')), DATA_END]);
+    const [answer] = ends.got;
+    expect(answer).toMatchObject({ id: 7, sessionId: SESSION });
+    expect(Buffer.from(String(answer?.result?.data), 'base64').equals(Buffer.alloc(15 * MB, 'ABC'))).toBe(true);
+  });
+
+  it.each([
+    ['a picture', DATA_START, 129],
+    ['any other answer', '{"id":7,"result":{"value":"', 17],
+  ])('fails on %s that is longer than it may be, once, and reads no more', async (_, start, megabytes) => {
+    const ends = aPipe();
+    await feed(ends, [start, ...Array(megabytes).fill(Buffer.alloc(MB, 'A')), DATA_END, event('Page.loadEventFired', {})]);
+    expect(ends.failures).toEqual([expect.stringMatching(/longer than \d+ bytes/)]);
+    expect(ends.got).toEqual([]);
+  });
+
+  it.each([
+    ['a listener throws', '{"id":1,"result":{}}\0', 'no such frame'],
+    ['a message is no JSON', '{"id":1,"result":{]}\0', 'JSON'],
+  ])('fails when %s, and throws nothing', async (_, message, why) => {
+    const ends = aPipe({
+      deliver: () => {
+        throw new Error('no such frame');
+      },
+    });
+    await feed(ends, [message, event('Page.loadEventFired', {})]);
+    expect(ends.failures).toEqual([expect.stringContaining(why)]);
+  });
+
+  it('asks for large events before it decodes them', async () => {
+    const ends = aPipe({ admits: false });
+    const large = event('Page.frameNavigated', { url: 'x'.repeat(5_000) });
+    await feed(ends, [large, event('Page.loadEventFired', {})]);
+    expect(ends.asked).toEqual([[SESSION, large.length - 1]]);
+    expect(ends.got.map(({ method }) => method)).toEqual(['Page.loadEventFired']);
+  });
+
+  it('reads no further while much lies undelivered', async () => {
+    const ends = aPipe();
+    const many = event('Page.frameNavigated', { url: 'x'.repeat(MB / 2) });
+    ends.input.write(many + many + many);
+    await new Promise((resolve) => process.nextTick(resolve));
+    expect(ends.input.isPaused()).toBe(true);
+    await turns(5);
+    expect(ends.got).toHaveLength(3);
+    expect(ends.input.isPaused()).toBe(false);
+  });
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEVICE_PRESETS } from '../../../src/contract/device-presets.js';
+import { EACH_KIND } from '../install/any-browser.js';
+import { aPool, aSite, NEVER, type Site, someOptions, type TestPool } from '../pool/fixture.js';
+
+const REPORT = `({
+  agent: navigator.userAgent,
+  version: navigator.appVersion,
+  platform: navigator.platform,
+  languages: [...navigator.languages],
+  hints: navigator.userAgentData === undefined ? null : navigator.userAgentData.toJSON(),
+})`;
+
+interface Report {
+  agent: string;
+  version: string;
+  platform: string;
+  languages: string[];
+  hints: { brands: { brand: string; version: string }[]; mobile: boolean; platform: string } | null;
+}
+
+let site: Site;
+beforeAll(async () => {
+  site = await aSite({
+    '/worker.js': `postMessage(${REPORT})`,
+    '/shared.js': `onconnect = (event) => event.ports[0].postMessage(${REPORT})`,
+    '/service.js': `onmessage = (event) => event.source.postMessage(${REPORT})`,
+    '/frame': `<!doctype html><script>parent.postMessage(${REPORT}, '*')</script>`,
+  });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+describe.each(EACH_KIND)('in $kind', (executable) => {
+  let test: TestPool;
+  beforeAll(async () => {
+    test = await aPool({ executable, pagesPerBrowser: 2 });
+  });
+  afterAll(() => test[Symbol.asyncDispose]());
+
+  it.each([
+    ['an ordinary capture', {}],
+    ['a Pixel 8', { device: 'pixel_8' }],
+    ['an iPhone 15 Pro', { device: 'iphone_15_pro', locale: 'de-DE' }],
+    [
+      'an explicit agent',
+      { user_agent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36' },
+    ],
+  ])('%s says the same in its page, frames and workers, and never Headless', async (_, fields) => {
+    const options = someOptions(fields);
+    const lease = await test.pool.acquire(options, NEVER);
+    site.requests.length = 0;
+    await lease.session.page.goto(site.url);
+    const reports = await lease.session.page.evaluate(reportAll, [REPORT, site.elsewhere] as const);
+    await lease.release();
+    const [page] = reports;
+    expect(page?.agent).not.toBe('');
+    for (const report of reports) expect(report).toEqual(page);
+    expect(JSON.stringify(reports) + JSON.stringify(site.requests)).not.toMatch(/headless/i);
+    const asked = site.requests.filter(({ url }) => url !== '/service.js');
+    for (const { headers } of asked) expect(headers['user-agent']).toBe(page?.agent);
+    for (const { headers } of asked)
+      expect(headers['accept-language']).toBe(options.locale === 'de-DE' ? 'de-DE,de;q=0.9' : 'en-US,en;q=0.9');
+  });
+
+  it('an ordinary capture has the hints of its real version, high entropy included', async () => {
+    const lease = await test.pool.acquire(someOptions(), NEVER);
+    await lease.session.page.goto(site.url);
+    const seen = await lease.session.page.evaluate(async () => {
+      const data = (navigator as unknown as { userAgentData: { getHighEntropyValues(names: string[]): Promise<Record<string, unknown>> } })
+        .userAgentData;
+      return { values: await data.getHighEntropyValues(['fullVersionList', 'model', 'platformVersion']), robot: navigator.webdriver };
+    });
+    await lease.release();
+    expect(seen.robot).toBe(false);
+    expect(seen.values).toMatchObject({ platform: 'Linux', mobile: false, model: '' });
+    expect(seen.values.fullVersionList).toContainEqual({ brand: 'Chromium', version: lease.session.chromiumVersion });
+  });
+
+  it.each(['iphone_15_pro', 'iphone_17_pro_max', 'pixel_8', 'ipad_pro_11', 'desktop_hd'] as const)(
+    '%s is what its preset says, as a page sees it',
+    async (device) => {
+      const preset = DEVICE_PRESETS[device];
+      const lease = await test.pool.acquire(someOptions({ device }), NEVER);
+      site.requests.length = 0;
+      await lease.session.page.goto(`${site.url}/mobile`);
+      const seen = await lease.session.page.evaluate(() => ({
+        view: [innerWidth, innerHeight, devicePixelRatio],
+        touch: navigator.maxTouchPoints > 0 && 'ontouchstart' in window,
+        coarse: matchMedia('(pointer: coarse)').matches,
+        agent: navigator.userAgent,
+        platform: navigator.platform,
+        vendor: navigator.vendor,
+        hints: 'userAgentData' in navigator,
+      }));
+      await lease.release();
+      expect(seen.view).toEqual([preset.width, preset.height, preset.deviceScaleFactor]);
+      expect([seen.touch, seen.coarse]).toEqual([preset.hasTouch, preset.hasTouch]);
+      if (preset.userAgent !== null) expect(seen.agent).toBe(preset.userAgent.replace('{chromium}', lease.session.chromiumVersion));
+      const safari = device.startsWith('i');
+      expect(seen.hints).toBe(!safari);
+      expect(seen.vendor).toBe(safari ? 'Apple Computer, Inc.' : 'Google Inc.');
+      expect(seen.platform).toBe(
+        device.startsWith('iphone') ? 'iPhone' : device === 'ipad_pro_11' ? 'iPad' : device === 'pixel_8' ? 'Linux armv81' : 'Linux x86_64',
+      );
+      const headers = site.requests[0]?.headers ?? {};
+      expect(headers['sec-ch-ua-mobile']).toBe(safari ? undefined : device === 'pixel_8' ? '?1' : '?0');
+      expect(headers['sec-ch-ua-platform']).toBe(safari ? undefined : device === 'pixel_8' ? '"Android"' : '"Linux"');
+    },
+  );
+
+  it('another session on the page takes nothing of the story back', async () => {
+    const lease = await test.pool.acquire(someOptions({ device: 'iphone_15_pro' }), NEVER);
+    await lease.session.context.newCDPSession(lease.session.page);
+    await lease.session.page.goto(site.url);
+    await lease.session.page.goto('data:text/html,elsewhere');
+    expect(await lease.session.page.evaluate(() => navigator.platform)).toBe('iPhone');
+    await lease.release();
+  });
+});
+
+/** Runs in the page: asks the page itself, frames of this and another site, and each kind of worker. */
+async function reportAll([report, elsewhere]: readonly [string, string]): Promise<Report[]> {
+  const heard = (target: { onmessage: unknown }): Promise<Report> =>
+    new Promise((resolve) => {
+      target.onmessage = (event: MessageEvent<Report>) => resolve(event.data);
+    });
+  const framed = async (src: string): Promise<Report> => {
+    const frame = document.createElement('iframe');
+    const answer = heard(window);
+    frame.src = src;
+    document.body.append(frame);
+    return answer;
+  };
+  // biome-ignore lint/security/noGlobalEval: the same text runs in every place
+  const reports = [eval(report) as Report, await framed('/frame'), await framed(`${elsewhere}/frame`)];
+  reports.push(await heard(new Worker('/worker.js')));
+  reports.push(await heard(new SharedWorker('/shared.js').port));
+  const registration = await navigator.serviceWorker.register('/service.js');
+  await navigator.serviceWorker.ready;
+  const answer = heard(navigator.serviceWorker);
+  registration.active?.postMessage('');
+  reports.push(await answer);
+  return reports;
+}

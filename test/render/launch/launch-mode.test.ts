@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { BrowserError } from '../../../src/render/launch/browser-error.js';
+import { type LaunchMode, launchConfined, type SandboxWish } from '../../../src/render/launch/launch-mode.js';
+import { unprivilegedUser } from '../../../src/render/launch/unprivileged.js';
+
+const REFUSAL = 'FATAL:zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, please install …';
+const FULL = "ENOSPC: no space left on device, mkdir '/tmp/profile'";
+const user = unprivilegedUser();
+const CONFINED = { sandbox: true, user };
+const OPEN = { sandbox: false, user };
+
+/** Each attempt meets with the next of these, and comes up when none is left. */
+async function launching(wish: SandboxWish, ...failures: string[]) {
+  const tried: LaunchMode[] = [];
+  const launch = launchConfined(wish, async (mode) => {
+    tried.push(mode);
+    const failure = failures.shift();
+    if (failure !== undefined) throw new Error(failure);
+    return 'browser';
+  });
+  const outcome = await launch.then(
+    ({ mode, concession }) => ({ mode, concession }),
+    (error: Error) => ({ error }),
+  );
+  return { outcome, tried };
+}
+
+describe('a browser that is to run in its sandbox', () => {
+  it('does', async () => {
+    expect(await launching(true)).toEqual({ outcome: { mode: CONFINED, concession: null }, tried: [CONFINED] });
+  });
+
+  it.each([FULL, REFUSAL])('does so where it failed once (%s)', async (failure) => {
+    expect(await launching(true, failure)).toEqual({ outcome: { mode: CONFINED, concession: null }, tried: [CONFINED, CONFINED] });
+  });
+
+  it('runs without it where the browser says twice that there is none', async () => {
+    const { outcome, tried } = await launching(true, REFUSAL, REFUSAL);
+    expect(outcome).toEqual({ mode: OPEN, concession: REFUSAL });
+    expect(tried).toEqual([CONFINED, CONFINED, OPEN]);
+  });
+
+  it.each([
+    ['twice', [FULL, FULL]],
+    ['after a refusal', [REFUSAL, FULL]],
+  ])('does not run at all where it fails for another reason %s', async (_, failures) => {
+    const { outcome, tried } = await launching(true, ...failures);
+    expect(outcome).toEqual({ error: new Error(FULL) });
+    expect(tried).toEqual([CONFINED, CONFINED]);
+  });
+
+  it('is never started as root, whatever it says', async () => {
+    const { tried } = await launching(true, REFUSAL, REFUSAL, REFUSAL, REFUSAL, REFUSAL);
+    expect(tried).toEqual([CONFINED, CONFINED, OPEN, OPEN]);
+  });
+
+  it('does not run without it where it is required', async () => {
+    const { outcome, tried } = await launching('required', REFUSAL, REFUSAL);
+    expect(outcome).toEqual({ error: expect.any(BrowserError) });
+    expect(tried).toEqual([CONFINED, CONFINED]);
+  });
+});
+
+describe('a browser whose sandbox the operator has switched off', () => {
+  it('runs without', async () => {
+    expect(await launching(false)).toEqual({ outcome: { mode: OPEN, concession: null }, tried: [OPEN] });
+  });
+
+  it.runIf(user !== null)('runs as root where it does not start as another user, and tells', async () => {
+    const { outcome } = await launching(false, 'spawn EPERM', 'spawn EPERM');
+    expect(outcome).toEqual({ mode: { sandbox: false, user: null }, concession: 'spawn EPERM' });
+  });
+});

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, expect, it } from 'vitest';
+import { GroupWatch, killGroup } from '../../../src/render/launch/process-table.js';
+
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    const gone = once(child, 'exit');
+    killGroup(child);
+    await gone;
+  }
+});
+
+/** A group that starts another process for each line that it is told. @returns its leader's pid */
+async function aGroup() {
+  const child = spawn('/bin/sh', ['-c', 'while read -r line; do sleep 300 & echo "$!"; done'], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  children.push(child);
+  const another = async () => {
+    const said = once(child.stdout, 'data') as Promise<[Buffer]>;
+    child.stdin.write('go\n');
+    return Number(String((await said)[0]));
+  };
+  return { leader: child.pid ?? 0, another };
+}
+
+/** /proc lists them as text: 10000 before 9999. */
+const pids = (watch: GroupWatch, now: number) =>
+  watch
+    .processes(now)
+    .map(({ pid }) => pid)
+    .sort((a, b) => a - b);
+
+it('a watch sees its group and nobody else, also those who come later', async () => {
+  const [mine, theirs] = await Promise.all([aGroup(), aGroup()]);
+  const watch = new GroupWatch(mine.leader);
+  await theirs.another();
+  expect(pids(watch, 0)).toEqual([mine.leader]);
+  const first = await mine.another();
+  await theirs.another();
+  expect(pids(watch, 500)).toEqual([mine.leader, first].sort((a, b) => a - b));
+  const second = await mine.another();
+  expect(pids(watch, 60_000)).toEqual([mine.leader, first, second].sort((a, b) => a - b));
+});
+
+it('those who have gone are seen no more', async () => {
+  const mine = await aGroup();
+  const watch = new GroupWatch(mine.leader);
+  const one = await mine.another();
+  expect(pids(watch, 0)).toContain(one);
+  process.kill(one, 'SIGKILL');
+  // Its parent does not ask after it: it stays as a zombie, which is told as such.
+  await expect.poll(() => watch.processes(500).find(({ pid }) => pid === one)?.state ?? 'gone').toMatch(/Z|gone/);
+});
+
+it("others' processes are looked at again after some seconds", async () => {
+  const mine = await aGroup();
+  const watch = new GroupWatch(mine.leader);
+  watch.processes(0);
+  const skipped = watch as unknown as { others: Set<number> };
+  expect(skipped.others.has(process.pid)).toBe(true);
+  skipped.others.add(mine.leader);
+  expect(pids(watch, 4_000)).toEqual([]);
+  expect(pids(watch, 5_000)).toEqual([mine.leader]);
+});

@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { getPriority } from 'node:os';
+import { afterEach, expect, it } from 'vitest';
+import { type GroupProcess, readProcess } from '../../../src/render/launch/process-table.js';
+import { Courtesy } from '../../../src/render/pool/courtesy.js';
+
+const children: ChildProcess[] = [];
+const refused = () => {
+  throw new Error('the system does not let us lower priorities');
+};
+const own = getPriority();
+/** So much nicer than we are, as far as that goes. */
+const more = (niceness: number) => Math.min(own + niceness, 19);
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+/** A process that waits. */
+async function aProcess(renderer: boolean): Promise<GroupProcess> {
+  const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1000)'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  children.push(child);
+  if (child.stdout !== null) await once(child.stdout, 'data');
+  const entry = readProcess(child.pid ?? 0);
+  if (entry === null) throw new Error('the process has ended');
+  return { ...entry, renderer };
+}
+
+it('a renderer that goes on and on yields more and more, and only it', async () => {
+  const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
+  if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
+  const courtesy = new Courtesy(null, refused);
+  const look = (ticks: number) => {
+    courtesy.look([
+      { ...greedy, cpuTicks: ticks },
+      { ...modest, cpuTicks: 35 },
+      { ...other, cpuTicks: 900 },
+    ]);
+    return [greedy, modest, other].map(({ pid }) => getPriority(pid));
+  };
+  expect(look(39)).toEqual([own, own, own]);
+  expect(look(41)).toEqual([more(13), own, own]);
+  expect(look(101)).toEqual([19, own, own]);
+});
+
+it('a process that has ended meanwhile is no fault', async () => {
+  const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };
+  expect(() => new Courtesy(null, refused).look([{ ...gone, cpuTicks: 500 }])).not.toThrow();
+});
+
+it('where everything yields, so do those that are no renderers, and those that come later', async () => {
+  const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
+  if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
+  const courtesy = new Courtesy(null, refused);
+  courtesy.general = true;
+  courtesy.look([
+    { ...greedy, cpuTicks: 150 },
+    { ...other, cpuTicks: 1 },
+  ]);
+  expect([greedy, modest, other].map(({ pid }) => getPriority(pid))).toEqual([19, own, more(17)]);
+  courtesy.look([modest]);
+  expect(getPriority(modest.pid)).toBe(more(17));
+});

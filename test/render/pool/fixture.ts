@@ -1,0 +1,162 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { Server as ProxyServer } from 'proxy-chain';
+import { inPageForEsbuild } from '../../../scripts/in-page-bundle.mjs';
+import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
+import type { CallerProxy, CaptureProxy, Egress } from '../../../src/egress/egress.js';
+import { silentLog } from '../../../src/log.js';
+import { processesNaming } from '../../../src/render/launch/process-table.js';
+import { BrowserPool, type PoolOptions } from '../../../src/render/pool/browser-pool.js';
+import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
+import { ANY_BROWSER } from '../install/any-browser.js';
+
+/** An egress that lets everything through: what is under test here is the browser, not the gate. */
+export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
+  open = 0;
+  readonly begun: { proxy: CallerProxy | null }[] = [];
+
+  async openCaptureProxy(): Promise<CaptureProxy> {
+    const server = new ProxyServer({ port: 0, host: '127.0.0.1' });
+    await server.listen();
+    this.open += 1;
+    let shut = false;
+    return {
+      port: server.port,
+      begin: (passage) => void this.begun.push(passage),
+      refusals: [],
+      refusedCount: 0,
+      failures: [],
+      bytes: 0,
+      proxyFailure: null,
+      [Symbol.asyncDispose]: async () => {
+        if (shut) return;
+        shut = true;
+        this.open -= 1;
+        await server.close(true);
+      },
+    };
+  }
+}
+
+export interface Site extends AsyncDisposable {
+  url: string;
+  /** The same site under another name: of another origin and site. */
+  elsewhere: string;
+  requests: { url: string; headers: IncomingMessage['headers'] }[];
+}
+
+/** A site on loopback that remembers what was asked of it. */
+export async function aSite(pages: Record<string, string> = {}): Promise<Site> {
+  const requests: Site['requests'] = [];
+  const server: Server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url ?? '/';
+    requests.push({ url: path, headers: request.headers });
+    response.setHeader('content-type', path.endsWith('.js') ? 'text/javascript' : 'text/html');
+    const viewport = path === '/mobile' ? '<meta name=viewport content="width=device-width">' : '';
+    response.end(pages[path] ?? `<!doctype html>${viewport}<title>fixture</title><h1>Hello</h1>`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    elsewhere: `http://localhost:${(server.address() as AddressInfo).port}`,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export function someOptions(fields: Record<string, unknown> = {}): CaptureOptions {
+  return toCaptureOptions(captureRequestSchema.parse({ url: 'http://127.0.0.1/', ...fields }));
+}
+
+export interface TestPool extends AsyncDisposable {
+  pool: BrowserPool;
+  proxies: OpenProxies;
+  runDir: string;
+}
+
+export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPool> {
+  const runDir = options.runDir ?? mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  const proxies = new OpenProxies();
+  const pool = await BrowserPool.start({
+    executable: ANY_BROWSER,
+    egress: proxies,
+    browsers: 1,
+    pagesPerBrowser: 1,
+    runDir,
+    sandbox: true,
+    log: silentLog(),
+    ...options,
+  }).catch((error: unknown) => {
+    rmSync(runDir, { recursive: true, force: true });
+    throw error;
+  });
+  return {
+    pool,
+    proxies,
+    runDir,
+    async [Symbol.asyncDispose]() {
+      await pool[Symbol.asyncDispose]();
+      rmSync(profilesRoot(runDir), { recursive: true, force: true });
+      rmSync(runDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export const NEVER = new AbortController().signal;
+
+/** Waits for something that no event tells. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** Pids of the browsers that a pool of this run directory has started. */
+export function browserPids(runDir: string): number[] {
+  return processesNaming(`--user-data-dir=${profilesRoot(runDir)}/`)
+    .filter(({ pid, group }) => pid === group)
+    .map(({ pid }) => pid);
+}
+
+export interface ServerProgram extends AsyncDisposable {
+  child: ChildProcess;
+  runDir: string;
+}
+
+/** A process of its own that holds a pool with one browser, to be killed. */
+export async function serverProgram(): Promise<ServerProgram> {
+  const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  const outfile = fileURLToPath(new URL(`../../../node_modules/.cache/stillframe/pool-program-${process.pid}.mjs`, import.meta.url));
+  const entry = fileURLToPath(new URL('./pool-program.ts', import.meta.url));
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    plugins: [inPageForEsbuild()],
+  });
+  const child = fork(outfile, [runDir], { execArgv: [] });
+  await once(child, 'message');
+  return {
+    child,
+    runDir,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      rmSync(outfile, { force: true });
+      await sweepProfiles(profilesRoot(runDir));
+      rmSync(profilesRoot(runDir), { recursive: true, force: true });
+      rmSync(runDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,229 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CaptureError } from '../../../src/contract/capture-error.js';
+import { processesNaming, readProcess } from '../../../src/render/launch/process-table.js';
+import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
+import { sweepAbandoned } from '../../../src/render/pool/sweep-abandoned.js';
+import { EACH_KIND } from '../install/any-browser.js';
+import { aPool, aSite, browserPids, NEVER, type Site, serverProgram, someOptions, until } from './fixture.js';
+
+/** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
+const GENEROUS_MS = 20_000;
+
+let site: Site;
+beforeAll(async () => {
+  site = await aSite({ '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+describe.each(['SIGKILL', 'SIGSTOP'] as const)('a browser that gets %s', (signal) => {
+  it('is replaced in seconds, and only its own captures are lost', async () => {
+    await using test = await aPool({ browsers: 2, pagesPerBrowser: 1 });
+    await until(() => test.pool.readyBrowsers() === 2);
+    const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
+    await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
+    const before = browserPids(test.runDir);
+    expect(before).toHaveLength(2);
+    const [victim = 0] = before;
+    const hit = performance.now();
+    process.kill(victim, signal);
+    const lost = await Promise.race(
+      [one, two].map((lease) => new Promise<typeof one>((resolve) => lease.session.lost.addEventListener('abort', () => resolve(lease)))),
+    );
+    expect(lost.session.lost.reason).toBeInstanceOf(CaptureError);
+    expect(lost.session.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
+    await until(() => test.pool.readyBrowsers() === 2);
+    expect(performance.now() - hit).toBeLessThan(GENEROUS_MS);
+    const other = lost === one ? two : one;
+    expect(other.session.lost.aborted).toBe(false);
+    expect(await other.session.page.title()).toBe('fixture');
+    await Promise.all([one.release(), two.release()]);
+    const next = await test.pool.acquire(someOptions(), NEVER);
+    await next.session.page.goto(site.url);
+    await next.release();
+    expect(readProcess(victim)).toBeNull();
+  });
+});
+
+it('a browser that answers and draws no more is replaced', async () => {
+  let skew = 0;
+  await using test = await aPool({ now: () => Date.now() + skew });
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(site.url);
+  const [browser = 0] = browserPids(test.runDir);
+  const [drawing = 0] = membersOf(browser, '--type=gpu-process');
+  process.kill(drawing, 'SIGSTOP');
+  // A capture that has lasted for long makes it look.
+  skew = 60_000;
+  await new Promise((resolve) => lease.session.lost.addEventListener('abort', resolve));
+  expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  const next = await test.pool.acquire(someOptions(), NEVER);
+  await next.session.page.goto(site.url);
+  await Promise.all([lease.release(), next.release()]);
+});
+
+it('a crashed renderer loses its own capture, and the browser stays', async () => {
+  await using test = await aPool({ browsers: 1, pagesPerBrowser: 2 });
+  const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
+  await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
+  const before = browserPids(test.runDir);
+  const crashed = new Promise((resolve) => one.session.lost.addEventListener('abort', resolve));
+  await one.session.page.goto('chrome://crash').catch(() => {});
+  await crashed;
+  expect(one.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  expect(two.session.lost.aborted).toBe(false);
+  expect(await two.session.page.title()).toBe('fixture');
+  await Promise.all([one.release(), two.release()]);
+  expect(browserPids(test.runDir)).toEqual(before);
+});
+
+it('a page that takes too much memory loses its own capture, and the others stay', async () => {
+  await using test = await aPool({ pagesPerBrowser: 2, pageMaxBytes: 400 * 1024 * 1024 });
+  const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
+  await Promise.all([greedy.session.page.goto(site.url), modest.session.page.goto(site.url)]);
+  const lost = new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
+  const bomb = 'const hoard = []; setInterval(() => hoard.push(new Uint8Array(20_000_000).fill(1)), 10)';
+  await greedy.session.page.evaluate(bomb);
+  await lost;
+  expect(greedy.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  expect(await modest.session.page.title()).toBe('fixture');
+  expect(modest.session.lost.aborted).toBe(false);
+  await Promise.all([greedy.release(), modest.release()]);
+});
+
+it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
+  await using test = await aPool({ executable });
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
+  const [browser = 0] = browserPids(test.runDir);
+  const before = renderersOf(browser);
+  const asked = performance.now();
+  await lease.release();
+  expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
+  await until(() => before.some((pid) => readProcess(pid) === null));
+  const next = await test.pool.acquire(someOptions(), NEVER);
+  await next.session.page.goto(site.url);
+  await next.release();
+});
+
+it('a page whose renderer is stopped is given back in bounded time', async () => {
+  await using test = await aPool();
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(site.url);
+  const [browser = 0] = browserPids(test.runDir);
+  for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
+  const asked = performance.now();
+  await lease.release();
+  expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
+  const next = await test.pool.acquire(someOptions(), NEVER);
+  await next.session.page.goto(site.url);
+  await next.release();
+});
+
+describe('a server that is killed', () => {
+  it('leaves no browser process behind', async () => {
+    await using server = await serverProgram();
+    const [browser = 0] = browserPids(server.runDir);
+    expect(readProcess(browser)).not.toBeNull();
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    const killed = performance.now();
+    await until(() => processesNaming(profilesRoot(server.runDir)).length === 0 && groupOf(browser).length === 0);
+    expect(performance.now() - killed).toBeLessThan(GENEROUS_MS);
+  });
+
+  it('with stopped browsers leaves them to the next start, which ends them and removes their profiles', async () => {
+    await using server = await serverProgram();
+    const root = profilesRoot(server.runDir);
+    const [browser = 0] = browserPids(server.runDir);
+    const members = groupOf(browser);
+    for (const pid of members) process.kill(pid, 'SIGSTOP');
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    expect(readdirSync(root)).toHaveLength(1);
+    expect(await sweepProfiles(root)).toBe(1);
+    await until(() => members.every((pid) => readProcess(pid) === null));
+    expect(readdirSync(root)).toEqual([]);
+  });
+});
+
+describe('a server that was killed and never started again', () => {
+  it('leaves its profiles to the next start of another, with the copy of its browser', async () => {
+    await using server = await serverProgram();
+    const root = profilesRoot(server.runDir);
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    await until(() => processesNaming(root).length === 0);
+    mkdirSync(`${root}-browser/copy`, { recursive: true });
+    age(root, `${root}-browser`);
+    const sections = [server.child.pid ?? 0, process.pid].map((pid) => aSectionsDir(readdirSync(root)[0] ?? '', pid));
+    await using _other = await aPool();
+    expect([root, `${root}-browser`, ...sections].filter((place) => existsSync(place))).toEqual(sections.slice(1));
+    for (const dir of sections) rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('is not taken for one whose processes cannot be seen from here', async () => {
+    await using server = await serverProgram();
+    const root = profilesRoot(server.runDir);
+    age(root);
+    await using test = await aPool();
+    await sweepAbandoned(profilesRoot(test.runDir));
+    const [profile = ''] = readdirSync(root);
+    expect(existsSync(join(root, profile))).toBe(true);
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+    await until(() => processesNaming(root).length === 0);
+    const elsewhere = profile.replace(
+      /-(..)(....)$/,
+      (_, namespace: string, rest: string) => `-${namespace === '00' ? '01' : '00'}${rest}`,
+    );
+    renameSync(join(root, profile), join(root, elsewhere));
+    age(root);
+    await sweepAbandoned(profilesRoot(test.runDir));
+    expect(readdirSync(root)).toEqual([elsewhere]);
+  });
+});
+
+/** Of a process like the profile's owner. */
+function aSectionsDir(profile: string, pid: number): string {
+  const startTime = readProcess(pid)?.startTime.toString(36) ?? profile.split('-')[1];
+  const dir = join(tmpdir(), `stillframe-sections-${pid}-${startTime}-${profile.split('-')[2]}`);
+  mkdirSync(dir);
+  return dir;
+}
+
+/** As if nothing had been made or removed there for an hour. */
+function age(...places: string[]): void {
+  const then = Date.now() / 1_000 - 3_600;
+  for (const place of places) utimesSync(place, then, then);
+}
+
+it('a sweep leaves the profiles of a living server alone', async () => {
+  await using test = await aPool();
+  const root = profilesRoot(test.runDir);
+  const [profile = ''] = readdirSync(root);
+  expect(await sweepProfiles(root)).toBe(0);
+  expect(existsSync(join(root, profile))).toBe(true);
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.release();
+});
+
+function groupOf(leader: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => readProcess(pid)?.group === leader && readProcess(pid)?.state !== 'Z');
+}
+
+function renderersOf(leader: number): number[] {
+  return membersOf(leader, '--type=renderer');
+}
+
+function membersOf(leader: number, flag: string): number[] {
+  return processesNaming(flag)
+    .filter(({ group }) => group === leader)
+    .map(({ pid }) => pid);
+}
