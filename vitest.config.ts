@@ -17,9 +17,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // Each file in a process of its own, with real browsers and servers; three at once keep two cores busy, since many tests wait for timers.
+    // Real browsers and servers on few cores: files run two at once, each in a process of its own. With three, trials miss their times.
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: TrialsFirst },
   },
 });

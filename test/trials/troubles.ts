@@ -151,7 +151,7 @@ class Troubles {
     this.#most('jump_event_ms', performance.now() - from);
     this.#expect(`after a jump to ${offsetMs / HOUR_MS} h the event did not come again`, inTime !== null);
     // The doctor's own clock is right: what came at a later one shows.
-    if (offsetMs > HOUR_MS) this.#expectFinding(await this.#doctor(), 'Clock', /minutes later/);
+    if (offsetMs > HOUR_MS) this.#expectFinding(await this.#doctor(), 'Clock', /minutes before the newest job/);
   }
 
   async settle(): Promise<void> {
