@@ -22,13 +22,14 @@ const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 2_000;
 
 /**
- * Claims while a slot is free and something is due; otherwise rests until a wake, the next due time or `pollMs`. Claims come one
- * at a time, so that a slot is never promised twice.
+ * Claims while the queue has room and something is due; otherwise rests until a wake, the next due time or `pollMs`. Claims come one
+ * at a time, so that no room is promised twice.
  */
 export class Loop<Task> implements AsyncDisposable {
   readonly #options: LoopOptions<Task>;
   readonly #queue: PQueue;
-  readonly #freeSlots: number[];
+  /** Numbers of the running tasks, which name their workers; how many there may be is the queue's to say. */
+  readonly #slots = new Set<number>();
   readonly #tasks = new Set<Task>();
   #state: 'new' | 'open' | 'closed' = 'new';
   #looking: Promise<void> | null = null;
@@ -42,12 +43,12 @@ export class Loop<Task> implements AsyncDisposable {
   constructor(options: LoopOptions<Task>) {
     this.#options = options;
     this.#queue = new PQueue({ concurrency: options.concurrency });
-    this.#freeSlots = Array.from({ length: options.concurrency }, (_, slot) => slot);
+    this.#queue.on('next', () => this.wake());
   }
 
   /** How many tasks are under way. */
   get running(): number {
-    return this.#options.concurrency - this.#freeSlots.length;
+    return this.#queue.pending;
   }
 
   /** The tasks under way. */
@@ -110,21 +111,22 @@ export class Loop<Task> implements AsyncDisposable {
     this.#rest(null);
     this.#looking = this.#claimAll().finally(() => {
       this.#looking = null;
-      if (this.#lookAgain && this.#failures === 0 && this.#freeSlots.length > 0) this.wake();
+      if (this.#lookAgain && this.#failures === 0 && this.#hasRoom) this.wake();
     });
   }
 
-  /** Claims until nothing is due or no slot is free, then sets the timer. Never rejects. */
+  /** Claims until nothing is due or the queue is full, then sets the timer. Never rejects. */
   async #claimAll(): Promise<void> {
     try {
-      for (let slot = this.#freeSlots[0]; slot !== undefined && this.#state === 'open'; slot = this.#freeSlots[0]) {
+      while (this.#hasRoom && this.#state === 'open') {
         this.#lookAgain = false;
+        const slot = this.#freeSlot();
         const task = await this.#options.claim(slot);
         this.#failures = 0;
         if (task !== null) this.#run(task, slot);
         else if (!this.#lookAgain) break;
       }
-      if (this.#freeSlots.length > 0) await this.#restUntilDue();
+      if (this.#hasRoom) await this.#restUntilDue();
     } catch (error) {
       this.#failures++;
       this.#report(error);
@@ -132,18 +134,29 @@ export class Loop<Task> implements AsyncDisposable {
     }
   }
 
+  /** Whether a task that is claimed now would start at once. */
+  get #hasRoom(): boolean {
+    return this.#queue.pending + this.#queue.size < this.#options.concurrency;
+  }
+
+  #freeSlot(): number {
+    let slot = 0;
+    while (this.#slots.has(slot)) slot++;
+    return slot;
+  }
+
   #run(task: Task, slot: number): void {
-    this.#freeSlots.splice(this.#freeSlots.indexOf(slot), 1);
+    this.#slots.add(slot);
     this.#tasks.add(task);
-    this.#queue
-      .add(() => this.#options.run(task, slot))
-      .catch((error: unknown) => this.#report(error))
-      .finally(() => {
+    const run = async () => {
+      try {
+        await this.#options.run(task, slot);
+      } finally {
+        this.#slots.delete(slot);
         this.#tasks.delete(task);
-        this.#freeSlots.push(slot);
-        this.#freeSlots.sort((a, b) => a - b);
-        this.wake();
-      });
+      }
+    };
+    this.#queue.add(run).catch((error: unknown) => this.#report(error));
   }
 
   async #restUntilDue(): Promise<void> {
