@@ -41,7 +41,7 @@ describe('trials of durability, in short', () => {
   });
 
   it('overload: refuses what is too much, and answers the rest', async () => {
-    const { problems, figures } = await overload({ seconds: 6, calm: 0.5, queue: 60, wait: 1_000 });
+    const { problems, figures } = await overload({ seconds: 6, calm: 2, queue: 60, wait: 1_000 });
     expect(beside(problems, /^(goodput|a refusal|memory|\d+ sync)/)).toEqual([]);
     expect(figures.refused).toBeGreaterThan(0);
   });

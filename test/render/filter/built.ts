@@ -12,7 +12,7 @@ export async function builtForTests(): Promise<URL> {
   const sources = [
     join(ROOT, 'scripts/build-rules.mjs'),
     join(ROOT, 'scripts/build-rules.vendors.mjs'),
-    ...filesOf(join(ROOT, 'src/render/block')),
+    ...filesOf(join(ROOT, 'src/render/filter')),
     ...filesOf(join(ROOT, 'src/render/in-page/consent')),
   ];
   const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
