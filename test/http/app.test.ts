@@ -127,7 +127,7 @@ describe('look-ups', () => {
         request_id: 'same',
         error: {
           code: 'invalid_request',
-          message: 'This API key has no such job',
+          message: 'No such job for this API key',
           retriable: false,
           request_id: 'same',
           docs_url: 'http://shots.example/docs#invalid_request',

@@ -125,7 +125,7 @@ function readWebhook(): Operation {
         ...rateHeaders(),
         etag: header('to be sent in `If-Match` of a redelivery'),
       }),
-      ...failures({ ...lookupFailures(), 404: 'This API key has no such job, or the job has no webhook.' }),
+      ...failures({ ...lookupFailures(), 404: 'No such job for this API key, or the job has no webhook.' }),
     },
   };
 }

@@ -10,7 +10,7 @@ export function lookupFailures() {
   return {
     401: 'The key is missing, unknown or revoked.',
     403: 'The key lacks the required scope.',
-    404: 'This API key has no such job.',
+    404: 'No such job for this API key.',
     429: 'Rate limit exceeded.',
     500: 'Internal error.',
   };

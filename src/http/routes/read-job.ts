@@ -18,5 +18,5 @@ export function readJob(edge: Edge): Handler<EdgeEnv> {
 
 /** Never there, another key's, another account's: nobody can tell which (decisions.md, Envelope). */
 export function noSuchJob(): CaptureError {
-  return new CaptureError({ code: 'invalid_request', status: 404, message: 'This API key has no such job' });
+  return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job for this API key' });
 }
