@@ -10,7 +10,7 @@ import { silentLog } from '../log.js';
 import { MIGRATIONS_DIR } from '../package-files.js';
 import { fontAdvice } from '../render/fonts/font-advice.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
-import type { Executable } from '../render/install/executable.js';
+import type { Executable } from '../render/launch/executable.js';
 import { unprivilegedUser } from '../render/launch/unprivileged.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';

@@ -1,4 +1,4 @@
-import type { Executable } from '../../src/render/install/executable.js';
+import type { Executable } from '../../src/render/launch/executable.js';
 import type { PageSession } from '../../src/render/page-session.js';
 import { ANY_BROWSER } from '../render/install/any-browser.js';
 import { aPool, NEVER, someOptions } from '../render/pool/fixture.js';

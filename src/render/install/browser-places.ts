@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { type Executable, kindOf } from './executable.js';
+import { type Executable, kindOf } from '../launch/executable.js';
 
 /** Where this program's own copies lie. */
 export function copiesDir(dataDir: string): string {

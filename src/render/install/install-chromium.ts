@@ -6,7 +6,7 @@ import { BrowserError } from '../launch/browser-error.js';
 import { SandboxMissing } from '../launch/launch-mode.js';
 import pins from '../pinned-packages.json';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
-import type { Executable } from './executable.js';
+import type { Executable } from '../launch/executable.js';
 import { firstProven, type ProofOptions } from './find-chromium.js';
 import { installLocked } from './install-locked.js';
 import { runCommand } from './run-command.js';

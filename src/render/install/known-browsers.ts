@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { copiesDir } from './browser-places.js';
-import type { Executable } from './executable.js';
+import type { Executable } from '../launch/executable.js';
 
 export interface KnownBrowser {
   /** As `156.0.8078.79`; null: it names none. */

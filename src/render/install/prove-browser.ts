@@ -7,7 +7,7 @@ import { ChromiumProcess } from '../launch/chromium-process.js';
 import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/launch-mode.js';
 import { leaveRoot, profilesRoot } from '../pool/profile-dir.js';
 import { within } from '../pool/within.js';
-import type { Executable } from './executable.js';
+import type { Executable } from '../launch/executable.js';
 
 /** Counts up when the proof asks for more: what was proven before is proven again. */
 export const PROOF_EDITION = 2;

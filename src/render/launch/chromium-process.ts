@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
-import type { Executable } from '../install/executable.js';
+import type { Executable } from './executable.js';
 import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
 import { chromiumFlags } from './chromium-flags.js';
 import { inOwnGroup } from './own-group.js';

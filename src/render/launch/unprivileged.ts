@@ -3,7 +3,7 @@
  */
 import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Executable } from '../install/executable.js';
+import type { Executable } from './executable.js';
 
 /** Where the system's own programs are: of our environment nothing else reaches a process of the browser's. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

@@ -1,7 +1,7 @@
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import type { Emulation } from '../emulate/emulation-of.js';
-import type { Executable } from '../install/executable.js';
+import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchConfined, SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
 import { renderersConfined } from '../launch/process-table.js';
 import { abortable, delay } from './abortable.js';

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
-import type { Executable } from '../../../src/render/install/executable.js';
+import type { Executable } from '../../../src/render/launch/executable.js';
 import { findChromium, listBrowsers } from '../../../src/render/install/find-chromium.js';
 
 /** Where `npm test` installs a browser when there is none, and what is known of the browsers is kept: never a user's data directory. */

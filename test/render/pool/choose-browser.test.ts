@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Call, type Candidate, chooseBrowser } from '../../../src/render/install/choose-browser.js';
+import { type Call, type Candidate, chooseBrowser } from '../../../src/render/pool/choose-browser.js';
 
 interface Named extends Candidate {
   name: string;

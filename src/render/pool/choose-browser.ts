@@ -1,4 +1,4 @@
-import type { Expectation } from '../pool/page-history.js';
+import type { Expectation } from './page-history.js';
 
 /** What the choice looks at. */
 export interface Candidate {
