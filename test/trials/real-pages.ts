@@ -13,7 +13,7 @@ import { MarkdownWorker } from '../../src/render/inspect/markdown-worker.js';
 import type { RealPage } from '../fixtures/real-pages/real-page.js';
 import { REAL_PAGES } from '../fixtures/real-pages/real-pages.js';
 import { builtThread } from '../render/inspect/thread.js';
-import { aStage, launchChromium, options } from '../render/picture/a-page-session.js';
+import { aPageSession, launchChromium, options } from '../render/picture/a-page-session.js';
 import { take } from '../render/picture/take.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -86,7 +86,7 @@ async function differing(one: Uint8Array, other: Uint8Array): Promise<number> {
 }
 
 async function readMarkdown(browser: Browser, worker: MarkdownWorker, page: RealPage, problems: string[]) {
-  await using session = await aStage(browser, { html: page.html, options: options() });
+  await using session = await aPageSession(browser, { html: page.html, options: options() });
   const { markdown, accessibleTree } = await inspect(session, { timeoutMs: 60_000, worker });
   const wanted = shingles(page.reference);
   const got = shingles(markdown.replace(/\]\([^)]*\)/g, ']'));

@@ -1,7 +1,7 @@
 /**
- * The shape of a capture's browser context, from its options. Knows no browser: data in, data out.
- * The rigid part is fixed when a context is opened; the soft part a page can take on afterwards at once,
- * so that a page opened ahead fits every capture of the same rigid part.
+ * What a capture's page emulates, from its options. Knows no browser: data in, data out.
+ * The context options are fixed when a context is opened; the page options a page can take on afterwards at once,
+ * so that a page opened ahead fits every capture of the same context options.
  */
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { DEVICE_PRESETS } from '../../contract/device-presets.js';
@@ -28,13 +28,13 @@ export interface PageEmulation {
 }
 
 export interface Emulation {
-  /** Equal for equal rigid parts. */
+  /** Equal for equal context options. */
   key: string;
-  rigid: ContextEmulation;
-  soft: PageEmulation;
+  contextOptions: ContextEmulation;
+  pageOptions: PageEmulation;
 }
 
-/** What of the options shapes a context. */
+/** Which of the options an emulation is made of. */
 export type EmulationOptions = Pick<
   CaptureOptions,
   'view' | 'device' | 'userAgent' | 'locale' | 'timezone' | 'colorScheme' | 'reduceMotion'
@@ -42,7 +42,7 @@ export type EmulationOptions = Pick<
 
 export function emulationOf(options: EmulationOptions, chromiumVersion: string, host: Host): Emulation {
   const { view } = options;
-  const rigid: ContextEmulation = {
+  const contextOptions: ContextEmulation = {
     deviceScaleFactor: view.deviceScaleFactor,
     isMobile: view.isMobile,
     hasTouch: view.hasTouch,
@@ -50,13 +50,13 @@ export function emulationOf(options: EmulationOptions, chromiumVersion: string, 
     locale: options.locale,
     timezone: options.timezone,
   };
-  const soft: PageEmulation = {
+  const pageOptions: PageEmulation = {
     width: view.width,
     height: view.height,
     colorScheme: options.colorScheme ?? 'light',
     reducedMotion: options.reduceMotion ? 'reduce' : 'no-preference',
   };
-  return { key: JSON.stringify(Object.values(rigid)), rigid, soft };
+  return { key: JSON.stringify(Object.values(contextOptions)), contextOptions, pageOptions };
 }
 
 /** An explicit `user_agent` beats the device's, which beats the browser's own. */

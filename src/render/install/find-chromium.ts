@@ -1,9 +1,9 @@
 import { accessSync, constants } from 'node:fs';
 import { BrowserError } from '../launch/browser-error.js';
 import { versionOf } from '../launch/chromium-process.js';
+import type { Executable } from '../launch/executable.js';
 import { SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
 import { namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
-import type { Executable } from '../launch/executable.js';
 import { recallBrowser, rememberBrowser } from './known-browsers.js';
 import { PROOF_EDITION, proveBrowser } from './prove-browser.js';
 import { type RankedBrowser, rankBrowsers } from './rank-browsers.js';

@@ -1,8 +1,8 @@
 /** What earlier starts have found out about the browsers of this machine, so that a start need not execute each of them again. */
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { copiesDir } from './browser-places.js';
 import type { Executable } from '../launch/executable.js';
+import { copiesDir } from './browser-places.js';
 
 export interface KnownBrowser {
   /** As `156.0.8078.79`; null: it names none. */

@@ -4,10 +4,10 @@ import type { CDPSession } from 'playwright-core';
 import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { ChromiumProcess } from '../launch/chromium-process.js';
+import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/launch-mode.js';
 import { leaveRoot, profilesRoot } from '../pool/profile-dir.js';
 import { within } from '../pool/within.js';
-import type { Executable } from '../launch/executable.js';
 
 /** Counts up when the proof asks for more: what was proven before is proven again. */
 export const PROOF_EDITION = 2;

@@ -1,5 +1,5 @@
-import { FAR_BEHIND_MAJORS, majorOf } from './browser-age.js';
 import type { Executable } from '../launch/executable.js';
+import { FAR_BEHIND_MAJORS, majorOf } from './browser-age.js';
 
 export interface RankedBrowser extends Executable {
   /** It could not capture when it was last tried, not long ago. */

@@ -25,7 +25,7 @@ export interface KeeperOptions {
   /** Chromium's version, when it is known before a start. */
   version: string | null;
   /** What each browser draws once before it is used. */
-  shape: Emulation;
+  emulation: Emulation;
   recycleAfter: number | undefined;
   pageMaxBytes: number | undefined;
   followAfterMs: number | undefined;
@@ -191,7 +191,7 @@ export class BrowserKeeper implements AsyncDisposable {
 
   private async launch(mode = this.mode): Promise<PooledBrowser> {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
-    const { executable, profiles, version, egress, log, now, shape } = this.options;
+    const { executable, profiles, version, egress, log, now, emulation } = this.options;
     const browser = await PooledBrowser.start({
       launch: { executable, profiles, version, ...mode, signal: this.ended.signal },
       egress,
@@ -205,7 +205,7 @@ export class BrowserKeeper implements AsyncDisposable {
     this.starting.add(browser);
     try {
       if (this.over) throw new Error('the pool has ended');
-      await browser.prime(shape);
+      await browser.prime(emulation);
       if (!browser.live) throw new Error('the browser died as it drew for the first time');
       return browser;
     } catch (error) {

@@ -8,13 +8,13 @@ import type { Egress, Requester } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { type Emulation, emulationOf } from '../emulate/emulation-of.js';
 import { describeAge } from '../install/browser-age.js';
-import { type Choice, chooseBrowser } from './choose-browser.js';
-import type { Executable } from '../launch/executable.js';
 import { versionOf } from '../launch/chromium-process.js';
+import type { Executable } from '../launch/executable.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { abortable } from './abortable.js';
 import { BrowserKeeper } from './browser-keeper.js';
+import { type Choice, chooseBrowser } from './choose-browser.js';
 import { MostUsedEmulation } from './most-used-emulation.js';
 import type { OpenPageSession } from './open-page-session.js';
 import { type Expectation, PageHistory, type PageName, pageName } from './page-history.js';
@@ -62,13 +62,13 @@ interface Visit {
 }
 
 export class BrowserPool implements AsyncDisposable {
-  private readonly favourite = new MostUsedEmulation();
+  private readonly mostUsed = new MostUsedEmulation();
   private readonly history = new PageHistory(() => this.now());
   /** When the last capture ended that was quick and no surprise, and the last one came that was known to be quick. */
   private quickAt = Number.NEGATIVE_INFINITY;
   private knownQuickAt = Number.NEGATIVE_INFINITY;
   private readonly keeper: BrowserKeeper;
-  private readonly defaultShape: Emulation;
+  private readonly defaultEmulation: Emulation;
 
   private constructor(
     private readonly options: PoolOptions,
@@ -76,12 +76,12 @@ export class BrowserPool implements AsyncDisposable {
     private readonly knownVersion: string | null,
   ) {
     const plain = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
-    this.defaultShape = emulationOf(plain, knownVersion ?? '0', HOST);
+    this.defaultEmulation = emulationOf(plain, knownVersion ?? '0', HOST);
     this.keeper = new BrowserKeeper({
       ...options,
       profiles,
       version: knownVersion,
-      shape: this.defaultShape,
+      emulation: this.defaultEmulation,
       recycleAfter: options.recycleAfter,
       pageMaxBytes: options.pageMaxBytes,
       followAfterMs: options.followAfterMs,
@@ -140,17 +140,17 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /**
-   * A fresh page session shaped for the options, opened ahead where possible. Its proxy has begun: traffic counts from here.
+   * A fresh page session with the emulation of the options, opened ahead where possible. Its proxy has begun: traffic counts from here.
    * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 when no
    * browser could be had before the signal aborted
    */
   async acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester = {}): Promise<PageLease> {
-    const shape = emulationOf(options, this.version, HOST);
-    this.favourite.note(shape);
+    const emulation = emulationOf(options, this.version, HOST);
+    this.mostUsed.note(emulation);
     for (;;) {
       const visit = this.visitOf(options);
-      const browser = await this.reserve(shape, visit.expected, signal);
-      const lease = await this.lease(browser, { shape, visit }, signal);
+      const browser = await this.reserve(emulation, visit.expected, signal);
+      const lease = await this.lease(browser, { emulation, visit }, signal);
       if (lease === null) continue;
       lease.session.captureProxy.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, requester });
       return lease;
@@ -165,10 +165,10 @@ export class BrowserPool implements AsyncDisposable {
   /** @returns null when the browser died meanwhile and another may do */
   private async lease(
     browser: PooledBrowser,
-    { shape, visit }: { shape: Emulation; visit: Visit },
+    { emulation, visit }: { emulation: Emulation; visit: Visit },
     signal: AbortSignal,
   ): Promise<PageLease | null> {
-    const taking = browser.take(shape, (heavy) => this.learn(visit, heavy));
+    const taking = browser.take(emulation, (heavy) => this.learn(visit, heavy));
     try {
       const session = await abortable(taking, signal);
       browser.served += 1;
@@ -208,10 +208,10 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** Waits for a live browser when there is none. Counted at once, so that two captures that come together part. */
-  private async reserve(shape: Emulation, page: Expectation, signal: AbortSignal): Promise<PooledBrowser> {
+  private async reserve(emulation: Emulation, page: Expectation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
-      const choice = this.choose(shape, page);
+      const choice = this.choose(emulation, page);
       if (choice !== null) {
         const { browser, toYield } = choice;
         if (browser.active > 0) this.keeper.hurry();
@@ -223,11 +223,11 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  private choose(shape: Emulation, page: Expectation): Choice<PooledBrowser> | null {
+  private choose(emulation: Emulation, page: Expectation): Choice<PooledBrowser> | null {
     if (page === 'quick') this.knownQuickAt = this.now();
     return chooseBrowser(this.keeper.live(), {
       page,
-      shapeKey: shape.key,
+      emulationKey: emulation.key,
       pagesPerBrowser: this.options.pagesPerBrowser,
       quickAbout: this.isLately(this.quickAt),
       knownQuickAbout: this.isLately(this.knownQuickAt),
@@ -259,20 +259,20 @@ export class BrowserPool implements AsyncDisposable {
     browser.yieldToOthers();
   }
 
-  /** It comes with the page that it has drawn on, which is of no use where another shape is asked for. */
+  /** It comes with the page that it has drawn on, which is of no use where another emulation is asked for. */
   private welcome(browser: PooledBrowser): void {
-    const wanted = this.favourite.current;
+    const wanted = this.mostUsed.current;
     if (wanted !== null) this.keeper.chore(browser.drop(wanted.key));
     this.fill(browser);
   }
 
-  /** Opens pages ahead, of the shape most asked for lately. */
+  /** Opens pages ahead, of the emulation most asked for lately. */
   private fill(browser: PooledBrowser): void {
-    const shape = this.favourite.current ?? this.defaultShape;
+    const emulation = this.mostUsed.current ?? this.defaultEmulation;
     const room = this.options.pagesPerBrowser - browser.active;
     if (!browser.live || room <= 0) return;
-    if (browser.warmCount >= room && browser.warmFor(shape.key) === 0) this.keeper.chore(browser.drop(shape.key));
-    for (let count = browser.warmCount; count < room; count++) this.keeper.chore(browser.prepare(shape));
+    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.keeper.chore(browser.drop(emulation.key));
+    for (let count = browser.warmCount; count < room; count++) this.keeper.chore(browser.prepare(emulation));
   }
 
   private now(): number {

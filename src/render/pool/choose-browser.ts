@@ -9,12 +9,12 @@ export interface Candidate {
   readonly strained: boolean;
   /** All that it does comes after what other browsers do. */
   readonly yielding: boolean;
-  /** Pages that stand ready in this shape. */
+  /** Pages that stand ready with this emulation. */
   warmFor(key: string): number;
 }
 
 export interface Call {
-  shapeKey: string;
+  emulationKey: string;
   /** Captures that a browser is meant to hold at once. */
   pagesPerBrowser: number;
   page: Expectation;
@@ -69,7 +69,7 @@ function compare(a: Candidate, b: Candidate, call: Call): number {
     Number(hasRoom(b, call)) - Number(hasRoom(a, call)) ||
     Number(a.strained) - Number(b.strained) ||
     (mindsYielding ? Number(a.yielding) - Number(b.yielding) : 0) ||
-    Number(b.warmFor(call.shapeKey) > 0) - Number(a.warmFor(call.shapeKey) > 0) ||
+    Number(b.warmFor(call.emulationKey) > 0) - Number(a.warmFor(call.emulationKey) > 0) ||
     a.active - b.active ||
     a.served - b.served
   );

@@ -11,7 +11,7 @@ const HOST = { platform: process.platform, arch: process.arch };
 
 /** A page session that can be taken down, and told from outside that its browser died. */
 export interface OpenPageSession extends PageSession {
-  soft: PageEmulation;
+  pageOptions: PageEmulation;
   /** Aborts `lost`. */
   lose(why: string): void;
   /** Closes page, context and proxy. Unbounded: the browser may not answer. */
@@ -22,7 +22,7 @@ export interface PageSessionOptions {
   browser: Browser;
   /** Belongs to the page session from here on, and is closed with it. */
   captureProxy: CaptureProxy;
-  shape: Emulation;
+  emulation: Emulation;
   chromiumVersion: string;
 }
 
@@ -30,45 +30,45 @@ export interface PageSessionOptions {
  * Opens a context that nothing has used before, with one page, behind the proxy. A browser that dies meanwhile may leave this waiting for ever.
  * @throws Error of Playwright's; nothing stays open then but the proxy
  */
-export async function openPageSession({ browser, captureProxy, shape, chromiumVersion }: PageSessionOptions): Promise<OpenPageSession> {
-  const context = await browser.newContext(contextOptions(shape, captureProxy.port));
+export async function openPageSession({ browser, captureProxy, emulation, chromiumVersion }: PageSessionOptions): Promise<OpenPageSession> {
+  const context = await browser.newContext(contextOptions(emulation, captureProxy.port));
   try {
-    const identity = identityOf(shape.rigid.userAgent, chromiumVersion, HOST);
+    const identity = identityOf(emulation.contextOptions.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);
-    return staged({ context, page, cdp, world: new World(cdp), captureProxy, chromiumVersion }, shape.soft);
+    return staged({ context, page, cdp, world: new World(cdp), captureProxy, chromiumVersion }, emulation.pageOptions);
   } catch (error) {
     context.close().catch(() => {});
     throw error;
   }
 }
 
-/** Brings an open page into the soft part of a shape: a round trip or two, and none when it has it already. */
-export async function applyPageEmulation(session: OpenPageSession, soft: PageEmulation): Promise<void> {
-  const { width, height, colorScheme, reducedMotion } = soft;
-  const same = session.soft;
+/** Brings an open page to the page options of an emulation: a round trip or two, and none when it has it already. */
+export async function applyPageEmulation(session: OpenPageSession, pageOptions: PageEmulation): Promise<void> {
+  const { width, height, colorScheme, reducedMotion } = pageOptions;
+  const same = session.pageOptions;
   await Promise.all([
     width === same.width && height === same.height ? null : session.page.setViewportSize({ width, height }),
     colorScheme === same.colorScheme && reducedMotion === same.reducedMotion
       ? null
       : session.page.emulateMedia({ colorScheme, reducedMotion }),
   ]);
-  session.soft = soft;
+  session.pageOptions = pageOptions;
 }
 
-function contextOptions({ rigid, soft }: Emulation, proxyPort: number): BrowserContextOptions {
+function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: number): BrowserContextOptions {
   return {
     proxy: { server: `http://127.0.0.1:${proxyPort}`, bypass: '<-loopback>' },
-    viewport: { width: soft.width, height: soft.height },
-    colorScheme: soft.colorScheme,
-    reducedMotion: soft.reducedMotion,
-    deviceScaleFactor: rigid.deviceScaleFactor,
-    isMobile: rigid.isMobile,
-    hasTouch: rigid.hasTouch,
-    userAgent: rigid.userAgent,
-    ...(rigid.locale === null ? {} : { locale: rigid.locale }),
-    ...(rigid.timezone === null ? {} : { timezoneId: rigid.timezone }),
+    viewport: { width: pageOptions.width, height: pageOptions.height },
+    colorScheme: pageOptions.colorScheme,
+    reducedMotion: pageOptions.reducedMotion,
+    deviceScaleFactor: contextOptions.deviceScaleFactor,
+    isMobile: contextOptions.isMobile,
+    hasTouch: contextOptions.hasTouch,
+    userAgent: contextOptions.userAgent,
+    ...(contextOptions.locale === null ? {} : { locale: contextOptions.locale }),
+    ...(contextOptions.timezone === null ? {} : { timezoneId: contextOptions.timezone }),
     acceptDownloads: false,
     // None are granted, so all are denied (decisions.md, Capture semantics).
     permissions: [],
@@ -79,7 +79,7 @@ function contextOptions({ rigid, soft }: Emulation, proxyPort: number): BrowserC
 
 function staged(
   parts: Pick<PageSession, 'context' | 'page' | 'cdp' | 'world' | 'captureProxy' | 'chromiumVersion'>,
-  soft: PageEmulation,
+  pageOptions: PageEmulation,
 ): OpenPageSession {
   const lost = new AbortController();
   const lose = (why: string): void => {
@@ -95,7 +95,7 @@ function staged(
   });
   return {
     ...parts,
-    soft,
+    pageOptions,
     lost: lost.signal,
     lose,
     async close() {

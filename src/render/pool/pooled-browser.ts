@@ -19,7 +19,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 /** Where others go first. */
 const YIELDING_CLOSE_TIMEOUT_MS = 5_000;
 /** A page that stands open takes another size at once, unless its browser draws no more. */
-const RESHAPE_TIMEOUT_MS = 5_000;
+const EMULATE_TIMEOUT_MS = 5_000;
 /** A capture that takes so long may be waiting for a browser that draws no more. */
 const LONG_LEASE_MS = 5_000;
 /** A browser that yields, and where no page was heavy for so long, makes room for one that does not. */
@@ -40,7 +40,7 @@ export interface PooledBrowserOptions {
   onRested(browser: PooledBrowser): void;
 }
 
-interface WarmStage {
+interface WarmSession {
   key: string;
   session: Promise<OpenPageSession>;
 }
@@ -58,7 +58,7 @@ export class PooledBrowser implements AsyncDisposable {
   /** When each page session that is leased out now was given. */
   private readonly leasedAt = new Map<OpenPageSession, number>();
   private primedWith: Emulation | undefined;
-  private warm: WarmStage[] = [];
+  private warm: WarmSession[] = [];
   private readonly watch: NodeJS.Timeout;
   private looksStopped = 0;
   private lastAskedAt: number;
@@ -121,7 +121,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.load.yieldToOthers();
   }
 
-  /** Page sessions opened ahead for this rigid shape, those still opening included. */
+  /** Page sessions opened ahead with these context options, those still opening included. */
   warmFor(key: string): number {
     return this.warm.filter((entry) => entry.key === key).length;
   }
@@ -131,22 +131,22 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /**
-   * A page session of the shape, from those opened ahead when there is one.
+   * A page session with the emulation, from those opened ahead when there is one.
    * @param verdict told when it is known whether its page took much of the processor
    * @throws Error when it cannot be opened within 15 s
    */
-  async take(shape: Emulation, verdict: Verdict): Promise<OpenPageSession> {
-    const index = this.warm.findIndex((entry) => entry.key === shape.key);
+  async take(emulation: Emulation, verdict: Verdict): Promise<OpenPageSession> {
+    const index = this.warm.findIndex((entry) => entry.key === emulation.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
-    const ready = await (found?.session ?? this.open(shape));
-    const session = ready.lost.aborted ? await this.insteadOf(ready, shape) : ready;
+    const ready = await (found?.session ?? this.open(emulation));
+    const session = ready.lost.aborted ? await this.insteadOf(ready, emulation) : ready;
     try {
-      await within(RESHAPE_TIMEOUT_MS, applyPageEmulation(session, shape.soft));
+      await within(EMULATE_TIMEOUT_MS, applyPageEmulation(session, emulation.pageOptions));
       this.leasedAt.set(session, this.options.now());
       this.load.begin(session, verdict);
       return session;
     } catch (error) {
-      if (error instanceof Late) this.lose('a page could not be reshaped');
+      if (error instanceof Late) this.lose('a page did not accept its emulation');
       await this.close(session);
       throw error;
     }
@@ -156,18 +156,18 @@ export class PooledBrowser implements AsyncDisposable {
    * Opens a first page session ahead and draws one pixel of it: the first picture of a process sets up its painting, and no client should wait
    * for that.
    */
-  async prime(shape: Emulation): Promise<void> {
-    this.primedWith = shape;
-    const session = await this.openAndDraw(shape);
+  async prime(emulation: Emulation): Promise<void> {
+    this.primedWith = emulation;
+    const session = await this.openAndDraw(emulation);
     // Lost as it drew: what stood ready has been given up already, and nobody would close this one.
     if (this.gone) return this.close(session);
-    this.warm.push({ key: shape.key, session: Promise.resolve(session) });
+    this.warm.push({ key: emulation.key, session: Promise.resolve(session) });
   }
 
   /** Opens a page session ahead of need. */
-  prepare(shape: Emulation): Promise<void> {
-    const session = this.open(shape);
-    const entry = { key: shape.key, session };
+  prepare(emulation: Emulation): Promise<void> {
+    const session = this.open(emulation);
+    const entry = { key: emulation.key, session };
     this.warm.push(entry);
     return session.then(
       () => {},
@@ -178,7 +178,7 @@ export class PooledBrowser implements AsyncDisposable {
     );
   }
 
-  /** Gives up page sessions that were opened ahead for other shapes. */
+  /** Gives up page sessions that were opened ahead for other emulations. */
   async drop(keepKey: string): Promise<void> {
     const rest = this.warm.filter((entry) => entry.key !== keepKey);
     this.warm = this.warm.filter((entry) => entry.key === keepKey);
@@ -213,10 +213,10 @@ export class PooledBrowser implements AsyncDisposable {
     await this.chromium.kill();
   }
 
-  private async open(shape: Emulation): Promise<OpenPageSession> {
+  private async open(emulation: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const opening = openPageSession({ browser: this.chromium.browser, captureProxy, shape, chromiumVersion: this.version });
+      const opening = openPageSession({ browser: this.chromium.browser, captureProxy, emulation, chromiumVersion: this.version });
       const session = await within(OPEN_TIMEOUT_MS, abortable(opening, this.end.signal));
       this.sessions.add(session);
       return session;
@@ -228,13 +228,13 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /** Its page died as it stood ready; its context and its proxy are still open. */
-  private async insteadOf(lost: OpenPageSession, shape: Emulation): Promise<OpenPageSession> {
-    const [session] = await Promise.all([this.open(shape), this.close(lost)]);
+  private async insteadOf(lost: OpenPageSession, emulation: Emulation): Promise<OpenPageSession> {
+    const [session] = await Promise.all([this.open(emulation), this.close(lost)]);
     return session;
   }
 
-  private async openAndDraw(shape: Emulation): Promise<OpenPageSession> {
-    const session = await this.open(shape);
+  private async openAndDraw(emulation: Emulation): Promise<OpenPageSession> {
+    const session = await this.open(emulation);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
       await within(OPEN_TIMEOUT_MS, session.cdp.send('Page.captureScreenshot', { format: 'png', clip }));

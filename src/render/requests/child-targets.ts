@@ -23,10 +23,10 @@ export interface TargetWatcher {
  * The targets that hang on a page with requests of their own: frames in other processes and service workers, however deep.
  * (Dedicated workers' requests are their page's.) Each waits, before it asks for anything, until its watcher is through.
  *
- * A line speaks to one target, so those below it are attached the older way, message in message.
+ * A target session speaks to one target, so those below it are attached the older way, message in message.
  */
 export class ChildTargets implements AsyncDisposable {
-  readonly #line: TargetSession;
+  readonly #session: TargetSession;
   readonly #watcher: TargetWatcher;
   readonly #targets = new Map<string, ChildTarget>();
   /** By session: commands that must be through before it is let go. */
@@ -35,15 +35,15 @@ export class ChildTargets implements AsyncDisposable {
 
   #unlisten = () => {};
 
-  private constructor(line: TargetSession, watcher: TargetWatcher) {
-    this.#line = line;
+  private constructor(session: TargetSession, watcher: TargetWatcher) {
+    this.#session = session;
     this.#watcher = watcher;
   }
 
-  static async watch(line: TargetSession, watcher: TargetWatcher): Promise<ChildTargets> {
-    const targets = new ChildTargets(line, watcher);
-    targets.#unlisten = line.listen((method, params) => targets.#hear(method, params as Partial<TargetEvent>));
-    await line.call('Target.setAutoAttach', AUTO_ATTACH);
+  static async watch(session: TargetSession, watcher: TargetWatcher): Promise<ChildTargets> {
+    const targets = new ChildTargets(session, watcher);
+    targets.#unlisten = session.listen((method, params) => targets.#hear(method, params as Partial<TargetEvent>));
+    await session.call('Target.setAutoAttach', AUTO_ATTACH);
     return targets;
   }
 
@@ -51,13 +51,13 @@ export class ChildTargets implements AsyncDisposable {
     this.#unlisten();
     this.#targets.clear();
     this.#before.clear();
-    await this.#line.call('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false }).catch(() => {});
+    await this.#session.call('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false }).catch(() => {});
   }
 
   #hear(method: string, { sessionId, message, targetInfo }: Partial<TargetEvent>): void {
     if (sessionId === undefined) return;
     if (method === 'Target.attachedToTarget') {
-      this.#admit(sessionId, targetInfo, (text) => this.#line.post('Target.sendMessageToTarget', { sessionId, message: text }));
+      this.#admit(sessionId, targetInfo, (text) => this.#session.post('Target.sendMessageToTarget', { sessionId, message: text }));
     } else if (method === 'Target.detachedFromTarget') this.#drop(sessionId);
     else if (method === 'Target.receivedMessageFromTarget' && message !== undefined) this.#read(sessionId, message);
   }

@@ -35,7 +35,7 @@ const REFUSED_SCRIPTS_MAX = 200;
 export class Interception implements AsyncDisposable {
   /** Refused so far, by switch. */
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
-  readonly #line: TargetSession;
+  readonly #session: TargetSession;
   readonly #plan: InterceptionPlan;
   /** Document by frame: what its requests are third parties to. */
   readonly #documents = new Map<string, string>();
@@ -48,27 +48,27 @@ export class Interception implements AsyncDisposable {
   #matchingMs = 0;
   #unlisten = () => {};
 
-  private constructor(line: TargetSession, plan: InterceptionPlan) {
-    this.#line = line;
+  private constructor(session: TargetSession, plan: InterceptionPlan) {
+    this.#session = session;
     this.#plan = plan;
-    this.#frames = new TargetFrames(plan.headers.origin, line);
+    this.#frames = new TargetFrames(plan.headers.origin, session);
     this.#first = new FirstRequest((url) => plan.headers.isTarget(url));
   }
 
-  static async start(line: TargetSession, plan: InterceptionPlan): Promise<Interception> {
-    const interception = new Interception(line, plan);
-    interception.#unlisten = line.listen((method, params) => {
-      if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, { send: line.post, type: 'page', url: '' });
+  static async start(session: TargetSession, plan: InterceptionPlan): Promise<Interception> {
+    const interception = new Interception(session, plan);
+    interception.#unlisten = session.listen((method, params) => {
+      if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, { send: session.post, type: 'page', url: '' });
     });
     const [mainFrameId, targets] = await Promise.all([
       interception.#frames.open(),
-      ChildTargets.watch(line, {
+      ChildTargets.watch(session, {
         onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
         onEvent: (method, params, target) => {
           if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, target);
         },
       }),
-      line.call('Fetch.enable', FETCH_PATTERNS),
+      session.call('Fetch.enable', FETCH_PATTERNS),
     ]);
     interception.#mainFrameId = mainFrameId;
     interception.#targets = targets;
@@ -88,7 +88,7 @@ export class Interception implements AsyncDisposable {
     const targets = this.#targets;
     this.#targets = null;
     if (targets === null) return;
-    await Promise.all([targets[Symbol.asyncDispose](), this.#line.call('Fetch.disable').catch(() => {})]);
+    await Promise.all([targets[Symbol.asyncDispose](), this.#session.call('Fetch.disable').catch(() => {})]);
     this.#unlisten();
   }
 

@@ -25,17 +25,17 @@ const WORLD = 'stillframe-origin';
  */
 export class TargetFrames {
   readonly #origin: string;
-  readonly #line: TargetSession;
+  readonly #session: TargetSession;
   readonly #foreign = new Set<string>();
   /** By frame: whether its present document has the target's origin. */
   readonly #verdicts = new Map<string, Promise<boolean>>();
   #mainFrameId = '';
   #mainUrl = '';
 
-  /** @param line to the page; frames of other processes are not asked */
-  constructor(origin: string, line: TargetSession) {
+  /** @param session of the page; frames of other processes are not asked */
+  constructor(origin: string, session: TargetSession) {
     this.#origin = origin;
-    this.#line = line;
+    this.#session = session;
   }
 
   /** The page's main frame. */
@@ -73,13 +73,13 @@ export class TargetFrames {
 
   /** By the frame's own word: an address says nothing of sandboxes, and `about:` documents have the origin of whoever made them. */
   async #hasTargetOrigin(frameId: string): Promise<boolean> {
-    const { executionContextId } = await this.#line.call('Page.createIsolatedWorld', { frameId, worldName: WORLD });
-    const answer = await this.#line.call('Runtime.evaluate', { expression: 'self.origin', contextId: executionContextId });
+    const { executionContextId } = await this.#session.call('Page.createIsolatedWorld', { frameId, worldName: WORLD });
+    const answer = await this.#session.call('Runtime.evaluate', { expression: 'self.origin', contextId: executionContextId });
     return (answer.result as { value?: unknown } | undefined)?.value === this.#origin;
   }
 
   async #frameTree(): Promise<FrameTree> {
-    return (await this.#line.call('Page.getFrameTree')).frameTree as FrameTree;
+    return (await this.#session.call('Page.getFrameTree')).frameTree as FrameTree;
   }
 
   #isTarget(url: string): boolean {

@@ -6,7 +6,7 @@ import { readBuiltInRules } from '../../../src/render/filter/built-in.js';
 import { builtInEngines } from '../../../src/render/filter/engines.js';
 import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
 import { builtForTests } from '../filter/built.js';
-import { aStage, FixtureWeb, launchOnto, someOptions } from '../filter/site.js';
+import { aPageSession, FixtureWeb, launchOnto, someOptions } from '../filter/site.js';
 
 const PAGE = 'http://page.test/';
 const ARTICLE = `<main><h1>Bread</h1>${'<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(60)}</main>`;
@@ -39,7 +39,7 @@ beforeEach(() => {
 
 async function answered(html: string, headers: Record<string, string> = {}, last = false) {
   web.page(PAGE, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
-  const session = await aStage(browser);
+  const session = await aPageSession(browser);
   const guard = await guardPage(parts, session, someOptions(PAGE, { block_cookie_banners: true }));
   await session.page.goto(PAGE);
   const report = await guard.answerBanners(AbortSignal.timeout(20_000), last);

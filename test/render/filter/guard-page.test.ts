@@ -12,7 +12,7 @@ import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
 import type { VendorRequest } from '../../fixtures/vendors/vendor.js';
 import { aPool, aSite } from '../pool/fixture.js';
 import { builtForTests } from './built.js';
-import { aStage, FixtureWeb, launchOnto, someOptions } from './site.js';
+import { aPageSession, FixtureWeb, launchOnto, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/';
 
@@ -43,7 +43,7 @@ beforeEach(() => {
 
 /** Opens a page under a guard; the page has loaded when it returns. */
 async function visit(url: string, wire: Record<string, unknown>) {
-  const session = await aStage(browser);
+  const session = await aPageSession(browser);
   const guard: Guard = await guardPage(parts, session, someOptions(url, wire));
   const response = await session.page.goto(url);
   return { session, guard, response, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
@@ -90,7 +90,7 @@ describe('requests', () => {
         .writeHead(200, { 'content-type': 'text/javascript' })
         .end(`fetch('http://c.amazon-adsystem.com/c', { mode: 'no-cors' }).catch(() => {})`),
     );
-    await using session = await aStage(isolated.own);
+    await using session = await aPageSession(isolated.own);
     const guard = await guardPage(parts, session, someOptions(PAGE, { block_ads: true }));
     await session.page.goto(PAGE);
     await expect.poll(() => guard.blockedRequests, { timeout: 10_000 }).toBe(3);
@@ -116,7 +116,7 @@ describe('requests', () => {
 
   it('are not even paused when all is off', async () => {
     web.page(PAGE, '<!doctype html><script src="http://ad.doubleclick.net/a.js"></script>');
-    const session = await aStage(browser);
+    const session = await aPageSession(browser);
     let commands = 0;
     const counted = new Proxy(session.cdp, {
       get: (target, name) => {
@@ -223,7 +223,7 @@ describe('headers', () => {
       web.page('http://page.test/frame-evil', '<!doctype html><img src="/deep-evil.png">');
       web.on('http://page.test/hop', (_, response) => response.writeHead(302, { location: 'http://frame.test/hopped' }).end());
       web.page('http://frame.test/hopped', '<!doctype html><img src="http://page.test/hop-evil.png">');
-      await using session = await aStage(isolated);
+      await using session = await aPageSession(isolated);
       await guardPage(parts, session, someOptions(PAGE, secret));
       await session.page.goto(PAGE);
       const asked = (part: string) =>

@@ -85,7 +85,7 @@ export function launchOnto(web: FixtureWeb, { args = [] }: { args?: string[] } =
 }
 
 /** A page as the pool hands it out, without the pool. */
-export async function aStage(browser: Browser): Promise<PageSession & AsyncDisposable> {
+export async function aPageSession(browser: Browser): Promise<PageSession & AsyncDisposable> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);

@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inspect } from '../../../src/render/inspect/inspect.js';
 import { MarkdownWorker } from '../../../src/render/inspect/markdown-worker.js';
-import { aStage, launchChromium, options } from '../picture/a-page-session.js';
+import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
 import { builtThread } from './thread.js';
 
 const article = `<!doctype html><title>Tea - Site</title>
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 async function inspected(html: string, timeoutMs = 60_000) {
-  await using session = await aStage(browser, { html, options: options() });
+  await using session = await aPageSession(browser, { html, options: options() });
   return await inspect(session, { timeoutMs, worker });
 }
 

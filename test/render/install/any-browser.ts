@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
-import type { Executable } from '../../../src/render/launch/executable.js';
 import { findChromium, listBrowsers } from '../../../src/render/install/find-chromium.js';
+import type { Executable } from '../../../src/render/launch/executable.js';
 
 /** Where `npm test` installs a browser when there is none, and what is known of the browsers is kept: never a user's data directory. */
 export const BROWSER_DIR = join(resolve(import.meta.dirname, '../../..'), 'node_modules/.cache/stillframe/browser');

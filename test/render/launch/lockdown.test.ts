@@ -14,8 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Executable } from '../../../src/render/launch/executable.js';
 import { ChromiumProcess } from '../../../src/render/launch/chromium-process.js';
+import type { Executable } from '../../../src/render/launch/executable.js';
 import { launchConfined } from '../../../src/render/launch/launch-mode.js';
 import { renderersConfined } from '../../../src/render/launch/process-table.js';
 import { reachableBy, unprivilegedUser } from '../../../src/render/launch/unprivileged.js';

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PageMoved } from '../../../src/render/page/page-moved.js';
-import { aStage, launchChromium, options } from '../picture/a-page-session.js';
+import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(() => browser.close());
 const EDITS = { css: null, imports: '', hide: [], remove: ['p'] };
 
 it('keeps what the program notes from one call to the next, and begins anew in the next document', async () => {
-  await using session = await aStage(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
+  await using session = await aPageSession(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
   await session.cdp.send('Page.enable');
   await session.world.call('pin.place', { first: true, last: true, keep: 'page' });
   expect(await session.world.call('mechanisms.told')).toEqual({ sticky: 1 });
@@ -21,13 +21,16 @@ it('keeps what the program notes from one call to the next, and begins anew in t
 });
 
 it('is neither seen by the page nor taken for an element of its name', async () => {
-  await using session = await aStage(browser, { html: '<p id="stillframe">Text</p><form name="document"></form>', options: options() });
+  await using session = await aPageSession(browser, {
+    html: '<p id="stillframe">Text</p><form name="document"></form>',
+    options: options(),
+  });
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
   expect(await session.page.evaluate(() => String(Reflect.get(globalThis, 'stillframe')))).toBe('[object HTMLParagraphElement]');
 });
 
 it('runs what is to be called as a document starts, in its frames too, and is called on in the same program', async () => {
-  await using session = await aStage(browser, { html: '<p>a</p><iframe srcdoc="<p>b</p><i>c</i>"></iframe>', options: options() });
+  await using session = await aPageSession(browser, { html: '<p>a</p><iframe srcdoc="<p>b</p><i>c</i>"></iframe>', options: options() });
   await session.world.callAtStart('edits.start', [EDITS], { inFrames: true });
   await session.page.reload();
   await expect.poll(() => session.page.frames()[1]?.evaluate(() => document.body.innerText)).toBe('c');
@@ -37,14 +40,14 @@ it('runs what is to be called as a document starts, in its frames too, and is ca
 });
 
 it('installs the program where it was not as the document started', async () => {
-  await using session = await aStage(browser, { html: 'Text', options: options() });
+  await using session = await aPageSession(browser, { html: 'Text', options: options() });
   await session.world.callAtStart('edits.start', [EDITS], { inFrames: false });
   // This document was there before.
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
 });
 
 it('throws PageMoved for a document that has gone, and an Error for what the program throws', async () => {
-  await using session = await aStage(browser, { html: 'Text', options: options() });
+  await using session = await aPageSession(browser, { html: 'Text', options: options() });
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
   // Nobody tells the world of it: the domain that would is not enabled here.
   await session.page.reload();

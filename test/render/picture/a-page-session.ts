@@ -19,7 +19,7 @@ export function options(wire: Wire = {}): CaptureOptions {
 }
 
 /** A page session that shows the given HTML, as a capture with these options would. */
-export async function aStage(
+export async function aPageSession(
   browser: Browser,
   { html, options: wanted }: { html: string; options: CaptureOptions },
 ): Promise<PageSession & AsyncDisposable> {

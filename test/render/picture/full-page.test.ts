@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { scrollThrough } from '../../../src/render/picture/scroll-through.js';
 import { REAL_PAGES } from '../../fixtures/real-pages/real-pages.js';
-import { aStage, launchChromium, options } from './a-page-session.js';
+import { aPageSession, launchChromium, options } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
@@ -295,7 +295,10 @@ describe('scrolling through', () => {
         else if (scrollY > 0) document.body.dataset.first ||= frames;
         if (document.title) document.querySelector('nav').dataset.took = document.title - document.body.dataset.first;
       })</script>`;
-    await using session = await aStage(browser, { html, options: options({ full_page: true, viewport: { width: 800, height: 600 } }) });
+    await using session = await aPageSession(browser, {
+      html,
+      options: options({ full_page: true, viewport: { width: 800, height: 600 } }),
+    });
     const settle = async () => {};
     const { steps } = await scrollThrough(session, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
     const frames = Number(await session.page.evaluate(() => document.querySelector('nav')?.dataset.took));

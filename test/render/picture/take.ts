@@ -3,7 +3,7 @@ import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
 import { type Picture, takePicture } from '../../../src/render/picture/take-picture.js';
-import { aStage, options } from './a-page-session.js';
+import { aPageSession, options } from './a-page-session.js';
 
 export interface Taken extends Picture {
   scroll: ScrollReport | null;
@@ -17,7 +17,7 @@ export async function take(
   budget: { scrollMs?: number; pictureMs?: number; routes?: Record<string, string> } = {},
 ): Promise<Taken> {
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
-  await using session = await aStage(browser, { html, options: wanted });
+  await using session = await aPageSession(browser, { html, options: wanted });
   const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = wanted.fullPage && wanted.selector === null;
   const scroll = scrolls ? await scrollThrough(session, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;

@@ -12,7 +12,7 @@ const aBrowser = (name: string, seen: Partial<Candidate> & { warm?: number } = {
 
 function chosen(live: Named[], call: Partial<Call> = {}): string | null {
   const about = { quickAbout: true, knownQuickAbout: true };
-  const choice = chooseBrowser(live, { shapeKey: 'any', pagesPerBrowser: 2, page: 'unknown', ...about, ...call });
+  const choice = chooseBrowser(live, { emulationKey: 'any', pagesPerBrowser: 2, page: 'unknown', ...about, ...call });
   return choice === null ? null : `${choice.browser.name}${choice.toYield ? ', yielding' : ''}`;
 }
 
