@@ -1,4 +1,5 @@
 import type { Answer, Resolve } from './resolve-host.js';
+import { waitAtMost } from './wait-at-most.js';
 
 /** decisions.md, Added: names of one capture are looked up once and kept for it. */
 const KEPT_MS = 30_000;
@@ -21,7 +22,7 @@ export function rememberLookups(resolve: Resolve, now: () => number = () => perf
       isSilent = isSilence(answer);
       return answer;
     });
-    return isSilent ? await within(asked, SILENT_MAX_MS) : await asked;
+    return isSilent ? await waitAtMost(SILENT_MAX_MS, asked, SILENCE) : await asked;
   };
   return (name) => {
     const kept = known.get(name);
@@ -37,14 +38,4 @@ export function rememberLookups(resolve: Resolve, now: () => number = () => perf
 
 function isSilence(answer: Answer): boolean {
   return 'unresolvable' in answer && answer.unresolvable === SILENCE.unresolvable;
-}
-
-async function within(asked: Promise<Answer>, ms: number): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<Answer>((resolve) => {
-    timer = setTimeout(resolve, ms, SILENCE);
-  });
-  const answer = await Promise.race([asked, over]);
-  clearTimeout(timer);
-  return answer;
 }

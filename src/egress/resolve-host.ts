@@ -1,6 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import { SystemHosts } from './system-hosts.js';
+import { waitAtMost } from './wait-at-most.js';
 
 /** The whole answer of one look-up, or why there is none. */
 export type Answer = { addresses: string[] } | { unresolvable: string; temporary: boolean };
@@ -72,8 +73,8 @@ async function resolveByServers(resolvers: readonly Resolver[], name: string): P
   const v4 = askInTurn(resolvers, (resolver) => resolver.resolve4(name));
   const v6 = askInTurn(resolvers, (resolver) => resolver.resolve6(name));
   const first = await Promise.race([v4, v6]);
-  const patience = first.addresses.length > 0 ? OTHER_FAMILY_WAIT_MS : null;
-  const answers = await Promise.all([within(v4, patience), within(v6, patience)]);
+  const isWaitedFor = first.addresses.length === 0;
+  const answers = await Promise.all([v4, v6].map((query) => (isWaitedFor ? query : waitAtMost(OTHER_FAMILY_WAIT_MS, query, null))));
   const addresses = answers.flatMap((answer) => answer?.addresses ?? []);
   if (addresses.length > 0) return { addresses };
   const codes = answers.flatMap((answer) => (answer?.code == null ? [] : [answer.code]));
@@ -111,17 +112,6 @@ async function outcome(query: Promise<string[]>): Promise<Outcome> {
   } catch (error) {
     return { addresses: [], code: codeOf(error) };
   }
-}
-
-async function within(query: Promise<Outcome>, patienceMs: number | null): Promise<Outcome | null> {
-  if (patienceMs === null) return query;
-  let timer: NodeJS.Timeout | undefined;
-  const impatience = new Promise<null>((giveUp) => {
-    timer = setTimeout(giveUp, patienceMs, null);
-  });
-  const answer = await Promise.race([query, impatience]);
-  clearTimeout(timer);
-  return answer;
 }
 
 function toAnswer(addresses: string[]): Answer {
