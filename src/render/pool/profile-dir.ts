@@ -89,7 +89,7 @@ export async function removeProfile(profile: string): Promise<void> {
  * @returns how many profiles were removed
  */
 export async function sweepProfiles(root: string): Promise<number> {
-  const profiles = list(root).filter(isOwnedName);
+  const profiles = entriesOf(root).filter(isOwnedName);
   const left = profiles.filter((name) => !ownerLives(name));
   for (const name of left) {
     const profile = join(root, name);
@@ -100,7 +100,8 @@ export async function sweepProfiles(root: string): Promise<number> {
   return left.length;
 }
 
-function list(dir: string): string[] {
+/** Names of what is in it; none when it is not there. */
+export function entriesOf(dir: string): string[] {
   return existsSync(dir) ? readdirSync(dir) : [];
 }
 

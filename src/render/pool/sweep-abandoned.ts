@@ -1,9 +1,9 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
-import { copiesOf, leaveRoot, sweepProfiles } from './profile-dir.js';
+import { copiesOf, entriesOf, leaveRoot, sweepProfiles } from './profile-dir.js';
 
 /** What a process keeps outside of its profiles starts with this, and goes on with an owned name. */
 export const TEMPORARY_DIR = 'stillframe-sections-';
@@ -22,7 +22,7 @@ export async function sweepAbandoned(root: string): Promise<number> {
 }
 
 async function sweepTemporaryDirs(): Promise<number> {
-  const left = list(tmpdir()).filter((name) => name.startsWith(TEMPORARY_DIR) && isLeftBehind(name.slice(TEMPORARY_DIR.length)));
+  const left = entriesOf(tmpdir()).filter((name) => name.startsWith(TEMPORARY_DIR) && isLeftBehind(name.slice(TEMPORARY_DIR.length)));
   const ours = left.map((name) => join(tmpdir(), name)).filter(isOurs);
   await Promise.all(ours.map((path) => rm(path, { recursive: true, force: true })));
   return ours.length;
@@ -30,7 +30,7 @@ async function sweepTemporaryDirs(): Promise<number> {
 
 async function sweepRoots(root: string): Promise<number> {
   const dir = dirname(root);
-  const names = new Set(list(dir).flatMap((name) => ROOT.exec(name)?.[1] ?? []));
+  const names = new Set(entriesOf(dir).flatMap((name) => ROOT.exec(name)?.[1] ?? []));
   names.delete(basename(root));
   const abandoned = [...names].map((name) => join(dir, name)).filter(isAbandoned);
   for (const other of abandoned) {
@@ -42,7 +42,7 @@ async function sweepRoots(root: string): Promise<number> {
 
 function isAbandoned(root: string): boolean {
   const places = [root, copiesOf(root)].filter((place) => existsSync(place));
-  return places.every((place) => isOurs(place) && isOfSomeAge(place)) && list(root).every(isLeftBehind);
+  return places.every((place) => isOurs(place) && isOfSomeAge(place)) && entriesOf(root).every(isLeftBehind);
 }
 
 function isLeftBehind(name: string): boolean {
@@ -57,8 +57,4 @@ function isOurs(path: string): boolean {
 function isOfSomeAge(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > YOUNG_MS;
-}
-
-function list(dir: string): string[] {
-  return existsSync(dir) ? readdirSync(dir) : [];
 }
