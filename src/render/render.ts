@@ -234,12 +234,10 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
   if (shown !== shooting.shown) throw new PageMoved('the page navigated away while it was being prepared');
   await checkPage(page, shown, options);
   times.enter('picture', 80);
-  const deadline = scroll === null ? Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS) : deadlines.endsAt;
-  if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
-  await deadlines.within(
-    page.world.call('hold.still', { motion: options.reduceMotion }),
-    Math.min(MOTION_MAX_MS, deadline - monotonicNow()),
-  );
+  const deadline = scroll === null ? viewDeadline(deadlines) : deadlines.endsAt;
+  const motionMs = () => Math.min(MOTION_MAX_MS, deadline - monotonicNow());
+  if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), motionMs());
+  await deadlines.within(page.world.call('hold.still', { motion: options.reduceMotion }), motionMs());
   const how = { deadline, scroll, encodes: deps.encodes };
   const taking = () =>
     takePicture(session, options, how).catch((error: unknown) => {
@@ -253,9 +251,14 @@ async function shoot(deps: RenderDeps, options: CaptureOptions, shooting: Shooti
 
 function earlyPicture(deps: RenderDeps, options: CaptureOptions, { page, guard }: Shooting): EarlyPicture {
   const { session, deadlines } = page;
-  const deadline = Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS);
+  const deadline = viewDeadline(deadlines);
   const take = () => takePicture(session, options, { deadline, scroll: null, encodes: deps.encodes });
   return new EarlyPicture({ page, guard, deadline, take }, options);
+}
+
+/** When a picture of the view must be there, ms by `monotonicNow`. */
+function viewDeadline({ endsAt, budgetEndsAt }: Deadlines): number {
+  return Math.min(endsAt, budgetEndsAt + PICTURE_GRACE_MS);
 }
 
 /** Again after whatever gave a page the time to show another one. */
