@@ -3,17 +3,12 @@ import { claimDelivery, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../w
 import { type DeliverDeps, deliver } from '../webhook/deliver.js';
 import { Loop } from '../work/loop.js';
 import { underTaskSignal } from '../work/task-signal.js';
+import type { LoopRules } from './loop-rules.js';
 
-export interface DeliveryLoopOptions {
-  /** ms: how soon a delivery made due by another process is noticed. */
-  pollMs: number;
+export interface DeliveryLoopOptions extends LoopRules {
   deps: Omit<DeliverDeps, 'store' | 'now' | 'wallNow' | 'random'> & {
     store: DeliverDeps['store'] & Pick<DeliveryStore, 'claimNextDelivery' | 'nextDeliveryDueAt'>;
   };
-  /** Aborted when attempts under way can be waited for no longer. */
-  cut: AbortSignal;
-  now(): number;
-  onError(error: unknown): void;
 }
 
 /** Claims deliveries that are due and makes one attempt each. */

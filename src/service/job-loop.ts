@@ -3,24 +3,19 @@ import { type PerformDeps, perform } from '../capture/perform.js';
 import type { ClaimedJob, JobStore } from '../store/store.js';
 import { Loop } from '../work/loop.js';
 import { underTaskSignal } from '../work/task-signal.js';
+import type { LoopRules } from './loop-rules.js';
 
 const LEASE_MS = 30_000;
 const RETRY_DELAY_MS = 500;
 
-export interface JobLoopOptions {
+export interface JobLoopOptions extends LoopRules {
   /** Captures at once. */
   concurrency: number;
   /** STILLFRAME_KEEP_SLOTS. */
   keepSlots: number;
-  /** ms: how soon a change made by another process (queue resume) is acted on. */
-  pollMs: number;
   deps: Omit<PerformDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now'> & {
     store: PerformDeps['store'] & Pick<JobStore, 'claimNextJob' | 'nextDueAt'>;
   };
-  /** Aborted when running captures can be waited for no longer. */
-  cut: AbortSignal;
-  now(): number;
-  onError(error: unknown): void;
 }
 
 /** Claims jobs and performs them, each slot under a name of its own. */

@@ -3,28 +3,24 @@
  */
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
-import type { Artifacts } from '../artifacts/artifacts.js';
-import { artifactsDirOf, openArtifactDirectory } from '../artifacts/directory.js';
 import { FinishSignals } from '../capture/finish-signals.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
 import type { Config } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
-import type { Egress } from '../egress/egress.js';
-import { openEgress } from '../egress/open-egress.js';
 import { createApp } from '../http/app.js';
 import type { Edge } from '../http/edge.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
-import { MIGRATIONS_DIR, packageVersion } from '../package-files.js';
-import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
-import { openStore } from '../store/sqlite/open-store.js';
-import type { ClaimedJob, DueDelivery, EndedJob, Store } from '../store/store.js';
+import { packageVersion } from '../package-files.js';
+import type { ClaimedJob, DueDelivery, EndedJob } from '../store/store.js';
 import type { Loop } from '../work/loop.js';
 import { SteadyClock } from '../work/steady-clock.js';
 import { deliveryLoop } from './delivery-loop.js';
+import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
 import { jobLoop } from './job-loop.js';
+import type { LoopRules } from './loop-rules.js';
 import { Metrics } from './metrics.js';
 import { RecentHealth } from './recent-health.js';
 import { RecentTimings } from './recent-timings.js';
@@ -45,13 +41,6 @@ export interface ServiceParts {
   say(line: string): void;
   /** Where a browser is looked for and installed; the data directory when absent. */
   browserDir?: string;
-}
-
-interface Foundations {
-  lock: Disposable;
-  store: Store;
-  egress: Egress;
-  artifacts: Artifacts;
 }
 
 export class Service implements AsyncDisposable {
@@ -97,18 +86,7 @@ export class Service implements AsyncDisposable {
   /** Makes all parts and listens; captures begin as soon as a browser stands (`ready`). @throws one-line errors for the operator */
   static async start(config: Config, parts: ServiceParts): Promise<Service> {
     const { log } = parts;
-    // First: it reads settings, and a wrong one stops the start before anything is made.
-    const egress = await openEgress({
-      allowDestinations: config.allowDestinations,
-      denyDestinations: config.denyDestinations,
-      dnsServers: config.dnsServers,
-      maxBytesPerCapture: config.captureMaxMb * 1_000_000,
-      log,
-    });
-    const lock = lockDataDir(config.dataDir);
-    const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'at start', log });
-    const artifacts = await openArtifactDirectory({ dir: artifactsDirOf(config.dataDir), log });
-    const service = new Service(config, log, { lock, store, egress, artifacts });
+    const service = new Service(config, log, await openFoundations(config, log));
     try {
       await service.begin(parts);
     } catch (error) {
@@ -164,12 +142,16 @@ export class Service implements AsyncDisposable {
     this.jobs.start();
   }
 
+  private loopRules(): LoopRules {
+    return { pollMs: POLL_MS, cut: this.cut.signal, now: this.clock.now, onError: this.onLoopError };
+  }
+
   private makeJobLoop(): Loop<ClaimedJob> {
     const { store, artifacts } = this.made;
     return jobLoop({
       concurrency: this.config.concurrency,
       keepSlots: this.config.keepSlots,
-      pollMs: POLL_MS,
+      ...this.loopRules(),
       deps: {
         store,
         artifacts,
@@ -177,9 +159,6 @@ export class Service implements AsyncDisposable {
         onEnded: (job, timings) => this.tellEnded(job, timings),
         log: this.log,
       },
-      cut: this.cut.signal,
-      now: this.clock.now,
-      onError: this.onLoopError,
     });
   }
 
@@ -187,7 +166,7 @@ export class Service implements AsyncDisposable {
     const { config, log, places } = this;
     const { store, egress } = this.made;
     return deliveryLoop({
-      pollMs: POLL_MS,
+      ...this.loopRules(),
       deps: {
         store,
         egress,
@@ -198,9 +177,6 @@ export class Service implements AsyncDisposable {
         version: packageVersion(),
         log,
       },
-      cut: this.cut.signal,
-      now: this.clock.now,
-      onError: this.onLoopError,
     });
   }
 
