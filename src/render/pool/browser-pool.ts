@@ -2,7 +2,6 @@
  * Browsers, kept ready: several Chromium processes with pages opened ahead of need, each page used once, each process watched,
  * replaced when it dies and recycled before it bloats. Knows contexts and pages; must not know what a capture does on them.
  */
-import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Requester } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
@@ -13,6 +12,7 @@ import type { Executable } from '../launch/executable.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { abortable } from './abortable.js';
+import { badEmulation, isBadEmulation, noBrowser } from './acquire-failure.js';
 import { BrowserKeeper } from './browser-keeper.js';
 import { type Choice, chooseBrowser } from './choose-browser.js';
 import { MostUsedEmulation } from './most-used-emulation.js';
@@ -278,27 +278,4 @@ export class BrowserPool implements AsyncDisposable {
   private now(): number {
     return this.options.now?.() ?? monotonicNow();
   }
-}
-
-function noBrowser(reason: unknown): CaptureError {
-  return new CaptureError({
-    code: 'internal_error',
-    status: 503,
-    message: 'No browser was free in time. The capture can be tried again.',
-    cause: reason,
-  });
-}
-
-function isBadEmulation(error: unknown): boolean {
-  return error instanceof Error && /Invalid (timezone|locale)/i.test(error.message);
-}
-
-function badEmulation(error: Error): CaptureError {
-  const field = /timezone/i.test(error.message) ? 'timezone' : 'locale';
-  return new CaptureError({
-    code: 'invalid_request',
-    message: `The browser does not support this \`${field}\`.`,
-    details: { field },
-    cause: error,
-  });
 }
