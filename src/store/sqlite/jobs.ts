@@ -1,29 +1,10 @@
-import {
-  and,
-  asc,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  lte,
-  max,
-  min,
-  notExists,
-  or,
-  sql,
-} from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gt, inArray, isNotNull, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm';
 import type { Claim } from '../store.js';
 import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
-import { artifacts, deliveries, type JobRow, jobs, queue } from './schema.js';
+import { jobLookUps } from './job-look-ups.js';
+import { artifacts, deliveries, type JobRow, jobs } from './schema.js';
 
-/** A row, whether the queue is paused (which its reported state depends on), and `data` of its artifact. */
-export type FoundJob = JobRow & { paused: boolean; keptData: string | null };
 export type NewJobRow = Omit<JobRow, 'seq'>;
 
 /** How a job ends: `data` and `artifactName` or `error`. */
@@ -39,6 +20,10 @@ interface Booking {
   bookedMs: number;
 }
 
+const OUTCOME = {
+  ...parameters(jobs, 'state', 'artifactName', 'data', 'error'),
+  ...{ endedAt: sql`${sql.placeholder('now')}`, progress: 100 },
+};
 const IS_HELD = and(matching(jobs, 'id', 'workerId'), eq(jobs.attemptsMade, sql.placeholder('attempt')), eq(jobs.state, 'active'));
 // Literals where they stand in the condition of an index: a bound value would not use it.
 const IS_ACTIVE = sql`${jobs.state} = 'active'`;
@@ -48,50 +33,7 @@ const IS_QUEUED = inArray(jobs.state, ['waiting', 'prioritized']);
 
 /** Synchronous statements; the caller owns the transaction. Each change of state names the state that it expects. */
 export function jobsTable(orm: Orm) {
-  return { ...lookUps(orm), ...admission(orm), ...claims(orm), ...endings(orm) };
-}
-
-function lookUps(orm: Orm) {
-  const found = () =>
-    orm
-      .select({ ...getTableColumns(jobs), paused: queue.paused, keptData: artifacts.data })
-      .from(jobs)
-      .crossJoin(queue)
-      .leftJoin(artifacts, eq(artifacts.name, jobs.artifactName));
-  const byId = found().where(matching(jobs, 'id')).prepare();
-  const byIdempotencyKey = found()
-    .where(matching(jobs, 'accountId', 'idempotencyKey'))
-    .prepare();
-  const ofKey = found()
-    .where(and(matching(jobs, 'keyId', 'state'), lt(jobs.seq, sql.placeholder('before'))))
-    .orderBy(desc(jobs.seq))
-    .limit(sql.placeholder('limit'))
-    .prepare();
-  const columns = columnsThroughIndex(jobs);
-  const unfinished = orm
-    .select({ state: columns.state, jobs: count() })
-    .from(indexedBy(jobs, 'jobs_unfinished'))
-    .where(and(matching(jobs, 'accountId'), isNull(jobs.endedAt)))
-    .groupBy(jobs.state)
-    .prepare();
-  const nextDue = orm
-    .select({ dueAt: min(jobs.dueAt) })
-    .from(jobs)
-    .where(IS_DELAYED)
-    .prepare();
-  const last = orm.select({ seq: max(jobs.seq) }).from(jobs);
-  const newest = orm.select({ enqueuedAt: jobs.enqueuedAt }).from(jobs).where(eq(jobs.seq, last)).prepare();
-  return {
-    find: (id: string): FoundJob | null => byId.get({ id }) ?? null,
-    findByIdempotencyKey: (accountId: string, key: string): FoundJob | null =>
-      byIdempotencyKey.get({ accountId, idempotencyKey: key }) ?? null,
-    /** Newest first, one state after the other merged by the caller. @param before exclusive order of acceptance */
-    ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] => ofKey.all({ keyId, ...page }),
-    /** Of an account, by state. */
-    unfinished: (accountId: string) => unfinished.all({ accountId }),
-    nextDueAt: (): number | null => nextDue.get()?.dueAt ?? null,
-    newestAt: (): number | null => newest.get()?.enqueuedAt ?? null,
-  };
+  return { ...jobLookUps(orm), ...admission(orm), ...claims(orm), ...leases(orm), ...endings(orm), ...following(orm), ...deletion(orm) };
 }
 
 function admission(orm: Orm) {
@@ -138,7 +80,6 @@ function admission(orm: Orm) {
 
 function claims(orm: Orm) {
   const now = sql.placeholder('now');
-  const horizon = sql.placeholder('horizon');
   const columns = columnsThroughIndex(jobs);
   const next = orm
     .select(columns)
@@ -162,16 +103,6 @@ function claims(orm: Orm) {
     })
     .where(and(matching(jobs, 'id', 'state', 'attemptsMade'), isNull(jobs.leaderId)))
     .prepare();
-  const renew = orm
-    .update(jobs)
-    .set({ ...parameters(jobs, 'leaseExpiresAt'), progress: sql`max(${jobs.progress}, ${sql.placeholder('progress')})` })
-    .where(IS_HELD)
-    .prepare();
-  const renewLapsed = orm
-    .update(jobs)
-    .set(parameters(jobs, 'leaseExpiresAt'))
-    .where(and(IS_HELD, lte(jobs.leaseExpiresAt, now)))
-    .prepare();
   const givenUp = { leaseExpiresAt: null, workerId: null, progress: 0 };
   const delay = orm
     .update(jobs)
@@ -186,8 +117,33 @@ function claims(orm: Orm) {
     .where(IS_HELD)
     .returning()
     .prepare();
+  return {
+    nextClaimable: (accountId: string, now: number): JobRow | null => next.get({ accountId, now }) ?? null,
+    hasRunning: (accountId: string): boolean => running.get({ accountId }) !== undefined,
+    claim: (job: JobRow, { workerId, now, bookedMs, leaseMs }: Booking & { leaseMs: number }): boolean =>
+      claim.run({ ...job, workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
+    /** null when the claim was lost, also when no attempt is left */
+    delay: (held: Claim, dueAt: number): JobRow | null => delay.get({ ...held, dueAt }) ?? null,
+    /** Back to its lane; null when the claim was lost. @param attemptsMade what the count shall be from now on */
+    putBack: (held: Claim, attemptsMade: number): JobRow | null => putBack.get({ ...held, attemptsMade }) ?? null,
+  };
+}
+
+function leases(orm: Orm) {
+  const now = sql.placeholder('now');
+  const horizon = sql.placeholder('horizon');
+  const renew = orm
+    .update(jobs)
+    .set({ ...parameters(jobs, 'leaseExpiresAt'), progress: sql`max(${jobs.progress}, ${sql.placeholder('progress')})` })
+    .where(IS_HELD)
+    .prepare();
+  const renewLapsed = orm
+    .update(jobs)
+    .set(parameters(jobs, 'leaseExpiresAt'))
+    .where(and(IS_HELD, lte(jobs.leaseExpiresAt, now)))
+    .prepare();
   const abandoned = orm
-    .select(columns)
+    .select(columnsThroughIndex(jobs))
     .from(indexedBy(jobs, 'jobs_leased'))
     .where(and(IS_ACTIVE, lte(jobs.leaseExpiresAt, sql.placeholder('leasedUntil'))))
     .orderBy(asc(jobs.seq))
@@ -203,20 +159,12 @@ function claims(orm: Orm) {
     .where(and(IS_ACTIVE, gt(jobs.leaseExpiresAt, horizon)))
     .prepare();
   return {
-    nextClaimable: (accountId: string, now: number): JobRow | null => next.get({ accountId, now }) ?? null,
-    hasRunning: (accountId: string): boolean => running.get({ accountId }) !== undefined,
-    claim: (job: JobRow, { workerId, now, bookedMs, leaseMs }: Booking & { leaseMs: number }): boolean =>
-      claim.run({ ...job, workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
     renew: (held: Claim, leaseExpiresAt: number, progress: number): boolean =>
       renew.run({ ...held, leaseExpiresAt, progress }).changes === 1,
     /** Only where the lease ran out. */
     renewLapsed(held: Claim, { now, until }: { now: number; until: number }): void {
       renewLapsed.run({ ...held, now, leaseExpiresAt: until });
     },
-    /** null when the claim was lost, also when no attempt is left */
-    delay: (held: Claim, dueAt: number): JobRow | null => delay.get({ ...held, dueAt }) ?? null,
-    /** Back to its lane; null when the claim was lost. @param attemptsMade what the count shall be from now on */
-    putBack: (held: Claim, attemptsMade: number): JobRow | null => putBack.get({ ...held, attemptsMade }) ?? null,
     /** Nothing waits beyond the horizon: delayed jobs are due now, leases end there unless they are renewed. */
     pullForward(now: number, horizon: number): void {
       pullDelayed.run({ now, horizon });
@@ -228,16 +176,19 @@ function claims(orm: Orm) {
 }
 
 function endings(orm: Orm) {
-  const outcome = {
-    ...parameters(jobs, 'state', 'artifactName', 'data', 'error'),
-    ...{ endedAt: sql`${sql.placeholder('now')}`, progress: 100 },
-  };
   const end = orm
     .update(jobs)
-    .set({ ...outcome, ...parameters(jobs, 'renderedAt'), leaseExpiresAt: null })
+    .set({ ...OUTCOME, ...parameters(jobs, 'renderedAt'), leaseExpiresAt: null })
     .where(IS_HELD)
     .returning()
     .prepare();
+  return {
+    /** null when the claim was lost */
+    end: (held: Claim, ending: Ending, renderedAt: number | null): JobRow | null => end.get({ ...held, ...ending, renderedAt }) ?? null,
+  };
+}
+
+function following(orm: Orm) {
   const followers = orm
     .select()
     .from(jobs)
@@ -254,10 +205,22 @@ function endings(orm: Orm) {
   const isFollower = and(matching(jobs, 'id'), eq(jobs.leaderId, sql.placeholder('from')), IS_QUEUED);
   const endFollower = orm
     .update(jobs)
-    .set({ ...outcome, ...parameters(jobs, 'workerId'), leaderId: null })
+    .set({ ...OUTCOME, ...parameters(jobs, 'workerId'), leaderId: null })
     .where(isFollower)
     .prepare();
   const follow = orm.update(jobs).set(parameters(jobs, 'leaderId')).where(isFollower).prepare();
+  return {
+    followersOf: (leaderId: string, limit: number): JobRow[] => followers.all({ leaderId, limit }),
+    /** Ended jobs that are still followed: the process went down, or a step failed, between two slices. */
+    endedLeaders: (): string[] => endedLeaders.all().map((leader) => leader.id),
+    endFollower: (id: string, leader: { id: string; workerId: string }, ending: Ending): boolean =>
+      endFollower.run({ ...ending, id, from: leader.id, workerId: leader.workerId }).changes === 1,
+    /** Follows another leader, or none. */
+    follow: (id: string, from: string, to: string | null): boolean => follow.run({ id, from, leaderId: to }).changes === 1,
+  };
+}
+
+function deletion(orm: Orm) {
   const oldest = orm
     .select({ id: jobs.id, artifactName: jobs.artifactName, endedAt: jobs.endedAt })
     .from(jobs)
@@ -281,15 +244,6 @@ function endings(orm: Orm) {
     .where(and(matching(jobs, 'id'), inArray(jobs.state, ['completed', 'failed'])))
     .prepare();
   return {
-    /** null when the claim was lost */
-    end: (held: Claim, ending: Ending, renderedAt: number | null): JobRow | null => end.get({ ...held, ...ending, renderedAt }) ?? null,
-    followersOf: (leaderId: string, limit: number): JobRow[] => followers.all({ leaderId, limit }),
-    /** Ended jobs that are still followed: the process went down, or a step failed, between two slices. */
-    endedLeaders: (): string[] => endedLeaders.all().map((leader) => leader.id),
-    endFollower: (id: string, leader: { id: string; workerId: string }, ending: Ending): boolean =>
-      endFollower.run({ ...ending, id, from: leader.id, workerId: leader.workerId }).changes === 1,
-    /** Follows another leader, or none. */
-    follow: (id: string, from: string, to: string | null): boolean => follow.run({ id, from, leaderId: to }).changes === 1,
     /** Ended jobs with nothing left to announce, oldest first. */
     endedBefore: (before: number, limit: number) => endedBefore.all({ before, limit }),
     /** Its order, credits and delivery go with it. */

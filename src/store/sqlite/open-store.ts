@@ -15,7 +15,7 @@ import { queueStatusOf } from './counters.js';
 import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
-import type { FoundJob } from './jobs.js';
+import type { FoundJob } from './job-look-ups.js';
 import { countJobs, listJobs } from './list-jobs.js';
 import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';

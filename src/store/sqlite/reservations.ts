@@ -19,6 +19,53 @@ export interface Reservation {
  * beside it, since jobs are deleted before their month is over. Synchronous statements; the caller owns the transaction.
  */
 export function reservationsTable(orm: Orm, counters: CountersTable) {
+  const { standing, insert, book, end, settleSum, releaseSum, oldest } = statementsOf(orm);
+  return {
+    /** What the account has used of its month's quota. */
+    standing: (accountId: string, period: string) => standing.get({ id: accountId, period }) ?? { quota: null, settled: 0, reserved: 0 },
+    reserve(reservation: Reservation): void {
+      insert.run({ ...reservation, state: 'pending' });
+      book.run({ accountId: reservation.accountId, period: reservation.period, settled: 0, reserved: reservation.credits });
+      counters.add('credits/pending', 1);
+    },
+    /** For a job that is completed as it comes. */
+    charge(reservation: Reservation): void {
+      insert.run({ ...reservation, state: 'settled' });
+      book.run({ accountId: reservation.accountId, period: reservation.period, settled: reservation.credits, reserved: 0 });
+      counters.add('credits/settled', 1);
+    },
+    /** @throws Error when the job's credits are not pending: nothing is ever charged twice */
+    settle(jobId: string): void {
+      settleSum.run(endOnce('settled', jobId));
+      counters.add('credits/settled', 1);
+    },
+    /** @throws Error as `settle` */
+    release(jobId: string): void {
+      releaseSum.run(endOnce('released', jobId));
+      counters.add('credits/released', 1);
+    },
+    status(now: number): SettlementStatus {
+      const counts = counters.all();
+      const of = (name: string) => counts.get(name) ?? 0;
+      const since = oldest.get()?.createdAt ?? null;
+      return {
+        pending: of('credits/pending'),
+        settled: of('credits/settled'),
+        released: of('credits/released'),
+        oldestPendingMs: since === null ? 0 : Math.max(0, now - since),
+      };
+    },
+  };
+
+  function endOnce(state: 'settled' | 'released', jobId: string) {
+    const reservation = end.get({ state, jobId });
+    if (reservation === undefined) throw new Error(`credits of ${jobId} are not pending`);
+    counters.add('credits/pending', -1);
+    return reservation;
+  }
+}
+
+function statementsOf(orm: Orm) {
   const credits = sql.placeholder('credits');
   const standing = orm
     .select({
@@ -63,48 +110,5 @@ export function reservationsTable(orm: Orm, counters: CountersTable) {
     .from(reservations)
     .where(isPending)
     .prepare();
-
-  return {
-    /** What the account has used of its month's quota. */
-    standing: (accountId: string, period: string) => standing.get({ id: accountId, period }) ?? { quota: null, settled: 0, reserved: 0 },
-    reserve(reservation: Reservation): void {
-      insert.run({ ...reservation, state: 'pending' });
-      book.run({ accountId: reservation.accountId, period: reservation.period, settled: 0, reserved: reservation.credits });
-      counters.add('credits/pending', 1);
-    },
-    /** For a job that is completed as it comes. */
-    charge(reservation: Reservation): void {
-      insert.run({ ...reservation, state: 'settled' });
-      book.run({ accountId: reservation.accountId, period: reservation.period, settled: reservation.credits, reserved: 0 });
-      counters.add('credits/settled', 1);
-    },
-    /** @throws Error when the job's credits are not pending: nothing is ever charged twice */
-    settle(jobId: string): void {
-      settleSum.run(endOnce('settled', jobId));
-      counters.add('credits/settled', 1);
-    },
-    /** @throws Error as `settle` */
-    release(jobId: string): void {
-      releaseSum.run(endOnce('released', jobId));
-      counters.add('credits/released', 1);
-    },
-    status(now: number): SettlementStatus {
-      const counts = counters.all();
-      const of = (name: string) => counts.get(name) ?? 0;
-      const since = oldest.get()?.createdAt ?? null;
-      return {
-        pending: of('credits/pending'),
-        settled: of('credits/settled'),
-        released: of('credits/released'),
-        oldestPendingMs: since === null ? 0 : Math.max(0, now - since),
-      };
-    },
-  };
-
-  function endOnce(state: 'settled' | 'released', jobId: string) {
-    const reservation = end.get({ state, jobId });
-    if (reservation === undefined) throw new Error(`credits of ${jobId} are not pending`);
-    counters.add('credits/pending', -1);
-    return reservation;
-  }
+  return { standing, insert, book, end, settleSum, releaseSum, oldest };
 }

@@ -1,5 +1,5 @@
 import type { JobResult, JobSnapshot, JobState } from '../../contract/job.js';
-import type { FoundJob } from './jobs.js';
+import type { FoundJob } from './job-look-ups.js';
 import { readResultData } from './result-data.js';
 
 type ToldJob = Omit<FoundJob, 'seq'>;

@@ -1,0 +1,52 @@
+import { and, count, desc, eq, getTableColumns, isNull, lt, max, min, sql } from 'drizzle-orm';
+import { columnsThroughIndex, indexedBy, matching } from './columns.js';
+import type { Orm } from './connect.js';
+import { artifacts, type JobRow, jobs, queue } from './schema.js';
+
+/** A row, whether the queue is paused (which its reported state depends on), and `data` of its artifact. */
+export type FoundJob = JobRow & { paused: boolean; keptData: string | null };
+
+/** Reads of jobs. Synchronous statements. */
+export function jobLookUps(orm: Orm) {
+  const found = () =>
+    orm
+      .select({ ...getTableColumns(jobs), paused: queue.paused, keptData: artifacts.data })
+      .from(jobs)
+      .crossJoin(queue)
+      .leftJoin(artifacts, eq(artifacts.name, jobs.artifactName));
+  const byId = found().where(matching(jobs, 'id')).prepare();
+  const byIdempotencyKey = found()
+    .where(matching(jobs, 'accountId', 'idempotencyKey'))
+    .prepare();
+  const ofKey = found()
+    .where(and(matching(jobs, 'keyId', 'state'), lt(jobs.seq, sql.placeholder('before'))))
+    .orderBy(desc(jobs.seq))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const columns = columnsThroughIndex(jobs);
+  const unfinished = orm
+    .select({ state: columns.state, jobs: count() })
+    .from(indexedBy(jobs, 'jobs_unfinished'))
+    .where(and(matching(jobs, 'accountId'), isNull(jobs.endedAt)))
+    .groupBy(jobs.state)
+    .prepare();
+  const nextDue = orm
+    .select({ dueAt: min(jobs.dueAt) })
+    .from(jobs)
+    // A literal, as it stands in the condition of the index: a bound value would not use it.
+    .where(sql`${jobs.state} = 'delayed'`)
+    .prepare();
+  const last = orm.select({ seq: max(jobs.seq) }).from(jobs);
+  const newest = orm.select({ enqueuedAt: jobs.enqueuedAt }).from(jobs).where(eq(jobs.seq, last)).prepare();
+  return {
+    find: (id: string): FoundJob | null => byId.get({ id }) ?? null,
+    findByIdempotencyKey: (accountId: string, key: string): FoundJob | null =>
+      byIdempotencyKey.get({ accountId, idempotencyKey: key }) ?? null,
+    /** Newest first, one state after the other merged by the caller. @param before exclusive order of acceptance */
+    ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] => ofKey.all({ keyId, ...page }),
+    /** Of an account, by state. */
+    unfinished: (accountId: string) => unfinished.all({ accountId }),
+    nextDueAt: (): number | null => nextDue.get()?.dueAt ?? null,
+    newestAt: (): number | null => newest.get()?.enqueuedAt ?? null,
+  };
+}
