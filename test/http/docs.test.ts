@@ -5,7 +5,7 @@ import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
 import { FIELD_NOTES } from '../../src/http/docs/field-notes.js';
 import { describeInterface } from '../../src/http/docs/openapi.js';
-import { launchAnyBrowser } from '../render/install/any-browser.js';
+import { launchAnyBrowser, QUIET_FLAGS } from '../render/install/any-browser.js';
 import { fakeEdge, serveEdge } from './fake-edge.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -205,7 +205,7 @@ describe('the reference page', () => {
 
   it('is readable at three widths, light and dark: nothing scrolls sideways, badges stand out', { timeout: 60_000 }, async () => {
     await using served = await serveEdge(fakeEdge());
-    const browser = await launchAnyBrowser({ args: ['--no-sandbox', '--disable-background-networking'] });
+    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
       const page = await browser.newPage();
       await page.goto(`${served.url}/docs`);
@@ -231,16 +231,7 @@ describe('the reference page', () => {
 
   it('draws the endpoints in a browser without an outside request or a refused script', async () => {
     await using served = await serveEdge(fakeEdge());
-    const browser = await launchAnyBrowser({
-      args: [
-        '--no-sandbox',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--no-first-run',
-        '--disable-quic',
-      ],
-    });
+    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
       const page = await browser.newPage();
       const asked: string[] = [];

@@ -1,12 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chromium } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newSigningSecret } from '../../src/account/signing-secret.js';
 import { pairsOf, type QueryPair, signQuery } from '../../src/contract/render-link.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
-import { ANY_BROWSER } from '../render/install/any-browser.js';
+import { launchAnyBrowser, QUIET_FLAGS } from '../render/install/any-browser.js';
 
 let site: Server;
 let service: TestService;
@@ -76,7 +75,7 @@ describe('GET /v1/render', () => {
   });
 
   it('shows in a page of another origin', async () => {
-    const browser = await chromium.launch({ executablePath: ANY_BROWSER.path, args: ['--no-sandbox', '--disable-background-networking'] });
+    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
       const page = await browser.newPage();
       await page.setContent(`<img src="${link(SMALL).replaceAll('&', '&amp;')}">`);

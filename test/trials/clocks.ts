@@ -7,9 +7,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildProgram } from '../fixtures/build-program.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
-import { buildProgram } from './build-program.js';
 import { callApi, postCapture } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
@@ -34,7 +34,7 @@ const SECRET = 'a webhook secret of this trial';
 export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS }: ClocksOptions = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver();
-  await using preload = await buildProgram('clock');
+  await using preload = await buildProgram(new URL('clock.ts', import.meta.url));
   using dir = aTrialDir();
   const clock = join(dir.dataDir, 'clock');
   const server = startServerProcess({

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { buildProgram } from './build-program.js';
+import { buildProgram } from '../fixtures/build-program.js';
 
 /** The fixture site in a process of its own: see hostile-site.ts. */
 export async function startElsewhere(): Promise<AsyncDisposable & { origin: string }> {
-  const program = await buildProgram('hostile-site');
+  const program = await buildProgram(new URL('hostile-site.ts', import.meta.url));
   const child = spawn(process.execPath, [program.file], { stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const ready = once(child.stdout, 'data') as Promise<[Buffer]>;

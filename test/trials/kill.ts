@@ -9,9 +9,9 @@
 import { readdirSync } from 'node:fs';
 import { processesNaming, readProcess } from '../../src/render/launch/process-table.js';
 import { profilesRoot } from '../../src/render/pool/profile-dir.js';
+import { type BuiltProgram, buildProgram } from '../fixtures/build-program.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { hasValidSignature, type ReceivedRequest, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
-import { type BuiltProgram, buildProgram } from './build-program.js';
 import { Crowd, unexplainedFailures } from './crowd.js';
 import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
@@ -80,7 +80,7 @@ class KillTrial implements AsyncDisposable {
 
   static async begin(seed: number): Promise<KillTrial> {
     const site = await startSite({ host: '127.0.0.2' });
-    const trial = new KillTrial(seed, { dir: aTrialDir(), site, preload: await buildProgram('kill-points') });
+    const trial = new KillTrial(seed, { dir: aTrialDir(), site, preload: await buildProgram(new URL('kill-points.ts', import.meta.url)) });
     site.route('/page', (_, response) => {
       trial.#pass('render start');
       response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');

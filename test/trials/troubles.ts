@@ -11,9 +11,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Database } from '../../src/store/sqlite/driver.js';
+import { buildProgram } from '../fixtures/build-program.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
-import { buildProgram } from './build-program.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
 import { auditBooks, damageOf, openCopy } from './ledger.js';
 import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
@@ -40,7 +40,7 @@ export async function run({ lockSeconds = 12 }: TroublesOptions = {}): Promise<T
   await using site = await startSite({ host: '127.0.0.2' });
   // Each event is refused once, so that it waits for its second attempt while the clock jumps.
   await using receiver = await startReceiver({ script: (_, nth) => (nth % 2 === 1 ? { status: 500 } : { status: 204 }) });
-  await using preload = await buildProgram('clock');
+  await using preload = await buildProgram(new URL('clock.ts', import.meta.url));
   using dir = aTrialDir();
   const clock = join(dir.dataDir, 'clock');
   const server = startServerProcess({

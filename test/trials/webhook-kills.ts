@@ -11,10 +11,10 @@ import { rm } from 'node:fs/promises';
 import { isTerminal } from '../../src/contract/job.js';
 import { MIGRATIONS_DIR } from '../../src/package-files.js';
 import type { Store } from '../../src/store/store.js';
+import { buildProgram } from '../fixtures/build-program.js';
 import { type Behaviour, hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCaller, aDataDir } from '../store/factories.js';
 import { openStoreAt, queueJob, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';
-import { buildProgram } from './build-program.js';
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -36,7 +36,7 @@ export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_1
   const dataDir = aDataDir();
   await using _directory = { [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true }) };
   await using store = await openStoreAt(dataDir);
-  await using program = await buildProgram('webhook-kills-child');
+  await using program = await buildProgram(new URL('webhook-kills-child.ts', import.meta.url));
   const witness = new Witness(store);
   await using receiver = await startReceiver({ script: (request) => witness.meet(request) });
   const caller = await aCaller(store);

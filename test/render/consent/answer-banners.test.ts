@@ -1,11 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/log.js';
-import { readBuiltInRules } from '../../../src/render/filter/built-in.js';
-import { builtInEngines } from '../../../src/render/filter/engines.js';
 import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
-import { builtForTests } from '../filter/built.js';
+import { guardPartsForTests } from '../filter/built.js';
 import { aPageSession, FixtureWeb, launchOnto, someOptions } from '../filter/site.js';
 
 const PAGE = 'http://page.test/';
@@ -18,12 +14,7 @@ let browser: Browser;
 let parts: PageGuardParts;
 
 beforeAll(async () => {
-  const built = await builtForTests();
-  parts = {
-    engines: builtInEngines(await readBuiltInRules(built)),
-    consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
-    log: silentLog(),
-  };
+  parts = await guardPartsForTests();
   web = await FixtureWeb.open();
   browser = await launchOnto(web);
 });

@@ -1,8 +1,5 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/log.js';
-import { readBuiltInRules } from '../../../src/render/filter/built-in.js';
-import { builtInEngines } from '../../../src/render/filter/engines.js';
 import { type Guard, guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
 import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
 import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
@@ -11,7 +8,7 @@ import { markupOf } from '../../fixtures/vendors/markup.js';
 import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
 import type { VendorRequest } from '../../fixtures/vendors/vendor.js';
 import { aPool, aSite } from '../pool/fixture.js';
-import { builtForTests } from './built.js';
+import { guardPartsForTests } from './built.js';
 import { aPageSession, FixtureWeb, launchOnto, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/';
@@ -21,13 +18,7 @@ let browser: Browser;
 let parts: PageGuardParts;
 
 beforeAll(async () => {
-  const { readFile } = await import('node:fs/promises');
-  const built = await builtForTests();
-  parts = {
-    engines: builtInEngines(await readBuiltInRules(built)),
-    consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
-    log: silentLog(),
-  };
+  parts = await guardPartsForTests();
   web = await FixtureWeb.open();
   browser = await launchOnto(web);
 });

@@ -5,7 +5,7 @@ import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { World } from '../../../src/render/page/world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
-import { launchAnyBrowser } from '../install/any-browser.js';
+import { launchAnyBrowser, QUIET_FLAGS } from '../install/any-browser.js';
 
 export interface Seen {
   url: string;
@@ -71,16 +71,7 @@ function byKind(request: IncomingMessage): [string, string] {
 
 export function launchOnto(web: FixtureWeb, { args = [] }: { args?: string[] } = {}): Promise<Browser> {
   return launchAnyBrowser({
-    args: [
-      '--no-sandbox',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-      '--disable-quic',
-      `--host-resolver-rules=MAP * 127.0.0.1:${web.port}`,
-      ...args,
-    ],
+    args: [...QUIET_FLAGS, `--host-resolver-rules=MAP * 127.0.0.1:${web.port}`, ...args],
   });
 }
 

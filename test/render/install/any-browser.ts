@@ -12,6 +12,16 @@ export const ANY_BROWSER: Executable = await anyBrowser();
 /** One browser of each kind that this machine has. */
 export const EACH_KIND: Executable[] = [ANY_BROWSER, ...(await listBrowsers(BROWSER_DIR)).filter(isOfOtherKind).slice(0, 1)];
 
+/** It asks for nothing by itself, and runs as root too. */
+export const QUIET_FLAGS = [
+  '--no-sandbox',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-quic',
+];
+
 /** That browser, started by Playwright itself: for tests of what runs in a page. */
 export function launchAnyBrowser(options: LaunchOptions): Promise<Browser> {
   const { path, env } = ANY_BROWSER;

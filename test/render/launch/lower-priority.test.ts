@@ -1,12 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { lowerPriority } from '../../../src/render/launch/lower-priority.js';
+import { buildProgram } from '../../fixtures/build-program.js';
 
 const USER = { uid: 60_911, gid: 60_911 };
 /** As a container's root, which may not lower the priority of another user's processes. */
@@ -27,20 +25,14 @@ it('makes a process nice, and never less nice, and one that has ended is no faul
 });
 
 it.skipIf(process.getuid?.() !== 0)("lowers another user's process where root has lost the right to", { timeout: 60_000 }, async () => {
-  const outfile = fileURLToPath(new URL(`../../../node_modules/.cache/stillframe/lower-priority-${process.pid}.mjs`, import.meta.url));
-  const entry = fileURLToPath(new URL('./lower-priority-program.ts', import.meta.url));
-  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20' });
+  await using program = await buildProgram(new URL('./lower-priority-program.ts', import.meta.url));
   using sleeper = await aSleeper(USER);
-  try {
-    const run = async (as: string) => {
-      const args = [...AS_IN_A_CONTAINER, process.execPath, outfile, String(sleeper.pid), as];
-      return (await promisify(execFile)('setpriv', args)).stdout.trim();
-    };
-    expect(await run('ours')).toBe('false');
-    expect(getPriority(sleeper.pid)).toBe(getPriority());
-    expect(await run(String(USER.uid))).toBe('true');
-    expect(getPriority(sleeper.pid)).toBe(19);
-  } finally {
-    rmSync(outfile, { force: true });
-  }
+  const run = async (as: string) => {
+    const args = [...AS_IN_A_CONTAINER, process.execPath, program.file, String(sleeper.pid), as];
+    return (await promisify(execFile)('setpriv', args)).stdout.trim();
+  };
+  expect(await run('ours')).toBe('false');
+  expect(getPriority(sleeper.pid)).toBe(getPriority());
+  expect(await run(String(USER.uid))).toBe('true');
+  expect(getPriority(sleeper.pid)).toBe(19);
 });

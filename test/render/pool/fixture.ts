@@ -5,16 +5,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { Server as ProxyServer } from 'proxy-chain';
-import { inPageForEsbuild } from '../../../scripts/in-page-bundle.mjs';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CallerProxy, CaptureProxy, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
 import { processesNaming } from '../../../src/render/launch/process-table.js';
 import { BrowserPool, type PoolOptions } from '../../../src/render/pool/browser-pool.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
+import { buildProgram } from '../../fixtures/build-program.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 
 /** An egress that lets everything through: what is under test here is the browser, not the gate. */
@@ -134,26 +132,15 @@ export interface ServerProgram extends AsyncDisposable {
 /** A process of its own that holds a pool with one browser, to be killed. */
 export async function serverProgram(): Promise<ServerProgram> {
   const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
-  const outfile = fileURLToPath(new URL(`../../../node_modules/.cache/stillframe/pool-program-${process.pid}.mjs`, import.meta.url));
-  const entry = fileURLToPath(new URL('./pool-program.ts', import.meta.url));
-  await build({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    plugins: [inPageForEsbuild()],
-  });
-  const child = fork(outfile, [runDir], { execArgv: [] });
+  const program = await buildProgram(new URL('./pool-program.ts', import.meta.url));
+  const child = fork(program.file, [runDir], { execArgv: [] });
   await once(child, 'message');
   return {
     child,
     runDir,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
-      rmSync(outfile, { force: true });
+      await program[Symbol.asyncDispose]();
       await sweepProfiles(profilesRoot(runDir));
       rmSync(profilesRoot(runDir), { recursive: true, force: true });
       rmSync(runDir, { recursive: true, force: true });
