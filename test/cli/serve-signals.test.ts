@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { aTrialDir, startServerProcess } from '../trials/server-process.js';
+import { aTrialDir, startServerProcess } from '../stress/server-process.js';
 
 /** A browser that never comes up: the server listens, and is not ready. */
 function aBrowserThatHangs(dir: string): string {

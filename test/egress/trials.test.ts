@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { run as callerProxy } from '../trials/caller-proxy.js';
-import { run as channels } from '../trials/channels.js';
-import { run as failClosed } from '../trials/fail-closed.js';
-import { run as oracle } from '../trials/oracle.js';
-import { run as rebinding } from '../trials/rebinding.js';
-import { run as redirects } from '../trials/redirects.js';
-import { run as sandbox } from '../trials/sandbox.js';
-import { run as vectors } from '../trials/vectors.js';
+import { run as callerProxy } from '../stress/caller-proxy.js';
+import { run as channels } from '../stress/channels.js';
+import { run as failClosed } from '../stress/fail-closed.js';
+import { run as oracle } from '../stress/oracle.js';
+import { run as rebinding } from '../stress/rebinding.js';
+import { run as redirects } from '../stress/redirects.js';
+import { run as sandbox } from '../stress/sandbox.js';
+import { run as vectors } from '../stress/vectors.js';
 
 describe('in short, the trial', () => {
   it('channels: a browser finds no way out but its proxy', async () => {

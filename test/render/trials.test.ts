@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { run as bombs } from '../trials/bombs.js';
-import { run as hostile } from '../trials/hostile.js';
-import { run as isolation } from '../trials/isolation.js';
-import { run as pictureMemory } from '../trials/picture-memory.js';
-import { run as realPages } from '../trials/real-pages.js';
-import { run as rows } from '../trials/rows.js';
-import { run as soak } from '../trials/soak.js';
-import { run as sticky } from '../trials/sticky.js';
-import { run as watchdog } from '../trials/watchdog.js';
+import { run as bombs } from '../stress/bombs.js';
+import { run as hostile } from '../stress/hostile.js';
+import { run as isolation } from '../stress/isolation.js';
+import { run as pictureMemory } from '../stress/picture-memory.js';
+import { run as realPages } from '../stress/real-pages.js';
+import { run as rows } from '../stress/rows.js';
+import { run as soak } from '../stress/soak.js';
+import { run as sticky } from '../stress/sticky.js';
+import { run as watchdog } from '../stress/watchdog.js';
 
 /** Figures of time and memory are judged by the full forms, on a machine with nothing else to do. */
 const UNJUDGED = { judge: 0 };

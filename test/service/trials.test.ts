@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { run as backup } from '../trials/backup.js';
-import { run as clocks } from '../trials/clocks.js';
-import { run as drain } from '../trials/drain.js';
-import { run as fair } from '../trials/fair.js';
-import { run as followers } from '../trials/followers.js';
-import { run as fullDisk } from '../trials/full-disk.js';
-import { run as kill } from '../trials/kill.js';
-import { run as overload } from '../trials/overload.js';
-import { run as restart } from '../trials/restart.js';
-import { run as retention } from '../trials/retention.js';
-import { run as secrets } from '../trials/secrets.js';
-import { run as stampede } from '../trials/stampede.js';
-import { run as troubles } from '../trials/troubles.js';
+import { run as backup } from '../stress/backup.js';
+import { run as clocks } from '../stress/clocks.js';
+import { run as drain } from '../stress/drain.js';
+import { run as fair } from '../stress/fair.js';
+import { run as followers } from '../stress/followers.js';
+import { run as fullDisk } from '../stress/full-disk.js';
+import { run as kill } from '../stress/kill.js';
+import { run as overload } from '../stress/overload.js';
+import { run as restart } from '../stress/restart.js';
+import { run as retention } from '../stress/retention.js';
+import { run as secrets } from '../stress/secrets.js';
+import { run as stampede } from '../stress/stampede.js';
+import { run as troubles } from '../stress/troubles.js';
 
 /** Figures of time are judged by the full forms, on a machine with nothing else to do. */
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { run } from '../trials/model.js';
+import { run } from '../stress/model.js';
 
 test('three thousand random operations do what the model says, and ended jobs never change', async () => {
   const { ok, figures, problems } = await run({ operations: 3_000, seed: 7 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { run as captures } from '../trials/webhook-captures.js';
-import { run } from '../trials/webhook-isolation.js';
+import { run as captures } from '../stress/webhook-captures.js';
+import { run } from '../stress/webhook-isolation.js';
 
 test('receivers that hang hold up no other', async () => {
   const { problems } = await run({ hanging: 80, good: 15, limitMs: 8_000 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { run } from '../trials/webhook-kills.js';
+import { run } from '../stress/webhook-kills.js';
 
 test('a process killed while it delivers loses no event, and announces no job before its end', async () => {
   const { problems, figures } = await run({ rounds: 6, jobs: 4 });

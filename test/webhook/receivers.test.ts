@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { run } from '../trials/receivers.js';
+import { run } from '../stress/receivers.js';
 
 test('every receiver of the trial is judged as the rules say, with a short time limit', async () => {
   const { problems, figures } = await run({ timeoutMs: 1_500, graceMs: 30_000 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { run } from '../trials/redeliver.js';
+import { run } from '../stress/redeliver.js';
 
 test('fifty redeliveries at once with one ETag: one is accepted', async () => {
   const { problems, figures } = await run({ rounds: 2 });

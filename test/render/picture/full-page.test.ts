@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { scrollThrough } from '../../../src/render/picture/scroll-through.js';
-import { REAL_PAGES } from '../../fixtures/real-pages/real-pages.js';
+import { INVENTED_PAGES } from '../../fixtures/invented-pages/invented-pages.js';
 import { aPageSession, launchChromium, options } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
@@ -107,7 +107,7 @@ describe('a page that scrolling does nothing to', () => {
     return { most: Math.max(0, ...steps.subarray(0, 1_000)), count: steps.length };
   };
 
-  it.each(REAL_PAGES.map(({ name, html }) => ({ name, html })))('is the same in fewer captures: $name', async ({ html }) => {
+  it.each(INVENTED_PAGES.map(({ name, html }) => ({ name, html })))('is the same in fewer captures: $name', async ({ html }) => {
     const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 };
     const flat = await take(browser, html, { full_page: true, viewport });
     const sections = await take(browser, html + BY_SECTIONS, { full_page: true, viewport });

@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type OverlayOptions } from 'sharp';
 import { type BenchServer, startServer } from '../bench/server.js';
-import { REAL_PAGES } from '../fixtures/real-pages/real-pages.js';
+import { INVENTED_PAGES } from '../fixtures/invented-pages/invented-pages.js';
 import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { HOSTILE_CASES } from './hostile-cases.js';
@@ -40,7 +40,7 @@ const WHOLE = { full_page: true };
 export async function run({ dir = 'contact-sheet', only = '' }: ContactSheetOptions): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_SYNC_WAIT_MS: '60000' });
-  for (const page of REAL_PAGES) site.route(`/real/${slug(page.name)}`, (_request, response) => html(response, page.html));
+  for (const page of INVENTED_PAGES) site.route(`/real/${slug(page.name)}`, (_request, response) => html(response, page.html));
   const wanted = list().filter(({ name }) => name.includes(only));
   const cards: Card[] = [];
   const waiting = [...wanted.entries()];
@@ -62,7 +62,7 @@ export async function run({ dir = 'contact-sheet', only = '' }: ContactSheetOpti
 type Wanted = Pick<Card, 'name' | 'wish'> & { path: string };
 
 function list(): Wanted[] {
-  const real = REAL_PAGES.flatMap(({ name }) => {
+  const real = INVENTED_PAGES.flatMap(({ name }) => {
     const path = `/real/${slug(name)}`;
     return [
       { name, path, wish: {} },

@@ -10,8 +10,8 @@ import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { inspect } from '../../src/render/inspect/inspect.js';
 import { MarkdownWorker } from '../../src/render/inspect/markdown-worker.js';
-import type { RealPage } from '../fixtures/real-pages/real-page.js';
-import { REAL_PAGES } from '../fixtures/real-pages/real-pages.js';
+import type { InventedPage } from '../fixtures/invented-pages/invented-page.js';
+import { INVENTED_PAGES } from '../fixtures/invented-pages/invented-pages.js';
 import { builtThread } from '../render/inspect/thread.js';
 import { aPageSession, launchChromium, options } from '../render/picture/a-page-session.js';
 import { take } from '../render/picture/take.js';
@@ -39,7 +39,7 @@ export async function run(given: RealPagesOptions): Promise<TrialResult> {
   const worker = new MarkdownWorker({ thread });
   const browser = await launchChromium();
   try {
-    for (const page of REAL_PAGES) {
+    for (const page of INVENTED_PAGES) {
       const worst = await comparePictures(browser, page, given, problems);
       const { recall, precision } = await readMarkdown(browser, worker, page, problems);
       figures[page.name] = `differing px ${(worst * 100).toFixed(3)} %, recall ${recall.toFixed(3)}, precision ${precision.toFixed(3)}`;
@@ -52,7 +52,7 @@ export async function run(given: RealPagesOptions): Promise<TrialResult> {
 }
 
 /** @returns the largest share of px that differ */
-async function comparePictures(browser: Browser, page: RealPage, given: RealPagesOptions, problems: string[]): Promise<number> {
+async function comparePictures(browser: Browser, page: InventedPage, given: RealPagesOptions, problems: string[]): Promise<number> {
   let worst = 0;
   for (const width of list(given.widths, [390, 1280])) {
     for (const deviceScaleFactor of list(given.densities, [1, 2])) {
@@ -85,7 +85,7 @@ async function differing(one: Uint8Array, other: Uint8Array): Promise<number> {
   return count / (a.length / 3);
 }
 
-async function readMarkdown(browser: Browser, worker: MarkdownWorker, page: RealPage, problems: string[]) {
+async function readMarkdown(browser: Browser, worker: MarkdownWorker, page: InventedPage, problems: string[]) {
   await using session = await aPageSession(browser, { html: page.html, options: options() });
   const { markdown, accessibleTree } = await inspect(session, { timeoutMs: 60_000, worker });
   const wanted = shingles(page.reference);

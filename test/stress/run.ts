@@ -1,6 +1,6 @@
 /**
  * `npm run trial -- <id> [--name value …]`: runs one trial in full and prints its figures; `npm run trial -- list` names them.
- * A trial is a program under test/trials/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
+ * A trial is a program under test/stress/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
  */
 import type { TrialResult } from './trial-result.js';
 
