@@ -1,8 +1,9 @@
 /** A worker that does the heavy half of filter lists, once and then ends: parsing them, and taking them out of a package. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FiltersEngine } from '@ghostery/adblocker';
 import { ENGINE_OPTIONS } from './engines.js';
-import { listsFromPackage } from './package-lists.js';
 
 /** What the worker is given. */
 export type ListJob =
@@ -12,21 +13,35 @@ export type ListJob =
       texts: string[];
     }
   | {
-      kind: 'unpack';
-      /** An npm package of rule sets, gzipped tar. */
-      file: string;
+      kind: 'extract';
+      /** Of the npm package of rule sets. */
+      dir: string;
       /** Rule sets wanted, by their number in it. */
       ids: number[];
     };
 
 /** What it answers with. */
-export type ListWork = { kind: 'parse'; engine: Uint8Array; rules: number } | { kind: 'unpack'; lists: Record<number, string> };
+export type ListWork = { kind: 'parse'; engine: Uint8Array; rules: number } | { kind: 'extract'; lists: Record<number, string> };
 
 export async function runListJob(job: ListJob): Promise<ListWork> {
-  if (job.kind === 'unpack') return { kind: 'unpack', lists: await listsFromPackage(job.file, job.ids) };
+  if (job.kind === 'extract') return { kind: 'extract', lists: extractLists(job.dir, job.ids) };
   const engine = FiltersEngine.parse(job.texts.join('\n'), ENGINE_OPTIONS);
   const { networkFilters, cosmeticFilters } = engine.getFilters();
   return { kind: 'parse', engine: engine.serialize(), rules: networkFilters.length + cosmeticFilters.length };
+}
+
+/** The lists that rule sets were made from, each of which is in the first entry of its set. @throws Error when a set has none */
+function extractLists(dir: string, ids: readonly number[]): Record<number, string> {
+  const lists: Record<number, string> = {};
+  for (const id of ids) {
+    const file = join(dir, `dist/filters/declarative/ruleset_${id}/ruleset_${id}.json`);
+    if (!existsSync(file)) continue;
+    const [first] = JSON.parse(readFileSync(file, 'utf8')) as { metadata?: { rawFilterList?: unknown } }[];
+    const list = first?.metadata?.rawFilterList;
+    if (typeof list !== 'string') throw new Error('the package has no filter list at the expected path');
+    lists[id] = list;
+  }
+  return lists;
 }
 
 if (parentPort !== null) parentPort.postMessage(await runListJob(workerData as ListJob));

@@ -8,7 +8,7 @@ import { CATEGORIES, type Category } from './category.js';
 import { countRules, listProblem } from './check-list.js';
 import { ENGINE_OPTIONS, loadEngine, refusing } from './engines.js';
 import { fetchList, type Validators } from './fetch-list.js';
-import { fetchPackagedLists, LIST_PACKAGE } from './fetch-package.js';
+import { fetchPackagedLists, LIST_PACKAGE } from './fetch-packaged-lists.js';
 import type { ListSource } from './list-sources.js';
 import type { KeptEngine, KeptList, ListStore, Manifest } from './list-store.js';
 import type { ListThread } from './list-worker.js';

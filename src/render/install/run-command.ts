@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { killProcess } from '../launch/process-table.js';
 
 export interface CommandLimits {
   cwd: string;
@@ -6,6 +7,8 @@ export interface CommandLimits {
   timeoutMs: number;
   /** Without a word of output, ms. */
   silenceMs: number;
+  /** Ends it sooner. */
+  signal?: AbortSignal;
 }
 
 const OUTPUT_KEPT_CHARS = 8_192;
@@ -14,15 +17,18 @@ const OUTPUT_KEPT_CHARS = 8_192;
  * Runs a program to its end, in a process group that is killed when it takes too long or falls silent.
  * @throws Error with the last line that looks like the reason
  */
-export function runCommand(command: string, args: readonly string[], limits: CommandLimits): Promise<void> {
-  const { cwd, timeoutMs, silenceMs } = limits;
+export async function runCommand(command: string, args: readonly string[], limits: CommandLimits): Promise<void> {
+  const { cwd, timeoutMs, silenceMs, signal } = limits;
+  signal?.throwIfAborted();
   const child = spawn(command, args, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let stopped = '';
   const stop = (why: string): void => {
     stopped = why;
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    if (child.pid !== undefined) killProcess(-child.pid);
   };
+  const onAbort = (): void => stop('it was stopped');
+  signal?.addEventListener('abort', onAbort, { once: true });
   const total = setTimeout(() => stop(`not done after ${timeoutMs / 1_000} s`), timeoutMs);
   const silence = setTimeout(() => stop(`no output for ${silenceMs / 1_000} s`), silenceMs);
   const onOutput = (chunk: Buffer): void => {
@@ -31,15 +37,18 @@ export function runCommand(command: string, args: readonly string[], limits: Com
   };
   child.stdout.on('data', onOutput);
   child.stderr.on('data', onOutput);
-  return new Promise<void>((resolve, reject) => {
-    child.once('error', (error) =>
-      reject(new Error((error as NodeJS.ErrnoException).code === 'ENOENT' ? `${command} is not installed` : error.message)),
-    );
-    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(stopped === '' ? reasonIn(output, code) : stopped))));
-  }).finally(() => {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.once('error', (error) =>
+        reject(new Error((error as NodeJS.ErrnoException).code === 'ENOENT' ? `${command} is not installed` : error.message)),
+      );
+      child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(stopped === '' ? reasonIn(output, code) : stopped))));
+    });
+  } finally {
     clearTimeout(total);
     clearTimeout(silence);
-  });
+    signal?.removeEventListener('abort', onAbort);
+  }
 }
 
 function reasonIn(output: string, code: number | null): string {

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EgressRefused, type PublicFetch, type PublicResponse } from '../../../src/egress/egress.js';
@@ -289,23 +287,18 @@ describe('the npm package', () => {
   });
 
   it('is read as npm lays it out', async () => {
-    const dir = join(dataDir, 'package/dist/filters/declarative/ruleset_2');
+    const dir = join(dataDir, 'dist/filters/declarative/ruleset_2');
     await mkdir(dir, { recursive: true });
     const set = [{ id: 1, metadata: { rawFilterList: aList('inside.test') } }, { id: 2 }];
     await writeFile(join(dir, 'ruleset_2.json'), JSON.stringify(set));
-    await writeFile(join(dataDir, 'package/package.json'), '{}');
-    await writeFile(join(dataDir, 'package/big.bin'), Buffer.alloc(300_000));
-    const file = join(dataDir, 'p.tgz');
-    await promisify(execFile)('tar', ['czf', file, '-C', dataDir, 'package']);
     const thread = new ListThread(new URL('list-thread.mjs', built));
     const signal = AbortSignal.timeout(30_000);
-    expect(await thread.run({ kind: 'unpack', file, ids: [2, 18] }, signal)).toEqual({
-      kind: 'unpack',
+    expect(await thread.run({ kind: 'extract', dir: dataDir, ids: [2, 18] }, signal)).toEqual({
+      kind: 'extract',
       lists: { 2: aList('inside.test') },
     });
-    const whole = await readFile(file);
-    await writeFile(file, whole.subarray(0, whole.length / 2));
-    await expect(thread.run({ kind: 'unpack', file, ids: [2] }, signal)).rejects.toThrow();
+    await writeFile(join(dir, 'ruleset_2.json'), JSON.stringify([{ id: 1 }]));
+    await expect(thread.run({ kind: 'extract', dir: dataDir, ids: [2] }, signal)).rejects.toThrow('no filter list at the expected path');
   });
 });
 

@@ -179,6 +179,16 @@ describe('a command of an installation', () => {
     await expect(endless).rejects.toThrow('not done after 0.4 s');
   });
 
+  it('that is told to stop is ended at once, and is not begun when that has been told before', async () => {
+    const stop = new AbortController();
+    const running = runCommand('sh', ['-c', 'sleep 300 & wait'], { cwd: dataDir, ...limits, signal: stop.signal });
+    stop.abort();
+    await expect(running).rejects.toThrow('it was stopped');
+    const late = runCommand('sh', ['-c', 'touch begun'], { cwd: dataDir, ...limits, signal: stop.signal });
+    await expect(late).rejects.toThrow('aborted');
+    expect(existsSync(join(dataDir, 'begun'))).toBe(false);
+  });
+
   it('that is not there is called not installed', async () => {
     await expect(runCommand('no-such-program', [], { cwd: dataDir, ...limits })).rejects.toThrow('no-such-program is not installed');
   });
