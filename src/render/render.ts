@@ -274,15 +274,15 @@ async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptio
     if (options.waitForIdle) await settle(page);
     await clearBanners(page, options, { guard, last: true });
   };
-  return await scrollThrough(page.session, options, { deadline, settle: quiet });
+  return await scrollThrough(page, options, { deadline, settle: quiet });
 }
 
 /** Within the budget: what is late is pictured as it stands. */
 async function reach(page: OpenPage, selector: string, options: CaptureOptions): Promise<void> {
-  const { session, deadlines } = page;
+  const { deadlines } = page;
   const leftMs = deadlines.leftMs();
   const quiet = options.waitForIdle ? () => settle(page) : async () => {};
-  await deadlines.within(scrollToElement(session, selector, { deadline: monotonicNow() + leftMs, settle: quiet }), leftMs);
+  await deadlines.within(scrollToElement(page, selector, { deadline: monotonicNow() + leftMs, settle: quiet }), leftMs);
 }
 
 function inspectMs({ budgetEndsAt }: Deadlines): number {

@@ -6,6 +6,8 @@ const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange'])
 const PIXELS = new Set(['image', 'ping', 'beacon', 'cspviolationreport', 'prefetch', 'manifest', 'texttrack', 'other']);
 /** Kinds that hold back a page's load event. */
 const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
+/** Kinds that tell a server something and bring nothing. */
+const REPORTS = new Set(['ping', 'beacon', 'cspviolationreport']);
 const PIXEL_HANGS_AFTER_MS = 1_500;
 /** A fetch that has been answered and still runs after this long is a stream, whatever it is called. */
 const STREAM_AFTER_MS = 2_000;
@@ -39,6 +41,7 @@ export class NetworkTracker {
   readonly #waiting = new Set<() => void>();
   #lastActivityAt = performance.now();
   #activity = 0;
+  #loadsBegun = 0;
   #newest: Flight | null = null;
 
   constructor(page: Page) {
@@ -61,6 +64,21 @@ export class NetworkTracker {
   /** How many requests have begun, and ended, so far. */
   get activity(): number {
     return this.#activity;
+  }
+
+  /** How many requests for content have begun so far. */
+  get loadsBegun(): number {
+    return this.#loadsBegun;
+  }
+
+  /** Requests for content in flight that began at that time or later, ms by `performance.now`. */
+  loading(since: number): number {
+    return [...this.#flights.values()].filter(({ kind, startedAt }) => startedAt >= since && !REPORTS.has(kind)).length;
+  }
+
+  /** Resolves when there are none of them; or when `signal` aborts. */
+  loaded(since: number, signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => (this.loading(since) > 0 ? Number.POSITIVE_INFINITY : 0));
   }
 
   /**
@@ -116,6 +134,7 @@ export class NetworkTracker {
     if (before !== null) this.#flights.delete(before);
     this.#newest = { kind, url: request.url(), startedAt: performance.now(), answered: false, frame: isSubframe(request) };
     this.#flights.set(request, this.#newest);
+    if (!REPORTS.has(kind)) this.#loadsBegun += 1;
     this.#touch();
   }
 

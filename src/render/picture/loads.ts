@@ -1,56 +1,29 @@
-import type { Request } from 'playwright-core';
-import type { PageSession } from '../page-session.js';
+import type { NetworkTracker } from '../page/network.js';
 
 /** The requests that a scroll step started. */
-export class Loads implements AsyncDisposable {
-  /** How many there have been. */
-  begun = 0;
-  readonly #session: PageSession;
-  readonly #open = new Set<Request>();
-  #idle: (() => void) | null = null;
+export class Loads {
+  readonly #begunBefore: number;
+  #since = performance.now();
 
-  constructor(session: PageSession) {
-    this.#session = session;
-    session.page.on('request', this.#onRequest);
-    session.page.on('requestfinished', this.#onDone);
-    session.page.on('requestfailed', this.#onDone);
+  constructor(private readonly network: NetworkTracker) {
+    this.#begunBefore = network.loadsBegun;
+  }
+
+  /** How many there have been, in all steps. */
+  get begun(): number {
+    return this.network.loadsBegun - this.#begunBefore;
   }
 
   get pending(): number {
-    return this.#open.size;
+    return this.network.loading(this.#since);
   }
 
   /** What older steps started is no longer waited for. */
   begin(): void {
-    this.#open.clear();
+    this.#since = performance.now();
   }
 
-  done(atMostMs: number): Promise<void> {
-    if (this.#open.size === 0 || atMostMs <= 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, atMostMs);
-      this.#idle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  readonly #onRequest = (request: Request) => {
-    if (/websocket|eventsource|media|ping/.test(request.resourceType())) return;
-    this.#open.add(request);
-    this.begun++;
-  };
-
-  readonly #onDone = (request: Request) => {
-    this.#open.delete(request);
-    if (this.#open.size === 0) this.#idle?.();
-  };
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#session.page.off('request', this.#onRequest);
-    this.#session.page.off('requestfinished', this.#onDone);
-    this.#session.page.off('requestfailed', this.#onDone);
-    this.#idle?.();
+  async done(atMostMs: number): Promise<void> {
+    if (atMostMs > 0) await this.network.loaded(this.#since, AbortSignal.timeout(atMostMs));
   }
 }

@@ -3,12 +3,11 @@ import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { FeedCut } from '../in-page/scrollers.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { PageSession } from '../page-session.js';
+import type { OpenPage } from '../page/open-page.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { fitDensity } from './fit-density.js';
-import { LateReaction } from './late-reaction.js';
+import { LateReaction, listensToScroll } from './late-reaction.js';
 import { Loads } from './loads.js';
-import { listensToScroll } from './scroll-listeners.js';
 
 /** What scrolling through a page found. */
 export interface ScrollReport {
@@ -41,6 +40,8 @@ const THROTTLE_MS = 120;
 /** Scrolls in a row that neither move nor find anything new. */
 const STUCK_STEPS = 3;
 
+type Scrolled = Pick<OpenPage, 'session' | 'network'>;
+
 export interface Descending {
   /** ms by `monotonicNow`. */
   deadline: number;
@@ -54,11 +55,11 @@ export interface Descending {
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollThrough(session: PageSession, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
+export async function scrollThrough({ session, network }: Scrolled, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
   const page = boundedPage(session, how.deadline + END_WAIT_MS);
   const feedCut = await page.call('scrollers.expandAll');
   const start = await page.call('scroll.measure');
-  await using loads = new Loads(session);
+  const loads = new Loads(network);
   const listens = start.pageHeight > start.viewHeight + 1 && (await listensToScroll(session, how.deadline + END_WAIT_MS));
   const late = listens ? new LateReaction(page, loads) : null;
   const way = { options, start, loads, late, deadline: how.deadline };
@@ -86,10 +87,10 @@ async function returnToTop(page: BoundedPage, listens: boolean): Promise<void> {
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollToElement(session: PageSession, selector: string, how: Descending): Promise<void> {
+export async function scrollToElement({ session, network }: Scrolled, selector: string, how: Descending): Promise<void> {
   const page = boundedPage(session, how.deadline + END_WAIT_MS);
   const before = await page.call('scroll.measure');
-  await using loads = new Loads(session);
+  const loads = new Loads(network);
   const sighting = await page.call('element.mark', selector);
   if (!('box' in sighting)) return;
   const { top, bottom } = sighting.box;

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import { NetworkTracker } from '../../../src/render/page/network.js';
 import { scrollThrough } from '../../../src/render/picture/scroll-through.js';
 import { INVENTED_PAGES } from '../../fixtures/invented-pages/invented-pages.js';
 import { aPageSession, launchChromium, options } from './a-page-session.js';
@@ -300,7 +301,8 @@ describe('scrolling through', () => {
       options: options({ full_page: true, viewport: { width: 800, height: 600 } }),
     });
     const settle = async () => {};
-    const { steps } = await scrollThrough(session, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
+    const page = { session, network: new NetworkTracker(session.page) };
+    const { steps } = await scrollThrough(page, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
     const frames = Number(await session.page.evaluate(() => document.querySelector('nav')?.dataset.took));
     expect(steps).toBe(29);
     // Two at each step, and one more where the browser is busy.

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import { NetworkTracker } from '../../../src/render/page/network.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
 import { type Picture, takePicture } from '../../../src/render/picture/take-picture.js';
@@ -18,10 +19,11 @@ export async function take(
 ): Promise<Taken> {
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
   await using session = await aPageSession(browser, { html, options: wanted });
+  const page = { session, network: new NetworkTracker(session.page) };
   const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = wanted.fullPage && wanted.selector === null;
-  const scroll = scrolls ? await scrollThrough(session, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
-  if (wanted.selector !== null) await scrollToElement(session, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
+  const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
+  if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   const picture = await takePicture(session, wanted, { deadline, scroll, encodes: new EncodeQueue() });
   return { ...picture, scroll };
