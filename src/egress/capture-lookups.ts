@@ -22,7 +22,7 @@ export function rememberLookups(resolve: Resolve, now: () => number = () => perf
       isSilent = isSilence(answer);
       return answer;
     });
-    return isSilent ? await waitAtMost(SILENT_MAX_MS, asked, SILENCE) : await asked;
+    return isSilent ? await waitAtMost(asked, SILENT_MAX_MS, SILENCE) : await asked;
   };
   return (name) => {
     const kept = known.get(name);

@@ -74,7 +74,7 @@ async function resolveByServers(resolvers: readonly Resolver[], name: string): P
   const v6 = askInTurn(resolvers, (resolver) => resolver.resolve6(name));
   const first = await Promise.race([v4, v6]);
   const isWaitedFor = first.addresses.length === 0;
-  const answers = await Promise.all([v4, v6].map((query) => (isWaitedFor ? query : waitAtMost(OTHER_FAMILY_WAIT_MS, query, null))));
+  const answers = await Promise.all([v4, v6].map((query) => (isWaitedFor ? query : waitAtMost(query, OTHER_FAMILY_WAIT_MS, null))));
   const addresses = answers.flatMap((answer) => answer?.addresses ?? []);
   if (addresses.length > 0) return { addresses };
   const codes = answers.flatMap((answer) => (answer?.code == null ? [] : [answer.code]));

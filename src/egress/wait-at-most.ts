@@ -1,5 +1,5 @@
 /** What the work resolves to, or `late` after so many ms: the work is then left to itself. */
-export async function waitAtMost<Result, Late>(ms: number, work: Promise<Result>, late: Late): Promise<Result | Late> {
+export async function waitAtMost<Result, Late>(work: Promise<Result>, ms: number, late: Late): Promise<Result | Late> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<Late>((resolve) => {
     timer = setTimeout(resolve, ms, late);

@@ -30,7 +30,7 @@ export async function proveBrowser(executable: Executable, options: { dataDir: s
   try {
     const prove = async (mode: LaunchMode) => {
       await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
-      await within(PROOF_TIMEOUT_MS, captureLikeTheService(chromium));
+      await within(captureLikeTheService(chromium), PROOF_TIMEOUT_MS);
       return chromium.browser.version();
     };
     return (await launchConfined(options.sandbox, prove)).started;

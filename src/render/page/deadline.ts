@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureError } from '../../contract/capture-error.js';
 import { CAPTURE_GRACE_MS } from '../../contract/limits.js';
+import { waitAtMost } from '../../egress/wait-at-most.js';
+import { abortable } from '../abortable.js';
 import { monotonicNow } from '../monotonic-now.js';
 
 /** What `within` answers when the time is up. */
@@ -62,38 +65,18 @@ export class Deadlines implements Disposable {
     }
   }
 
-  /** The work's result, or LATE after `ms`. Rejects with the signal's reason when the capture must stop; the work is then left to itself. */
-  async within<T>(work: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<typeof TIMED_OUT>((resolve) => {
-      timer = setTimeout(() => resolve(TIMED_OUT), Math.max(0, ms));
-    });
-    try {
-      return await this.orEnd(Promise.race([work, late]));
-    } finally {
-      clearTimeout(timer);
-    }
+  /** The work's result, or TIMED_OUT after `ms`. Rejects with the signal's reason when the capture must stop; the work is then left to itself. */
+  within<T>(work: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT> {
+    return waitAtMost(this.orEnd(work), Math.max(0, ms), TIMED_OUT);
   }
 
   /** The work's result, unless the capture must stop first. */
-  async orEnd<T>(work: Promise<T>): Promise<T> {
-    // What loses the race may still fail once its page is closed: nobody is left to hear of it.
-    work.catch(() => undefined);
-    this.signal.throwIfAborted();
-    let stop: (() => void) | undefined;
-    const ended = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(this.signal.reason);
-      this.signal.addEventListener('abort', stop, { once: true });
-    });
-    try {
-      return await Promise.race([work, ended]);
-    } finally {
-      if (stop !== undefined) this.signal.removeEventListener('abort', stop);
-    }
+  orEnd<T>(work: Promise<T>): Promise<T> {
+    return abortable(work, this.signal);
   }
 
   async sleep(ms: number): Promise<void> {
-    await this.within(new Promise<never>(() => undefined), ms);
+    await sleep(ms, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
   }
 
   [Symbol.dispose](): void {

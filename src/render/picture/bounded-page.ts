@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureError } from '../../contract/capture-error.js';
+import { waitAtMost } from '../../egress/wait-at-most.js';
+import { abortable } from '../abortable.js';
 import { monotonicNow } from '../monotonic-now.js';
+import { TIMED_OUT } from '../page/deadline.js';
 import { isGone, PageMoved } from '../page/page-moved.js';
 import type { Answer, Call, Given } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
@@ -26,23 +30,15 @@ export function boundedPage(session: Pick<PageSession, 'world' | 'lost'>, deadli
  */
 export async function within<Result>(session: Pick<PageSession, 'lost'>, deadline: number, step: () => Promise<Result>): Promise<Result> {
   session.lost.throwIfAborted();
-  let onLost = () => {};
-  let timer: NodeJS.Timeout | undefined;
-  const ended = new Promise<never>((_, reject) => {
-    onLost = () => reject(session.lost.reason);
-    timer = setTimeout(() => reject(tooSlow()), Math.max(0, deadline - monotonicNow()));
-  });
-  session.lost.addEventListener('abort', onLost, { once: true });
   try {
-    return await Promise.race([step(), ended]);
+    const result = await waitAtMost(abortable(step(), session.lost), Math.max(0, deadline - monotonicNow()), TIMED_OUT);
+    if (result === TIMED_OUT) throw tooSlow();
+    return result;
   } catch (error) {
     if (!isGone(error)) throw error;
-    await lossTold(session);
-    session.lost.throwIfAborted();
+    // A dead page fails its commands a moment before its death is known.
+    await sleep(LOSS_TOLD_MS, undefined, { signal: session.lost }).catch(() => session.lost.throwIfAborted());
     throw error instanceof PageMoved ? error : new PageMoved('the page navigated away while its picture was taken', { cause: error });
-  } finally {
-    clearTimeout(timer);
-    session.lost.removeEventListener('abort', onLost);
   }
 }
 
@@ -51,13 +47,5 @@ function tooSlow(): CaptureError {
     code: 'render_timeout',
     message: 'The page did not respond in time while its picture was taken. A larger `timeout` may help.',
     details: { pending: 'picture' },
-  });
-}
-
-/** A dead page fails its commands a moment before its death is known. */
-async function lossTold(session: Pick<PageSession, 'lost'>): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, LOSS_TOLD_MS);
-    session.lost.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
   });
 }

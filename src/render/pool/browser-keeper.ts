@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
+import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchConfined, SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
 import { renderersConfined } from '../launch/process-table.js';
-import { abortable, delay } from './abortable.js';
 import { PooledBrowser } from './pooled-browser.js';
 import { leaveRoot } from './profile-dir.js';
 
@@ -168,13 +169,15 @@ export class BrowserKeeper implements AsyncDisposable {
   }
 
   private async follow(slot: Slot): Promise<void> {
-    await delay(this.options.followAfterMs ?? FOLLOW_AFTER_MS, AbortSignal.any([this.ended.signal, this.wanted.signal]));
+    const signal = AbortSignal.any([this.ended.signal, this.wanted.signal]);
+    await sleep(this.options.followAfterMs ?? FOLLOW_AFTER_MS, undefined, { signal }).catch(() => {});
     await this.restart(slot);
   }
 
   private async restart(slot: Slot): Promise<void> {
     while (!this.over) {
-      await delay(RESTART_WAITS_MS[Math.min(slot.failures, RESTART_WAITS_MS.length - 1)] ?? 0, this.ended.signal);
+      const waitMs = RESTART_WAITS_MS[Math.min(slot.failures, RESTART_WAITS_MS.length - 1)] ?? 0;
+      await sleep(waitMs, undefined, { signal: this.ended.signal }).catch(() => {});
       if (this.over) return;
       try {
         const browser = await this.launch();

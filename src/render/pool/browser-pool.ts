@@ -5,13 +5,13 @@
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Requester } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
+import { abortable } from '../abortable.js';
 import { type Emulation, emulationOf } from '../emulate/emulation-of.js';
 import { describeAge } from '../install/browser-age.js';
 import { versionOf } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
-import { abortable } from './abortable.js';
 import { badEmulation, isBadEmulation, noBrowser } from './acquire-failure.js';
 import { BrowserKeeper } from './browser-keeper.js';
 import { type Choice, chooseBrowser } from './choose-browser.js';

@@ -1,13 +1,13 @@
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
+import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
 import { GroupWatch, readProcess } from '../launch/process-table.js';
-import { abortable } from './abortable.js';
 import { BrowserLoad, type Verdict } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
-import { bounded, Late, within } from './within.js';
+import { Late, settlesWithin, within } from './within.js';
 
 /** A browser that has not answered for so long is hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -87,7 +87,7 @@ export class PooledBrowser implements AsyncDisposable {
   static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
     const chromium = await ChromiumProcess.launch(options.launch);
     try {
-      return new PooledBrowser(options, chromium, await within(OPEN_TIMEOUT_MS, chromium.browser.newBrowserCDPSession()));
+      return new PooledBrowser(options, chromium, await within(chromium.browser.newBrowserCDPSession(), OPEN_TIMEOUT_MS));
     } catch (error) {
       await chromium.kill();
       throw error;
@@ -141,7 +141,7 @@ export class PooledBrowser implements AsyncDisposable {
     const ready = await (found?.session ?? this.open(emulation));
     const session = ready.lost.aborted ? await this.insteadOf(ready, emulation) : ready;
     try {
-      await within(EMULATE_TIMEOUT_MS, applyPageEmulation(session, emulation.pageOptions));
+      await within(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
       this.leasedAt.set(session, this.options.now());
       this.load.begin(session, verdict);
       return session;
@@ -190,7 +190,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.sessions.delete(session);
     if (this.leasedAt.delete(session)) this.weigh(session);
     if (this.gone) return void (await session.captureProxy[Symbol.asyncDispose]());
-    const closed = await bounded(session.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
+    const closed = await settlesWithin(session.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
     if (closed) return;
     this.load.convict(session);
     this.lose('a page could not be closed');
@@ -217,7 +217,7 @@ export class PooledBrowser implements AsyncDisposable {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
       const opening = openPageSession({ browser: this.chromium.browser, captureProxy, emulation, chromiumVersion: this.version });
-      const session = await within(OPEN_TIMEOUT_MS, abortable(opening, this.end.signal));
+      const session = await within(abortable(opening, this.end.signal), OPEN_TIMEOUT_MS);
       this.sessions.add(session);
       return session;
     } catch (error) {
@@ -237,7 +237,7 @@ export class PooledBrowser implements AsyncDisposable {
     const session = await this.open(emulation);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
-      await within(OPEN_TIMEOUT_MS, session.cdp.send('Page.captureScreenshot', { format: 'png', clip }));
+      await within(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS);
       return session;
     } catch (error) {
       await this.close(session);
@@ -265,8 +265,8 @@ export class PooledBrowser implements AsyncDisposable {
   private async ask(now: number): Promise<void> {
     this.lastAskedAt = now;
     const [answered, drawn] = await Promise.all([
-      bounded(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
-      bounded(this.drawIfHeldUp(now), ANSWER_TIMEOUT_MS),
+      settlesWithin(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
+      settlesWithin(this.drawIfHeldUp(now), ANSWER_TIMEOUT_MS),
     ]);
     if (answered && drawn) this.lastAnswerAt = this.options.now();
     else this.lose(answered ? 'the browser did not draw' : 'the browser did not answer');

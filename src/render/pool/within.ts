@@ -9,8 +9,8 @@ const BLOCKED_FACTOR = 2;
 const REPEATS_MAX = 50;
 
 /** @returns whether it settled well in time */
-export function bounded(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  return within(timeoutMs, work).then(
+export function settlesWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return within(work, timeoutMs).then(
     () => true,
     () => false,
   );
@@ -20,7 +20,7 @@ export function bounded(work: Promise<unknown>, timeoutMs: number): Promise<bool
  * Time in which this process itself was blocked does not count: a browser that has answered meanwhile is not late, it has not been heard.
  * @throws Late when the work has not settled within so many ms; what it throws itself
  */
-export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = everyPart(timeoutMs / PARTS, () => reject(new Late(`the browser did not answer within ${timeoutMs} ms`)));

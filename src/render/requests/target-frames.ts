@@ -1,3 +1,4 @@
+import { waitAtMost } from '../../egress/wait-at-most.js';
 import type { TargetSession } from '../page-session.js';
 
 /** One request, as far as it says whose it is. */
@@ -52,7 +53,7 @@ export class TargetFrames {
     }
     if (isDocument) return this.#mayNavigate(frameId, url);
     if (this.#foreign.has(frameId)) return false;
-    const verdict = this.#verdicts.get(frameId) ?? within(this.#hasTargetOrigin(frameId));
+    const verdict = this.#verdicts.get(frameId) ?? toldInTime(this.#hasTargetOrigin(frameId));
     this.#verdicts.set(frameId, verdict);
     return verdict;
   }
@@ -61,7 +62,7 @@ export class TargetFrames {
   #mayNavigate(frameId: string, url: string): boolean | Promise<boolean> {
     this.#verdicts.delete(frameId);
     if (!this.#isTarget(url)) this.#foreign.add(frameId);
-    return !this.#foreign.has(frameId) && within(this.#isAskedByTarget(frameId));
+    return !this.#foreign.has(frameId) && toldInTime(this.#isAskedByTarget(frameId));
   }
 
   async #isAskedByTarget(frameId: string): Promise<boolean> {
@@ -96,12 +97,10 @@ function parentOf(frameId: string, { frame, childFrames = [] }: FrameTree): stri
   return null;
 }
 
-async function within(question: Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, ASK_MAX_MS, false);
-  });
-  const answer = await Promise.race([question.catch(() => false), late]);
-  clearTimeout(timer);
-  return answer;
+function toldInTime(question: Promise<boolean>): Promise<boolean> {
+  return waitAtMost(
+    question.catch(() => false),
+    ASK_MAX_MS,
+    false,
+  );
 }

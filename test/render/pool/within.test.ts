@@ -1,16 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
-import { bounded, Late, within } from '../../../src/render/pool/within.js';
+import { Late, settlesWithin, within } from '../../../src/render/pool/within.js';
 
 it('tells in time that nothing came', async () => {
   const began = performance.now();
-  await expect(within(100, new Promise(() => {}))).rejects.toBeInstanceOf(Late);
+  await expect(within(new Promise(() => {}), 100)).rejects.toBeInstanceOf(Late);
   expect(performance.now() - began).toBeGreaterThanOrEqual(90);
 });
 
 it('throws what the work throws', async () => {
-  await expect(within(1_000, Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await bounded(Promise.reject(new Error('no')), 1_000)).toBe(false);
+  await expect(within(Promise.reject(new Error('no')), 1_000)).rejects.toThrow('no');
+  expect(await settlesWithin(Promise.reject(new Error('no')), 1_000)).toBe(false);
 });
 
 it('does not count the time in which this process could hear nothing', async () => {
@@ -19,7 +19,7 @@ it('does not count the time in which this process could hear nothing', async () 
     { eval: true },
   );
   await new Promise((resolve) => worker.once('online', resolve));
-  const answer = within(400, new Promise((resolve) => worker.once('message', resolve)));
+  const answer = within(new Promise((resolve) => worker.once('message', resolve)), 400);
   worker.postMessage('still there?');
   // Timers come next.
   await new Promise((resolve) => setImmediate(resolve));

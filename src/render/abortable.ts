@@ -7,17 +7,3 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     else signal.addEventListener('abort', onAbort, { once: true });
   });
 }
-
-/** Settles after so many ms, or when the signal aborts. */
-export function delay(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    if (signal.aborted) done();
-    else signal.addEventListener('abort', done, { once: true });
-  });
-}
