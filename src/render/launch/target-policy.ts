@@ -13,6 +13,8 @@ const OWN_IDS_FROM = 1 << 30;
 const CUT_FROM_BYTES = 2_048;
 /** Of large events, for the life of a session: a page that makes more is not listened to any more but for what is small. */
 const SESSION_MAX_BYTES = 64 * 1024 * 1024;
+/** A command of ours: service workers of the session's context wait for whoever lays rules on them before they run. */
+export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
 /** A service worker that someone lays rules on is let go by them; by us when they have not heard of it. */
 const HELD_BACK_MS = 1_000;
 
@@ -32,8 +34,8 @@ interface Agent {
 /**
  * Playwright's line to Chromium, with two rules laid on every target before it runs, which no session opened later could keep:
  * each page, frame and worker of a context tells the same story of who the browser is (client hints included), and a context has
- * the pages that we open, and no other: popups are closed before they ask for anything. And a service worker waits for whoever
- * watches its context: the first session that lets go of a target does so for all.
+ * the pages that we open, and no other: popups are closed before they ask for anything. And where that is asked for, service workers
+ * wait for other rules: the first session that lets go of a target does so for all.
  */
 export class TargetPolicy implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
@@ -48,7 +50,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly agents = new Map<string, Agent>();
   private readonly kept = new Set<string>();
   /** Contexts whose service workers somebody lays rules on before they run. */
-  private readonly watched = new Set<string>();
+  private readonly held = new Set<string>();
   private readonly serviceWorkers = new Set<string>();
   private readonly workers = new Set<string>();
   private readonly workerScripts = new SharedWorkerScripts();
@@ -80,10 +82,13 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       return;
     }
     const context = this.contextOf.get(sessionId ?? '');
-    // Playwright attaches the newer way, and lets go of what it finds at once.
-    if (method === 'Target.setAutoAttach' && params?.flatten === false && params.autoAttach === true && context !== undefined)
-      this.watched.add(context);
-    if (method === 'Runtime.runIfWaitingForDebugger' && this.serviceWorkers.has(sessionId ?? '') && this.watched.has(context ?? '')) {
+    if (method === HOLD_SERVICE_WORKERS) {
+      if (context !== undefined) this.held.add(context);
+      this.answer(message);
+      return;
+    }
+    // Playwright lets go of them as soon as it finds them.
+    if (method === 'Runtime.runIfWaitingForDebugger' && this.serviceWorkers.has(sessionId ?? '') && this.held.has(context ?? '')) {
       setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
       return;
     }
@@ -211,7 +216,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   private forget(context: string): void {
     this.expected.delete(context);
-    this.watched.delete(context);
+    this.held.delete(context);
     this.agents.delete(context);
     this.workerScripts.forget(context);
   }

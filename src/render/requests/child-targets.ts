@@ -1,4 +1,5 @@
-import type { TargetSession } from '../page-session.js';
+import { HOLD_SERVICE_WORKERS } from '../launch/target-policy.js';
+import type { TargetSession } from './target-session-of.js';
 
 /** Sends one command to a target without waiting for the result; a target that has closed meanwhile is ignored. */
 export type Send = (method: string, params?: object) => void;
@@ -43,7 +44,8 @@ export class ChildTargets implements AsyncDisposable {
   static async watch(session: TargetSession, watcher: TargetWatcher): Promise<ChildTargets> {
     const targets = new ChildTargets(session, watcher);
     targets.#unlisten = session.listen((method, params) => targets.#hear(method, params as Partial<TargetEvent>));
-    await session.call('Target.setAutoAttach', AUTO_ATTACH);
+    // Playwright's line to the browser takes it; a browser without ours refuses it.
+    await Promise.all([session.call(HOLD_SERVICE_WORKERS).catch(() => {}), session.call('Target.setAutoAttach', AUTO_ATTACH)]);
     return targets;
   }
 

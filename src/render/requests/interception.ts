@@ -1,11 +1,10 @@
 import type { RequestType } from '@ghostery/adblocker';
 import type { Category } from '../filter/category.js';
 import { type Engines, matchedPart, refusing } from '../filter/engines.js';
-import type { TargetSession } from '../page-session.js';
 import { type ChildTarget, ChildTargets } from './child-targets.js';
-import { FirstRequest } from './first-request.js';
 import { TargetFrames } from './target-frames.js';
 import type { TargetHeaders } from './target-headers.js';
+import type { TargetSession } from './target-session-of.js';
 
 export interface InterceptionPlan {
   engines: Engines;
@@ -43,7 +42,6 @@ export class Interception implements AsyncDisposable {
   readonly #refusedScripts = new Set<string>();
   readonly #frames: TargetFrames;
   #targets: ChildTargets | null = null;
-  readonly #first: FirstRequest;
   #mainFrameId = '';
   #matchingMs = 0;
   #unlisten = () => {};
@@ -52,7 +50,6 @@ export class Interception implements AsyncDisposable {
     this.#session = session;
     this.#plan = plan;
     this.#frames = new TargetFrames(plan.headers.origin, session);
-    this.#first = new FirstRequest((url) => plan.headers.isTarget(url));
   }
 
   static async start(session: TargetSession, plan: InterceptionPlan): Promise<Interception> {
@@ -121,7 +118,7 @@ export class Interception implements AsyncDisposable {
     }
     // It makes no request, and those of its parts are judged by it all the same.
     this.#mayCarry(paused, target);
-    this.#first.hop({ networkId: paused.networkId, url: paused.request.url });
+    this.#plan.headers.refererOf({ networkId: paused.networkId, url: paused.request.url });
     target.send('Fetch.fulfillRequest', {
       requestId: paused.requestId,
       responseCode: 200,
@@ -147,13 +144,13 @@ export class Interception implements AsyncDisposable {
 
   #letGo(paused: Paused, target: ChildTarget): void {
     const { requestId, networkId, request } = paused;
-    const hop = this.#first.hop({ networkId, url: request.url });
-    if (hop === 'leaving' && this.#plan.headers.hasReferer) {
+    const referer = this.#plan.headers.refererOf({ networkId, url: request.url });
+    if (referer === 'ends here') {
       target.send('Fetch.fulfillRequest', { requestId, ...withoutReferer(request.url) });
       return;
     }
     const go = (carries: boolean) => {
-      const headers = carries ? this.#plan.headers.forHop(request, hop === 'with-referer') : null;
+      const headers = carries ? this.#plan.headers.forHop(request, referer === 'goes along') : null;
       target.send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
     };
     const carries = this.#mayCarry(paused, target);

@@ -1,5 +1,5 @@
 import { waitAtMost } from '../../egress/wait-at-most.js';
-import type { TargetSession } from '../page-session.js';
+import type { TargetSession } from './target-session-of.js';
 
 /** One request, as far as it says whose it is. */
 export interface FrameRequest {

@@ -1,7 +1,13 @@
+/** Whether a hop of a request goes with the caller's Referer, is the first that must not, or has what the browser says by itself. */
+type RefererOfHop = 'goes along' | 'ends here' | 'as the browser has it';
+
 /** The caller's headers (decisions.md, Capture semantics and Added): to the target's own origin, and to nobody else. */
 export class TargetHeaders {
   readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
+  /** Of the capture's first request: the same for all its hops. */
+  #firstId: string | null = null;
+  #refererEnded = false;
 
   /** @param headers lower-case names */
   constructor(targetUrl: string, headers: Readonly<Record<string, string>>) {
@@ -17,8 +23,17 @@ export class TargetHeaders {
     return Object.keys(this.#headers).length === 0;
   }
 
-  get hasReferer(): boolean {
-    return 'referer' in this.#headers;
+  /**
+   * Follows the capture's first request through its redirects: the caller's Referer goes with it and, as browsers do it, with its redirects
+   * as long as they stay on the target's origin (decisions.md, Added). To be asked about every request of the page, in order, each hop of a
+   * redirect by itself.
+   */
+  refererOf({ networkId, url }: { networkId: string; url: string }): RefererOfHop {
+    this.#firstId ??= networkId;
+    if (this.#refererEnded || networkId !== this.#firstId) return 'as the browser has it';
+    this.#refererEnded = !this.isTarget(url);
+    if (!this.#refererEnded) return 'goes along';
+    return 'referer' in this.#headers ? 'ends here' : 'as the browser has it';
   }
 
   /** Whether a URL has the target's origin. */

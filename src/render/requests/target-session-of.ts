@@ -1,13 +1,16 @@
 import type { CDPSession } from 'playwright-core';
-import type { PageSession, TargetSession } from '../page-session.js';
 
-/** The page session's own target session, or one through Playwright. */
-export function targetSessionOf({ target, cdp }: Pick<PageSession, 'target' | 'cdp'>): TargetSession {
-  return target ?? throughPlaywright(cdp);
+/** Speaks to a page's target in commands and events whose names are not known to Playwright's types. */
+export interface TargetSession {
+  /** Rejects when the browser refuses it, or the target is gone. */
+  call(method: string, params?: object): Promise<Record<string, unknown>>;
+  /** As call(), for those who have no use for the answer. */
+  post(method: string, params?: object): void;
+  /** All events of the target. @returns what ends the listening */
+  listen(listener: (method: string, params: unknown) => void): () => void;
 }
 
-function throughPlaywright(cdp: CDPSession): TargetSession {
-  // Playwright's types want methods literal; what is asked for here is Chromium's to judge.
+export function targetSessionOf({ cdp }: { cdp: CDPSession }): TargetSession {
   const call = (method: string, params: object = {}) =>
     cdp.send(method as 'Page.enable', params) as unknown as Promise<Record<string, unknown>>;
   return {
