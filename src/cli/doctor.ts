@@ -8,13 +8,13 @@ import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.j
 import type { Config } from '../config.js';
 import { silentLog } from '../log.js';
 import { MIGRATIONS_DIR } from '../package-files.js';
-import { fontAdvice } from '../render/fonts/font-advice.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
 import { unprivilegedUser } from '../render/launch/unprivileged.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { egressLock } from './egress-lock.js';
+import { fontAdvice } from './font-advice.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
 

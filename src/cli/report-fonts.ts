@@ -1,6 +1,6 @@
 import type { Log } from '../log.js';
-import { fontAdvice } from '../render/fonts/font-advice.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
+import { fontAdvice } from './font-advice.js';
 
 /** Logs, in one line, for which scripts pages will show boxes, and how to install fonts for them. Never rejects. */
 export async function reportFonts(log: Log): Promise<void> {

@@ -11,7 +11,7 @@ import { LONG_POLL_AFTER_MS } from './page/network.js';
 import type { OpenPage } from './page/open-page.js';
 import type { Meanwhile } from './page/settle.js';
 import { Tolerance } from './page/tolerance.js';
-import type { Picture } from './picture/take-picture.js';
+import type { Picture } from './picture/picture.js';
 import { setViewDensity } from './picture/view-picture.js';
 
 export interface EarlyParts {

@@ -1,5 +1,5 @@
 import { CaptureError } from '../contract/capture-error.js';
-import { PageMoved } from './page/page-moved.js';
+import { isClosed, PageMoved } from './page/page-moved.js';
 import type { PageSession } from './page-session.js';
 
 /** How a capture as a whole fails, in the product's own words. */
@@ -23,12 +23,8 @@ export function neverStays(): CaptureError {
 export function translate(error: unknown, session: PageSession): unknown {
   if (error instanceof CaptureError && error.code !== 'navigation_failed') return error;
   if (session.lost.aborted) return session.lost.reason;
-  if (
-    error instanceof Error &&
-    /target (page, context or browser|closed|crashed)|page crashed|session closed|has been closed/i.test(error.message)
-  ) {
-    return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause: error });
-  }
   if (error instanceof PageMoved) return neverStays();
+  if (isClosed(error))
+    return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause: error });
   return error;
 }

@@ -15,7 +15,6 @@ import { bypassCsp, runCustomJs } from './page/custom-js.js';
 import { Deadlines, TIMED_OUT } from './page/deadline.js';
 import { dropStalledStyleSheets } from './page/drop-stalled-style-sheets.js';
 import { edit, fetches } from './page/edit.js';
-import { dismissDialogs } from './page/guard-page.js';
 import type { DocumentState } from './page/main-document.js';
 import { navigate } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
@@ -30,8 +29,9 @@ import { waitForSelector } from './page/wait-for-selector.js';
 import { follow, waitUntil } from './page/wait-until.js';
 import type { PageSession } from './page-session.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
+import type { Picture } from './picture/picture.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from './picture/scroll-through.js';
-import { type Picture, takePicture } from './picture/take-picture.js';
+import { takePicture } from './picture/take-picture.js';
 import { neverReady, neverStays, translate } from './render-failure.js';
 
 /** One capture to make. */
@@ -133,7 +133,6 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: { session: Page
   const { session, deadlines } = on;
   const times = new StageTimes(order.onProgress);
   times.enter('prepare', 5);
-  dismissDialogs(session);
   const preparing = Promise.all([
     openPage(session, deadlines, new Tolerance(options.tolerate)),
     deps.blocker.guard(session, options, order.id),

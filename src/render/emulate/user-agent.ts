@@ -158,3 +158,9 @@ function vendorOf(userAgent: string): string | null {
 function major(version: string): string {
   return version.split('.')[0] ?? version;
 }
+
+/** The languages a browser of this locale asks for, best first: the locale, then its bare language. Chromium adds the q-values. */
+export function languagesOf(locale: string): string {
+  const language = locale.split('-')[0] ?? locale;
+  return language === locale ? locale : `${locale},${language}`;
+}

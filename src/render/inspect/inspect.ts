@@ -7,13 +7,13 @@ import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
-import { boundedPage } from '../picture/bounded-page.js';
-import { cutText } from './cut-text.js';
+import { type BoundedPage, boundedPage, within } from '../picture/bounded-page.js';
 import type { MarkdownWorker } from './markdown-worker.js';
-import { outline } from './outline.js';
 
 /** More than this costs seconds to parse, for 12,000 characters of result. */
 const SOURCE_MOST_CHARS = 500_000;
+/** Reading the tree costs most of a millisecond an element, and nothing of it can be had before all of it is done. These give more than is kept. */
+const MOST_ELEMENTS = 2_000;
 
 /**
  * Reads the very document that was rendered. What cannot be had in time is given in a simpler form, or left empty.
@@ -32,4 +32,30 @@ export async function inspect(session: PageSession, how: { timeoutMs: number; wo
     markdown: cutText(markdown ?? source.text, INSPECTION_LIMIT_CHARS),
     accessibleTree: cutText(accessibleTree, INSPECTION_LIMIT_CHARS),
   };
+}
+
+/**
+ * The accessibility tree as an indented outline of roles and names; empty when it cannot be had by the deadline (ms by `monotonicNow`).
+ * Takes the end of a long page away: it is the last thing done with a page.
+ *
+ * @throws CaptureError `render_crashed`
+ */
+async function outline(session: PageSession, page: BoundedPage, deadline: number): Promise<string> {
+  try {
+    if (!(await page.call('source.shorten', MOST_ELEMENTS))) return '';
+    const timeout = Math.max(1, deadline - monotonicNow());
+    return await within(session, deadline, () => session.page.locator('body').first().ariaSnapshot({ timeout }));
+  } catch {
+    // Too slow: the picture is not lost for it.
+    session.lost.throwIfAborted();
+    return '';
+  }
+}
+
+/** At most so many UTF-16 units, never ending inside a surrogate pair. */
+function cutText(text: string, mostChars: number): string {
+  if (text.length <= mostChars) return text;
+  const last = text.charCodeAt(mostChars - 1);
+  const splits = last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, splits ? mostChars - 1 : mostChars);
 }

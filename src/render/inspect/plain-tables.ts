@@ -1,5 +1,4 @@
-import { HEADINGS } from './plain-links.js';
-
+export const HEADINGS = 'h1,h2,h3,h4,h5,h6';
 const PARTS = 'caption,thead,tbody,tfoot,tr,td,th';
 /** What Markdown has no place for in a cell. */
 const BLOCKS = `${HEADINGS},ul,ol,li,hr,blockquote,pre`;

@@ -4,8 +4,7 @@ import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { fenced, plainCode } from './plain-code.js';
-import { plainLinks } from './plain-links.js';
-import { plainTables } from './plain-tables.js';
+import { HEADINGS, plainTables } from './plain-tables.js';
 
 export interface MarkdownSource {
   html: string;
@@ -84,6 +83,18 @@ function headingLines(lines: string[]): number[] {
     else if (/^#{1,6} /.test(line)) found.push(index);
   }
   return found;
+}
+
+/** A link around a heading and more becomes the link of its heading: Markdown has no links around blocks. */
+function plainLinks(content: Element): void {
+  for (const around of content.querySelectorAll('a[href]')) {
+    const heading = [...around.querySelectorAll(HEADINGS)].find(({ textContent }) => textContent?.trim());
+    if (heading === undefined) continue;
+    const link = around.cloneNode(false) as Element;
+    link.append(...heading.childNodes);
+    heading.append(link);
+    around.replaceWith(...around.childNodes);
+  }
 }
 
 /** The table rules ask each table, copies too, for its `rows`, which this DOM does not know: there all elements are of one class. */

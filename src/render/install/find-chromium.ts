@@ -3,10 +3,10 @@ import { BrowserError } from '../launch/browser-error.js';
 import { versionOf } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
+import { FAR_BEHIND_MAJORS, majorOf } from './browser-age.js';
 import { namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
 import { recallBrowser, rememberBrowser } from './known-browsers.js';
 import { PROOF_EDITION, proveBrowser } from './prove-browser.js';
-import { type RankedBrowser, rankBrowsers } from './rank-browsers.js';
 
 export interface ProofOptions {
   /** Where what was found out is kept. */
@@ -18,6 +18,11 @@ export interface ProofOptions {
 export interface FindOptions extends ProofOptions {
   /** --chromium or STILLFRAME_CHROMIUM; null when not set. */
   chromium: string | null;
+}
+
+export interface RankedBrowser extends Executable {
+  /** It could not capture when it was last tried, not long ago. */
+  failed: boolean;
 }
 
 /** How long one that failed comes after all others, ms: what it failed of may have been the machine's trouble. */
@@ -38,6 +43,26 @@ export async function findChromium(options: FindOptions): Promise<Executable | n
 export async function listBrowsers(dataDir: string): Promise<RankedBrowser[]> {
   const found = [...ownCopies(dataDir), ...systemBrowsers(), ...playwrightCache()];
   return rankBrowsers(await Promise.all(found.map((executable) => withVersion(executable, dataDir))));
+}
+
+/**
+ * The best first: one that is not far behind the newest, then a headless shell, then the newer one, then in the order given. What failed
+ * lately comes last: it is tried again only when nothing else works.
+ */
+export function rankBrowsers(found: readonly RankedBrowser[]): RankedBrowser[] {
+  const newest = Math.max(0, ...found.filter(({ failed }) => !failed).map(({ version }) => majorOf(version)));
+  const rank = ({ failed, version, kind }: RankedBrowser) => [
+    Number(failed),
+    Number(newest - majorOf(version) >= FAR_BEHIND_MAJORS),
+    Number(kind !== 'headless-shell'),
+    -majorOf(version),
+  ];
+  return [...found].sort((a, b) => firstDifference(rank(a), rank(b)));
+}
+
+function firstDifference(a: number[], b: number[]): number {
+  const index = a.findIndex((value, at) => value !== b[at]);
+  return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
 async function withVersion(executable: Executable, dataDir: string): Promise<RankedBrowser> {

@@ -1,8 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { ConnectOverCDPTransport } from 'playwright-core';
 import { emulateUserAgentInWorker } from '../emulate/emulate-user-agent.js';
-import { languagesOf } from '../emulate/languages.js';
-import type { Identity } from '../emulate/user-agent.js';
+import { type Identity, languagesOf } from '../emulate/user-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { EventCutter } from './cut-event.js';
 import { SharedWorkerScripts } from './shared-worker-scripts.js';

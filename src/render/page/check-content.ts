@@ -1,6 +1,11 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { foldText } from './visible-text.js';
+import { TIMED_OUT } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+
+/** More text than any marker needs; a page of books is not carried out of the browser. */
+const TEXT_MAX_CHARS = 2_000_000;
+const TITLE_MAX_CHARS = 10_000;
 
 type Markers = Pick<CaptureOptions, 'failIfContentMissing' | 'failIfContentContains'>;
 
@@ -20,6 +25,32 @@ export function checkContent(text: string, { failIfContentMissing, failIfContent
   if (missing.length > 0) throw incomplete('fail_if_content_missing', `the page does not show ${quoted(missing)}`, { missing });
   const found = failIfContentContains.filter((marker) => folded.includes(foldText(marker)));
   if (found.length > 0) throw incomplete('fail_if_content_contains', `the page shows ${quoted(found)}`, { found });
+}
+
+/**
+ * Title and text as a visitor sees them.
+ *
+ * @returns null when the page did not answer within `ms`
+ * @throws PageMoved
+ */
+export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<string | null> {
+  const text = await deadlines.within(world.call('text.titled', { maxChars: TEXT_MAX_CHARS, titleMaxChars: TITLE_MAX_CHARS }), ms);
+  return text === TIMED_OUT ? null : text;
+}
+
+/**
+ * Folds white space and case, and drops what is invisible inside words, so that texts can be compared (decisions.md, Capture semantics).
+ * In capitals last, as CSS writes them: ß is SS there, both sigmas are one, and a dot on an i is none.
+ */
+export function foldText(text: string): string {
+  return text
+    .normalize('NFC')
+    .replace(/[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toLowerCase()
+    .toUpperCase()
+    .replace(/\u0307/g, '');
 }
 
 function incomplete(check: string, what: string, details: Record<string, unknown>): CaptureError {

@@ -3,15 +3,15 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { refuseBlank } from './blank-page.js';
 import { recogniseWall } from './bot-wall.js';
-import { asksForText, checkContent } from './check-content.js';
+import { asksForText, checkContent, visibleText } from './check-content.js';
 import { refuseIncomplete } from './content-ready.js';
 import { TIMED_OUT } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
-import { refuseUnreadable } from './unreadable.js';
-import { visibleText } from './visible-text.js';
 
+const XML_TYPES = /^(text\/xml|application\/xml|[^/]+\/[^;]+\+xml)$/i;
+const IMAGE_TYPES = /^image\//i;
 /** A page that answers at all does so within this, whatever is left of the budget. */
 const ANSWER_MIN_MS = 1_500;
 /** All checks together may take this long past the budget. */
@@ -62,6 +62,30 @@ async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadli
   const vendor = await deadlines.within(recogniseWall(world, shown), ms);
   if (vendor === TIMED_OUT) throw tooBusy(deadlines.timeout);
   if (vendor !== null) throw blockedByTarget(shown.response?.status ?? null, vendor);
+}
+
+/**
+ * XML that does not parse is shown as an error page of the browser's own, with what came before the error, and an image that cannot be
+ * decoded as a broken one: neither is what the target has (decisions.md, Capture semantics). Asks nothing of HTML.
+ *
+ * @throws CaptureError navigation_failed with `details.parse_error` for XML, PageMoved
+ */
+async function refuseUnreadable(
+  { world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>,
+  { mimeType }: DocumentState,
+  ms: number,
+): Promise<void> {
+  if (XML_TYPES.test(mimeType)) {
+    const error = await deadlines.within(world.call('documents.parseError'), ms);
+    if (typeof error === 'string') throw unreadable(`XML that does not parse: ${error}`, { content_type: mimeType, parse_error: error });
+  } else if (IMAGE_TYPES.test(mimeType)) {
+    const broken = await deadlines.within(world.call('documents.isBrokenImage'), ms);
+    if (broken === true) throw unreadable(`an image (${mimeType}) that cannot be decoded.`, { content_type: mimeType });
+  }
+}
+
+function unreadable(what: string, details: Record<string, string>): CaptureError {
+  return new CaptureError({ code: 'navigation_failed', message: `The target is ${what}`, retriable: false, details });
 }
 
 function tooBusy(timeout: number): CaptureError {

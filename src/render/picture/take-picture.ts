@@ -17,8 +17,6 @@ import type { Picture, PictureOrder } from './picture.js';
 import type { ScrollReport } from './scroll-through.js';
 import { takeView } from './view-picture.js';
 
-export type { Picture } from './picture.js';
-
 /**
  * Takes the picture that the options ask for.
  *

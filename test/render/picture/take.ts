@@ -2,8 +2,9 @@ import type { Browser } from 'playwright-core';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { NetworkTracker } from '../../../src/render/page/network.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
+import type { Picture } from '../../../src/render/picture/picture.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
-import { type Picture, takePicture } from '../../../src/render/picture/take-picture.js';
+import { takePicture } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, options } from './a-page-session.js';
 
 export interface Taken extends Picture {

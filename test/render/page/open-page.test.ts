@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { dismissDialogs } from '../../../src/render/page/guard-page.js';
+import { dismissDialogs } from '../../../src/render/page/open-page.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldText } from '../../../src/render/page/visible-text.js';
+import { foldText } from '../../../src/render/page/check-content.js';
 
 describe('folded texts are equal', () => {
   it.each([
