@@ -3,13 +3,13 @@
 FROM node:24-bookworm AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The driver of the database is compiled only where it has no prebuilt binary.
+# The database driver is compiled only on platforms without a prebuilt binary.
 RUN npm ci --ignore-scripts && (node -e "new (require('better-sqlite3'))(':memory:')" || npm rebuild better-sqlite3)
 COPY . .
 RUN npm run build && npm prune --omit=dev
 
 FROM node:24-bookworm-slim
-# Debian keeps only the newest version in its archive: raise this one when the build does not find it.
+# Debian's archive keeps only the newest version: raise this one when the build cannot find it.
 ARG CHROMIUM_VERSION=156.0.8078.79-1~deb12u1
 RUN apt-get update \
     && apt-get install -y --no-install-recommends chromium-headless-shell=$CHROMIUM_VERSION fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji tini \
