@@ -25,6 +25,7 @@ const HEAD = `#!/usr/bin/env sh
 export default defineConfig({
   entry: {
     main: 'src/main.ts',
+    'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'markdown-thread': 'src/render/inspect/markdown-thread.ts',
   },
   format: 'esm',

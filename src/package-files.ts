@@ -11,6 +11,9 @@ export function builtFile(name: string): URL {
   return new URL(`dist/${name}`, PACKAGE_ROOT);
 }
 
+/** What the store needs of the package. */
+export const STORE_FILES = { migrationsDir: MIGRATIONS_DIR, checkpointThread: builtFile('checkpoint-thread.js') };
+
 /** The program's version, as package.json says it. */
 export function packageVersion(): string {
   const content: unknown = JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8'));

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.js';
 import type { Config } from '../config.js';
 import { silentLog } from '../log.js';
-import { MIGRATIONS_DIR } from '../package-files.js';
+import { STORE_FILES } from '../package-files.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
 import { unprivilegedUser } from '../render/launch/unprivileged.js';
@@ -161,7 +161,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   const check = 'Database';
   try {
     const { openStore } = await import('../store/sqlite/open-store.js');
-    await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'no', log: silentLog() });
+    await using store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'no', log: silentLog() });
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createLog } from '../log.js';
-import { MIGRATIONS_DIR } from '../package-files.js';
+import { STORE_FILES } from '../package-files.js';
 import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
@@ -17,7 +17,7 @@ export function addMigrateCommand(program: Command): void {
     const log = createLog({ level: 'info', format: config.logFormat });
     using _lock = lockDataDir(config.dataDir);
     const { openStore } = await import('../store/sqlite/open-store.js');
-    await using _store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'wholly', log });
+    await using _store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'wholly', log });
     print(options.json, { migrated: true }, () => 'The database is up to date.');
   });
 }

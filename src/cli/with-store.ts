@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.js';
 import { createLog } from '../log.js';
-import { MIGRATIONS_DIR } from '../package-files.js';
+import { STORE_FILES } from '../package-files.js';
 import type { Store } from '../store/store.js';
 import { readSettings } from './settings-flags.js';
 
@@ -10,7 +10,7 @@ export async function withStore<Result>(command: Command, work: (store: Store, c
   const config = readSettings(command);
   const log = createLog({ level: 'warn', format: config.logFormat });
   const { openStore } = await import('../store/sqlite/open-store.js');
-  await using store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'no', log });
+  await using store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'no', log });
   return await work(store, config);
 }
 

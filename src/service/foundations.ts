@@ -4,7 +4,7 @@ import type { Config } from '../config.js';
 import type { Egress } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
-import { MIGRATIONS_DIR } from '../package-files.js';
+import { STORE_FILES } from '../package-files.js';
 import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { openStore } from '../store/sqlite/open-store.js';
 import type { Store } from '../store/store.js';
@@ -28,7 +28,7 @@ export async function openFoundations(config: Config, log: Log): Promise<Foundat
     log,
   });
   const lock = lockDataDir(config.dataDir);
-  const store = await openStore({ dataDir: config.dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'at start', log });
+  const store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'at start', log });
   const artifacts = await openArtifactDirectory({ dir: artifactsDirOf(config.dataDir), log });
   return { lock, store, egress, artifacts };
 }

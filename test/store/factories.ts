@@ -1,16 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { hashApiKey, newApiKey } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { CaptureOptions } from '../../src/contract/capture-request.js';
 import { newId } from '../../src/contract/ids.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
+import { STORE_FILES } from '../../src/package-files.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
 import type { Acceptance, AcceptRules, ClaimedJob, FinishedCapture, JobClaim, NewJob, Store } from '../../src/store/store.js';
 
-export const MIGRATIONS_DIR = resolve(import.meta.dirname, '../../drizzle');
+export const { migrationsDir: MIGRATIONS_DIR } = STORE_FILES;
 export const RULES: AcceptRules = { maxQueue: 1_000, webhookMaxAttempts: 5 };
 export const NOON = Date.UTC(2026, 10, 15, 12);
 
@@ -25,7 +26,7 @@ export function aDataDir(): string {
 }
 
 export function openAt(dataDir: string): Promise<Store> {
-  return openStore({ dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'at start', log: silentLog() });
+  return openStore({ dataDir, ...STORE_FILES, migrates: 'at start', log: silentLog() });
 }
 
 export async function aStore(): Promise<TestStore> {

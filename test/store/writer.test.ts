@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
+import { LogSync } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
 import { aCaller, aDataDir, aNewJob, aStore, NOON, RULES } from './factories.js';
 
@@ -17,7 +18,9 @@ function aDatabase(options: { lockWaitMs?: number } = {}) {
     db.close();
     rmSync(dir, { recursive: true, force: true });
   });
-  return { db, file, statements, writer: new Writer({ db, reopen: () => undefined }, options.lockWaitMs) };
+  const connection = { db, reopen: () => undefined };
+  const log = new LogSync({ connection, checkpoints: { afterCommit: () => undefined, truncate: async () => false } });
+  return { db, file, statements, writer: new Writer(connection, log, options.lockWaitMs) };
 }
 
 test('writes that arrive together share one transaction', async () => {

@@ -1,6 +1,7 @@
 /**
  * The process that trial "webhook-kills" kills: ends queued jobs without rendering them, and delivers, until it is killed or its
- * input ends. Arguments: data directory, folder of the migrations, the receiver's origin.
+ * input ends. Arguments: data directory, folder of the migrations, URL of the built
+ * checkpoint-thread.js, the receiver's origin.
  */
 import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
@@ -11,9 +12,9 @@ import { deliver } from '../../src/webhook/deliver.js';
 import { Loop } from '../../src/work/loop.js';
 import { aCapture } from '../store/factories.js';
 
-const [dataDir = '', migrationsDir = '', origin = ''] = process.argv.slice(2);
+const [dataDir = '', migrationsDir = '', checkpointThread = '', origin = ''] = process.argv.slice(2);
 const log = silentLog();
-const store = await openStore({ dataDir, migrationsDir, migrates: 'at start', log });
+const store = await openStore({ dataDir, migrationsDir, checkpointThread: new URL(checkpointThread), migrates: 'at start', log });
 await store.recover({ now: Date.now(), all: true });
 const egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
 const cut = new AbortController();

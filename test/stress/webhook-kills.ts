@@ -9,7 +9,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { isTerminal } from '../../src/contract/job.js';
-import { MIGRATIONS_DIR } from '../../src/package-files.js';
+import { STORE_FILES } from '../../src/package-files.js';
 import type { Store } from '../../src/store/store.js';
 import { buildProgram } from '../fixtures/build-program.js';
 import { type Behaviour, hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
@@ -40,7 +40,7 @@ export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_1
   const witness = new Witness(store);
   await using receiver = await startReceiver({ script: (request) => witness.meet(request) });
   const caller = await aCaller(store);
-  const start = () => startChild([program.file, dataDir, MIGRATIONS_DIR, receiver.origin]);
+  const start = () => startChild([program.file, dataDir, STORE_FILES.migrationsDir, STORE_FILES.checkpointThread.href, receiver.origin]);
   const jobs: string[] = [];
   const startedAt = performance.now();
   for (let kill = 0; kill < rounds; kill++) {

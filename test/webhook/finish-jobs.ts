@@ -1,5 +1,5 @@
 import { silentLog } from '../../src/log.js';
-import { MIGRATIONS_DIR } from '../../src/package-files.js';
+import { STORE_FILES } from '../../src/package-files.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { aCapture, aNewJob, type Caller } from '../store/factories.js';
@@ -8,7 +8,7 @@ export const WEBHOOK_SECRET = 'whsec_0123456789abcdef';
 const RULES = { maxQueue: 1_000_000, webhookMaxAttempts: 5 };
 
 export function openStoreAt(dataDir: string): Promise<Store> {
-  return openStore({ dataDir, migrationsDir: MIGRATIONS_DIR, migrates: 'at start', log: silentLog() });
+  return openStore({ dataDir, ...STORE_FILES, migrates: 'at start', log: silentLog() });
 }
 
 /** Queues a job that asks for a webhook. @returns its id */

@@ -40,9 +40,14 @@ export function reconnect(file: string): Db {
   return db;
 }
 
-/** After migrating: references are enforced, and locks waited for briefly only, since that blocks the event loop. */
+/**
+ * After migrating: references are enforced, and nothing blocks the event loop for long. Locks are waited for briefly only; the disk syncs
+ * that commits and checkpoints need are left to log-sync.ts and checkpoints.ts.
+ */
 export function startRunning(db: Db): void {
   db.pragma('foreign_keys = ON');
+  db.pragma('synchronous = NORMAL');
+  db.pragma('wal_autocheckpoint = 0');
   db.pragma(`busy_timeout = ${RUNNING_BUSY_MS}`);
 }
 

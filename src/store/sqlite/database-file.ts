@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import type { Checkpoints } from './checkpoints.js';
 import type { Connection } from './connection.js';
 import type { Writer } from './writer.js';
 
@@ -7,16 +8,23 @@ const SLICE_PAGES = 100;
 /** Slices of one call. */
 const SLICES = 100;
 
+interface DatabaseFileParts {
+  connection: Pick<Connection, 'db'>;
+  writer: Writer;
+  checkpoints: Pick<Checkpoints, 'truncate'>;
+}
+
 /** What the database takes on the disk, and how it gives it back. */
 export class DatabaseFile {
-  constructor(
-    private readonly connection: Pick<Connection, 'db'>,
-    private readonly writer: Writer,
-  ) {}
+  readonly #parts: DatabaseFileParts;
+
+  constructor(parts: DatabaseFileParts) {
+    this.#parts = parts;
+  }
 
   /** Bytes of the file and its log; `free` of them are pages that hold nothing. */
   size(): { database: number; free: number } {
-    const { name } = this.connection.db;
+    const { name } = this.#parts.connection.db;
     const database = sizeOf(name) + sizeOf(`${name}-wal`);
     return { database, free: this.number('freelist_count') * this.number('page_size') };
   }
@@ -25,16 +33,15 @@ export class DatabaseFile {
   async shrink(): Promise<void> {
     for (let slice = 0; slice < SLICES && this.number('freelist_count') > 0; slice++) {
       const before = this.number('freelist_count');
-      await this.writer.run(() => this.connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
+      await this.#parts.writer.run(() => this.#parts.connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
       // A database that an older version made cannot shrink (make-shrinkable.ts).
       if (this.number('freelist_count') >= before) break;
     }
-    const { db } = this.connection;
-    if (!db.inTransaction) db.pragma('wal_checkpoint(TRUNCATE)');
+    await this.#parts.checkpoints.truncate();
   }
 
   private number(pragma: string): number {
-    return Number(this.connection.db.pragma(pragma, { simple: true }));
+    return Number(this.#parts.connection.db.pragma(pragma, { simple: true }));
   }
 }
 

@@ -7,6 +7,7 @@ import type { Log } from '../../log.js';
 import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
 import { accept, cacheDigestOf, findKeptSource } from './accept.js';
 import { backup } from './backup.js';
+import { Checkpoints } from './checkpoints.js';
 import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, guardOpening, startRunning } from './connect.js';
@@ -17,6 +18,7 @@ import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
 import type { FoundJob } from './job-look-ups.js';
 import { countJobs, listJobs } from './list-jobs.js';
+import { LogSync } from './log-sync.js';
 import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
 import { recover } from './recover.js';
@@ -33,6 +35,8 @@ export interface StoreOptions {
   dataDir: string;
   /** The folder drizzle/ of this program. */
   migrationsDir: string;
+  /** The built checkpoint-thread.js. */
+  checkpointThread: URL;
   /**
    * Whether an older database is brought up to date, or refused; only the holder of the data directory's lock may. `wholly` takes the
    * time that it needs, however large the database is.
@@ -47,6 +51,7 @@ interface Engine {
   tables: Tables;
   vault: Vault;
   writer: Writer;
+  logSync: LogSync;
 }
 
 /**
@@ -54,7 +59,7 @@ interface Engine {
  *
  * @throws StoreError with one line for the operator
  */
-export async function openStore({ dataDir, migrationsDir, migrates, log }: StoreOptions): Promise<Store> {
+export async function openStore({ dataDir, migrationsDir, checkpointThread, migrates, log }: StoreOptions): Promise<Store> {
   const file = join(dataDir, DATABASE_FILE);
   const db = connect(dataDir);
   try {
@@ -65,14 +70,16 @@ export async function openStore({ dataDir, migrationsDir, migrates, log }: Store
     const connection = new Connection(db, vault);
     guardOpening(file, () => checkVault(connection.tables, vault, dataDir));
     startRunning(db);
-    const engine = { tables: connection.tables, vault, writer: new Writer(connection) };
+    const checkpoints = new Checkpoints(connection, checkpointThread);
+    const logSync = new LogSync({ connection, checkpoints });
+    const engine = { tables: connection.tables, vault, logSync, writer: new Writer(connection, logSync) };
     return {
       ...accountSteps(engine),
       ...jobSteps(engine),
       ...jobLookUps(engine),
       ...deliverySteps(engine),
-      ...retentionSteps(engine, new DatabaseFile(connection, engine.writer)),
-      ...engineSteps(engine, connection, file),
+      ...retentionSteps(engine, new DatabaseFile({ connection, writer: engine.writer, checkpoints })),
+      ...engineSteps(engine, { connection, checkpoints, file }),
     };
   } catch (error) {
     db.close();
@@ -144,11 +151,12 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
   };
 }
 
-function jobLookUps({ tables, writer }: Engine): JobLookUps {
+function jobLookUps({ tables, writer, logSync }: Engine): JobLookUps {
   return {
-    findJob: (id) => read(() => orNull(tables.jobs.find(id), toSnapshot)),
-    listJobs: (keyId, page) => read(() => listJobs(tables, keyId, page)),
-    findJobByIdempotencyKey: (accountId, key) => read(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
+    findJob: (id) => readKept(logSync, () => orNull(tables.jobs.find(id), toSnapshot)),
+    listJobs: (keyId, page) => readKept(logSync, () => listJobs(tables, keyId, page)),
+    findJobByIdempotencyKey: (accountId, key) =>
+      readKept(logSync, () => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
     nextDueAt: () => read(() => tables.jobs.nextDueAt()),
     newestJobAt: () => read(() => tables.jobs.newestAt()),
     setQueuePaused: (paused) => writer.run(() => tables.counters.setPaused(paused)),
@@ -156,14 +164,14 @@ function jobLookUps({ tables, writer }: Engine): JobLookUps {
   };
 }
 
-function deliverySteps({ tables, writer }: Engine): DeliveryStore {
+function deliverySteps({ tables, writer, logSync }: Engine): DeliveryStore {
   return {
     claimNextDelivery: async (claim) => {
       const idle = await read(() => nextReceiver(tables, claim) === null);
       return idle ? null : writer.run(() => claimNextDelivery(tables, claim));
     },
     recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(tables, delivery, outcome, now)),
-    findDelivery: (jobId) => read(() => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
+    findDelivery: (jobId) => readKept(logSync, () => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
     redeliver: (jobId, generation, now) => writer.run(() => redeliver(tables, { jobId, generation, now })),
     nextDeliveryDueAt: (perReceiver) => read(() => tables.receivers.nextReadyAt(perReceiver)),
     webhookTotals: () =>
@@ -191,9 +199,8 @@ function retentionSteps({ tables, vault, writer }: Engine, database: DatabaseFil
 }
 
 function engineSteps(
-  { tables, writer }: Engine,
-  connection: Connection,
-  file: string,
+  { tables, writer, logSync }: Engine,
+  { connection, checkpoints, file }: { connection: Connection; checkpoints: Checkpoints; file: string },
 ): Pick<Store, 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose> {
   return {
     settlement: (now) => read(() => tables.reservations.status(now)),
@@ -206,6 +213,8 @@ function engineSteps(
     backup: (to) => backup(file, to),
     async [Symbol.asyncDispose]() {
       await writer.close();
+      await logSync.close();
+      await checkpoints.close();
       connection.db.close();
     },
   };
@@ -226,6 +235,15 @@ function heldJob({ jobs }: Pick<Tables, 'jobs'>, claim: Claim): FoundJob | null 
 
 function orNull<Row, Told>(row: Row | null, tell: (row: Row) => Told): Told | null {
   return row === null ? null : tell(row);
+}
+
+/** What a client is told of its jobs: nothing that a power failure could still undo. @throws as `read` does */
+async function readKept<T>(logSync: LogSync, step: () => T): Promise<T> {
+  const found = await read(step);
+  await logSync.settled().catch((error: unknown) => {
+    throw translateEngineError(error);
+  });
+  return found;
 }
 
 /** @throws CaptureError `internal_error` 503 when the file cannot be read */

@@ -1,8 +1,9 @@
 import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
+import type { LogSync } from './log-sync.js';
 import { engineCodeOf, translateEngineError } from './store-error.js';
 
-/** Long enough to share a disk sync, short enough never to stall the event loop. */
+/** Long enough to share a transaction, short enough never to stall the event loop. */
 const BATCH_LIMIT = 128;
 /** How long a write waits, without blocking, for a lock that another process holds. */
 const LOCK_WAIT_MS = 10_000;
@@ -20,19 +21,25 @@ type Outcome = { value: unknown } | { reason: unknown };
 
 /**
  * All writes of the process, in order of arrival. Those that arrive while the event loop turns once share one immediate
- * transaction and one disk sync (group commit); each has its savepoint, so that a failing one takes nothing with it, and each is
- * answered after the commit only.
+ * transaction (group commit); each has its savepoint, so that a failing one takes nothing with it, and each is answered only when its
+ * commit is on the disk. Later transactions do not wait for that.
  */
 export class Writer {
   readonly #connection: Pick<Connection, 'db' | 'reopen'>;
+  readonly #log: Pick<LogSync, 'committed' | 'settled'>;
   readonly #lockWaitMs: number;
   #statements: Statements;
   #entries: Entry[] = [];
   #turn: Promise<void> | null = null;
   #closed = false;
 
-  constructor(connection: Pick<Connection, 'db' | 'reopen'>, lockWaitMs: number = LOCK_WAIT_MS) {
+  constructor(
+    connection: Pick<Connection, 'db' | 'reopen'>,
+    log: Pick<LogSync, 'committed' | 'settled'>,
+    lockWaitMs: number = LOCK_WAIT_MS,
+  ) {
     this.#connection = connection;
+    this.#log = log;
     this.#lockWaitMs = lockWaitMs;
     this.#statements = prepareStatements(connection.db);
   }
@@ -54,6 +61,7 @@ export class Writer {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#turn;
+    await this.#log.settled().catch(() => undefined);
   }
 
   async #drain(): Promise<void> {
@@ -71,15 +79,25 @@ export class Writer {
       await this.#begin(batch[0]?.arrivedAt ?? performance.now());
       const outcomes = this.#attempt(batch);
       this.#statements.commit.run();
-      batch.forEach((entry, i) => {
-        const outcome = outcomes[i];
-        if (outcome !== undefined && 'value' in outcome) entry.resolve(outcome.value);
-        else entry.reject(outcome?.reason);
-      });
+      void this.#answer(batch, outcomes);
     } catch (error) {
-      for (const entry of batch) entry.reject(translateEngineError(error));
+      rejectAll(batch, error);
       this.#rollBack();
     }
+  }
+
+  /** After the disk has what was committed. When it has not, what was committed may still be there: as after a lost connection. */
+  async #answer(batch: readonly Entry[], outcomes: readonly Outcome[]): Promise<void> {
+    try {
+      await this.#log.committed();
+    } catch (error) {
+      return rejectAll(batch, error);
+    }
+    batch.forEach((entry, i) => {
+      const outcome = outcomes[i];
+      if (outcome !== undefined && 'value' in outcome) entry.resolve(outcome.value);
+      else entry.reject(outcome?.reason);
+    });
   }
 
   #rollBack(): void {
@@ -135,6 +153,10 @@ export class Writer {
       }
     });
   }
+}
+
+function rejectAll(batch: readonly Entry[], error: unknown): void {
+  for (const entry of batch) entry.reject(translateEngineError(error));
 }
 
 type Statements = ReturnType<typeof prepareStatements>;

@@ -1,0 +1,131 @@
+import { Worker } from 'node:worker_threads';
+import type { Statement } from 'better-sqlite3';
+import { type CheckpointMode, checkpoint } from './checkpoint.js';
+import type { CheckpointTask } from './checkpoint-thread.js';
+import type { Db } from './connect.js';
+import type { Connection } from './connection.js';
+
+/** Pages of 4 KiB in the log that the database file does not have yet, from which on they are copied: SQLite's own default. */
+const COPY_FROM_PAGES = 1_000;
+/**
+ * Pages in the log from which on it is restarted. Under constant writes it never restarts by itself, because each write adds pages behind
+ * those that a checkpoint has copied. A restart keeps writers waiting, without blocking the event loop, for two disk syncs.
+ */
+const RESTART_FROM_PAGES = 8_000;
+/** Between two checkpoints; longer after one that a reader or the disk got in the way of. */
+const REST_MS = 100;
+const REST_AFTER_FAILURE_MS = 2_000;
+
+interface LogState {
+  /** Pages in the log. */
+  log: number;
+  /** Those of them that the database file has. */
+  checkpointed: number;
+}
+
+const EMPTY: LogState = { log: 0, checkpointed: 0 };
+
+/** Keeps the write-ahead log short from a thread of its own, which is started when first needed and keeps no process alive. */
+export class Checkpoints {
+  readonly #connection: Pick<Connection, 'db'>;
+  readonly #thread: URL;
+  #worker: Worker | null = null;
+  #isThreadBroken = false;
+  #underWay: Promise<boolean> | null = null;
+  #restsUntil = 0;
+  #closed = false;
+  #state: { db: Db; statement: Statement<[], LogState> } | null = null;
+
+  /** @param thread the built checkpoint-thread; where it cannot run, checkpoints block the connection instead */
+  constructor(connection: Pick<Connection, 'db'>, thread: URL) {
+    this.#connection = connection;
+    this.#thread = thread;
+  }
+
+  /** To be called after each commit: starts a checkpoint when one is due. */
+  afterCommit(): void {
+    if (this.#underWay !== null || this.#closed || performance.now() < this.#restsUntil) return;
+    const { log, checkpointed } = this.#stateOrEmpty();
+    // Most pages first, without the lock that a restart holds.
+    if (log >= RESTART_FROM_PAGES) void this.#start(['PASSIVE', 'RESTART']);
+    else if (log - checkpointed >= COPY_FROM_PAGES) void this.#start(['PASSIVE']);
+  }
+
+  /** Copies the whole log, with all disk syncs, and empties it; whether that succeeded. */
+  async truncate(): Promise<boolean> {
+    while (this.#underWay !== null) await this.#underWay;
+    return this.#closed ? false : await this.#start(['PASSIVE', 'TRUNCATE']);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#underWay;
+    const worker = this.#worker;
+    if (worker === null) return;
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    worker.ref();
+    worker.postMessage('close' satisfies CheckpointTask);
+    await ended;
+  }
+
+  /** Never rejects: what was not copied stays in the log, and is tried again after a later commit. */
+  #start(modes: readonly CheckpointMode[]): Promise<boolean> {
+    const run = async (): Promise<boolean> => {
+      let succeeded = true;
+      for (const mode of modes) succeeded = await this.#run(mode);
+      this.#restsUntil = performance.now() + (succeeded ? REST_MS : REST_AFTER_FAILURE_MS);
+      this.#underWay = null;
+      return succeeded;
+    };
+    this.#underWay = run();
+    return this.#underWay;
+  }
+
+  async #run(mode: CheckpointMode): Promise<boolean> {
+    if (!this.#isThreadBroken) {
+      const answer = await this.#ask(mode);
+      if (answer !== null) return answer;
+      this.#isThreadBroken = true;
+    }
+    const { db } = this.#connection;
+    return !db.inTransaction && checkpoint(db, mode);
+  }
+
+  /** Null when the thread has ended instead of answering. */
+  #ask(mode: CheckpointMode): Promise<boolean | null> {
+    const worker = this.#worker ?? this.#startThread();
+    return new Promise((resolve) => {
+      const onMessage = (succeeded: boolean) => {
+        worker.off('exit', onExit);
+        resolve(succeeded);
+      };
+      const onExit = () => resolve(null);
+      worker.once('message', onMessage);
+      worker.once('exit', onExit);
+      worker.postMessage(mode satisfies CheckpointTask);
+    });
+  }
+
+  #startThread(): Worker {
+    const worker = new Worker(this.#thread, { workerData: this.#connection.db.name, name: 'checkpoints' });
+    worker.unref();
+    // Its end follows.
+    worker.on('error', () => undefined);
+    worker.on('exit', () => {
+      this.#worker = null;
+    });
+    this.#worker = worker;
+    return worker;
+  }
+
+  /** Never throws: the commit has succeeded. */
+  #stateOrEmpty(): LogState {
+    const { db } = this.#connection;
+    try {
+      if (this.#state?.db !== db) this.#state = { db, statement: db.prepare<[], LogState>('PRAGMA wal_checkpoint(NOOP)') };
+      return this.#state.statement.get() ?? EMPTY;
+    } catch {
+      return EMPTY;
+    }
+  }
+}

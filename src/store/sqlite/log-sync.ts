@@ -1,0 +1,106 @@
+import { closeSync, fdatasync, fsync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Checkpoints } from './checkpoints.js';
+import type { Connection } from './connection.js';
+import { StoreError } from './store-error.js';
+
+/** Brings what was written to a file to the disk. */
+export type SyncFile = (handle: number, done: (error: Error | null) => void) => void;
+
+export interface LogSyncOptions {
+  connection: Pick<Connection, 'db'>;
+  checkpoints: Pick<Checkpoints, 'afterCommit' | 'truncate'>;
+  /** Replaced by tests. */
+  syncFile?: SyncFile;
+}
+
+/**
+ * Makes commits durable without blocking the event loop: SQLite leaves the write-ahead log to the system (`synchronous = NORMAL`), and a
+ * thread of Node's pool syncs it. Commits that arrive during a sync share the next one.
+ *
+ * The log's file is the same while a connection is open, also when the connection is replaced.
+ */
+export class LogSync {
+  readonly #options: LogSyncOptions;
+  readonly #syncFile: SyncFile;
+  #handle: number | null = null;
+  #running: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #mayBeDamaged = false;
+
+  constructor(options: LogSyncOptions) {
+    this.#options = options;
+    this.#syncFile = options.syncFile ?? fdatasync;
+  }
+
+  /** To be called after a commit; resolves when it, and all before it, are on the disk. @throws StoreError code `SQLITE_IOERR_FSYNC` */
+  committed(): Promise<void> {
+    this.#options.checkpoints.afterCommit();
+    if (this.#running === null) return this.#start();
+    this.#next ??= this.#running.catch(() => undefined).then(() => this.#start());
+    return this.#next;
+  }
+
+  /** Resolves when all that a read can see at this moment is on the disk. */
+  async settled(): Promise<void> {
+    await (this.#next ?? this.#running);
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#running, this.#next]);
+    if (this.#handle !== null) closeSync(this.#handle);
+    this.#handle = null;
+  }
+
+  #start(): Promise<void> {
+    this.#next = null;
+    const running = this.#sync().finally(() => {
+      if (this.#running === running) this.#running = null;
+    });
+    this.#running = running;
+    return running;
+  }
+
+  /**
+   * The system reports a failed sync once and may have lost the pages; the log would then end there for a recovery, whatever is synced
+   * behind it. So after a failure the log is copied into the database file as a whole before anything counts as durable again.
+   */
+  async #sync(): Promise<void> {
+    try {
+      if (!this.#mayBeDamaged) return await this.#syncLog();
+    } catch {
+      this.#mayBeDamaged = true;
+    }
+    if (!(await this.#options.checkpoints.truncate())) throw new SyncFailed();
+    this.#mayBeDamaged = false;
+  }
+
+  async #syncLog(): Promise<void> {
+    this.#handle ??= await this.#openLog();
+    await this.#call(this.#handle);
+  }
+
+  /** Its entry in the directory is brought to the disk as well, once. */
+  async #openLog(): Promise<number> {
+    const { name } = this.#options.connection.db;
+    const directory = openSync(dirname(name), 'r');
+    try {
+      await new Promise<void>((resolve, reject) => fsync(directory, (error) => (error === null ? resolve() : reject(error))));
+    } finally {
+      closeSync(directory);
+    }
+    return openSync(`${name}-wal`, 'r+');
+  }
+
+  #call(handle: number): Promise<void> {
+    return new Promise((resolve, reject) => this.#syncFile(handle, (error) => (error === null ? resolve() : reject(error))));
+  }
+}
+
+class SyncFailed extends StoreError {
+  readonly code = 'SQLITE_IOERR_FSYNC';
+
+  constructor() {
+    super('The database could not be brought to the disk.');
+  }
+}

@@ -1,0 +1,144 @@
+import { fdatasync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { STORE_FILES } from '../../src/package-files.js';
+import { Checkpoints } from '../../src/store/sqlite/checkpoints.js';
+import { startRunning } from '../../src/store/sqlite/connect.js';
+import { Database, type Db } from '../../src/store/sqlite/driver.js';
+import { LogSync, type SyncFile } from '../../src/store/sqlite/log-sync.js';
+import { Writer } from '../../src/store/sqlite/writer.js';
+import { aDataDir } from './factories.js';
+
+/** Calls of the disk sync, each answered by the test. */
+class HeldSyncs {
+  readonly waiting: ((error: Error | null) => void)[] = [];
+  #arrived: () => void = () => undefined;
+
+  readonly sync: SyncFile = (_handle, done) => {
+    this.waiting.push(done);
+    this.#arrived();
+  };
+
+  async next(): Promise<(error: Error | null) => void> {
+    if (this.waiting.length === 0) await new Promise<void>((resolve) => (this.#arrived = resolve));
+    return this.waiting.shift() as (error: Error | null) => void;
+  }
+}
+
+function aWriter({ syncFile, thread = STORE_FILES.checkpointThread }: { syncFile?: SyncFile; thread?: URL } = {}) {
+  const dir = aDataDir();
+  const file = join(dir, 'test.db');
+  const connection: { db: Db; reopen(): void } = { db: new Database(file), reopen };
+  connection.db.pragma('journal_mode = WAL');
+  startRunning(connection.db);
+  connection.db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
+  const checkpoints = new Checkpoints(connection, thread);
+  const log = new LogSync({ connection, checkpoints, ...(syncFile === undefined ? {} : { syncFile }) });
+  const writer = new Writer(connection, log);
+  onTestFinished(async () => {
+    await writer.close();
+    await log.close();
+    await checkpoints.close();
+    connection.db.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const insert = (bytes = 1) => writer.run(() => connection.db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))').run(bytes).changes);
+  return { connection, file, checkpoints, log, writer, insert, logBytes: () => statSync(`${file}-wal`).size };
+
+  function reopen() {
+    const former = connection.db;
+    connection.db = new Database(file);
+    startRunning(connection.db);
+    connection.db.prepare('SELECT count(*) FROM rows').get();
+    former.close();
+  }
+}
+
+test('a write is answered when a sync that began after its commit has ended', async () => {
+  const held = new HeldSyncs();
+  const { insert, connection } = aWriter({ syncFile: held.sync });
+  const answered: string[] = [];
+  const first = insert().then(() => answered.push('first'));
+  const firstSync = await held.next();
+  const second = insert().then(() => answered.push('second'));
+  await expect.poll(() => connection.db.prepare('SELECT count(*) FROM rows').pluck().get()).toBe(2);
+  expect(answered).toEqual([]);
+  firstSync(null);
+  await first;
+  const secondSync = await held.next();
+  expect(answered).toEqual(['first']);
+  secondSync(null);
+  await second;
+  expect(held.waiting).toHaveLength(0);
+});
+
+test('what a client is told waits for the sync that is under way', async () => {
+  const held = new HeldSyncs();
+  const { insert, log } = aWriter({ syncFile: held.sync });
+  const write = insert();
+  const sync = await held.next();
+  let told = false;
+  const telling = log.settled().then(() => {
+    told = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toBe(false);
+  sync(null);
+  await Promise.all([write, telling]);
+});
+
+test('after a sync that failed, nothing is answered before the whole log is in the database file', async () => {
+  let failing = true;
+  const syncs: boolean[] = [];
+  const syncFile: SyncFile = (handle, done) => {
+    syncs.push(failing);
+    if (failing) setImmediate(() => done(new Error('EIO')));
+    else fdatasync(handle, done);
+  };
+  const { insert, file, logBytes } = aWriter({ syncFile });
+  const reader = new Database(file);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM rows').get();
+  await expect(insert()).rejects.toMatchObject({ code: 'internal_error', status: 503 });
+  failing = false;
+  // The log cannot be emptied while it is read, so it may still lack what was written before.
+  await expect(insert()).rejects.toMatchObject({ code: 'internal_error', status: 503 });
+  reader.exec('COMMIT');
+  reader.close();
+  expect(await insert()).toBe(1);
+  expect(logBytes()).toBe(0);
+  expect(syncs).toEqual([true]);
+  await insert();
+  expect(syncs).toEqual([true, false]);
+});
+
+test('a replaced connection is synced by the same file', async () => {
+  const inodes = new Set<number>();
+  const { log, connection, file } = aWriter({
+    syncFile: (handle, done) => {
+      inodes.add(statSync(`/proc/self/fd/${handle}`).ino);
+      fdatasync(handle, done);
+    },
+  });
+  const write = () => connection.db.exec('INSERT INTO rows (body) VALUES (1)');
+  write();
+  await log.committed();
+  connection.reopen();
+  write();
+  await log.committed();
+  expect([...inodes]).toEqual([statSync(`${file}-wal`).ino]);
+});
+
+test('the log stays short under constant writes, also where the thread is missing', async () => {
+  for (const thread of [STORE_FILES.checkpointThread, new URL('missing.js', STORE_FILES.checkpointThread)]) {
+    const { insert, checkpoints, logBytes } = aWriter({ thread });
+    let most = 0;
+    for (let written = 0; written < 160_000_000; written += 500_000) {
+      await insert(500_000);
+      most = Math.max(most, logBytes());
+    }
+    expect(most).toBeLessThan(100_000_000);
+    expect(await checkpoints.truncate()).toBe(true);
+    expect(logBytes()).toBe(0);
+  }
+});
