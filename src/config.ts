@@ -14,11 +14,11 @@ export interface Config {
   /** 0 picks a free one. */
   port: number;
   dataDir: string;
-  /** Without a trailing slash; null means http://HOST:PORT as it turns out. */
+  /** Without a trailing slash; null: http://HOST:PORT with the actual port. */
   baseUrl: string | null;
   chromium: string | null;
   browserInstall: boolean;
-  /** `required`: rather no server than a browser without its sandbox. */
+  /** `required`: do not start without the sandbox. */
   sandbox: boolean | 'required';
   concurrency: number;
   keepSlots: number;
@@ -32,7 +32,7 @@ export interface Config {
   egressCheckUrl: string;
   egressDatabase: string | null;
   captureMaxMb: number;
-  /** What `tolerate` is for requests without it. */
+  /** Default of `tolerate`. */
   tolerate: ToleratedCode[];
   submitRate: number;
   submitBurst: number;
@@ -45,7 +45,7 @@ export interface Config {
   jobTtlH: number;
   maxStorageMb: number;
   lists: boolean;
-  /** Addresses in place of the usual lists', by switch. */
+  /** URLs that replace those of the default lists, by switch. */
   listUrls: ListUrls | null;
   metricsToken: string | null;
   proxyPassword: string | null;
@@ -64,9 +64,9 @@ interface Setting {
   argument: string;
   help: string;
   default: unknown;
-  /** What the help says in place of the default. */
+  /** Shown in the help instead of the default. */
   defaultText?: string;
-  /** @returns the value, or throws Error with what is allowed */
+  /** @throws Error whose message says what is allowed */
   parse(text: string): unknown;
 }
 
@@ -96,7 +96,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'BASE_URL',
     flag: '--base-url',
     argument: '<url>',
-    help: 'public base URL, with which cdn_url begins',
+    help: 'public base URL; cdn_url and docs_url begin with it',
     default: null,
     defaultText: 'http://HOST:PORT',
     parse: webUrl,
@@ -107,14 +107,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     argument: '<path>',
     help: 'path of the browser',
     default: null,
-    defaultText: 'found',
+    defaultText: 'detected',
     parse: path,
   },
   browserInstall: {
     env: 'BROWSER_INSTALL',
     flag: '--no-browser-install',
     argument: '',
-    help: 'do not install a browser when none is found',
+    help: 'do not install a browser if none is found',
     default: true,
     parse: onOff,
   },
@@ -156,7 +156,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'SYNC_WAIT_MS',
     flag: '--sync-wait-ms',
     argument: '<ms>',
-    help: 'ms that a sync submission waits before it is answered 202',
+    help: 'ms that a sync submission waits before it returns 202',
     default: 25_000,
     parse: whole(0, 120_000),
   },
@@ -221,7 +221,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'CAPTURE_MAX_MB',
     flag: '--capture-max-mb',
     argument: '<n>',
-    help: 'MB that one capture may transfer',
+    help: 'maximum MB that one capture may transfer',
     default: 200,
     parse: whole(1, 100_000),
   },
@@ -229,7 +229,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'TOLERATE',
     flag: '--tolerate',
     argument: '<list>',
-    help: `comma-separated codes that a request without \`tolerate\` tolerates: ${TOLERATED_CODES.join(', ')}`,
+    help: `comma-separated codes to tolerate in requests without \`tolerate\`: ${TOLERATED_CODES.join(', ')}`,
     default: [],
     parse: toleratedCodes,
   },
@@ -237,7 +237,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'SUBMIT_RATE',
     flag: '--submit-rate',
     argument: '<n>',
-    help: "a key's submissions per minute; 0 for no limit",
+    help: 'submissions per minute and key; 0 for no limit',
     default: 120,
     parse: whole(0, 10_000_000),
   },
@@ -245,7 +245,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'SUBMIT_BURST',
     flag: '--submit-burst',
     argument: '<n>',
-    help: "a key's submissions in one burst",
+    help: 'submissions per key in one burst',
     default: 30,
     parse: whole(1, 10_000_000),
   },
@@ -253,7 +253,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'READ_RATE',
     flag: '--read-rate',
     argument: '<n>',
-    help: "a key's reads per minute; 0 for no limit",
+    help: 'read requests per minute and key; 0 for no limit',
     default: 600,
     parse: whole(0, 10_000_000),
   },
@@ -261,7 +261,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'READ_BURST',
     flag: '--read-burst',
     argument: '<n>',
-    help: "a key's reads in one burst",
+    help: 'read requests per key in one burst',
     default: 60,
     parse: whole(1, 10_000_000),
   },
@@ -285,7 +285,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'WEBHOOK_TIMEOUT_MS',
     flag: '--webhook-timeout-ms',
     argument: '<ms>',
-    help: 'ms for one delivery attempt as a whole',
+    help: 'time limit of a delivery attempt in ms',
     default: 10_000,
     parse: whole(10, 120_000),
   },
@@ -317,7 +317,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'LISTS',
     flag: '--no-lists',
     argument: '',
-    help: 'do not fetch filter lists; use the built-in rules alone',
+    help: 'do not fetch filter lists; use only the built-in rules',
     default: true,
     parse: onOff,
   },
@@ -325,7 +325,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'LIST_URLS',
     flag: '--list-urls',
     argument: '<list>',
-    help: 'comma-separated switch=URL in place of the default filter lists; switches: ads, trackers, chats, cookies',
+    help: 'comma-separated switch=URL that replace the default filter lists; switches: ads, trackers, chats, cookies',
     default: null,
     parse: listUrls,
   },
@@ -481,7 +481,7 @@ function webUrl(value: string): string {
   return value.replace(/\/+$/, '');
 }
 
-/** A port that is the scheme's own may be written out. */
+/** The default port of the scheme may be given explicitly. */
 function origins(value: string): string[] {
   return list(value).map((item) => {
     const isOrigin = /^https?:\/\/[^/?#@\\]+\/?$/i.test(item) && URL.canParse(item);
@@ -490,7 +490,6 @@ function origins(value: string): string[] {
   });
 }
 
-/** A switch may be named several times; `ads=` alone leaves it to its built-in rules. */
 function toleratedCodes(value: string): ToleratedCode[] {
   return list(value).map((item) => {
     const code = TOLERATED_CODES.find((known) => known === item);
@@ -499,6 +498,7 @@ function toleratedCodes(value: string): ToleratedCode[] {
   });
 }
 
+/** A switch may be named several times; `ads=` without a URL leaves only its built-in rules. */
 function listUrls(value: string): ListUrls {
   const urls: ListUrls = {};
   for (const item of list(value)) {
@@ -514,7 +514,7 @@ function listUrls(value: string): ListUrls {
   return urls;
 }
 
-/** A list decides what a page shows, so nobody on the way may change it. */
+/** A list decides what a page shows, so it must come over https, or from loopback. */
 function isListUrl(text: string): boolean {
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);

@@ -19,7 +19,7 @@ export function createLog(options: LogOptions): Log {
   });
 }
 
-/** For tests and commands that must not speak. */
+/** For tests and commands that log nothing. */
 export function silentLog(): Log {
   return pino({ level: 'silent' });
 }

@@ -19,7 +19,7 @@ import { addSignCommand } from './cli/sign.js';
 import { packageVersion } from './package-files.js';
 
 async function main(argv: string[]): Promise<void> {
-  // Who reads the output may leave before its end (`| head`): no reason to crash, least of all for a server.
+  // The reader of the output may exit early (`| head`), which must not crash a server.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const words = argv.slice(2);
   const program = makeProgram(words[0]);
@@ -33,7 +33,7 @@ async function main(argv: string[]): Promise<void> {
 
 function makeProgram(first: string | undefined): Command {
   const program = new Command('stillframe')
-    .description('Screenshots of web pages as a service: post a URL, get a faithful picture or PDF.')
+    .description('A self-hosted screenshot service: POST a URL, get a faithful picture or PDF of the page.')
     .usage('[command] [options]')
     .version(packageVersion())
     .configureOutput({ outputError: (text, write) => write(sayMeant(text)) })
@@ -41,7 +41,7 @@ function makeProgram(first: string | undefined): Command {
     .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
     .exitOverride();
   program.commandsGroup('Capture:');
-  // A word that is no command must not be taken for an argument of the default one.
+  // An unknown command must not be taken for an argument of the default one.
   addServeCommand(program, first === undefined || first.startsWith('-'));
   addCaptureCommand(program);
   addDemoCommand(program);

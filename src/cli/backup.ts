@@ -23,7 +23,7 @@ export function addBackupCommand(program: Command): void {
       refuseExisting(options.artifacts ? [target, pictures] : [target]);
       const { artifacts } = await store.backup(target);
       if (!options.artifacts) return print(options.json, { file: target }, () => target);
-      // After the database: a picture that comes meanwhile is one too many, never one too few.
+      // Copied after the database, so that a picture stored in the meantime is a surplus file, never a missing one.
       const { copied, missing } = await copyArtifacts(artifactsDirOf(config.dataDir), pictures, artifacts);
       print(options.json, { file: target, artifacts: pictures, copied, missing }, () => `${target}\n${pictures} (${copied} pictures)`);
     }),

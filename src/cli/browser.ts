@@ -5,7 +5,7 @@ import { print } from './with-store.js';
 
 /** `stillframe browser install | path`. */
 export function addBrowserCommand(program: Command): void {
-  const browser = program.command('browser').description('install or locate the Chromium that captures');
+  const browser = program.command('browser').description('install or locate Chromium');
   addInstall(browser);
   addPath(browser);
 }
@@ -13,8 +13,8 @@ export function addBrowserCommand(program: Command): void {
 function addInstall(browser: Command): void {
   const install = browser
     .command('install')
-    .description('install Chromium in the first way that works on this machine')
-    .option('--if-missing', 'do nothing when one is found')
+    .description('install Chromium by the first method that works on this machine')
+    .option('--if-missing', 'do nothing if a browser is found')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe browser install');
   addSettings(install, ['dataDir', 'chromium', 'sandbox']).action(

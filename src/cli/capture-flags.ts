@@ -4,12 +4,12 @@ import type { CaptureError } from '../contract/capture-error.js';
 import { captureRequestSchema } from '../contract/capture-request.js';
 import type { RequestIssue } from '../contract/submission.js';
 
-/** One command-line flag per CaptureRequest field, made from the schema itself, so that none can be forgotten. */
+/** One command-line flag per CaptureRequest field, generated from the schema so that none is missing. */
 
-/** Fields that only a server can act on, or that are spelt in another way here. */
+/** Fields that only a server can act on, or whose flags have other names. */
 const SPELT_ELSEWHERE = new Set(['url', 'html', 'base_url', 'viewport', 'proxy', 'headers', 'webhook', 'sync', 'cache_ttl', 'store']);
 
-/** Where the help shows a field; what is not named here stands under the last heading. */
+/** Headings of the help; fields that match none are listed under OTHER_GROUP. */
 const GROUPS: [heading: string, fields: RegExp][] = [
   ['Output:', /^(format|quality|inspect_page)$/],
   ['What to capture:', /^(full_page|selector$|clip$|padding$|omit_background$|resize$)/],
@@ -24,7 +24,7 @@ const GROUPS: [heading: string, fields: RegExp][] = [
 ];
 const OTHER_GROUP = 'Other request options:';
 
-/** What a flag does that switches a default off. */
+/** Help of the flags that switch off a default. */
 const SWITCHED_OFF: Record<string, string> = {
   reduce_motion: 'let animations and transitions run',
   wait_for_idle: 'do not wait for the network, fonts and layout to settle',
@@ -42,7 +42,7 @@ interface Field {
   apply(body: Record<string, unknown>, value: unknown): void;
 }
 
-/** @param accepts by the name of the request's field; all when absent */
+/** @param accepts whether the command takes a request field, by name; default: all */
 export function addCaptureFlags(command: Command, accepts: (field: string) => boolean = () => true): void {
   const all = fields().filter(({ name }) => accepts(name.split('.', 1)[0] ?? name));
   for (const [heading] of [...GROUPS, [OTHER_GROUP]]) {
@@ -52,7 +52,7 @@ export function addCaptureFlags(command: Command, accepts: (field: string) => bo
 
 /**
  * @param proxyPassword from the environment: secrets never come from flags
- * @returns the request body (without `url`) that the given flags mean
+ * @returns the request body, without `url`, that the given flags stand for
  */
 export function readCaptureFlags(command: Command, proxyPassword: string | null): Record<string, unknown> {
   const body: Record<string, unknown> = {};
@@ -64,7 +64,7 @@ export function readCaptureFlags(command: Command, proxyPassword: string | null)
   return body;
 }
 
-/** Every problem of a refused request, a line each, with fields named by their flags. */
+/** The problems of a rejected request, one per line, with fields named by their flags. */
 export function sayFlags(error: CaptureError): string {
   const issues = error.details?.issues as RequestIssue[] | undefined;
   if (issues === undefined || issues.length === 0 || error.code !== 'invalid_request') return namingFlags(error.message);
@@ -73,7 +73,7 @@ export function sayFlags(error: CaptureError): string {
     .join('\n');
 }
 
-/** A text in which `full_page` is --full-page. */
+/** Replaces field names by flags: `full_page` becomes --full-page. */
 function namingFlags(text: string): string {
   const flags = new Map(fields().map(({ name, option }) => [name, option.long ?? `--${name}`]));
   flags.set('url', 'the URL');
@@ -115,13 +115,13 @@ function describe(schema: unknown): Described {
   return { kind: kindOf(inner), choices: Object.values(inner.def.entries ?? {}), defaultValue, help: help.replaceAll(/`(\w+)`/g, toFlag) };
 }
 
-/** An array is one of texts: everything else that is made of parts is given as JSON. */
+/** Only arrays of strings have a repeatable flag; other structured values are given as JSON. */
 function kindOf({ def }: SchemaLike): string {
   const element = def.element === undefined ? null : describe(def.element).kind;
   return element === null || element === 'string' || element === 'enum' ? def.type : 'json';
 }
 
-/** The schema's texts name fields, the help names flags. */
+/** Turns a field name in a description into its flag. */
 function toFlag(_: string, name: string): string {
   if (name === 'viewport') return '--viewport-*';
   return name in captureRequestSchema.shape ? `--${name.replaceAll('_', '-')}` : name;
@@ -207,13 +207,13 @@ function number(value: string): number {
   return parsed;
 }
 
-/** As given, or from a file as `@state.json`. */
+/** JSON from the argument, or from a file given as `@state.json`. */
 function json(value: string): unknown {
   try {
     return JSON.parse(value.startsWith('@') ? readFileSync(value.slice(1), 'utf8') : value);
   } catch (error) {
     const cause = error instanceof SyntaxError ? 'It must be valid JSON' : `${value} cannot be read`;
-    throw new InvalidArgumentError(`${cause}. Give JSON, or a file of it as @FILE.`);
+    throw new InvalidArgumentError(`${cause}. Give JSON, or a JSON file as @FILE.`);
   }
 }
 

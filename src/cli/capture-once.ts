@@ -11,7 +11,7 @@ import { makeDirectory } from '../store/sqlite/make-directory.js';
 export interface OnceParts {
   /** Refuse private destinations, as the server does. */
   publicOnly: boolean;
-  /** `host:port` of the page's own server, which is reached in any case. */
+  /** `host:port` of the local page's server, which is always allowed. */
   ownHost?: string;
   log: Log;
   say(line: string): void;
@@ -19,10 +19,10 @@ export interface OnceParts {
   onProgress?(progress: number): void;
 }
 
-/** All that a machine can reach, by any name: its owner asked. */
+/** Any destination: the capture runs for the machine's own user. */
 const EVERYWHERE = ['*'];
 
-/** One capture with parts of its own, which end with it. @throws CaptureError */
+/** One capture with its own browser and proxy, which are stopped afterwards. @throws CaptureError */
 export async function captureOnce(config: Config, options: CaptureOptions, parts: OnceParts): Promise<Rendering> {
   makeDirectory(config.dataDir);
   const ownHost = parts.ownHost === undefined ? [] : [parts.ownHost];

@@ -2,18 +2,18 @@ import { type CaptureData, toWireCaptureData } from '../contract/capture-data.js
 import { printable } from './operator-error.js';
 
 export interface Captured {
-  /** Null: standard output. */
+  /** null: standard output. */
   file: string | null;
   data: Omit<CaptureData, 'artifact'>;
 }
 
-/** What `--json` prints of a capture: the API's CaptureData with `file` in place of `cdn_url`. */
+/** The JSON that `--json` prints: the API's CaptureData with `file` in place of `cdn_url`. */
 export function toJsonReport({ file, data }: Captured): Record<string, unknown> {
   const { cdn_url: _none, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
   return { ok: true, file, ...facts };
 }
 
-/** The same in one line for people, and a second one for a picture that does not hold the whole page. */
+/** The same as one line of text, plus a second one if the picture is truncated. */
 export function describeCapture({ file, data }: Captured): string {
   const { format, width, height, bytes, durationMs, diagnostics } = data;
   const size = format === 'pdf' ? `${width}×${height} px page` : `${width}×${height} px`;
@@ -21,7 +21,7 @@ export function describeCapture({ file, data }: Captured): string {
   return diagnostics.truncated ? `${line}\nThe page is longer than the picture (${diagnostics.stoppedReason}).` : line;
 }
 
-/** The inspection as one text. */
+/** The inspection as plain text. */
 export function describeInspection({ markdown, accessibleTree }: { markdown: string; accessibleTree: string }): string {
   return printable(`${markdown.trim()}\n\n--- Accessibility tree ---\n\n${accessibleTree.trim()}\n`);
 }

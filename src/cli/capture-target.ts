@@ -7,20 +7,20 @@ import { isPublicAddress } from '../egress/judge-address.js';
 import { UsageError } from './operator-error.js';
 import { pageTypeOf } from './page-types.js';
 
-/** What `stillframe capture` was asked for. */
+/** What `stillframe capture` captures. */
 export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' };
 
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const IS_PATH = /^(\.{0,2}[/\\]|\.{1,2}$|~\/|[a-z]:[/\\])/i;
-/** Page files whose extension is no top-level domain: such a word is never meant as a host. */
+/** Extensions of page files that are not top-level domains, so that such a name cannot be a host. */
 const PAGE_FILE = /\.(html?|xhtml|svg)$/i;
-/** A host that can be told from a directory: it has a dot or a port, or is this machine's name. */
+/** A host that cannot be mistaken for a directory: localhost, or a name with a dot or a port. */
 const HOST_FIRST = /^(localhost|[^/?#]+\.[^/?#]+|\[[^\]]*\]|[^/?#]+:\d+)([:/?#]|$)/i;
 
 /**
- * `-` is standard input, a path or the name of an existing page file is a file, everything else a URL; without a scheme a loopback host gets http.
+ * `-` is standard input; a path or the name of an existing page file is a file; everything else is a URL. A loopback host without a scheme gets http.
  *
- * @throws UsageError for a file that is not there
+ * @throws UsageError for a missing file
  */
 export function readTarget(text: string): CaptureTarget {
   if (text === '-') return { kind: 'stdin' };
@@ -34,7 +34,7 @@ export function readTarget(text: string): CaptureTarget {
   return { kind: 'url', url: isLoopback(text) ? `http://${text}` : text };
 }
 
-/** Whether a URL leads to this machine or a private network by its spelling alone, where a server would not go. */
+/** Whether the host of a URL is a private address or name as written, which a server would refuse. */
 export function isPrivate(url: string): boolean {
   const host = readHost(new URL(url).hostname);
   if (host.kind === 'address') return !isPublicAddress(host.address);

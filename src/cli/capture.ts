@@ -31,7 +31,7 @@ const SETTINGS_USED: (keyof Config)[] = [
   'listUrls',
 ];
 
-/** What a local page is called while its server is not there yet. */
+/** Placeholder URL of a local page until its server listens. */
 const LOCAL_PAGE = 'http://page.localhost/';
 
 const EXAMPLES = `
@@ -48,7 +48,7 @@ export function addCaptureCommand(program: Command): void {
     .command('capture')
     .summary('capture one page without a server')
     .description(
-      'Capture one page without a server. Private addresses are allowed, since it runs on your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and no other files.',
+      'Capture one page without a server. Private addresses are allowed, since the capture runs on your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and no other files.',
     )
     .argument('<url>', 'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input')
     .optionsGroup('Output:')
@@ -101,7 +101,7 @@ function parse(body: Record<string, unknown>): CaptureOptions {
   }
 }
 
-/** The picture is in its file or on standard output; the rest of the results follows it, and words about it go to standard error. */
+/** Prints the other results after the picture has been written; remarks go to standard error. */
 function report(captured: Captured): void {
   const { inspection } = captured.data;
   process.stderr.write(`${printable(describeCapture(captured))}\n`);

@@ -1,6 +1,6 @@
 import { type CompletedCommand, type CompletedOption, pathCases, quoted, valueCases } from './completion-model.js';
 
-/** Runs on bash 3.2, as macOS has it, and without the bash-completion package. Where nothing else is offered, bash offers files. */
+/** Runs on bash 3.2 (macOS) and without the bash-completion package. bash completes files if the script offers nothing. */
 export function bashCompletion(commands: readonly CompletedCommand[]): string {
   return `# stillframe completion for bash. To use it: source <(stillframe completion bash)
 _stillframe() {

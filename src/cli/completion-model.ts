@@ -6,7 +6,7 @@ export interface CompletedCommand {
   at: string;
   commands: { name: string; help: string }[];
   options: CompletedOption[];
-  /** What its arguments may be, when that is a choice. */
+  /** The values that its argument may have, if they are fixed. */
   choices: string[];
   /** Whether an argument may be a file. */
   takesFile: boolean;
@@ -55,13 +55,13 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
 }
 
-/** Of a shell's `case "$at $word"`: follows the words of a command line into the commands. */
+/** Branches of a shell's `case "$at $word"`, which finds the subcommand of a command line. */
 export function pathCases(commands: readonly CompletedCommand[]): string {
   const below = commands.filter(({ at }) => at !== '');
   return below.map(({ at }) => `      ${quoted(at.includes(' ') ? at : ` ${at}`)}) at=${quoted(at)} ;;\n`).join('');
 }
 
-/** Of `case "$at $prev"`: what is offered behind an option that takes a value. @param replyTo in the words of the shell */
+/** Branches of `case "$at $prev"`, which complete the value of an option. @param replyTo the shell code for one option's values */
 export function valueCases(commands: readonly CompletedCommand[], replyTo: (value: CompletedOption['value']) => string): string {
   return commands
     .flatMap(({ at, options }) =>
@@ -72,7 +72,7 @@ export function valueCases(commands: readonly CompletedCommand[], replyTo: (valu
     .join('');
 }
 
-/** As one word of a shell. */
+/** Quotes a text as one shell word. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -12,7 +12,7 @@ Examples:
   zsh:  echo 'source <(stillframe completion zsh)' >> ~/.zshrc   (after compinit)
   fish: stillframe completion fish > ~/.config/fish/completions/stillframe.fish`;
 
-/** `stillframe completion bash | zsh | fish`: a script for the shell, made from the commands and flags of the program itself. */
+/** `stillframe completion bash | zsh | fish`: a completion script, generated from the commands and flags of the program. */
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')

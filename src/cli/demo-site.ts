@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The small site that `stillframe demo` captures: an article, a shop with lazy images, an app shell; and a receiver for callbacks. */
+/** The site that `stillframe demo` captures: an article, a shop with lazy images, an app shell; and a webhook receiver. */
 export interface DemoSite extends AsyncDisposable {
   /** Without a trailing slash. */
   url: string;

@@ -23,7 +23,7 @@ interface Answer {
   data: Record<string, unknown>;
 }
 
-/** `stillframe demo`: the main job through the public API, offline, on pages of its own. */
+/** `stillframe demo`: captures through the public API, offline, of built-in pages. */
 export function addDemoCommand(program: Command): void {
   const demo = program
     .command('demo')
@@ -42,7 +42,7 @@ export function addDemoCommand(program: Command): void {
   });
 }
 
-/** The real settings, but a data directory of its own and leave to reach the demo's own site. */
+/** The user's settings, with a temporary data directory and permission to reach the demo's site. */
 function demoConfig(config: Config, dataDir: string, site: DemoSite): Config {
   return {
     ...readConfig({}, {}),
@@ -70,7 +70,7 @@ async function run(config: Config, places: { site: DemoSite; outputDir: string; 
   });
   await service.ready;
   if (service.firstKey === null) throw new OperatorError('The demo server created no API key.');
-  say(`   ready on ${service.url}, with a fresh key; a small site to capture runs on ${site.url}\n`);
+  say(`   ready on ${service.url}, with a new API key; the site to capture runs on ${site.url}\n`);
   await mkdir(outputDir, { recursive: true });
   const api: Api = { url: service.url, key: service.firstKey, outputDir };
   const files = [...(await takePicturesNow(api, site)), await takePictureLater(api, site)];
@@ -91,12 +91,12 @@ async function takePicturesNow(api: Api, site: DemoSite): Promise<string[]> {
   const files: string[] = [];
   for (const [name, body] of orders) {
     const { status, data } = await call(api, 'POST', '/v1/screenshot', body);
-    if (status !== 200) throw new OperatorError(`${name}: answered ${status}: ${JSON.stringify(data)}`);
+    if (status !== 200) throw new OperatorError(`${name}: the server answered ${status}: ${JSON.stringify(data)}`);
     files.push(await download(api, name, data));
     say(`   ${name.padEnd(20)} ${data.width}×${data.height}, ${data.bytes} bytes, ${data.duration_ms} ms`);
   }
   const again = await call(api, 'POST', '/v1/screenshot', orders[0]?.[1]);
-  say(`   the first one again: cached ${String(again.data.cached)}, no render\n`);
+  say(`   the first one again: cached ${String(again.data.cached)}, not rendered\n`);
   return files;
 }
 
@@ -120,7 +120,7 @@ async function takePictureLater(api: Api, site: DemoSite): Promise<string> {
   return await download(api, 'article-later.png', (job.result as { data: Record<string, unknown> }).data);
 }
 
-/** Polls a job to its end, and tells each state as it comes. */
+/** Polls a job until it ends, and prints each new state. */
 async function follow(api: Api, pollUrl: string, first: string): Promise<Record<string, unknown>> {
   let shown = first;
   for (;;) {
@@ -135,7 +135,7 @@ async function follow(api: Api, pollUrl: string, first: string): Promise<Record<
   }
 }
 
-/** What a receiver does with a callback before it believes a word of it (interface.md, Events). */
+/** Verifies a callback as a receiver should before parsing it (interface.md, Events). */
 function isGenuine(signature: string, payload: string): boolean {
   const [, time = '', digest = ''] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
   if (Math.abs(Date.now() / 1000 - Number(time)) > 300) return false;

@@ -22,7 +22,7 @@ interface Finding {
   check: string;
   state: 'ok' | 'warn' | 'fail';
   found: string;
-  /** What to do about it; empty when all is well. */
+  /** What to do about it; empty if nothing needs to be done. */
   advice: string;
 }
 
@@ -37,7 +37,7 @@ const LOW_DISK_BYTES = 1_000_000_000;
 const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
 
-/** `stillframe doctor`: what is wrong with this machine for the service, and what to do about each. */
+/** `stillframe doctor`: checks whether the service can run on this machine, with advice on each problem. */
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
@@ -94,7 +94,7 @@ async function checkBrowser(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Starts it as the server would. */
+/** Starts the browser as the server would. */
 async function tryBrowser(config: Config, executable: Executable): Promise<Finding[]> {
   const log = silentLog();
   const { openEgress } = await import('../egress/open-egress.js');
@@ -127,7 +127,7 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
           : 'off: disabled by a setting',
       advice: pool.sandboxed
         ? ''
-        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run where the kernel has them. With STILLFRAME_SANDBOX=required, the server does not start without it.',
+        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or use a kernel that has them. With STILLFRAME_SANDBOX=required, the server does not start without it.',
     },
   ];
 }
@@ -170,12 +170,12 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     return [{ check, state: queue.paused ? 'warn' : 'ok', found, advice }, checkClock(await store.newestJobAt())];
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
-    const advice = 'Restore a backup (README, Operating), or stop the process that locks it; the message says which.';
+    const advice = 'If the database is locked, stop the process that locks it; otherwise restore a backup (README, In production).';
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
 }
 
-/** @param newestJobAt Unix ms, null when there has been no job */
+/** @param newestJobAt Unix ms; null if there are no jobs */
 function checkClock(newestJobAt: number | null): Finding {
   const check = 'Clock';
   const now = new Date();
@@ -186,7 +186,7 @@ function checkClock(newestJobAt: number | null): Finding {
     state: 'warn',
     found: `${now.toISOString()}, ${Math.round(behindMs / 60_000)} minutes before the newest job`,
     advice:
-      'The clock was set back, or was wrong before: check it (timedatectl). Nothing is lost, but caching and retention are off by that time.',
+      'The clock was set back, or was wrong before: check it (timedatectl). Nothing is lost, but caching and retention are off by this time.',
   };
 }
 

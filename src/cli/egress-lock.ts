@@ -2,15 +2,15 @@ import type { Unprivileged } from '../render/launch/unprivileged.js';
 import { OperatorError } from './operator-error.js';
 
 /**
- * An nftables ruleset that keeps the browser's user on 127.0.0.1, where the server's proxy listens. Loading it again replaces it.
- * @param user whom the browser runs as; null when that is whoever starts the server
+ * An nftables ruleset that restricts the browser's user to 127.0.0.1, where the server's proxy listens. Loading it again replaces it.
+ * @param user the user that the browser runs as; null if it is the one that starts the server
  * @throws OperatorError when there is no such user: a rule for the server's own user would cut off the server
  */
 export function egressLock(user: Unprivileged | null): string {
   if (user === null) throw new OperatorError(NOT_FIXED);
-  // Packets of no socket, such as the kernel's own replies, match no skuid: each rule must ask for the user it means.
+  // Packets without a socket, such as the kernel's own replies, match no skuid, so each rule names the user.
   return `# The user that stillframe's browser runs as (uid ${user.uid}) reaches the server's proxy on 127.0.0.1 and nothing else.
-# It holds for a server that is started as root. Load: nft -f FILE. Remove: nft delete table inet stillframe
+# It applies to a server that is started as root. Load: nft -f FILE. Remove: nft delete table inet stillframe
 table inet stillframe
 delete table inet stillframe
 table inet stillframe {

@@ -107,7 +107,7 @@ function addRevoke(keys: Command): void {
 function addSigningSecret(keys: Command): void {
   const signing = keys
     .command('signing-secret')
-    .description("create or rotate a key's signing secret, which signs render links; it is printed once")
+    .description("create or rotate a key's signing secret, which signs links; it is shown only once")
     .argument('<id>', 'key_… id')
     .option('--old-until <time>', 'when links signed with the previous secret stop working, ISO 8601 (default: at once)', instant)
     .option('--json', 'print {signing_secret}')

@@ -1,4 +1,4 @@
-/** Flags of other tools, and how the same is said here. */
+/** Flags of other tools, with their equivalents here. */
 const MEANT: Record<string, string> = {
   '--width': '--viewport-width',
   '--height': '--viewport-height',
@@ -30,7 +30,7 @@ const MEANT: Record<string, string> = {
   '--proxy': '--proxy-server',
 };
 
-/** A usage error of the command line, with what was meant where other tools' words were used. */
+/** Adds the equivalent flag to a usage error about a flag of another tool. */
 export function sayMeant(error: string): string {
   const [, flag = ''] = /unknown option '(--[\w-]+)/.exec(error) ?? [];
   const meant = Object.hasOwn(MEANT, flag) ? MEANT[flag] : undefined;

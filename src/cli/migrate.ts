@@ -9,7 +9,7 @@ import { print } from './with-store.js';
 export function addMigrateCommand(program: Command): void {
   const migrate = program
     .command('migrate')
-    .description('bring the database up to date after an upgrade, as the next start would; not while a server runs')
+    .description('migrate the database after an upgrade, as the next start would; not while a server runs')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe migrate --data-dir /var/lib/stillframe');
   addSettings(migrate, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {

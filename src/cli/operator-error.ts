@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { ConfigError } from '../contract/config-error.js';
 
-/** A failure that its operator can do something about: one line that says what. */
+/** A failure that the operator can fix, with a one-line message that says how. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError';
 }
@@ -14,13 +14,13 @@ export class UsageError extends OperatorError {
 
 const EXPECTED = new Set(['OperatorError', 'UsageError', 'ConfigError', 'StoreError', 'CaptureError', 'BrowserError', 'ListenError']);
 
-/** Ends a command with exit code 1 or 2: one line for expected failures, everything known for bugs. */
+/** Ends a command with exit code 1 or 2: one line for expected failures, the stack trace for bugs. */
 export function failWith(error: unknown): void {
   process.exitCode = isUsage(error) ? 2 : 1;
   process.stderr.write(`stillframe: ${printable(describe(error))}\n`);
 }
 
-/** The error object that `--json` prints: a CaptureError's own, and the message of every other expected failure. */
+/** The error object that `--json` prints: that of a CaptureError, or the message of another expected failure. */
 export function toErrorObject(error: unknown): Pick<StoredError, 'code' | 'message' | 'retriable' | 'details'> {
   const { code, message, retriable, details } = toStoredError(error);
   const own = isExpected(error) ? error.message : message;
@@ -32,7 +32,7 @@ export function toErrorObject(error: unknown): Pick<StoredError, 'code' | 'messa
   };
 }
 
-/** Without the characters that control a terminal: pages have a say in some messages. Line breaks and tabs stay. */
+/** Removes the characters that control a terminal, since messages may contain text of pages. Keeps line breaks and tabs. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
 }

@@ -10,22 +10,22 @@ import { pathToFileURL } from 'node:url';
 import { OperatorError } from './operator-error.js';
 import { pageTypeOf } from './page-types.js';
 
-/** A page that has no address on the web: a file, or the bytes of an HTML document. */
+/** A page without a web address: a file, or the bytes of an HTML document. */
 export type LocalPage = { path: string } | { html: Buffer };
 
 /**
- * One local page at an origin of its own. Its host name cannot be guessed and every request must carry it, so that neither other users of
- * this machine nor other pages read from it. The page of a file can read page files (page-types.ts) in its directory and below: no dotfile,
- * and nothing elsewhere that a symbolic link leads to. A page of bytes can read nothing.
+ * Serves one local page at its own origin. The host name cannot be guessed and every request must carry it, so that neither other users of
+ * this machine nor other pages can read from it. The page of a file can read page files (page-types.ts) in its directory and below, but no
+ * dotfiles and no symbolic links that lead elsewhere. A page of bytes can read no files.
  */
 export interface PageServer extends AsyncDisposable {
   /** The page's address. */
   readonly url: string;
   /** `host:port`, for the egress gate's allow-list. */
   readonly host: string;
-  /** Paths that the page asked for and did not get, the first 100. */
+  /** The first 100 paths that the page requested and that were not served. */
   readonly missing: ReadonlySet<string>;
-  /** A text with the addresses of this origin as the user knows them: a file's URL, or `about:html`. */
+  /** Replaces this origin's addresses in a text by those that the user knows: a file's URL, or `about:html`. */
   publicText(text: string): string;
 }
 
@@ -34,7 +34,7 @@ type Served = { type: string; body: Buffer } | { type: string; path: string; byt
 type Find = (path: string) => Promise<Served | null>;
 
 const MISSING_MAX = 100;
-/** A larger text is served without an encoding of its own. */
+/** Larger text files are served without a charset. */
 const TEXT_MAX_BYTES = 32_000_000;
 /** Where browsers look for the encoding that a document declares. */
 const DECLARATION_BYTES = 1_024;
@@ -69,7 +69,7 @@ async function fileAndBelow(file: string): Promise<Find> {
   const document = await readDocument(file);
   const root = await realpath(dirname(resolve(file)));
   return async (path) => {
-    // Named by the user: served whatever it is called, and wherever it is linked to.
+    // The file that the user named is served whatever its name, and even if it is a symbolic link.
     if (path === `/${basename(file)}`) return document;
     const found = await findBelow(root, path.endsWith('/') ? `${path}index.html` : path);
     return found === null ? null : await read(found, pageTypeOf(found) ?? 'application/octet-stream');
@@ -96,7 +96,7 @@ async function findBelow(root: string, path: string): Promise<string | null> {
   if (segments.some((segment) => segment === '' || segment.startsWith('.') || /[\\\0:]/.test(segment))) return null;
   try {
     const real = await realpath(join(root, ...segments));
-    // A link may lead to a dotfile, or out of the directory by a "..".
+    // A symbolic link may lead to a dotfile or out of the directory.
     if (
       relative(root, real)
         .split(sep)
@@ -116,7 +116,7 @@ async function read(path: string, type: string): Promise<Served> {
   return { type: withEncoding(type, body), body };
 }
 
-/** UTF-8 is said where the text is that and says nothing itself: a browser would take it for an older encoding. */
+/** Adds a UTF-8 charset to text that is UTF-8 and declares no encoding: browsers would assume a legacy one. */
 function withEncoding(type: string, body: Buffer): string {
   const declares = /charset/i.test(body.toString('latin1', 0, DECLARATION_BYTES));
   return declares || !isUtf8(body) ? type : `${type}; charset=utf-8`;
@@ -150,7 +150,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, { host
   await pipeline(createReadStream(served.path, { end: Math.max(0, served.bytes - 1) }), response);
 }
 
-/** Decoded; null for what is no path of ours. */
+/** The decoded path; null if it is malformed. */
 function pathOf(target: string): string | null {
   const [path = ''] = target.split('?', 1);
   if (!path.startsWith('/') || /%2f/i.test(path)) return null;

@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 
 /**
- * The content type of each kind of file that pages are made of. It is an allow-list as well: a page that is captured from disk can read
- * files of these kinds from its directory, and no other.
+ * The content types of the files that pages are made of. This is also an allow-list: a page captured from disk can read only files of
+ * these types from its directory.
  */
 const PAGE_TYPES: Record<string, string> = {
   html: 'text/html',
@@ -41,7 +41,7 @@ const PAGE_TYPES: Record<string, string> = {
   wav: 'audio/wav',
 };
 
-/** @returns null for files that are no part of a page */
+/** @returns null for other types of files */
 export function pageTypeOf(path: string): string | null {
   return PAGE_TYPES[extname(path).slice(1).toLowerCase()] ?? null;
 }

@@ -7,14 +7,14 @@ import type { CaptureTarget } from './capture-target.js';
 import { OperatorError, UsageError } from './operator-error.js';
 
 const FORMATS: Record<string, CaptureFormat> = { png: 'png', jpg: 'jpeg', jpeg: 'jpeg', webp: 'webp', pdf: 'pdf' };
-/** At most 240 bytes of UTF-8, below the 255 that file systems allow with the extension. */
+/** At most 240 bytes of UTF-8; file systems allow 255, extension included. */
 const NAME_MAX_CHARS = 80;
 
 /**
- * The format that `-o` and `--format` mean together.
+ * The format that `-o` and `--format` set.
  *
- * @returns null when neither says one
- * @throws UsageError when they contradict each other, or the file's extension is none of a format
+ * @returns null if neither sets one
+ * @throws UsageError if they contradict each other, or the file has another extension
  */
 export function readFormat(output: string | undefined, format: string | undefined): string | null {
   const extension = output === undefined || output === '-' ? '' : extname(output).slice(1).toLowerCase();
@@ -29,7 +29,7 @@ export function readFormat(output: string | undefined, format: string | undefine
   return named;
 }
 
-/** A name made of the URL's host, path and query, or of the file's name, in the working directory. */
+/** A file name in the working directory, from the URL's host, path and query, or from the captured file's name. */
 export function defaultName(target: CaptureTarget, normalUrl: string, format: CaptureFormat): string {
   return `${stemOf(target, normalUrl)}.${format}`;
 }
@@ -49,7 +49,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Cut names end in a digest of the whole, so that long addresses stay apart. */
+/** Shortened names end in a digest of the whole, so that long addresses get different names. */
 function plain(text: string): string {
   const name = text.replace(/[^\p{L}\p{N}._]+/gu, '-').replace(/^[-.]+|[-.]+$/g, '') || 'capture';
   if (name.length <= NAME_MAX_CHARS) return name;
@@ -57,16 +57,16 @@ function plain(text: string): string {
 }
 
 /**
- * Whether a picture can be written there, before it is taken.
+ * Checks before the capture that the picture can be written.
  *
- * @throws UsageError for a directory or a missing one; OperatorError for one that cannot be written, or an existing file without `force`
+ * @throws UsageError if the path is a directory, or in a missing one; OperatorError if it cannot be written, or exists and `force` is not set
  */
 export async function checkWritable(path: string, force: boolean): Promise<void> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory()) throw new UsageError(`-o is "${path}", a directory: name a file in it.`);
   if (stat?.isFile() && !force) throw alreadyThere(path);
   const folder = dirname(path);
-  if (!existsSync(folder)) throw new UsageError(`-o is "${path}": there is no directory ${folder}. Make it first.`);
+  if (!existsSync(folder)) throw new UsageError(`-o is "${path}": there is no directory ${folder}. Create it first.`);
   try {
     await access(stat === undefined ? folder : path, constants.W_OK);
   } catch (error) {
@@ -74,10 +74,10 @@ export async function checkWritable(path: string, force: boolean): Promise<void>
   }
 }
 
-/** @throws OperatorError when it cannot be written, or came to be meanwhile; never leaves half a picture */
+/** Never leaves a partial file. @throws OperatorError if it cannot be written, or has been created in the meantime */
 export async function writePicture(path: string, content: Uint8Array, force: boolean): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
-  // A pipe or a device is there already, and is written to.
+  // Pipes and devices exist already and are written to.
   const overwrites = force || (before !== undefined && !before.isFile());
   try {
     await writeFile(path, content, { flag: overwrites ? 'w' : 'wx' });
@@ -89,5 +89,5 @@ export async function writePicture(path: string, content: Uint8Array, force: boo
 }
 
 function alreadyThere(path: string): OperatorError {
-  return new OperatorError(`${path} exists already. Add --force to overwrite it, or name another file with -o.`);
+  return new OperatorError(`${path} already exists. Add --force to overwrite it, or name another file with -o.`);
 }

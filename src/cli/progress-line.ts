@@ -2,10 +2,10 @@ import type { WriteStream } from 'node:tty';
 import { printable } from './operator-error.js';
 
 const TICK_MS = 250;
-/** Erases the line and goes to its beginning. */
+/** Erases the line and moves the cursor to its beginning. */
 const CLEAR = '\r\u001b[2K';
 
-/** What the render's progress (0–100) means, the latest first. */
+/** What a render is doing, by progress (0–100), latest step first. */
 const STEPS: [from: number, step: string][] = [
   [80, 'taking the picture'],
   [60, 'scrolling through the page'],
@@ -15,7 +15,7 @@ const STEPS: [from: number, step: string][] = [
   [0, 'starting the browser'],
 ];
 
-/** One line on a terminal that says what is going on and for how long; nothing where the stream is no terminal. */
+/** A status line on a terminal: the current step and the time elapsed. Prints nothing if the stream is not a terminal. */
 export class ProgressLine implements Disposable {
   readonly #stream: WriteStream;
   readonly #what: string;
@@ -36,7 +36,7 @@ export class ProgressLine implements Disposable {
     if (this.#timer !== null) this.#draw();
   }
 
-  /** Writes a line of its own, above. */
+  /** Prints a line above the status line. */
   say(line: string): void {
     this.#stream.write(`${this.#timer === null ? '' : CLEAR}${line}\n`);
   }
@@ -51,7 +51,7 @@ export class ProgressLine implements Disposable {
     const [, step = ''] = STEPS.find(([from]) => this.#progress >= from) ?? [];
     const seconds = ((performance.now() - this.#began) / 1_000).toFixed(1);
     const line = `${this.#what}: ${step} (${seconds} s)`;
-    // A line that wraps could not be erased.
+    // A line that wraps cannot be erased.
     this.#stream.write(`${CLEAR}${line.slice(-(this.#stream.columns - 1))}`);
   }
 }

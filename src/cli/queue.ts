@@ -22,10 +22,10 @@ export function addQueueCommand(program: Command): void {
   addSwitch(queue, {
     name: 'pause',
     paused: true,
-    help: 'start no more queued jobs; running ones finish',
+    help: 'stop starting queued jobs; running ones finish',
     done: 'The queue is paused: queued jobs wait.',
   });
-  addSwitch(queue, { name: 'resume', paused: false, help: 'start queued jobs again', done: 'The queue runs again.' });
+  addSwitch(queue, { name: 'resume', paused: false, help: 'start queued jobs again', done: 'The queue has been resumed.' });
 }
 
 function addSwitch(queue: Command, to: { name: string; paused: boolean; help: string; done: string }): void {

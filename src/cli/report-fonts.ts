@@ -2,7 +2,7 @@ import type { Log } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import { fontAdvice } from './font-advice.js';
 
-/** Logs, in one line, for which scripts pages will show boxes, and how to install fonts for them. Never rejects. */
+/** Logs in one line which scripts have no font, and how to install fonts for them. Never rejects. */
 export async function reportFonts(log: Log): Promise<void> {
   try {
     const missing = await missingScripts();

@@ -10,13 +10,13 @@ import { type LocalPage, type PageServer, servePage } from './page-server.js';
 import { writePicture } from './picture-file.js';
 import { ProgressLine } from './progress-line.js';
 
-/** One capture of the command line, understood and checked. */
+/** One capture of the command line, parsed and validated. */
 export interface CaptureOrder {
   config: Config;
   target: CaptureTarget;
-  /** For a local page without its URL, which its server makes. */
+  /** Without `url` for a local page: its server determines it. */
   options: CaptureOptions;
-  /** Null: standard output. */
+  /** null: standard output. */
   file: string | null;
   force: boolean;
   publicOnly: boolean;
@@ -25,7 +25,7 @@ export interface CaptureOrder {
 const STDIN_MAX_BYTES = 64_000_000;
 const MISSING_SHOWN = 5;
 
-/** Captures and writes the picture; tells on standard error how it goes. @throws CaptureError, OperatorError */
+/** Captures and writes the picture; shows progress on standard error. @throws CaptureError, OperatorError */
 export async function runCapture(order: CaptureOrder): Promise<Captured> {
   const page = await localPageOf(order.target);
   if (page === null) return await captureTo(order, null);
@@ -45,7 +45,7 @@ async function localPageOf(target: CaptureTarget): Promise<LocalPage | null> {
 }
 
 async function readStdin(): Promise<Buffer> {
-  if (process.stdin.isTTY) throw new UsageError('HTML is expected on standard input: pipe it, or name a file.');
+  if (process.stdin.isTTY) throw new UsageError('HTML is expected on standard input. Pipe it in, or name a file.');
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
@@ -53,7 +53,7 @@ async function readStdin(): Promise<Buffer> {
     if (bytes > STDIN_MAX_BYTES) throw new UsageError(`Standard input is longer than ${STDIN_MAX_BYTES / 1_000_000} MB.`);
     chunks.push(chunk);
   }
-  if (bytes === 0) throw new UsageError('Standard input is empty: HTML is expected there.');
+  if (bytes === 0) throw new UsageError('Standard input is empty; HTML is expected.');
   return Buffer.concat(chunks);
 }
 
@@ -102,7 +102,7 @@ function nameOf({ target, options }: CaptureOrder): string {
 
 function privateNote(url: string): string {
   const { hostname, host } = new URL(url);
-  return `${hostname} is a private address: allowed here; a server refuses it unless STILLFRAME_ALLOW_DESTINATIONS has ${host}.`;
+  return `${hostname} is a private address: allowed here, but a server refuses it unless STILLFRAME_ALLOW_DESTINATIONS contains ${host}.`;
 }
 
 function underItsName(error: CaptureError, host: string, name: string): CaptureError {
@@ -115,6 +115,9 @@ function sayMissing({ kind }: CaptureTarget, missing: ReadonlySet<string>): void
   if (missing.size === 0) return;
   const shown = [...missing].slice(0, MISSING_SHOWN).join(', ');
   const more = missing.size > MISSING_SHOWN ? ` and ${missing.size - MISSING_SHOWN} more` : '';
-  const where = kind === 'stdin' ? 'A page on standard input has no files beside it' : "Not among the page files of the page's directory";
+  const where =
+    kind === 'stdin'
+      ? 'Not found, since HTML from standard input cannot read files'
+      : "Not found among the page files in the page's directory";
   process.stderr.write(`${printable(`${where}: ${shown}${more}`)}\n`);
 }

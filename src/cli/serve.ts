@@ -8,17 +8,17 @@ import { reportFonts } from './report-fonts.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
 /**
- * What is alive may grow by so much before it is collected. By default V8 lets it triple where the machine has the room: memory that only
- * the benchmark of the garbage collector gains by.
+ * How much the heap may grow before it is collected. By default V8 lets it triple if the machine has enough memory, which brings no
+ * measurable gain here.
  */
 const HEAP_GROWING_PERCENT = 50;
 
-/** A server that is told to stop before it is ready, while it installs a browser for example, waits no longer than this. */
+/** How long a server that is stopped before it is ready, for example while it installs a browser, may take to stop. */
 const STARTING_STOP_MS = 2_000;
 
 /**
  * `stillframe [serve]`: the service itself.
- * @param isDefault whether it is what runs where no command is named
+ * @param isDefault whether it runs if no command is named
  */
 export function addServeCommand(program: Command, isDefault: boolean): void {
   const serve = program
@@ -42,7 +42,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
   });
 }
 
-/** A server that will never capture does not stay up. */
+/** Stops a server that failed to get ready. */
 async function readyOrStopped(service: Running & { ready: Promise<void> }): Promise<void> {
   try {
     await service.ready;
@@ -58,7 +58,7 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** The key is a result: it goes to standard output, where no log line stands about it. */
+/** The key is a result, so it goes to standard output, apart from the log. */
 function announce(config: Config, log: Log, service: Running): void {
   if (service.firstKey !== null) process.stdout.write(`${firstSteps(service.url, service.firstKey)}\n`);
   if (config.logFormat === 'json') log.info({ url: service.url }, 'ready');
@@ -72,14 +72,14 @@ function firstSteps(url: string, key: string): string {
     '',
     `  curl -s ${url}/v1/screenshot -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`,
     '',
-    `The cdn_url in the answer is the picture. More keys: stillframe keys create --label NAME   Reference: ${url}/docs`,
+    `The cdn_url in the response is the address of the picture. More keys: stillframe keys create --label NAME   Reference: ${url}/docs`,
     '',
   ].join('\n');
 }
 
 /**
- * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once (operation.md, Settings). Listens from the call on, so that
- * a signal during the start is not lost.
+ * Resolves at the first SIGTERM or SIGINT; a second one exits at once (operation.md, Settings). Listens as soon as it is called, so that a
+ * signal during the start is not lost.
  */
 function firstSignal(log: Log): Promise<void> {
   return new Promise((resolve) => {
@@ -99,7 +99,7 @@ async function drain(log: Log, service: Running): Promise<never> {
   try {
     await service.stop();
   } catch (error) {
-    log.error({ err: error }, 'drain failed');
+    log.error({ err: error }, 'the shutdown failed');
     process.exitCode = 1;
   }
   process.exit();

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { type Config, type ConfigFlags, readConfig, SETTINGS } from '../config.js';
 
-/** Where `--help` shows a setting; what is not named here stands under the last heading. */
+/** Headings of `serve --help`; settings that match none are listed under OTHER_GROUP. */
 const GROUPS: [heading: string, names: RegExp][] = [
   ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|roles)$/],
   ['Browser:', /^(chromium|browser.*|sandbox|concurrency)$/],
   ['Captures:', /^(keepSlots|syncWaitMs|maxQueue|captureMaxMb|tolerate)$/],
-  ['Destinations:', /^(allowDestinations|dnsServers|egress.*)$/],
+  ['Destinations:', /^(allowDestinations|denyDestinations|dnsServers|egress.*)$/],
   ['Webhooks:', /^webhook/],
   ['Rate limits:', /^(submit|read)(Rate|Burst)$/],
   ['Retention:', /^(artifactTtlH|jobTtlH|maxStorageMb)$/],
@@ -16,9 +16,9 @@ const GROUPS: [heading: string, names: RegExp][] = [
 const OTHER_GROUP = 'Settings:';
 
 /**
- * Gives a command the flags of these settings, each with its variable and default in the help, and names the variables that have no flag.
+ * Adds the flags of these settings to a command. The help shows the variable and default of each, and the variables that have no flag.
  *
- * @param grouped under a heading for each subject, as suits a command that has them all
+ * @param grouped under a heading per subject, for a command that has all settings
  */
 export function addSettings(command: Command, names: readonly (keyof Config)[], grouped = false): Command {
   for (const heading of [...GROUPS.map(([each]) => each), OTHER_GROUP]) {
@@ -54,7 +54,7 @@ function sayDefault(name: keyof Config): string {
   return ` (default: ${String(value)})`;
 }
 
-/** The settings as this command line, the environment and the configuration file say them. @throws ConfigError */
+/** The settings from the command line, the environment and the configuration file. @throws ConfigError */
 export function readSettings(command: Command): Config {
   const flags: ConfigFlags = {};
   for (const name of Object.keys(SETTINGS) as (keyof Config)[]) {

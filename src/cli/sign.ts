@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isId } from '../contract/ids.js';
 import { bodyOf, canonicalQuery, isLinkField, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
 import { parseSubmission } from '../contract/submission.js';
@@ -20,9 +20,11 @@ export function addSignCommand(program: Command): void {
   const sign = program
     .command('sign')
     .description('make a signed link to a picture (GET /v1/render)')
-    .argument('<url>', 'address to capture')
+    .argument('<url>', 'URL to capture')
     .requiredOption('--key <id>', 'id of the API key that the captures are charged to')
-    .option('--expires-in <time>', 'how long the link is valid, such as 12h or 365d', duration, 365 * 86_400)
+    .addOption(
+      new Option('--expires-in <time>', 'how long the link is valid, such as 12h or 30d').argParser(duration).default(365 * 86_400, '365d'),
+    )
     .option('--json', 'print {url, expires}')
     .addHelpText(
       'after',
@@ -46,7 +48,7 @@ export function addSignCommand(program: Command): void {
   );
 }
 
-/** Refuses now what the server would refuse whenever the link is opened. @throws CaptureError `invalid_request` */
+/** Rejects at once what the server would reject when the link is opened. @throws CaptureError `invalid_request` */
 function linkPairs(body: Record<string, unknown>): QueryPair[] {
   const pairs = pairsOf(body);
   const { options } = parseSubmission(bodyOf(pairs).body, { forceAsync: false, webhookAllow: [] });

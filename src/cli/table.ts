@@ -1,6 +1,6 @@
 import CliTable from 'cli-table3';
 
-/** Rows under their heads, without colours: they belong to no stream that could refuse them. */
+/** A text table without colours, since the stream that it goes to is not known. */
 export function table(head: string[], rows: string[][]): string {
   const drawn = new CliTable({ head, style: { head: [], border: [] } });
   drawn.push(...rows);

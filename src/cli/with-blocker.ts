@@ -5,7 +5,7 @@ import type { Blocker } from '../render/filter/blocker.js';
 import { startBlocker } from '../service/renderer.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 
-/** Opens the data directory's filter lists for one command; nothing is fetched unless the command asks. */
+/** Opens the data directory's filter lists for one command. Fetches nothing by itself. */
 export async function withBlocker<Result>(config: Config, log: Log, work: (blocker: Blocker) => Promise<Result>): Promise<Result> {
   makeDirectory(config.dataDir);
   await using egress = await openEgress({
