@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOLERATED_CODES, type ToleratedCode } from './capture-extensions.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 
-/** CaptureData of interface.md, inside (camelCase) and on the wire. */
+/** CaptureData of interface.md, internally (camelCase) and on the wire. */
 
 export type StoppedReason = 'viewport' | 'element' | 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
 
@@ -23,8 +23,7 @@ export interface Inspection {
   accessibleTree: string;
 }
 
-/** What else there is to say of a capture that succeeded; an extension of the interface. */
-/** A failure that `tolerate` let pass. */
+/** A failure that `tolerate` allowed. */
 export interface CaptureWarning {
   code: ToleratedCode;
   message: string;
@@ -33,7 +32,7 @@ export interface CaptureWarning {
 export interface CaptureNotes {
   /** `finalUrl` was longer than URL_MAX_BYTES. */
   finalUrlCut?: true;
-  /** What `tolerate` let pass; never empty. */
+  /** The failures that `tolerate` allowed; never empty. */
   warnings?: CaptureWarning[];
 }
 
@@ -48,12 +47,12 @@ export interface CaptureData {
   durationMs: number;
   cached: boolean;
   blockedRequests: number;
-  /** `<name>.<ext>` under /artifacts; the URL is made when it is told. */
+  /** `<name>.<ext>` under /artifacts; the URL is built when it is sent. */
   artifact: string;
   region: string | null;
   egressCountry: string | null;
   diagnostics: RenderDiagnostics;
-  /** `diagnostics` on the wire; absent when there is nothing to say. */
+  /** `diagnostics` on the wire, an extension of the interface; absent if empty. */
   notes?: CaptureNotes;
   inspection: Inspection | null;
 }

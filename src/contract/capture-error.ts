@@ -27,7 +27,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 interface ErrorRule {
   /** HTTP status when the error answers a request directly. */
   status: number;
-  /** The default; single errors of the code may differ (see CaptureErrorInit.retriable). */
+  /** The default; individual errors may differ (CaptureErrorInit.retriable). */
   retriable: boolean;
 }
 
@@ -54,7 +54,7 @@ export type ErrorDetails = Record<string, unknown>;
 
 export interface CaptureErrorInit {
   code: ErrorCode;
-  /** Shown to the client as it is: name the field and its valid values, never an inside. */
+  /** Shown to the client: name the field and its valid values, never internals. */
   message: string;
   /** Overrides the table's default for this one error. */
   retriable?: boolean;
@@ -88,7 +88,7 @@ export class CaptureError extends Error {
   }
 }
 
-/** What is kept of an error in a job row: all that the client may see. */
+/** The part of an error that a job row stores: all that the client may see. */
 export interface StoredError {
   code: ErrorCode;
   message: string;
@@ -97,7 +97,7 @@ export interface StoredError {
   details?: ErrorDetails;
 }
 
-/** The public shape of any thrown thing: a CaptureError as it is, all else as `internal_error` with a fixed text. */
+/** The public form of anything thrown: a CaptureError unchanged, everything else as `internal_error` with a fixed text. */
 export function toStoredError(thrown: unknown): StoredError {
   if (thrown instanceof CaptureError) {
     return {

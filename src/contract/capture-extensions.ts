@@ -4,7 +4,7 @@ import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { pdfSchema } from './pdf-schema.js';
 import { targetUrlSchema } from './target-url-schema.js';
 
-/** The fields of a capture request that interface.md does not have (extensions.md), as they are on the wire. */
+/** The fields that extensions.md adds to a capture request, on the wire. */
 
 /** Marks fields and operations in the OpenAPI document. */
 export const EXTENSION = { 'x-stillframe-extension': true } as const;
@@ -22,9 +22,9 @@ export const extensionFields = {
     .min(1)
     .refine((html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES, `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`)
     .optional()
-    .meta({ description: 'HTML document to capture instead of `url`.', example: '<h1>Invoice 4711</h1>', ...EXTENSION }),
+    .meta({ description: 'HTML document to capture instead of `url`', example: '<h1>Invoice 4711</h1>', ...EXTENSION }),
   base_url: targetUrlSchema.optional().meta({
-    description: 'URL that `html` is loaded at: the base of its relative links and its origin. Default: an origin without a server.',
+    description: 'URL that `html` is loaded at: its origin and the base of its relative links. Default: an origin without a server',
     example: 'https://example.com/',
     ...EXTENSION,
   }),
@@ -32,42 +32,42 @@ export const extensionFields = {
     .array(cookieSchema)
     .max(limits.COOKIES_MAX_ITEMS)
     .optional()
-    .meta({ description: 'Cookies set before the navigation.', example: [{ name: 'session', value: 'abc123' }], ...EXTENSION }),
+    .meta({ description: 'cookies set before the navigation', example: [{ name: 'session', value: 'abc123' }], ...EXTENSION }),
   storage_state: storageStateSchema.optional().meta({
-    description: "Playwright's storage state: cookies and local storage of a saved login.",
+    description: "Playwright's storage state: cookies and local storage of a saved login",
     example: { cookies: [], origins: [] },
     ...EXTENSION,
   }),
   pdf: pdfSchema
     .optional()
-    .meta({ description: 'Paged printing; format pdf only.', example: { paper: 'a4', margin: { top: '10mm' } }, ...EXTENSION }),
+    .meta({ description: 'paged printing; format pdf only', example: { paper: 'a4', margin: { top: '10mm' } }, ...EXTENSION }),
   clip: z
     .strictObject({
-      x: clipEdge.meta({ description: 'Left edge, CSS px of the page.', example: 0 }),
-      y: clipEdge.meta({ description: 'Top edge, CSS px of the page.', example: 0 }),
-      width: clipSide.meta({ description: 'Width, CSS px.', example: 640 }),
-      height: clipSide.meta({ description: 'Height, CSS px.', example: 480 }),
+      x: clipEdge.meta({ description: 'left edge, CSS px of the page', example: 0 }),
+      y: clipEdge.meta({ description: 'top edge, CSS px of the page', example: 0 }),
+      width: clipSide.meta({ description: 'width, CSS px', example: 640 }),
+      height: clipSide.meta({ description: 'height, CSS px', example: 480 }),
     })
     .optional()
-    .meta({ description: 'Capture only this part of the page.', example: { x: 0, y: 0, width: 640, height: 480 }, ...EXTENSION }),
+    .meta({ description: 'capture only this part of the page', example: { x: 0, y: 0, width: 640, height: 480 }, ...EXTENSION }),
   padding: z
     .int()
     .min(0)
     .max(limits.PADDING_MAX_PX)
     .optional()
-    .meta({ description: 'CSS px kept around the element of `selector`, within the page.', example: 16, ...EXTENSION }),
+    .meta({ description: 'CSS px kept around the element of `selector`, within the page', example: 16, ...EXTENSION }),
   omit_background: z
     .boolean()
     .optional()
-    .meta({ description: 'Transparent background where the page paints nothing; png and webp only.', example: true, ...EXTENSION }),
+    .meta({ description: 'transparent background where the page paints nothing; png and webp only', example: true, ...EXTENSION }),
   resize: z
     .strictObject({
-      width: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'Output px.', example: 640 }),
-      height: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'Output px.', example: 480 }),
+      width: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'output px', example: 640 }),
+      height: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'output px', example: 480 }),
       fit: z
         .enum(['inside', 'cover', 'contain'])
         .default('inside')
-        .meta({ description: 'How the image fits both sides.', example: 'inside' }),
+        .meta({ description: 'how the image is fitted into `width` and `height`', example: 'inside' }),
     })
     .refine(({ width, height }) => width !== undefined || height !== undefined, 'needs `width`, `height` or both')
     .refine(
@@ -75,13 +75,13 @@ export const extensionFields = {
       'needs both `width` and `height` with this `fit`',
     )
     .optional()
-    .meta({ description: 'Scale the finished image down, never up.', example: { width: 640 }, ...EXTENSION }),
+    .meta({ description: 'scale the finished image down, never up', example: { width: 640 }, ...EXTENSION }),
   tolerate: z
     .array(z.enum(TOLERATED_CODES))
     .max(limits.TOLERATE_MAX_ITEMS)
     .optional()
     .meta({
-      description: 'Error codes to tolerate: the page is captured as it is, and the failure becomes a warning.',
+      description: 'error codes to tolerate: the page is captured anyway, and the failure becomes a warning',
       example: ['target_error'],
       ...EXTENSION,
     }),

@@ -8,8 +8,8 @@ import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';
 import { targetUrlSchema } from './target-url-schema.js';
 
 /**
- * CaptureRequest of interface.md as one schema: validation, defaults, documentation and types all come from here.
- * Every field is strict; unknown ones are refused (decisions.md, Envelope).
+ * CaptureRequest of interface.md as one schema, the source of validation, defaults, documentation and types.
+ * Unknown fields are rejected (decisions.md, Envelope).
  */
 
 const line = () => z.string().refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
@@ -70,7 +70,7 @@ const headers = z.record(z.string(), line()).superRefine((value, context) => {
 
 export const captureRequestSchema = z
   .strictObject({
-    // Required, but for captures of `html`: see combinations.ts.
+    // Required unless `html` is given: see combinations.ts.
     url: targetUrlSchema.optional().meta({
       description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
       example: 'https://example.com/',
@@ -96,7 +96,7 @@ export const captureRequestSchema = z
     reduce_motion: z
       .boolean()
       .default(true)
-      .meta({ description: 'emulate prefers-reduced-motion: reduce, finish animations and hold endless ones at their start' }),
+      .meta({ description: 'emulate prefers-reduced-motion: reduce, finish animations, and stop endless ones at their start' }),
     format: z.enum(['png', 'jpeg', 'webp', 'pdf']).default('webp').meta({ description: 'format of the picture' }),
     quality: z
       .int()
@@ -166,7 +166,7 @@ export const captureRequestSchema = z
     custom_css: z.string().optional().meta({ description: 'CSS injected into the page from the first paint' }),
     custom_js: z.string().optional().meta({ description: 'JavaScript run in the page once `wait_until` is reached' }),
     headers: headers.optional().meta({ description: "headers sent to the target's origin only" }),
-    sync: z.boolean().default(true).meta({ description: 'wait for immediate completion; a slow capture still answers 202' }),
+    sync: z.boolean().default(true).meta({ description: 'wait for completion; a slow capture still returns 202' }),
     cache_ttl: z.int().min(0).default(limits.CACHE_TTL_DEFAULT_S).meta({ description: 'seconds; 0 requests a fresh capture' }),
     store: z.boolean().default(false),
     inspect_page: z.boolean().default(false).meta({ description: 'extract Markdown and the accessibility tree of the page' }),
@@ -185,7 +185,7 @@ export type FullPageAlgorithm = 'by_sections' | 'native';
 export type WaitUntil = 'load' | 'domcontentloaded' | 'networkidle';
 export type ExecutionMode = 'sync' | 'async';
 
-/** The viewport that a capture really has: the device preset's, or the request's. */
+/** The effective viewport: that of the device preset, or of the request. */
 export interface View {
   /** CSS px. */
   width: number;
@@ -208,17 +208,17 @@ export interface WebhookOptions {
   secret: string;
 }
 
-/** What a capture is asked to do: everything decided, nothing optional, names as used inside. Times are ms. */
+/** The options of a capture, internally: defaults filled in, camelCase. Times are ms. */
 export interface CaptureOptions extends CaptureExtensions {
-  /** Normalised, absolute. Of `html` without a `base_url`: HTML_DOCUMENT_URL. */
+  /** Normalised, absolute. HTML_DOCUMENT_URL for `html` without a `base_url`. */
   url: string;
   view: View;
   device: DeviceName | null;
   fullPage: boolean;
   fullPageAlgorithm: FullPageAlgorithm;
-  /** ms; null means: wait for what the scroll started. */
+  /** ms; null: wait for what the scroll step started loading. */
   fullPageScrollDelay: number | null;
-  /** CSS px; null means: the viewport's height. */
+  /** CSS px; null: the viewport's height. */
   fullPageScrollBy: number | null;
   reduceMotion: boolean;
   format: CaptureFormat;
@@ -235,7 +235,7 @@ export interface CaptureOptions extends CaptureExtensions {
   minCaptureHeight: number | null;
   minCaptureBytes: number | null;
   colorScheme: ColorScheme | null;
-  /** After region: null means the browser's own. */
+  /** With the region applied; null: the browser's own. */
   locale: string | null;
   timezone: string | null;
   userAgent: string | null;
@@ -318,7 +318,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
   };
 }
 
-/** Where `html` without a `base_url` is loaded: no such host can exist (RFC 2606), so its origin reaches nothing. */
+/** URL of `html` without a `base_url`: the host cannot exist (RFC 2606), so its origin reaches nothing. */
 export const HTML_DOCUMENT_URL = 'http://html.invalid/';
 
 /** `url` of CaptureData. */

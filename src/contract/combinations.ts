@@ -2,7 +2,7 @@ import { cookieDomainProblem } from './cookie-domain.js';
 import { COOKIES_MAX_ITEMS } from './limits.js';
 import { normalizeTargetUrl } from './target-url.js';
 
-/** Fields that need or exclude each other. Judged on the body as it came, so that its other problems can be told beside these. */
+/** Fields that need or exclude each other. Checked on the raw body, so that these problems are reported together with its others. */
 
 export interface CombinationIssue {
   code: 'invalid_request' | 'unsupported_option';
@@ -22,7 +22,7 @@ interface Rule {
 const given = (value: unknown): boolean => value !== undefined;
 const isPdf = (body: Body): boolean => body.format === 'pdf';
 
-/** Each a combination that makes no sense for the format, or for another field: 400 `unsupported_option`. */
+/** Fields that cannot be combined with the format or another field: 400 `unsupported_option`. */
 const UNSUPPORTED: readonly Rule[] = [
   {
     path: 'selector',
@@ -75,7 +75,7 @@ function isSet(padding: unknown): boolean {
   return padding !== undefined && padding !== 0;
 }
 
-/** At most COOKIES_MAX_ITEMS are looked at: more of them are refused anyway. */
+/** Checks at most COOKIES_MAX_ITEMS: more are rejected anyway. */
 function cookieIssues({ cookies, url, base_url: baseUrl }: Body): CombinationIssue[] {
   const host = hostOf(url ?? baseUrl);
   if (!Array.isArray(cookies) || host === null) return [];

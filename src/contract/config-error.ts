@@ -1,4 +1,4 @@
-/** A wrong setting: one line that names it, the value and what is allowed. */
+/** An invalid setting: one line that names it, its value and the allowed values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

@@ -4,8 +4,8 @@ import { getPublicSuffix } from 'tldts';
 /**
  * Whether a cookie may be set for a domain.
  *
- * @param host the target's host, of which the domain must be a parent, or the same; null: any host's
- * @returns what is wrong, or null
+ * @param host the target's host: the domain must be it or a parent of it; null: any domain
+ * @returns the problem, or null
  */
 export function cookieDomainProblem(domain: string, host: string | null): string | null {
   const bare = bareDomain(domain);
@@ -18,7 +18,7 @@ export function cookieDomainProblem(domain: string, host: string | null): string
   return isParent ? null : `must be the target's host (${target}) or a parent domain of it`;
 }
 
-/** Without the leading dot that says "and all below it". */
+/** Without the leading dot that includes subdomains. */
 export function bareDomain(domain: string): string {
   return domain.replace(/^\./, '').toLowerCase();
 }

@@ -4,7 +4,7 @@ import { eventOf, type JobSnapshot, type PublicPlaces, toWireOutcome, WEBHOOK_EV
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** A webhook delivery as it can be told. Times are Unix ms. */
+/** The public state of a webhook delivery. Times are Unix ms. */
 export interface DeliveryStatus {
   jobId: string;
   deliveryId: string;

@@ -1,7 +1,7 @@
 /**
- * Device presets (decisions.md, Capture semantics). The mobile ones carry the figures and agents of Playwright's
- * descriptors of the same name; they stand here as a table because contract/ knows no browser library.
- * A `{chromium}` in a user agent is replaced by the real browser's version.
+ * Device presets (decisions.md, Capture semantics). The mobile ones have the sizes and user agents of Playwright's
+ * descriptors of the same name, copied because contract/ imports no browser library.
+ * `{chromium}` in a user agent is replaced by the actual browser's version.
  */
 export interface DevicePreset {
   /** CSS px. */
@@ -26,7 +26,7 @@ const desktop = (width: number, height: number): DevicePreset => ({
   clientHints: null,
 });
 
-/** Safari's agent says nothing of its device beyond iPhone or iPad. */
+/** Safari's user agent does not name the device model. */
 const safari = (device: string): string =>
   `Mozilla/5.0 (${device} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/27.2 Mobile/15E148 Safari/604.1`;
 

@@ -4,13 +4,13 @@ import { lengthToInches } from './lengths.js';
 import type { SameSite } from './login-schema.js';
 import { PAPER_INCHES, type WirePdf } from './pdf-schema.js';
 
-/** The extensions of a capture request as the inside knows them: everything decided, camelCase. What is not used has its default. */
+/** The extensions of a capture request, internally: defaults filled in, camelCase. */
 
-/** A cookie as the browser takes it. */
+/** A cookie as the browser accepts it. */
 export interface CookieOption {
   name: string;
   value: string;
-  /** With a leading dot for all subdomains as well; null: the target's host alone. */
+  /** A leading dot includes all subdomains; null: the target's host only. */
   domain: string | null;
   path: string;
   secure: boolean;
@@ -25,7 +25,7 @@ export interface StorageStateOption {
   origins: { origin: string; localStorage: { name: string; value: string }[] }[];
 }
 
-/** Lengths are inches, landscape is applied. */
+/** Lengths in inches, with `landscape` applied. */
 export interface PdfOption {
   paper: { width: number; height: number };
   margin: { top: number; right: number; bottom: number; left: number };
@@ -57,7 +57,7 @@ export interface ResizeOption {
 
 export interface CaptureExtensions {
   html: string | null;
-  /** Normalised, absolute; null also where `html` has none. */
+  /** Normalised, absolute; null if not given. */
   baseUrl: string | null;
   cookies: CookieOption[];
   storageState: StorageStateOption | null;
@@ -67,7 +67,7 @@ export interface CaptureExtensions {
   padding: number;
   omitBackground: boolean;
   resize: ResizeOption | null;
-  /** Sorted, each once. */
+  /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
 }
 
@@ -127,7 +127,7 @@ function toPdfOption(wire: WirePdf): PdfOption {
   };
 }
 
-/** Upright. */
+/** In portrait orientation. */
 function paperOf({ paper }: WirePdf): PdfOption['paper'] {
   return typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
 }

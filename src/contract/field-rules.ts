@@ -1,10 +1,10 @@
-/** Rules of single fields that a schema library does not know. Pure. */
+/** Rules for single fields that the schema library does not have. */
 
 export function hasLineBreak(text: string): boolean {
   return /[\r\n\0]/.test(text);
 }
 
-/** BCP 47 as the browser takes it: a two- or three-letter language first. */
+/** BCP 47 as the browser accepts it: a two- or three-letter language first. */
 export function isLocale(text: string): boolean {
   if (!/^[A-Za-z]{2,3}(?:-|$)/.test(text)) return false;
   try {
@@ -14,7 +14,7 @@ export function isLocale(text: string): boolean {
   }
 }
 
-/** An IANA name; the plain offsets that Intl also takes (`+01:00`) are not time zones to a browser. */
+/** An IANA name. Intl also accepts offsets (`+01:00`), but browsers do not. */
 export function isTimezone(text: string): boolean {
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
@@ -25,12 +25,12 @@ export function isTimezone(text: string): boolean {
   }
 }
 
-/** As the browser knows it, which minds the case of a name: `europe/berlin` is `Europe/Berlin`. @param text isTimezone() */
+/** In the case that the browser requires: `europe/berlin` becomes `Europe/Berlin`. @param text isTimezone() */
 export function canonicalTimezone(text: string): string {
   return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
 }
 
-/** Hop-by-hop headers (RFC 9110, 7.6.1), `Host` and `Content-Length` are the connection's own. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), `Host` and `Content-Length`, which the connection sets. */
 const REFUSED_HEADERS = new Set([
   'connection',
   'content-length',
@@ -45,7 +45,7 @@ const REFUSED_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** @returns what is wrong with a header's name, or null */
+/** @returns the problem with a header name, or null */
 export function forbiddenHeader(name: string): string | null {
   if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) return 'is not a valid header name';
   if (REFUSED_HEADERS.has(name.toLowerCase())) return 'cannot be set: the connection controls it';

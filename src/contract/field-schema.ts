@@ -1,18 +1,18 @@
 import { captureRequestSchema } from './capture-request.js';
 
-/** What is read of a field's schema. */
+/** The parts of a field's schema that are used. */
 export interface FieldSchema {
-  /** Its fields, of an object. */
+  /** Of an object: its fields. */
   shape?: Record<string, unknown>;
   element?: unknown;
   def: { type: string; innerType?: unknown; options?: unknown[] };
 }
 
 /**
- * The schema of a field of a capture request, without its default and optionality; of several forms, the one that is an object.
+ * The schema of a field of a capture request, unwrapped from default and optional; of a union, the member that is an object.
  *
- * @param path names, and positions in lists, from the request down
- * @returns null where there is no such field
+ * @param path names and list indexes, starting at the request
+ * @returns null if there is no such field
  */
 export function fieldSchema(path: readonly string[]): FieldSchema | null {
   let schema = bare(captureRequestSchema);

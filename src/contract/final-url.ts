@@ -1,9 +1,9 @@
 import type { CaptureData } from './capture-data.js';
 import { URL_MAX_BYTES } from './limits.js';
 
-/** What is kept of the address that a page ended at: a script makes it megabytes long with one `history.replaceState`. */
+/** Limits the length of a page's final URL, which a script can make megabytes long with one `history.replaceState`. */
 export function keepFinalUrl(finalUrl: string): Pick<CaptureData, 'finalUrl' | 'notes'> {
-  // A URL as browsers serialise it is ASCII; whatever else comes is cut between characters.
+  // Browsers serialise URLs as ASCII; anything else is cut between characters.
   const bytes = Buffer.from(finalUrl.slice(0, URL_MAX_BYTES + 1));
   if (bytes.length <= URL_MAX_BYTES) return { finalUrl };
   let end = URL_MAX_BYTES;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const partState = z.enum(['ready', 'unavailable']);
 
-/** Health data of interface.md; numbers are counts but where the name says otherwise. */
+/** Health data of interface.md; numbers are counts unless the name has a unit. */
 export const healthSchema = z
   .object({
     redis: partState.meta({ description: 'here the embedded key-value tables' }),

@@ -8,7 +8,7 @@ export const ID_PREFIXES = {
   account: 'acc_',
 } as const;
 
-/** Crockford base 32, as ULID (github.com/ulid/spec) writes it. */
+/** Crockford's base 32, as used by ULID (github.com/ulid/spec). */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_CHARS = 10;
 const RANDOM_CHARS = 16;
@@ -18,7 +18,7 @@ export function newId(kind: keyof typeof ID_PREFIXES, now: number = Date.now()):
   return ID_PREFIXES[kind] + encodeTime(now) + encodeRandom();
 }
 
-/** Whether the text has the form of such an id; it need not exist. */
+/** Whether the text has the form of such an id, existing or not. */
 export function isId(kind: keyof typeof ID_PREFIXES, text: string): boolean {
   const prefix = ID_PREFIXES[kind];
   return text.startsWith(prefix) && /^[0-9A-HJKMNP-TV-Z]{26}$/.test(text.slice(prefix.length));

@@ -3,7 +3,7 @@ import { type CaptureData, captureDataSchema, toWireCaptureData, type WireCaptur
 import { ERROR_CODES, type StoredError, toWireError, type WireError } from './capture-error.js';
 import type { ExecutionMode } from './capture-request.js';
 
-/** States that a job row has; `paused` and `unknown` are only ever reported. */
+/** States that a job row can have; `paused` and `unknown` exist only in responses. */
 export const STORED_JOB_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed'] as const;
 export const JOB_STATES = [...STORED_JOB_STATES, 'paused', 'unknown'] as const;
 
@@ -21,7 +21,7 @@ export function eventOf(state: 'completed' | 'failed'): WebhookEvent {
   return state === 'completed' ? 'capture.completed' : 'capture.failed';
 }
 
-/** A job as it can be told. Times are Unix ms. */
+/** The public state of a job. Times are Unix ms. */
 export interface JobSnapshot {
   id: string;
   accountId: string;
@@ -36,7 +36,7 @@ export interface JobSnapshot {
   attemptBudget: number;
   enqueuedAt: number;
   webhookUrl: string | null;
-  /** Present exactly when the state is terminal. */
+  /** Present if and only if the state is terminal. */
   result: JobResult | null;
 }
 
@@ -47,9 +47,9 @@ export interface JobResult {
   workerId: string;
 }
 
-/** Where this server is reached from outside; both without a trailing slash. */
+/** Public URLs of this server, without a trailing slash. */
 export interface PublicPlaces {
-  /** What `cdn_url` and `docs_url` begin with. */
+  /** `cdn_url` and `docs_url` begin with it. */
   baseUrl: string;
 }
 
@@ -141,7 +141,7 @@ function toWireResult(job: JobSnapshot, result: JobResult, places: PublicPlaces)
   };
 }
 
-/** `data` or `error` of a terminal job, as lookups, answers and webhooks tell it. */
+/** `data` or `error` of a terminal job, as in look-ups, responses and webhooks. */
 export function toWireOutcome(
   job: Pick<JobSnapshot, 'requestId'>,
   outcome: JobResult['outcome'],

@@ -1,8 +1,8 @@
-/** CSS lengths of `pdf`, as Playwright takes them: a number is CSS px. */
+/** CSS lengths of `pdf`, as Playwright accepts them: a number is CSS px. */
 
 const UNITS_PER_INCH: Record<string, number> = { px: 96, in: 1, cm: 2.54, mm: 25.4, pt: 72 };
 
-/** @returns inches; null for what is not a length of 0 or more */
+/** @returns inches; null if it is not a length of 0 or more */
 export function lengthToInches(length: number | string): number | null {
   if (typeof length === 'number') return Number.isFinite(length) && length >= 0 ? length / 96 : null;
   const [, amount = '', unit = 'px'] = /^(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(px|in|cm|mm|pt)?$/.exec(length.trim().toLowerCase()) ?? [];

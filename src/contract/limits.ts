@@ -1,9 +1,9 @@
-/** The numbers of interface.md, Limits, and the fixed ones of decisions.md. Units are in the names. */
+/** The limits of interface.md, Limits, and the fixed ones of decisions.md. Units are in the names. */
 
 export const BODY_LIMIT_BYTES = 256 * 1024;
 export const BODY_DEPTH_LIMIT_LEVELS = 32;
 
-/** Of `url`, refused beyond, and of `final_url`, cut beyond (decisions.md, Added). */
+/** A longer `url` is rejected, a longer `final_url` is cut (decisions.md, Added). */
 export const URL_MAX_BYTES = 8_192;
 
 export const VIEWPORT_WIDTH_PX = { min: 320, max: 3840, default: 1280 } as const;
@@ -24,9 +24,9 @@ export const WEBHOOK_SECRET_CHARS = { min: 16, max: 256 } as const;
 
 export const INSPECTION_LIMIT_CHARS = 12_000;
 
-/** Where an endless page is cut (decisions.md, Capture semantics). */
+/** Endless pages are cut here (decisions.md, Capture semantics). */
 export const FULL_PAGE_MAX_HEIGHT_PX = 30_000;
-/** Added to `timeout + delay`: then the job is ended by force. */
+/** A job is ended by force this long after `timeout + delay`. */
 export const CAPTURE_GRACE_MS = 30_000;
 
 export const ATTEMPT_BUDGET = 2;
@@ -46,13 +46,13 @@ export const COOKIE_NAME_MAX_CHARS = 1_024;
 export const COOKIE_VALUE_MAX_CHARS = 4_096;
 export const STORAGE_STATE_MAX_BYTES = 65_536;
 export const PADDING_MAX_PX = 200;
-/** As tall as a page can be captured at all. */
+/** The maximum height of a captured page. */
 export const CLIP_MAX_PX = 100_000;
 export const RESIZE_MAX_PX = 16_383;
 export const PDF_TEMPLATE_MAX_CHARS = 16_384;
-/** A page of less than about a third of an inch has no room to print in; the format ends at 200. */
+/** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
 /** Jobs on one page of GET /v1/jobs. */
 export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;
-/** A set: codes may be repeated. */
+/** Codes may be repeated. */
 export const TOLERATE_MAX_ITEMS = 32;

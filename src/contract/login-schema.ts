@@ -30,22 +30,22 @@ const cookieName = () =>
 const cookiePath = () => cookieText(limits.COOKIE_NAME_MAX_CHARS).refine((path) => path.startsWith('/'), 'must begin with a slash');
 
 export const cookieSchema = z.strictObject({
-  name: cookieName().meta({ description: 'Cookie name.', example: 'session' }),
-  value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta({ description: 'Cookie value; write-only.', example: 'abc123', writeOnly: true }),
+  name: cookieName().meta({ description: 'cookie name', example: 'session' }),
+  value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta({ description: 'cookie value; write-only', example: 'abc123', writeOnly: true }),
   domain: z
     .string()
     .min(1)
     .max(253)
     .optional()
-    .meta({ description: "The target's host or a parent domain of it. Default: the target's host alone.", example: 'example.com' }),
-  path: cookiePath().default('/').meta({ description: 'Path prefix the cookie is sent to.', example: '/' }),
-  secure: z.boolean().default(false).meta({ description: 'Send over https only.', example: true }),
-  http_only: z.boolean().default(false).meta({ description: 'Hide the cookie from scripts.', example: true }),
-  same_site: sameSite.optional().meta({ description: 'SameSite attribute; case does not matter.', example: 'Lax' }),
-  expires: expires().optional().meta({ description: 'Unix seconds; -1 or absent for a session cookie.', example: 1_893_456_000 }),
+    .meta({ description: "the target's host or a parent domain of it. Default: the target's host only", example: 'example.com' }),
+  path: cookiePath().default('/').meta({ description: 'path prefix the cookie is sent to', example: '/' }),
+  secure: z.boolean().default(false).meta({ description: 'send over https only', example: true }),
+  http_only: z.boolean().default(false).meta({ description: 'hide the cookie from scripts', example: true }),
+  same_site: sameSite.optional().meta({ description: 'SameSite attribute; case does not matter', example: 'Lax' }),
+  expires: expires().optional().meta({ description: 'Unix seconds; -1 or absent for a session cookie', example: 1_893_456_000 }),
 });
 
-/** Playwright's own file. Members this service has no use for (`indexedDB`, `credentials`) are ignored, as newer versions add some. */
+/** Playwright's storage state file. Other members (`indexedDB`, `credentials`) are ignored, since newer versions add some. */
 export const storageStateSchema = z
   .object({
     cookies: z

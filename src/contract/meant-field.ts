@@ -1,4 +1,4 @@
-/** Fields of other screenshot APIs, plain or in lower case without punctuation, and what they are called here. */
+/** Fields of other screenshot APIs, as written or in lower case without punctuation, with their names here. */
 const MEANT: Record<string, string> = {
   width: 'viewport.width',
   height: 'viewport.height',
@@ -30,7 +30,7 @@ const MEANT: Record<string, string> = {
   country: 'region',
 };
 
-/** @returns the field that other services' users mean by this name, or null */
+/** @returns the field that this name stands for in other APIs, or null */
 export function meantField(name: string): string | null {
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
   return Object.hasOwn(MEANT, plain) ? (MEANT[plain] ?? null) : null;

@@ -4,7 +4,7 @@ import * as limits from './limits.js';
 
 /** `pdf` of a capture request (extensions.md). */
 
-/** ISO 216 sizes are exact to a ten-thousandth: rounded to a hundredth, A4 would print a point too wide and too high. */
+/** ISO 216 sizes to a ten-thousandth of an inch: rounded to a hundredth, A4 would be a point too wide and too high. */
 export const PAPER_INCHES = {
   a0: { width: 33.1102, height: 46.811 },
   a1: { width: 23.3858, height: 33.1102 },
@@ -36,7 +36,7 @@ const template = (what: string) =>
     .max(limits.PDF_TEMPLATE_MAX_CHARS)
     .optional()
     .meta({
-      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin.`,
+      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin`,
       example: '<span style="font-size:9px">Page <span class="pageNumber"></span></span>',
     });
 
@@ -53,8 +53,8 @@ export const pdfSchema = z.strictObject({
       { error: `must be one of ${PAPER_NAMES.join(', ')}, or an object of \`width\` and \`height\` between 0.3 and 200 inches` },
     )
     .default('letter')
-    .meta({ description: `Paper size: ${PAPER_NAMES.join(', ')}, or width and height.`, example: 'a4' }),
-  landscape: z.boolean().default(false).meta({ description: 'Turn the paper by 90 degrees.', example: false }),
+    .meta({ description: `paper size: ${PAPER_NAMES.join(', ')}, or width and height`, example: 'a4' }),
+  landscape: z.boolean().default(false).meta({ description: 'turn the paper by 90 degrees', example: false }),
   margin: z
     .strictObject({
       top: length('Top margin.', '10mm').default(0),
@@ -64,8 +64,8 @@ export const pdfSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: 'Page margins; a number is CSS px. Default: none.', example: { top: '10mm', bottom: '10mm' } }),
-  scale: z.number().min(0.1).max(2).default(1).meta({ description: 'Scale of the rendering.', example: 1 }),
-  print_background: z.boolean().default(true).meta({ description: 'Print background colors and images.', example: true }),
+  scale: z.number().min(0.1).max(2).default(1).meta({ description: 'scale of the rendering', example: 1 }),
+  print_background: z.boolean().default(true).meta({ description: 'print background colors and images', example: true }),
   page_ranges: z
     .string()
     .max(256)
@@ -74,13 +74,13 @@ export const pdfSchema = z.strictObject({
     .meta({ description: 'Pages to keep. Default: all.', example: '1-3,5' }),
   header_template: template('header'),
   footer_template: template('footer'),
-  prefer_css_page_size: z.boolean().default(false).meta({ description: "Prefer the page's own @page size over `paper`.", example: false }),
-  media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type.', example: 'print' }),
-  outline: z.boolean().default(false).meta({ description: 'Embed an outline made from the headings.', example: true }),
-  tagged: z.boolean().default(false).meta({ description: 'Make a tagged (accessible) PDF.', example: true }),
+  prefer_css_page_size: z.boolean().default(false).meta({ description: "prefer the page's own @page size over `paper`", example: false }),
+  media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type', example: 'print' }),
+  outline: z.boolean().default(false).meta({ description: 'embed an outline made from the headings', example: true }),
+  tagged: z.boolean().default(false).meta({ description: 'make a tagged (accessible) PDF', example: true }),
 });
 
-/** As printToPDF reads them: `1-3,5`, each range upwards. */
+/** As printToPDF parses them: `1-3,5`, each range ascending. */
 function isPageRanges(text: string): boolean {
   return text.split(',').every((part) => {
     const [, from, to] = /^\s*([1-9]\d{0,5})(?:\s*-\s*([1-9]\d{0,5}))?\s*$/.exec(part) ?? [];

@@ -6,12 +6,12 @@ export function priceOf(options: Pick<CaptureOptions, 'format' | 'fullPage'>): n
   return options.fullPage ? 2 : 1;
 }
 
-/** The billing period of an instant: its calendar month in UTC, as `2026-11`. */
+/** The billing period of a time: its calendar month in UTC, such as `2026-11`. */
 export function periodOf(now: number): string {
   return new Date(now).toISOString().slice(0, 7);
 }
 
-/** First instant (Unix ms) of the month after the given one's. */
+/** Start (Unix ms) of the next billing period. */
 export function periodEnd(now: number): number {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);

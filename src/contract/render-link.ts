@@ -10,7 +10,7 @@ export const RENDER_LINK_PATH = '/v1/render';
 
 /** Parameters of the link itself. */
 const LINK_PARAMETERS = new Set(['key', 'expires', 'signature']);
-/** Secrets, and what a link is too short or too public for. */
+/** Secrets, and fields that are too long or too sensitive for a link. */
 const REFUSED_FIELDS = new Set(['html', 'base_url', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'sync']);
 
 /** Whether a link may have this field of a capture request. */
@@ -40,7 +40,7 @@ export function readQuery(query: string): QueryPair[] | null {
   }
 }
 
-/** What is signed: all pairs but the signature, sorted by name (repeated names keep their order), in RFC 3986 encoding. */
+/** The text that is signed: all pairs except the signature, sorted by name (repeated names keep their order), in RFC 3986 encoding. */
 export function canonicalQuery(pairs: readonly QueryPair[]): string {
   return pairs
     .filter(([name]) => name !== 'signature')
@@ -55,7 +55,7 @@ export function signQuery(pairs: readonly QueryPair[], secret: string): string {
   return createHmac('sha256', secret).update(canonicalQuery(pairs)).digest('hex');
 }
 
-/** Compares with each secret, in constant time. */
+/** Whether one of the secrets made the signature; constant-time comparison. */
 export function isSignedBy(pairs: readonly QueryPair[], secrets: readonly string[]): boolean {
   const given = Buffer.from(singleValue(pairs, 'signature') ?? '');
   const canonical = canonicalQuery(pairs);
@@ -72,10 +72,10 @@ export function singleValue(pairs: readonly QueryPair[], name: string): string |
 }
 
 /**
- * The request body that the flat fields of a link mean: `viewport.width=800`, repeated names for lists. Values take the type of their
- * field; whatever does not fit stays text, for the schema to refuse.
+ * The request body that the flat fields of a link stand for: `viewport.width=800`, repeated names for lists. Values get the type of their
+ * field; a value that does not fit stays a string, which the schema rejects.
  *
- * @returns the names that a link may not have, too
+ * @returns also the names that a link may not have
  */
 export function bodyOf(pairs: readonly QueryPair[]): { body: Record<string, unknown>; refused: string[] } {
   const body: Record<string, unknown> = {};
@@ -90,7 +90,7 @@ export function bodyOf(pairs: readonly QueryPair[]): { body: Record<string, unkn
   return { body, refused: [...refused] };
 }
 
-/** The flat form of a request body. Objects within lists have none. */
+/** The flat form of a request body. Objects in lists are not supported. */
 export function pairsOf(body: Record<string, unknown>, prefix = ''): QueryPair[] {
   return Object.entries(body).flatMap(([name, value]): QueryPair[] => {
     if (value === undefined || value === null) return [];
@@ -117,11 +117,11 @@ function place(body: Record<string, unknown>, path: readonly string[], value: st
   const before = Object.hasOwn(target, name) ? target[name] : undefined;
   const typed = toKind(value, kind);
   if (kind === 'array') define(target, name, [...(Array.isArray(before) ? before : []), value]);
-  // Given twice: the schema says what it takes instead.
+  // Given twice: the schema rejects the list.
   else define(target, name, before === undefined ? typed : [before, typed].flat());
 }
 
-/** `__proto__` is a name like any other. */
+/** Defines `__proto__` like any other name. */
 function define(target: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
@@ -132,7 +132,7 @@ function toKind(value: string, kind: string): unknown {
   return value;
 }
 
-/** `string`, `number`, `boolean`, `array`, … of a field; `string` where there is none. */
+/** The type of a field: `string`, `number`, `boolean`, `array`, …; `string` for unknown fields. */
 function kindOf(path: readonly string[]): string {
   const kind = fieldSchema(path)?.def.type ?? 'string';
   return kind === 'int' ? 'number' : kind;
@@ -142,7 +142,7 @@ function decode(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '));
 }
 
-/** As encodeURIComponent, which leaves five characters that RFC 3986 reserves. */
+/** encodeURIComponent, plus the five characters that RFC 3986 reserves and it does not encode. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }

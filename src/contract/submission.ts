@@ -17,31 +17,31 @@ import { fieldSchema } from './field-schema.js';
 import { meantField } from './meant-field.js';
 import { webhookUrlProblem } from './webhook-url.js';
 
-/** A capture request, understood: what to render, how to answer, and the two texts that say what it is equal to. */
+/** A parsed capture request: what to render, how to respond, and two strings that identify equal requests. */
 export interface Submission {
   options: CaptureOptions;
   mode: ExecutionMode;
   /** Seconds. */
   cacheTtl: number;
   webhook: WebhookOptions | null;
-  /** Equal for submissions that mean the same (interface.md, Idempotency rules 1). Holds secrets: digest it with a key. */
+  /** Equal for equivalent submissions (interface.md, Idempotency rules 1). Contains secrets: store only a keyed digest. */
   identity: string;
-  /** Equal for captures that give the same picture; null when the result cache is bypassed. Holds secrets, as above. */
+  /** Equal for captures of the same picture; null if the result cache is bypassed. Contains secrets, as above. */
   cacheIdentity: string | null;
 }
 
-/** One problem of a request body; `path` is dotted wire names, empty for the body itself. */
+/** One problem of a request body; `path` consists of dotted wire names, and is empty for the body itself. */
 export interface RequestIssue {
   path: string;
   message: string;
 }
 
 export interface SubmissionRules {
-  /** The query asked for `mode=async`. */
+  /** The query has `mode=async`. */
   forceAsync: boolean;
   /** STILLFRAME_WEBHOOK_ALLOW. */
   webhookAllow: readonly string[];
-  /** STILLFRAME_TOLERATE: for a request that says nothing itself. Default: none. */
+  /** STILLFRAME_TOLERATE, for requests without `tolerate`. Default: none. */
   tolerate?: readonly ToleratedCode[];
 }
 
@@ -66,7 +66,7 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   return toSubmission(parsed.data, rules);
 }
 
-/** The error for a body with problems; its message is the first one, whole. */
+/** The error for a body with problems; its message is the first of them. */
 export function invalidRequest(issues: RequestIssue[]): CaptureError {
   const first = issues[0] ?? { path: '', message: 'The request is not valid.' };
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more in details.issues)` : '';
@@ -78,7 +78,7 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
   const asked = toCaptureOptions(wire);
   const options = wire.tolerate === undefined ? { ...asked, tolerate: sorted(rules.tolerate) } : asked;
-  // A repeated request stays the same one, whatever the operator has set since.
+  // A repeated request stays equal even if the operator has changed a default since.
   const { sync: _sync, ...compared } = { ...withoutExtensions(wire), headers: options.headers, ...usedExtensions(asked) };
   const { timeout: _timeout, ...pictured } = { ...withoutExtensions(options), ...usedExtensions(options) };
   return {
@@ -106,7 +106,7 @@ function toIssue({ path, message }: CombinationIssue): RequestIssue {
   return { path, message };
 }
 
-/** What is asked for beyond interface.md, and nothing else: a request without it keeps the identity that it always had. */
+/** Only the extensions that are used, so that a request without them keeps the identity that it always had. */
 function usedExtensions(options: CaptureOptions): Partial<CaptureExtensions> {
   const isUsed = ([name, byDefault]: [string, unknown]) =>
     JSON.stringify(options[name as keyof CaptureExtensions]) !== JSON.stringify(byDefault);
@@ -116,13 +116,13 @@ function usedExtensions(options: CaptureOptions): Partial<CaptureExtensions> {
   return Object.fromEntries(names.map((name) => [name, options[name]]));
 }
 
-/** Of a request on the wire, or of its options. */
+/** A request on the wire, or its options, without the extensions. */
 function withoutExtensions<Request extends object>(request: Request): Partial<Request> {
   const isExtension = (name: string) => name in extensionFields || name in EXTENSION_DEFAULTS;
   return Object.fromEntries(Object.entries(request).filter(([name]) => !isExtension(name))) as Partial<Request>;
 }
 
-/** Problems told at most: 256 KiB hold tens of thousands, and finding the nearest field to each takes a second. */
+/** Maximum number of reported problems: 256 KiB can hold tens of thousands, and finding the nearest field for all would take a second. */
 const ISSUES_MAX = 100;
 const FIELDS_LISTED_MAX = 10;
 
@@ -172,14 +172,14 @@ function measured(origin: string, value: unknown): string {
   return describeValue(value);
 }
 
-/** What must not come back in an answer, whatever type it was sent as. */
+/** Whether a value must not be repeated in a response, whatever its type. */
 function isSecret(path: readonly PropertyKey[]): boolean {
   const [field] = path;
   if (field === 'headers' || field === 'cookies' || field === 'storage_state' || field === 'html') return true;
   return path.at(-1) === 'secret' || path.at(-1) === 'password';
 }
 
-/** Never a text: it could be a secret. */
+/** Never repeats a free text: it could be a secret. */
 function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
@@ -197,7 +197,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** Names of the object at a path; none for what is no object of fixed fields. */
+/** Field names of the object at a path; none if it has no fixed fields. */
 function knownFields(path: readonly string[]): string[] {
   return Object.keys(fieldSchema(path)?.shape ?? {});
 }
@@ -210,12 +210,12 @@ function unknownField(path: readonly string[], known: readonly string[]): Reques
   return { path: [...path.slice(0, -1), shown].join('.'), message: `Unknown field \`${shown}\`.${hint}` };
 }
 
-/** A body has too many to be listed in a message. */
+/** Lists the known fields, unless there are too many for a message. */
 function sayKnown(known: readonly string[]): string {
   return known.length > FIELDS_LISTED_MAX ? ' See /docs for all fields.' : ` Known fields: ${known.join(', ')}.`;
 }
 
-/** The known name with the fewest edits, case and punctuation aside, when it is near at all. */
+/** The known name with the fewest edits, ignoring case and punctuation; null if none is close. */
 function nearest(name: string, known: readonly string[]): string | null {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
   let best: string | null = null;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { normalizeTargetUrl } from './target-url.js';
 
-/** A capture target of a request, in its one normal form. */
+/** A capture target of a request, normalised. */
 export const targetUrlSchema = z
   .string()
   .min(1)

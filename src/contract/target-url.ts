@@ -1,20 +1,20 @@
 /**
- * Which texts are capture targets at all, and their one normal form (interface.md, CaptureRequest.url; decisions.md,
- * Capture semantics). Judges the spelling only; whether an address may be reached is egress/'s to say.
+ * Validates and normalises capture targets (interface.md, CaptureRequest.url; decisions.md, Capture semantics). Checks the
+ * syntax only; egress/ decides whether an address may be reached.
  */
 
 import { URL_MAX_BYTES } from './limits.js';
 
 export type TargetUrl = { url: string } | { problem: string };
 
-/** Characters that URL parsers strip or read differently: refused rather than guessed at. */
+/** Characters that URL parsers strip or interpret differently; rejected. */
 const AMBIGUOUS = /[\u0000-\u0020\u007f-\u009f\u2028\u2029\ufeff\\]/;
 const WEB_SCHEME = /^https?:/i;
 const ANY_SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-/** `localhost:3000/x` parses as the scheme `localhost:`; digits after the colon mean a port. */
+/** `localhost:3000/x` would parse as the scheme `localhost:`; digits after the colon are a port. */
 const HOST_AND_PORT = /^[^/?#:]+:\d{1,5}(?:[/?#]|$)/;
 
-/** Fetch standard, "bad port": Chromium loads nothing from these. */
+/** Bad ports of the Fetch standard, which Chromium blocks. */
 const BAD_PORTS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
   119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
@@ -23,7 +23,7 @@ const BAD_PORTS = new Set([
 
 const TOO_LONG: TargetUrl = { problem: `must be at most ${URL_MAX_BYTES} bytes` };
 
-/** A bare hostname gets https; only http and https; no credentials; no port that browsers refuse; the fragment is kept. */
+/** A bare host name gets https. Rejects other schemes than http and https, credentials, and ports that browsers block. Keeps the fragment. */
 export function normalizeTargetUrl(text: string): TargetUrl {
   const trimmed = text.trim();
   if (Buffer.byteLength(trimmed) > URL_MAX_BYTES) return TOO_LONG;
@@ -55,7 +55,7 @@ function parse(text: string): TargetUrl {
     return { problem: 'must have a valid host name' };
   }
   if (url.port !== '' && BAD_PORTS.has(Number(url.port))) return { problem: `must not use port ${url.port}, which browsers block` };
-  // Percent-encoding may have made it longer.
+  // Percent-encoding may have lengthened it.
   return url.href.length > URL_MAX_BYTES ? TOO_LONG : { url: url.href };
 }
 

@@ -1,8 +1,8 @@
 /**
- * How a webhook's address may be spelt (interface.md, CaptureRequest.webhook.url). Whether its host is public is egress/'s to say.
+ * Checks the syntax of a webhook URL (interface.md, CaptureRequest.webhook.url); egress/ decides whether its host is public.
  *
- * @param allowedOrigins origins that an operator lets through although not public HTTPS on 443 (STILLFRAME_WEBHOOK_ALLOW)
- * @returns what is wrong, or null
+ * @param allowedOrigins origins that the operator allows although they are not public HTTPS on port 443 (STILLFRAME_WEBHOOK_ALLOW)
+ * @returns the problem, or null
  */
 export function webhookUrlProblem(text: string, allowedOrigins: readonly string[]): string | null {
   if (/[\u0000-\u0020\u007f\\]/.test(text)) return 'must not contain spaces, control characters or backslashes';
