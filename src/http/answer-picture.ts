@@ -7,14 +7,14 @@ import { sendArtifact } from './send-artifact.js';
 export interface PictureAnswer {
   data: CaptureData;
   cacheControl: string;
-  /** Whether the client may ask for a part of it, or whether its copy is still good. */
+  /** Whether range and conditional requests are honoured. */
   conditional: boolean;
 }
 
 /**
- * A finished capture's bytes (extensions.md, Answers).
+ * Answers with the picture itself (extensions.md, Answers).
  *
- * @throws CaptureError `invalid_request` (410) when the picture has been deleted since
+ * @throws CaptureError `invalid_request` (410) if the picture has been deleted
  */
 export async function answerPicture(
   edge: Edge,

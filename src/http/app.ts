@@ -1,6 +1,6 @@
 /**
- * The edge: HTTP in, the product's verbs out, one envelope around every answer. Must not know the store, browsers or sockets of
- * captures; what it needs comes in as an Edge.
+ * The HTTP edge: routes, guards and the response envelope. Must not know the store, browsers or sockets of captures; what it
+ * needs is passed in as an Edge.
  */
 import { type Handler, Hono, type MiddlewareHandler } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
@@ -22,7 +22,7 @@ import { redeliverWebhook } from './routes/redeliver-webhook.js';
 import { renderLink } from './routes/render-link.js';
 import { submitScreenshot } from './routes/submit-screenshot.js';
 
-/** The whole interface over one Edge. Needs Node's own request and response beside the web ones: serve it with `startHttp`. */
+/** All routes over one Edge. Needs Node's request and response objects besides the web ones: serve it with `startHttp`. */
 export function createApp(edge: Edge): Hono<EdgeEnv> {
   const app = new Hono<EdgeEnv>();
   app.use(openExchange(edge));
@@ -33,7 +33,7 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
 
   const submitting = guard(edge, { scope: 'screenshot:write', meter: 'submissions' });
   const reading = guard(edge, { scope: 'jobs:read', meter: 'reads' });
-  // It neither renders nor charges, so it takes from the bucket of the look-ups that go with it.
+  // A redelivery neither renders nor charges, so it counts as a read.
   const redelivering = guard(edge, { scope: 'screenshot:write', meter: 'reads' });
 
   serveAt(app, '/v1/screenshot', 'POST', [submitting, submitScreenshot(edge)]);
@@ -58,7 +58,7 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
 
 type Step = Handler<EdgeEnv> | MiddlewareHandler<EdgeEnv>;
 
-/** One method at one path; every other one is 405 before anything else is asked (decisions.md, Envelope). GET serves HEAD too. */
+/** One method at one path; others get 405 before any other check (decisions.md, Envelope). GET includes HEAD. */
 function serveAt(app: Hono<EdgeEnv>, path: string, method: 'GET' | 'POST', steps: Step[]): void {
   const allow = method === 'GET' ? 'GET, HEAD' : method;
   app.use(path, async (c, next) => {

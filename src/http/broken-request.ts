@@ -4,7 +4,7 @@ import { CaptureError, toStoredError, toWireError } from '../contract/capture-er
 import type { Edge } from './edge.js';
 import { newExchange } from './exchange.js';
 
-/** What is not HTTP at all, or comes too slowly or with too much header, is told so in the same envelope; then the line is cut. */
+/** Answers requests that are invalid, too slow, or have too large headers in the envelope, then closes the connection. */
 export function answerBrokenRequest(edge: Edge, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswered(socket)) return void socket.destroy();
   const { requestId, headers } = newExchange(edge, undefined);
@@ -34,7 +34,7 @@ function refusalOf(code: string | undefined): CaptureError {
   }
 }
 
-/** Bytes of an answer may be under way already: more of them would be read as part of it. */
+/** Whether a response is already being sent: anything further would be read as part of it. */
 function isAnswered(socket: Socket): boolean {
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null };
   return answer?.headersSent === true;

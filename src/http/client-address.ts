@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Who is at the other end, as far as limits go: an IPv4 address, or the /64 of an IPv6 one (a single subscriber commands all of it).
- * Forwarding headers are not believed: anyone can send them.
+ * The client's address for rate limits: an IPv4 address, or the /64 of an IPv6 one (which belongs to a single subscriber).
+ * Forwarding headers are ignored: anyone can send them.
  */
 export function clientAddress(incoming: Pick<IncomingMessage, 'socket'>): string {
   const address = (incoming.socket.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/i, '');
@@ -14,12 +14,12 @@ export function clientAddress(incoming: Pick<IncomingMessage, 'socket'>): string
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
-/** What a proxy on this machine says of whom it speaks for. */
+/** Headers that a reverse proxy adds. */
 const PROXY_HEADER = /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/;
-/** A name that a browser was led here by (DNS rebinding) is none of these. */
+/** Loopback names; a name used for DNS rebinding is none of these. */
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
-/** Whether the request comes from this very machine, asks for it by a loopback name, and not through a proxy on it. */
+/** Whether the request comes from this machine, with a loopback Host, and not through a proxy. */
 export function isLoopback(incoming: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
   if (Object.keys(incoming.headers).some((name) => PROXY_HEADER.test(name))) return false;
   if (!LOOPBACK_HOST.test(incoming.headers.host ?? '')) return false;

@@ -1,6 +1,6 @@
 /**
- * What the edge needs of the rest of the program, and what it carries along one request. Everything comes in as functions, so that
- * the edge can be tried over a real socket with nothing behind it.
+ * What the HTTP edge needs from the rest of the program, and the state of one request. Everything is passed in as functions, so that
+ * the edge can be tested over a real socket on its own.
  */
 import type { HttpBindings } from '@hono/node-server';
 import type { Principal } from '../account/authenticate.js';
@@ -46,31 +46,31 @@ export interface Edge {
   };
   /** Resolves after durable acceptance. @throws CaptureError */
   submit(submission: Submission, context: SubmissionContext): Promise<JobSnapshot>;
-  /** The latest snapshot: terminal, or as it stands when the sync budget is spent or nobody waits any more. */
+  /** The job once it is terminal, or its current state when the sync budget is spent or nobody waits any more. */
   settle(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
-  /** null: not there, or another key's. */
+  /** null if there is none, or it belongs to another key. */
   findJob(id: string, principal: Principal): Promise<JobSnapshot | null>;
   listJobs(principal: Principal, page: { state: JobState | null; limit: number; before: number | null }): Promise<JobList>;
   readUsage(principal: Principal): Promise<WireUsage>;
   findRequest(idempotencyKey: string, principal: Principal): Promise<JobSnapshot | null>;
-  /** The job has been found to be the caller's. @throws CaptureError `invalid_request` (404) when it has no webhook */
+  /** The caller must own the job. @throws CaptureError `invalid_request` (404) if it has no webhook */
   findDelivery(jobId: string): Promise<DeliveryStatus>;
   /**
-   * The job has been found to be the caller's; null stands for an `If-Match` that no delivery can have.
+   * The caller must own the job; null stands for an `If-Match` that no delivery can have.
    *
    * @throws CaptureError `invalid_request` (409) with `details.reason`
    */
   redeliver(jobId: string, expected: ExpectedDelivery | null): Promise<DeliveryStatus>;
   artifacts: Pick<Artifacts, 'open'>;
-  /** Whether there was such an artifact and it is gone for good: 410 rather than 404. */
+  /** Whether such an artifact existed and has been deleted: 410 rather than 404. */
   artifactGone(name: string): Promise<boolean>;
-  /** Never throws, and is cheap: it is asked while the server is saturated too. */
+  /** Never throws, and is cheap: it is called while the server is saturated, too. */
   health(): Promise<Health>;
   /** Prometheus text. */
   metrics?(): Promise<string>;
-  /** Milliseconds by stage of a job that ended lately. */
+  /** Milliseconds by stage of a job that ended recently. */
   timingsOf?(jobId: string): Record<string, number> | null;
-  /** Told of every answer. */
+  /** Called for every response. */
   observe?(answer: { method: string; route: string; status: number; ms: number }): void;
   /** Read at each request: the port may be known only once the server listens. */
   readonly places: PublicPlaces;
@@ -88,19 +88,19 @@ export interface EdgeConfig {
   tolerate?: readonly ToleratedCode[];
   /** How long artifacts may be kept by caches. */
   artifactMaxAgeSeconds: number;
-  /** null: `/metrics` answers to loopback only. */
+  /** null: `/metrics` is served to loopback only. */
   metricsToken: string | null;
 }
 
-/** What is known of one request and goes into its answer and its log line. */
+/** The state of one request, for its response and its log line. */
 export interface Exchange {
   requestId: string;
   /** `performance.now()`. */
   startedAt: number;
-  /** The pattern, never the path. */
+  /** The route pattern, never the path. */
   route: string;
   principal: Principal | null;
-  /** Of the answer, whatever it will be. Lower-case names. */
+  /** Headers of the response, whatever its status. Lower-case names. */
   headers: Record<string, string>;
 }
 

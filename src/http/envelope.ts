@@ -18,14 +18,14 @@ export function answerError(edge: Edge, exchange: Exchange, thrown: unknown): Re
   return answerStoredError(edge, exchange, error);
 }
 
-/** The same for an error that a job has kept. */
+/** The same for an error that a job has stored. */
 export function answerStoredError(edge: Edge, exchange: Exchange, error: StoredError): Response {
   const { requestId, headers } = exchange;
   const body = { ok: false, request_id: requestId, error: toWireError(error, requestId, edge.places.baseUrl) };
   return jsonResponse(error.status, body, headers);
 }
 
-/** JSON as it is; health has an envelope of its own. */
+/** JSON without the envelope: health has its own. */
 export function jsonResponse(status: number, body: unknown, headers: Record<string, string>): Response {
   headers['content-type'] = 'application/json';
   // Plain strings and plain header objects: the adaptor then writes to the socket without web streams.

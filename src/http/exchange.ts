@@ -5,10 +5,10 @@ import { REQUEST_ID_PATTERN } from '../contract/limits.js';
 import type { Edge, EdgeEnv, Exchange } from './edge.js';
 import { answerError } from './envelope.js';
 
-/** Answered often by machines: a line each would drown the others. */
+/** Polled by machines: logging each request would drown out the others. */
 const QUIET_ROUTES = new Set(['/livez', '/v1/health', '/metrics']);
 
-/** Gives each request its id and its headers, and the log one line about it: no query, no header, no body (they may hold secrets). */
+/** Gives each request its id and headers, and logs one line about it, without query, headers and body (they may contain secrets). */
 export function openExchange(edge: Edge): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
     const exchange = newExchange(edge, c.env.incoming.headers['x-request-id']);
@@ -18,7 +18,7 @@ export function openExchange(edge: Edge): MiddlewareHandler<EdgeEnv> {
   };
 }
 
-/** An exchange for a request; an id that is not of the right form is ignored and a fresh one made. */
+/** An exchange for a request; a malformed id is replaced by a new one. */
 export function newExchange(edge: Pick<Edge, 'draining'>, givenId: string | string[] | undefined): Exchange {
   const requestId = typeof givenId === 'string' && REQUEST_ID_PATTERN.test(givenId) ? givenId : newId('request');
   const headers: Record<string, string> = {
@@ -30,7 +30,7 @@ export function newExchange(edge: Pick<Edge, 'draining'>, givenId: string | stri
   return { requestId, startedAt: performance.now(), route: '(none)', principal: null, headers };
 }
 
-/** Answers whatever a route throws; what is no CaptureError is a bug, and only the log learns of it. */
+/** Turns whatever a route throws into a response; anything but a CaptureError is a bug, whose cause goes to the log only. */
 export function answerThrown(edge: Edge): (thrown: Error, c: Context<EdgeEnv>) => Response {
   return (thrown, c) => {
     const { exchange } = c.var;

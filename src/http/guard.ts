@@ -18,7 +18,7 @@ const POLICY_NAMES = { submissions: 'submit', reads: 'read' } as const;
 const WINDOW_SECONDS = 60;
 
 /**
- * Authentication, then scope, then rate limit, all before the body is looked at (decisions.md, Envelope).
+ * Checks authentication, then scope, then rate limit, all before the body is read (decisions.md, Envelope).
  * Throws `unauthorized`, `forbidden`, `rate_limited`.
  */
 export function guard(edge: Edge, protection: Protection): MiddlewareHandler<EdgeEnv> {
@@ -29,7 +29,7 @@ export function guard(edge: Edge, protection: Protection): MiddlewareHandler<Edg
   };
 }
 
-/** Scope, then rate limit, of a principal that is known. @throws CaptureError `forbidden`, `rate_limited` */
+/** Checks the scope, then the rate limit, of an authenticated principal. @throws CaptureError `forbidden`, `rate_limited` */
 export function enforceLimits(
   edge: Edge,
   c: Context<EdgeEnv>,
@@ -45,7 +45,7 @@ export function enforceLimits(
   if (!verdict.allowed) throw rateLimited(verdict, 'This API key has exceeded its rate limit.');
 }
 
-/** The key of a request that a guarded route serves. */
+/** The principal of a request to a guarded route. */
 export function principalOf(c: Context<EdgeEnv>): Principal {
   const { principal } = c.var.exchange;
   if (principal === null) throw new Error(`${c.var.exchange.route} is served without a guard`);
@@ -60,10 +60,10 @@ async function authenticate(edge: Edge, c: Context<EdgeEnv>): Promise<Principal>
   }
 }
 
-/** What a failed authentication is answered with. @param code of such failures; others are not counted */
+/** The error for a failed authentication: the given one, or `rate_limited`. @param code of the failures that count */
 export function failureOf(edge: Edge, c: Context<EdgeEnv>, thrown: unknown, code: 'unauthorized' | 'forbidden'): unknown {
   if (!(thrown instanceof CaptureError) || thrown.code !== code) return thrown;
-  // Only failures count: a good key is served from any address, so that nobody can lock out a neighbour behind the same one.
+  // Only failures count: a valid key works from any address, so that nobody can lock out others behind the same address.
   const verdict = edge.limits.failures.take(clientAddress(c.env.incoming));
   return verdict.allowed ? thrown : rateLimited(verdict, 'Too many failed authentications from this address.');
 }

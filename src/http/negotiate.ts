@@ -5,8 +5,8 @@ import { contentTypeOf } from './send-artifact.js';
 const ACCEPT_MAX_CHARS = 1_024;
 
 /**
- * What a finished capture is answered with: the envelope, or the picture itself (extensions.md, Answers). JSON is the default, also for
- * any type; the bytes are answered to an `Accept` that names the format's media type, or `image/*`, no less than JSON.
+ * How a finished capture is returned: as JSON, or as the picture itself (extensions.md, Answers). JSON is the default, also for a
+ * wildcard; the picture is returned if `Accept` prefers its media type, or `image/*`, to JSON or equally.
  *
  * @throws CaptureError `invalid_request` (406) for an `Accept` that names pictures of other formats only
  */

@@ -8,9 +8,9 @@ export interface ByteRange {
 }
 
 /**
- * The one range that a request asks for (RFC 9110, 14.2).
+ * The range that a request asks for (RFC 9110, 14.2).
  *
- * @returns null for the whole: no range, several, or nothing that is one at all, which a server may ignore
+ * @returns null for the whole file: no range, several ranges, or a malformed one, which servers may ignore
  */
 export function readRange(headers: IncomingHttpHeaders, bytes: number, validators: Validators): ByteRange | 'unsatisfiable' | null {
   const asked = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(headers.range ?? '');

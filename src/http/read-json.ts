@@ -3,11 +3,11 @@ import { CaptureError } from '../contract/capture-error.js';
 import { BODY_DEPTH_LIMIT_LEVELS, BODY_LIMIT_BYTES } from '../contract/limits.js';
 import { invalidRequest } from '../contract/submission.js';
 
-/** Keeps a BOM, so that it is refused as the invalid JSON that it is (RFC 8259, 8.1). */
+/** Keeps a BOM, which is then rejected as invalid JSON (RFC 8259, 8.1). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The JSON of a request's body, which may be anything JSON can say but is small, shallow, well-formed Unicode and free of `__proto__`.
+ * The JSON value of a request's body: any JSON, but within the size and depth limits, in well-formed Unicode and without `__proto__`.
  *
  * @throws CaptureError `invalid_request`, for other content types too (decisions.md, Envelope: no 413, no 415)
  */
@@ -33,7 +33,7 @@ function refuseContentType(incoming: IncomingMessage): void {
   }
 }
 
-/** Counts the bytes that really come, whatever Content-Length says, and reads no further than the limit. */
+/** Counts the bytes received, whatever Content-Length says, and stops reading at the limit. */
 function readBytes(incoming: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -61,10 +61,10 @@ const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const OPENING = new Set([0x7b, 0x5b]);
 const CLOSING = new Set([0x7d, 0x5d]);
-/** More than any request has a use for; 256 KiB would hold 100,000, and judging them would hold up everybody else. */
+/** More than any request needs; 256 KiB can hold 100,000, and validating them would block other requests. */
 const VALUES_MAX = 2_048;
 
-/** Judged on the bytes, before anything recursive sees them; none of these bytes occurs inside a longer UTF-8 character. */
+/** Checked on the bytes, before any recursive code runs; none of these bytes occurs in a multi-byte UTF-8 character. */
 function refuseShape(bytes: Buffer): void {
   let depth = 0;
   let values = 1;
@@ -100,8 +100,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * `__proto__` is no field of anything here, and schema libraries drop it silently from free-form objects; a lone surrogate has no UTF-8
- * form, so that two different texts would be kept as the same one.
+ * Rejects `__proto__`, which schema libraries drop silently from free-form objects, and lone surrogates, which have no UTF-8 form, so that
+ * different strings would be stored as equal.
  */
 function refuseTrickery(value: unknown, path: readonly string[]): void {
   if (typeof value === 'string') {

@@ -14,14 +14,14 @@ const CONTENT_TYPES: Record<string, string> = {
   webp: 'image/webp',
   pdf: 'application/pdf',
 };
-/** Pictures of strangers' pages, on this origin: nothing in them may run or load anything. The styles are those of the browser's viewer. */
+/** Files may contain third-party content: nothing in them may run or load anything on this origin. The browser's own viewer needs styles. */
 const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 export interface NamedArtifact {
   name: string;
   artifact: OpenArtifact;
   cacheControl: string;
-  /** Whether a client may ask for a part of it, or for nothing when its copy is still good. */
+  /** Whether range and conditional requests are honoured. */
   conditional: boolean;
 }
 
@@ -37,7 +37,7 @@ export function contentTypeOf(nameOrFormat: string): string {
  */
 export function sendArtifact(edge: Edge, c: Context<EdgeEnv>, { name, artifact, cacheControl, conditional }: NamedArtifact): Response {
   const { headers } = c.var.exchange;
-  // A name is written once and never again: it is as good a tag as a digest.
+  // The file of a name never changes, so the name serves as ETag.
   const validators: Validators = { etag: `"${name}"`, modifiedAt: artifact.modifiedAt };
   headers.etag = validators.etag;
   headers['last-modified'] = new Date(artifact.modifiedAt).toUTCString();
@@ -47,7 +47,7 @@ export function sendArtifact(edge: Edge, c: Context<EdgeEnv>, { name, artifact, 
   if (conditional) headers['accept-ranges'] = 'bytes';
   const asked = conditional ? c.env.incoming.headers : {};
   if (isUnchanged(asked, validators)) return new Response(null, { status: 304, headers });
-  // Only GET knows ranges (RFC 9110, 14.2).
+  // Ranges are defined for GET only (RFC 9110, 14.2).
   const range = c.req.method === 'GET' ? readRange(asked, artifact.bytes, validators) : null;
   if (range === 'unsatisfiable') {
     headers['content-range'] = `bytes */${artifact.bytes}`;
@@ -67,7 +67,7 @@ export function sendArtifact(edge: Edge, c: Context<EdgeEnv>, { name, artifact, 
   return sendStream(edge, c, { status, stream: artifact.read(range ?? undefined) });
 }
 
-/** Straight to the socket: back-pressure as the client reads, and the file is closed when it goes away. */
+/** Streams directly to the socket, with back-pressure; closes the file when the client disconnects. */
 function sendStream(edge: Edge, c: Context<EdgeEnv>, answer: { status: number; stream: NodeJS.ReadableStream }): Response {
   const { exchange } = c.var;
   const { outgoing } = c.env;

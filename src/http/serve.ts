@@ -12,11 +12,11 @@ export interface Listening {
   host: string;
   /** 0 picks a free one. */
   port: number;
-  /** All of a request's headers must have come after so long; ms. */
+  /** Time limit for receiving a request's headers; ms. */
   headersTimeoutMs?: number;
-  /** All of a request, body included; ms. Says nothing about how long its answer may take. */
+  /** Time limit for receiving a request, body included; ms. Does not limit the response. */
   requestTimeoutMs?: number;
-  /** A socket on which nothing moves at all; ms. Longer than any sync wait. */
+  /** Time limit for an idle socket; ms. Longer than any sync wait. */
   idleTimeoutMs?: number;
   maxConnections?: number;
 }
@@ -27,36 +27,36 @@ export class ListenError extends Error {
 }
 
 export interface HttpServer {
-  /** `http://HOST:PORT`, as asked for. */
+  /** `http://HOST:PORT`, with the host as given. */
   url: string;
   port: number;
-  /** Takes no more connections, lets running requests end within the grace, then cuts the rest. Twice is once. */
+  /** Accepts no more connections, lets running requests finish within the grace period, then closes the rest. May be called twice. */
   stop(graceMs: number): Promise<void>;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the 60 s of common load balancers, so that it is they who close idle connections. */
+/** Longer than the 60 s of common load balancers, so that they close idle connections first. */
 const KEEP_ALIVE_MS = 65_000;
 const IDLE_TIMEOUT_MS = 180_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 4_096;
-/** No host name: what comes without one, as HTTP/1.1 forbids, is refused like any other bad Host. */
+/** An invalid host: a request without a Host header, which HTTP/1.1 forbids, is rejected like any other bad Host. */
 const MISSING_HOST = ' ';
-/** What is still read, and thrown away, of a body that nobody wants, so that the client gets to see the answer. */
+/** How much of an unread body is still received and discarded, so that the client can read the response. */
 const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
 
 /**
- * Serves an app on a socket of its own.
+ * Serves an app over HTTP.
  *
- * @throws ListenError when the address cannot be listened on
+ * @throws ListenError if it cannot listen on the address
  */
 export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Listening): Promise<HttpServer> {
   const answer = getRequestListener(app.fetch, {
     hostname: 'localhost',
     autoCleanupIncoming: false,
-    // What the adaptor refuses before the app sees it (a bad Host or path) or what was thrown that is no Error.
+    // Requests that the adaptor rejects before the app sees them (a bad Host or path), and thrown values that are not Errors.
     errorHandler: (thrown) => answerOutside(edge, thrown),
   });
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -73,12 +73,12 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       noDelay: true,
-      // Refused in the envelope instead (MISSING_HOST).
+      // Rejected in the envelope instead (MISSING_HOST).
       requireHostHeader: false,
     },
     serve,
   );
-  // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1); Node would refuse it with a bare status line.
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node would reject it with a bare status line.
   server.on('checkExpectation', serve);
   server.timeout = listening.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
   server.maxConnections = listening.maxConnections ?? MAX_CONNECTIONS;
@@ -98,14 +98,14 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
 
 function answerOutside(edge: Edge, thrown: unknown): Response {
   const isRequest = thrown instanceof Error && thrown.name === 'RequestError';
-  if (!isRequest) edge.log.error({ err: thrown }, 'request failed outside of the app');
+  if (!isRequest) edge.log.error({ err: thrown }, 'request failed outside the app');
   const refused = isRequest
     ? new CaptureError({ code: 'invalid_request', message: 'The request line or the Host header is not valid.' })
     : thrown;
   return answerError(edge, newExchange(edge, undefined), refused);
 }
 
-/** An answer may go out before all of the body has come in: the rest is thrown away, but not for long. */
+/** A response may be sent before the whole body has been received: the rest is discarded, up to a limit. */
 function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.method === 'GET' || incoming.method === 'HEAD') return;
   outgoing.once('finish', () => {
@@ -155,7 +155,7 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
 
 async function stop(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection becomes idle when its last answer has gone out; only then may it be closed.
+  // A connection can be closed only once its last response has been sent.
   const idle = setInterval(() => server.closeIdleConnections(), 20);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;

@@ -6,14 +6,14 @@ import type { Edge, EdgeEnv, Exchange } from './edge.js';
 import { answerStoredError } from './envelope.js';
 import { principalOf } from './guard.js';
 
-/** What a client is told to wait while the server is going down: about as long as a restart takes. */
+/** `Retry-After` while the server is shutting down: about as long as a restart takes. */
 const DRAIN_RETRY_SECONDS = 5;
-/** In the order in which a capture goes through them (decisions.md, Capture semantics). */
+/** In chronological order (decisions.md, Capture semantics). */
 const TIMED_STAGES = ['queue', 'navigate', 'settle', 'scroll', 'shoot', 'encode', 'store'];
 
 /**
- * The one way in for every route that captures: accepts the submission durably and, when it is sync, waits for its end. Puts `x-job-id`
- * and `server-timing` on the answer, whatever it will be.
+ * Shared by every route that captures: accepts the submission durably and, if it is synchronous, waits for its end. Sets the headers
+ * `x-job-id` and `server-timing` of the response.
  *
  * @throws CaptureError as Edge.submit
  */
@@ -32,7 +32,7 @@ export async function submitAndSettle(
   return job;
 }
 
-/** @throws CaptureError `internal_error` (503) once the server is on its way down */
+/** @throws CaptureError `internal_error` (503) once the server is shutting down */
 export function refuseWhenDraining(edge: Edge): void {
   if (!edge.draining()) return;
   throw new CaptureError({

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 export type DocsAsset = 'swagger-ui.css' | 'swagger-ui-bundle.js';
 
 /**
- * A file of the reference page: beside the bundle, where the build puts it, or in the package that it comes from.
+ * A file of the reference page, from the build, or else from the npm package.
  *
- * @returns null when it is in neither
+ * @returns null if it is in neither
  */
 export async function readDocsAsset(name: DocsAsset): Promise<Buffer | null> {
   const built = await readIfThere(fileURLToPath(new URL(`./docs/${name}`, import.meta.url)));
@@ -18,7 +18,7 @@ async function readFromPackage(name: DocsAsset): Promise<Buffer | null> {
   try {
     return await readIfThere(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
   } catch {
-    // An installed copy of the product has no such package: it has the built files.
+    // An installed copy does not have the package; it has the built files.
     return null;
   }
 }

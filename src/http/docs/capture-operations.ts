@@ -18,7 +18,7 @@ import {
   withPictures,
 } from './responses.js';
 
-/** Submitting captures, and fetching what came of them. */
+/** Operations that submit captures and fetch pictures. */
 export function captureOperations(): Operation[] {
   return [submitScreenshot(), renderLink(), readArtifact()];
 }
@@ -74,19 +74,19 @@ function submissionRequest(): Operation['request'] {
         .string()
         .regex(IDEMPOTENCY_KEY_PATTERN)
         .optional()
-        .meta({ description: 'identifies a logical submission: a repeated request returns the first job and never renders again' }),
+        .meta({ description: 'identifies a logical submission: a repeated request returns the original job and does not render again' }),
       Accept: z
         .string()
         .optional()
         .meta({
-          description: 'Set it to the media type of `format`, or `image/*`, to receive the picture itself.',
+          description: 'Set this to the media type of `format`, or to `image/*`, to receive the picture itself.',
           example: 'image/png',
           ...EXTENSION,
         }),
     }),
     body: {
       required: true,
-      description: 'At most 256 KiB, 32 levels deep.',
+      description: 'At most 256 KiB and 32 levels of nesting.',
       content: {
         'application/json': { schema: captureRequestSchema, example: { url: 'https://example.com/', format: 'png', full_page: true } },
       },
@@ -96,12 +96,12 @@ function submissionRequest(): Operation['request'] {
 
 function renderLink(): Operation {
   const fields = z.object({
-    url: z.string().meta({ description: 'Address to capture.', example: 'https://example.com/' }),
-    key: z.string().meta({ description: 'Id of the API key that signed the link.', example: 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
-    expires: z.string().meta({ description: 'Unix seconds.', example: '1893456000' }),
+    url: z.string().meta({ description: 'address to capture', example: 'https://example.com/' }),
+    key: z.string().meta({ description: 'id of the API key that signed the link', example: 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+    expires: z.string().meta({ description: 'Unix seconds', example: '1893456000' }),
     signature: z.string().meta({
       description:
-        'Hex HMAC-SHA256 of the canonical query (sorted by name, RFC 3986 encoding, without `signature`) with the signing secret.',
+        'hex HMAC-SHA256 of the canonical query (sorted by name, RFC 3986 encoding, without `signature`), keyed with the signing secret',
       example: '5f0c…',
     }),
   });
@@ -112,7 +112,7 @@ function renderLink(): Operation {
     tags: ['captures'],
     summary: 'The picture of a signed link',
     description:
-      'For `<img src>` and Open Graph tags. Beside `url`, any field of a capture request in flat form (`viewport.width=800`, repeated names for lists), but for `html`, `base_url`, `custom_js`, `headers`, `cookies`, `storage_state`, `webhook`, `proxy` and `sync`. `stillframe sign` makes such links.',
+      'For `<img src>` and Open Graph tags. Beside `url`, any field of a capture request in flat form (`viewport.width=800`, repeated names for lists), except `html`, `base_url`, `custom_js`, `headers`, `cookies`, `storage_state`, `webhook`, `proxy` and `sync`. `stillframe sign` makes such links.',
     security: [],
     request: { query: fields },
     responses: {
@@ -147,7 +147,7 @@ function readArtifact(): Operation {
     tags: ['captures'],
     summary: 'Download a picture or PDF',
     description:
-      'The file that `data.cdn_url` points to. Needs no API key, since its name cannot be guessed. Supports single ranges and conditional requests.',
+      'The file that `data.cdn_url` points to. Needs no API key: the name cannot be guessed. Supports single ranges and conditional requests.',
     security: [],
     request: {
       params: z.object({ name: z.string() }),
@@ -162,7 +162,11 @@ function readArtifact(): Operation {
       200: { description: 'The file.', headers: { etag: header('strong'), 'cache-control': header('public, immutable') }, content },
       206: { description: 'The requested range.', headers: { 'content-range': header('byte range and total size') }, content },
       304: { description: "The client's copy is up to date." },
-      ...failures({ 404: 'No such artifact.', 410: 'The artifact has expired and was deleted.', 416: 'The range cannot be satisfied.' }),
+      ...failures({
+        404: 'No such artifact.',
+        410: 'The artifact has expired and has been deleted.',
+        416: 'The range cannot be satisfied.',
+      }),
     },
   };
 }

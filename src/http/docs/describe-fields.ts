@@ -12,11 +12,11 @@ interface Schema {
   properties?: Record<string, Schema>;
 }
 
-/** What hardly any answer has. */
+/** Fields that few responses have. */
 const UNUSUAL = new Set(['data_url', 'diagnostics']);
 
 /**
- * Gives each field of a document a description and an example. A default becomes a sentence: as a keyword, it would make generated types
+ * Gives each field of a document a description and an example. Defaults become sentences: the `default` keyword would make generated types
  * require the field, in requests too.
  */
 export function describeFields(document: object): void {
@@ -29,7 +29,7 @@ function describeProperties({ properties = {} }: Schema, path: string, schemas: 
   for (const [name, field] of Object.entries(properties)) {
     const own = `${path}.${name}`;
     if (path !== '') describeProperties(field, own, schemas);
-    // A field of a named schema is met again without its path: it has been described by then.
+    // Fields of a named schema are visited again without their path, when they have been described already.
     if (field.examples !== undefined) continue;
     const note = FIELD_NOTES[own] ?? FIELD_NOTES[name] ?? {};
     field.examples = [exampleOf(field, note, schemas)];

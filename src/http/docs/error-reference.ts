@@ -1,14 +1,14 @@
 import type { ErrorCode } from '../../contract/capture-error.js';
 
 export interface ErrorAdvice {
-  /** Statuses with which it answers a request, the table's first. */
+  /** HTTP statuses, the one of the table first. */
   statuses: string;
   retriable: string;
   meaning: string;
   advice: string;
 }
 
-/** What the docs page says under each code: `docs_url` of an error points there (decisions.md, Error codes). */
+/** The section of each code on the docs page, which `docs_url` of an error points to (decisions.md, Error codes). */
 export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   invalid_request: {
     statuses: '400, 404, 405, 408, 409, 410, 416, 428, 431',
@@ -28,7 +28,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '401',
     retriable: 'no',
     meaning: 'The Authorization header is missing or malformed, or its key is unknown or revoked.',
-    advice: 'Send "Authorization: Bearer sf_live_…". Keys are made with "stillframe keys create --label NAME".',
+    advice: 'Send "Authorization: Bearer sf_live_…". Create a key with "stillframe keys create --label NAME".',
   },
   forbidden: {
     statuses: '403',
@@ -39,7 +39,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   idempotency_conflict: {
     statuses: '409',
     retriable: 'no',
-    meaning: 'The Idempotency-Key was used before, with another API key of the account or for a different request.',
+    meaning: 'The Idempotency-Key has been used before, with another API key of the account or for a different request.',
     advice: 'Use a new key for a new request. To follow the first one, read GET /v1/requests/{key} with the API key that submitted it.',
   },
   quota_exceeded: {
@@ -59,13 +59,13 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '451',
     retriable: 'no',
     meaning: 'The target blocks the visitor: it answered 401, 403, 407, 429 or 451, or showed a bot wall or CAPTCHA.',
-    advice: 'details.status and details.vendor tell which. If you own the target, give captures access with a header or cookie in headers.',
+    advice: 'See details.status and details.vendor. If you own the target, give captures access with a header or cookie in headers.',
   },
   target_error: {
     statuses: '502',
     retriable: 'yes when the target answered 5xx, else no',
     meaning: 'The target answered with an error page (details.status).',
-    advice: 'Check the address. Retry later when error.retriable says so.',
+    advice: 'Check the address. Retry later if error.retriable is true.',
   },
   navigation_failed: {
     statuses: '502',
@@ -73,19 +73,19 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     meaning:
       'The page could not be opened: its host has no public address or does not respond, TLS fails, it redirects endlessly or to a private address, or it is a download, an unsupported type, malformed XML or an image that cannot be decoded.',
     advice:
-      'details.net_error holds the browser\'s name for the failure, details.content_type an unsupported type, details.parse_error what is wrong with the XML. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
+      'details.net_error holds the browser\'s name for the failure, details.content_type an unsupported type, details.parse_error the problem with the XML. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
   },
   render_incomplete: {
     statuses: '502',
     retriable: 'yes',
     meaning: 'A check that the request asked for failed: fail_if_…, min_capture_…, or the selector never became visible.',
-    advice: 'details says which check and what was seen. Give the page more time with wait_for_selector, wait_for_content or delay.',
+    advice: 'details names the check and what was found. Give the page more time with wait_for_selector, wait_for_content or delay.',
   },
   egress_mismatch: {
     statuses: '502',
     retriable: 'no',
     meaning: 'The egress address is not in the country of the requested region (details.expected, details.observed).',
-    advice: 'Use a proxy in that country, or verify_egress: false when only locale and timezone matter.',
+    advice: 'Use a proxy in that country, or set verify_egress to false if only locale and timezone matter.',
   },
   egress_unavailable: {
     statuses: '503',
@@ -97,14 +97,14 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '504',
     retriable: 'yes',
     meaning: 'Navigation, wait_until or wait_for_selector was not reached within timeout.',
-    advice: 'The message names what was still pending, and the option that would not have waited for it. Raise timeout (up to 60000 ms).',
+    advice: 'The message names what was still pending, and the option that skips this wait. Or raise timeout (up to 60000 ms).',
   },
   render_crashed: {
     statuses: '500',
     retriable: 'yes',
     meaning: 'The browser or the page crashed twice.',
     advice:
-      'The page probably needs more memory than there is: lower deviceScaleFactor or the page height, or retry when the server is less busy.',
+      'The page probably needs more memory than is available: lower deviceScaleFactor or the page height, or retry when the server is less busy.',
   },
   internal_error: {
     statuses: '500, 503',

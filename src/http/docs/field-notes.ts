@@ -1,6 +1,6 @@
 /**
- * What the reference says about fields where their schemas say nothing, and an example for each that has neither a default nor a list of
- * values. By `Schema.path.to.field`, else by the field's bare name.
+ * Descriptions of fields whose schemas have none, and examples of those that have neither a default nor a list of values. Keyed by
+ * `Schema.path.to.field`, or else by the field's name.
  */
 export interface FieldNote {
   description?: string;
@@ -29,7 +29,7 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   delivery_id: { description: 'id of the delivery, the same for all attempts and redeliveries', example: DELIVERY_ID },
   delivery_generation: { description: 'starts at 1; each redelivery adds 1', example: 1 },
   event: { description: 'name of the event' },
-  code: { description: 'what was found' },
+  code: { description: 'the problem that was tolerated' },
   message: { description: 'for people; may change', example: 'The target answered with status 404.' },
   warnings: { example: [{ code: 'target_error', message: 'The target answered with status 404.' }] },
   cookies: { description: 'cookies to set before the page is opened' },
@@ -47,7 +47,7 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   alive: { description: 'the process responds' },
 
   'CaptureRequest.url': { example: 'https://example.com/' },
-  'CaptureRequest.full_page_algorithm': { description: 'capture a full page section by section and stitch it, or in a single pass' },
+  'CaptureRequest.full_page_algorithm': { description: 'how a full page is captured: section by section and stitched, or in one capture' },
   'CaptureRequest.full_page_scroll_delay': { example: 200 },
   'CaptureRequest.full_page_scroll_by': { example: 720 },
   'CaptureRequest.reduce_motion': { description: 'emulate `prefers-reduced-motion: reduce`' },
@@ -128,12 +128,12 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
 
   'JobSnapshot.id': { description: 'id of the job', example: JOB_ID },
   'JobSnapshot.state': { description: 'state of the job' },
-  'JobSnapshot.progress': { description: '0 to 100, informational; completion is `state`', example: 40 },
+  'JobSnapshot.progress': { description: '0 to 100, informational; see `state` for completion', example: 40 },
   'JobSnapshot.attempt_budget': { description: 'attempts that the job may take', example: 2 },
   'JobSnapshot.webhook': { description: 'where the result is sent; null without a webhook' },
   'JobSnapshot.webhook.url': { description: 'address of the receiver', example: 'https://hooks.example.com/done' },
   'JobSnapshot.webhook.event': { description: 'the event that was sent; null until the job has ended' },
-  'JobSnapshot.result.ok': { description: 'whether the capture succeeded: `data` is there when true, `error` when false', example: true },
+  'JobSnapshot.result.ok': { description: 'whether the capture succeeded; `data` is present if true, `error` if false', example: true },
   'JobSnapshot.result.worker_id': { description: 'which worker made the capture: host, process, slot', example: 'shots-4711-0' },
 
   'WebhookDelivery.event': { description: 'the event; null until the job has ended' },
@@ -149,15 +149,15 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   'WebhookDelivery.delivered_at': { description: 'Unix milliseconds; null until it is delivered', example: ENQUEUED_AT + 950 },
 
   'Health.worker_ready': { description: 'whether a browser has responded within the last 30 seconds', example: true },
-  'Health.database': { description: 'whether the database answers' },
+  'Health.database': { description: 'whether the database responds' },
   'Health.ready_workers': { description: 'browsers that are ready to capture', example: 2 },
   'Health.queue': { description: 'job counts by state' },
   'Health.queue.waiting': { description: 'queued asynchronous jobs', example: 0 },
   'Health.queue.active': { description: 'running jobs', example: 1 },
   'Health.queue.prioritized': { description: 'queued synchronous jobs', example: 0 },
-  'Health.queue.delayed': { description: 'jobs that wait for a retry', example: 0 },
-  'Health.queue.completed': { description: 'jobs that succeeded, as far as they are kept', example: 120 },
-  'Health.queue.failed': { description: 'jobs that failed, as far as they are kept', example: 3 },
+  'Health.queue.delayed': { description: 'jobs waiting for a retry', example: 0 },
+  'Health.queue.completed': { description: 'jobs that succeeded and are still stored', example: 120 },
+  'Health.queue.failed': { description: 'jobs that failed and are still stored', example: 3 },
   'Health.queue.paused': { description: 'whether the queue is paused', example: false },
   'Health.queue.total_pending': { description: 'jobs that have not ended', example: 1 },
   'Health.settlement': { description: 'credit reservations' },

@@ -7,8 +7,8 @@ import { describeFields } from './describe-fields.js';
 import { operations } from './operations.js';
 
 /**
- * The interface as OpenAPI 3.1, from the schemas that requests are judged by and answers are made of.
- * @param version the program's: the interface has no other
+ * The OpenAPI 3.1 document, generated from the schemas that validate requests and build responses.
+ * @param version of the program, which is also that of the API
  */
 export function describeInterface(version: string, baseUrl: string): Record<string, unknown> {
   const app = new OpenAPIHono();
@@ -52,7 +52,7 @@ interface InterfaceDocument {
   paths: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
 }
 
-/** `url` is required, and `html` stands in for it: said as two schemas, so that a generated type wants exactly one of them. */
+/** Describes requests with `url` and with `html` as two schemas, so that generated types require exactly one of them. */
 function tellTargets({ components: { schemas }, paths }: InterfaceDocument): void {
   const { CaptureRequest: request } = schemas;
   const body = paths['/v1/screenshot']?.post.requestBody.content['application/json'];
@@ -63,7 +63,7 @@ function tellTargets({ components: { schemas }, paths }: InterfaceDocument): voi
   body.schema = { anyOf: ['CaptureRequest', 'CaptureHtmlRequest'].map((name) => ({ $ref: `#/components/schemas/${name}` })) };
 }
 
-/** In an answer, what has a default is always there (interface.md, CaptureData). */
+/** In responses, fields with a default are always present (interface.md, CaptureData). */
 function requireDefaulted(schema: ObjectSchema): void {
   for (const [name, property] of Object.entries(schema.properties)) {
     if (property.default !== undefined && !schema.required.includes(name)) schema.required.push(name);
@@ -104,8 +104,8 @@ function notification(event: WebhookEvent): Parameters<OpenAPIHono['openAPIRegis
     },
     responses: {
       '2XX': { description: 'Acknowledged.' },
-      429: { description: 'Retried later.' },
-      '5XX': { description: 'Retried later.' },
+      429: { description: 'The delivery is retried later.' },
+      '5XX': { description: 'The delivery is retried later.' },
       default: { description: 'Any other response is final: the delivery has failed.' },
     },
   };

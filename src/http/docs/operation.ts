@@ -1,4 +1,4 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 
-/** One operation, as OpenAPI knows it. */
+/** One OpenAPI operation. */
 export type Operation = Parameters<OpenAPIHono['openAPIRegistry']['registerPath']>[0];

@@ -10,7 +10,7 @@ import type { Operation } from './operation.js';
 import { anyHeaders } from './request-headers.js';
 import { commonHeaders, failures, header, lookupFailures, rateHeaders, success } from './responses.js';
 
-/** Each operation that clients are meant for, as OpenAPI knows it. */
+/** The operations of the public API. */
 export function operations(): Operation[] {
   return [
     ...captureOperations(),
@@ -42,14 +42,9 @@ function listJobs(): Operation {
     security: [{ apiKey: [] }],
     request: {
       query: z.object({
-        state: z.enum(JOB_STATES).optional().meta({ description: 'Jobs in this state only.', example: 'failed' }),
-        limit: z
-          .int()
-          .min(JOBS_PAGE.min)
-          .max(JOBS_PAGE.max)
-          .default(JOBS_PAGE.default)
-          .meta({ description: 'Jobs per page.', example: 20 }),
-        cursor: z.string().optional().meta({ description: '`next_cursor` of the previous page.', example: 'MTIz' }),
+        state: z.enum(JOB_STATES).optional().meta({ description: 'jobs in this state only', example: 'failed' }),
+        limit: z.int().min(JOBS_PAGE.min).max(JOBS_PAGE.max).default(JOBS_PAGE.default).meta({ description: 'jobs per page', example: 20 }),
+        cursor: z.string().optional().meta({ description: '`next_cursor` of the previous page', example: 'MTIz' }),
       }),
       headers: anyHeaders,
     },
@@ -67,7 +62,7 @@ function readUsage(): Operation {
     path: '/v1/usage',
     operationId: 'readUsage',
     tags: ['service'],
-    summary: "The account's credits and jobs of this period",
+    summary: "Read the account's credits and jobs of this period",
     description: 'Scope: `jobs:read`.',
     security: [{ apiKey: [] }],
     request: { headers: anyHeaders },
@@ -76,7 +71,7 @@ function readUsage(): Operation {
   };
 }
 
-/** A list has no entry that could be missing. */
+/** Without 404, which lists never return. */
 function withoutMissing({ 404: _missing, ...others }: ReturnType<typeof lookupFailures>): Record<number, string> {
   return others;
 }
@@ -116,7 +111,7 @@ function readWebhook(): Operation {
     path: '/v1/jobs/{id}/webhook',
     operationId: 'readWebhook',
     tags: ['webhooks'],
-    summary: 'Read the delivery of a webhook',
+    summary: "Read the status of a webhook's delivery",
     description: 'Scope: `jobs:read`.',
     security: [{ apiKey: [] }],
     request: { params: jobId, headers: anyHeaders },

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { ERROR_CODES, type ErrorCode } from '../../contract/capture-error.js';
 import { ERROR_REFERENCE } from './error-reference.js';
 
-/** The reference page: nothing on it comes from another host. Addresses are relative, so that it also works below a path prefix. */
+/** The reference page. Loads nothing from other hosts; its links are relative, so that it works below a path prefix. */
 export function docsPage(version: string, baseUrl: string) {
   return html`<!doctype html>
 <html lang="en">
@@ -20,23 +20,23 @@ export function docsPage(version: string, baseUrl: string) {
 <main>
 <section id="start"><h2>First capture</h2>
 <pre><code>${curlLine(baseUrl)}</code></pre>
-<p>The answer is 200 with <code>data.cdn_url</code>, or 202 with <code>data.poll_url</code> when the capture takes longer than the server lets a
-request wait. The interface as a file: <a href="openapi.json">openapi.json</a>.</p></section>
+<p>The response is 200 with <code>data.cdn_url</code>, or 202 with <code>data.poll_url</code> if the capture takes longer than the server lets a
+request wait. The API as an OpenAPI file: <a href="openapi.json">openapi.json</a>.</p></section>
 <section id="api"><h2>Endpoints</h2><div id="swagger-ui"><noscript>The endpoints are described in openapi.json.</noscript></div></section>
 <section id="errors"><h2>Errors</h2>
 <p>Every failure is <code>{"ok": false, "request_id", "error": {"code", "message", "retriable", "request_id", "docs_url", "details"}}</code>.
-Decide by <code>code</code> and <code>retriable</code>, never by the text. When <code>details.job_id</code> is there, look that job up before you
-submit anything new.</p>
+Base decisions on <code>code</code> and <code>retriable</code>, never on the message. If <code>details.job_id</code> is present, look that job up
+before you submit a new capture.</p>
 ${ERROR_CODES.map(errorSection)}</section>
 <section id="private-destinations"><h2>Capturing localhost or an intranet</h2>
-<p>Captures reach public addresses only, so that nobody who holds a key can look around in the server's own network. Private, loopback,
-link-local and other special-purpose addresses are refused, by name or by number, also behind redirects and for the parts of a page.</p>
+<p>Captures reach public addresses only, so that an API key gives no access to the server's own network. Private, loopback, link-local and
+other special-purpose addresses are refused, whether given as a name or an address, also in redirects and subresources.</p>
 <p>An operator may allow some of them: <code>STILLFRAME_ALLOW_DESTINATIONS</code> (or <code>--allow-destinations</code>) takes a comma-separated list of
 addresses, networks, hosts, or hosts with a port:</p>
 <pre><code>STILLFRAME_ALLOW_DESTINATIONS=127.0.0.1:8080,10.20.0.0/16,wiki.intranet npx stillframe</code></pre>
-<p>What is allowed is open to captures whose own URL lies inside it, not to every public page. Cloud metadata addresses are never reached.</p>
-<p>The command <code>stillframe capture http://localhost:8080</code> runs on your own machine, and may reach it without any setting.
-Webhook receivers have a setting of their own, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma-separated list of origins such as
+<p>Allowed destinations are open only to captures whose own URL is one of them, not to public pages. Cloud metadata addresses stay blocked.</p>
+<p>The command <code>stillframe capture http://localhost:8080</code> runs on your own machine, and can reach it without any setting.
+Webhook receivers have their own setting, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma-separated list of origins such as
 <code>http://127.0.0.1:4000</code>.</p></section>
 </main>
 <script src="docs/swagger-ui-bundle.js"></script>
@@ -45,7 +45,7 @@ Webhook receivers have a setting of their own, <code>STILLFRAME_WEBHOOK_ALLOW</c
 </html>`;
 }
 
-/** What a visitor of the bare address sees. */
+/** The page at `/`. */
 export function homePage(version: string, baseUrl: string) {
   return html`<!doctype html>
 <html lang="en">
@@ -62,7 +62,7 @@ export function homePage(version: string, baseUrl: string) {
 <main>
 <pre><code>${curlLine(baseUrl)}</code></pre>
 <p><a href="docs">Reference</a> · <a href="openapi.json">openapi.json</a> · <a href="v1/health">Health</a></p>
-<p>An API key is made with <code>stillframe keys create --label NAME</code>.</p>
+<p>Create an API key with <code>stillframe keys create --label NAME</code>.</p>
 </main>
 </body>
 </html>`;
@@ -96,7 +96,7 @@ dd { margin: 0 0 .5rem; }
 }
 `;
 
-/** Runs before anything is drawn. */
+/** Runs before the first paint. */
 export const THEME_JS = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 follow();
@@ -111,7 +111,7 @@ export const START_JS = `window.SwaggerUIBundle({
   persistAuthorization: false,
   defaultModelsExpandDepth: 0,
 });
-// The sections below move while the endpoints are drawn: the one that the address names is kept in view until the reader does something.
+// The sections below move while the endpoints are rendered: keep the one that the URL names in view until the reader interacts.
 const keeping = new ResizeObserver(() => document.getElementById(location.hash.slice(1))?.scrollIntoView());
 keeping.observe(document.getElementById('swagger-ui'));
 for (const deed of ['pointerdown', 'wheel', 'keydown', 'touchstart']) addEventListener(deed, () => keeping.disconnect(), { once: true });
@@ -120,7 +120,7 @@ for (const deed of ['pointerdown', 'wheel', 'keydown', 'touchstart']) addEventLi
 function errorSection(code: ErrorCode) {
   const { statuses, retriable, meaning, advice } = ERROR_REFERENCE[code];
   return html`<article id="${code}"><h3><code>${code}</code></h3>
-<dl><dt>Status</dt><dd>${statuses}</dd><dt>Retriable</dt><dd>${retriable}</dd><dt>Means</dt><dd>${meaning}</dd><dt>What to do</dt><dd>${advice}</dd></dl></article>
+<dl><dt>Status</dt><dd>${statuses}</dd><dt>Retriable</dt><dd>${retriable}</dd><dt>Meaning</dt><dd>${meaning}</dd><dt>What to do</dt><dd>${advice}</dd></dl></article>
 `;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { errorEnvelopeSchema } from '../../contract/job.js';
 import type { Operation } from './operation.js';
 
-/** What the answers of the operations are made of. */
+/** Building blocks of the operations' responses. */
 
 type Responses = Operation['responses'];
 
@@ -16,14 +16,14 @@ export function lookupFailures() {
   };
 }
 
-/** Of every route that captures, whatever is asked for there. */
+/** Failures of every route that captures. */
 export function captureFailures() {
   return {
     410: 'The picture has been deleted; only when the response is the picture itself.',
     429: 'Rate limit or quota exceeded.',
     451: 'The target blocks the visitor.',
     500: 'The browser crashed twice, or an internal error occurred.',
-    502: 'The target could not be opened, answered with an error, or failed a check of the request.',
+    502: 'The target could not be opened, responded with an error, or failed a check of the request.',
     504: 'The capture ran out of time.',
   };
 }
@@ -48,7 +48,7 @@ function failureHeaders(status: number): Record<string, object> {
   return {};
 }
 
-/** Beside the envelope, the bytes of every format. */
+/** Adds the picture formats to a JSON response. */
 export function withPictures(response: ReturnType<typeof success>): Responses[string] {
   return { ...response, content: { ...response.content, ...pictureContent() } };
 }

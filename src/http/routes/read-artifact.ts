@@ -5,7 +5,7 @@ import { sendArtifact } from '../send-artifact.js';
 
 const NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|pdf)$/;
 
-/** GET and HEAD /artifacts/{name}: the bytes. The unguessable name is the permission. */
+/** GET and HEAD /artifacts/{name}: the file. Its unguessable name is the permission. */
 export function readArtifact(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const name = c.req.param('name') ?? '';

@@ -4,12 +4,12 @@ import { type DocsAsset, readDocsAsset } from '../docs/assets.js';
 import { docsPage, homePage, PAGE_CSS, START_JS, THEME_JS } from '../docs/page.js';
 import type { Edge, EdgeEnv } from '../edge.js';
 
-/** Everything from this server, nothing inline. */
+/** Only resources of this server, nothing inline. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const ASSET_MAX_AGE_SECONDS = 3_600;
 
-/** GET /: where to go from here. */
+/** GET /: a page with links to the reference. */
 export function readHome(edge: Edge): Handler<EdgeEnv> {
   return (c) => answerPage(c, String(homePage(edge.config.version, edge.places.baseUrl)));
 }

@@ -2,7 +2,7 @@ import type { Handler } from 'hono';
 import type { Edge, EdgeEnv } from '../edge.js';
 import { answerData, jsonResponse } from '../envelope.js';
 
-/** GET /v1/health: 200 when captures can be taken on, else 503 with the same data (decisions.md, Health). */
+/** GET /v1/health: 200 if captures can be accepted, else 503 with the same data (decisions.md, Health). */
 export function readHealth(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const { ready, data } = await edge.health();
@@ -12,7 +12,7 @@ export function readHealth(edge: Edge): Handler<EdgeEnv> {
   };
 }
 
-/** GET /livez: the process runs, nothing more. */
+/** GET /livez: 200 while the process responds. */
 export function readLiveness(): Handler<EdgeEnv> {
   return (c) => answerData(c, { alive: true });
 }

@@ -6,7 +6,7 @@ import type { Edge, EdgeEnv } from '../edge.js';
 import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
 
-/** GET /v1/jobs/{id}: the job as it stands. */
+/** GET /v1/jobs/{id}: the current state of the job. */
 export function readJob(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const id = c.req.param('id') ?? '';
@@ -16,7 +16,7 @@ export function readJob(edge: Edge): Handler<EdgeEnv> {
   };
 }
 
-/** Never there, another key's, another account's: nobody can tell which (decisions.md, Envelope). */
+/** The same for a missing job, another key's and another account's, so that they cannot be told apart (decisions.md, Envelope). */
 export function noSuchJob(): CaptureError {
   return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job for this API key' });
 }

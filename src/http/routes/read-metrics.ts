@@ -4,7 +4,7 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { isLoopback } from '../client-address.js';
 import type { Edge, EdgeEnv } from '../edge.js';
 
-/** GET /metrics: to the bearer of its own token; where none is set, to this machine alone. API keys do not open it. */
+/** GET /metrics: requires its own token; without one, it is served to this machine only. API keys are not accepted. */
 export function readMetrics(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const { metricsToken } = edge.config;

@@ -1,7 +1,7 @@
 import type { Handler } from 'hono';
 import type { Edge, EdgeEnv } from '../edge.js';
 
-/** GET /openapi.json: made once, when it is first asked for, so that starting does not wait for it. */
+/** GET /openapi.json: built on the first request, so that it does not delay the start. */
 export function readOpenapi(edge: Edge): Handler<EdgeEnv> {
   let document: Promise<string> | null = null;
   return async (c) => {

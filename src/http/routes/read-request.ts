@@ -6,7 +6,7 @@ import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
 import { noSuchJob } from './read-job.js';
 
-/** GET /v1/requests/{key}: the job that an idempotency key names. */
+/** GET /v1/requests/{key}: the job of an idempotency key. */
 export function readRequest(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const key = c.req.param('key') ?? '';

@@ -6,7 +6,7 @@ import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
 import { noSuchJob } from './read-job.js';
 
-/** GET /v1/jobs/{id}/webhook: how the delivery stands; its ETag is what a redelivery must quote. */
+/** GET /v1/jobs/{id}/webhook: the state of the delivery; a redelivery must send its ETag. */
 export function readWebhook(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const id = c.req.param('id') ?? '';

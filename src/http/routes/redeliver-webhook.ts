@@ -8,7 +8,7 @@ import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
 import { noSuchJob } from './read-job.js';
 
-/** POST /v1/jobs/{id}/webhook/redeliver: the kept result is sent again, if nothing has changed since the client looked. */
+/** POST /v1/jobs/{id}/webhook/redeliver: sends the stored result again, if the delivery has not changed since the client read it. */
 export function redeliverWebhook(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const id = c.req.param('id') ?? '';
@@ -22,7 +22,7 @@ export function redeliverWebhook(edge: Edge): Handler<EdgeEnv> {
   };
 }
 
-/** Only the exact text of a strong ETag: weak ones, `*` and lists name no delivery (decisions.md, Webhooks). */
+/** Accepts only one strong ETag: weak ones, `*` and lists match no delivery (decisions.md, Webhooks). */
 function parseDeliveryEtag(quoted: string): ExpectedDelivery | null {
   const [, deliveryId, generation] = /^"([^".]+)\.([1-9]\d{0,8})"$/.exec(quoted) ?? [];
   return deliveryId === undefined || generation === undefined ? null : { deliveryId, generation: Number(generation) };

@@ -8,7 +8,7 @@ import type { Edge, EdgeEnv } from '../edge.js';
 import { enforceLimits, failureOf } from '../guard.js';
 import { failedAnswer, refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
 
-/** For a picture that is not ready yet: most are within this. */
+/** `Retry-After` for a picture that is not ready: most captures take less. */
 const RETRY_SECONDS = 3;
 
 /** GET and HEAD /v1/render: the picture of a signed link (extensions.md, GET /v1/render). */
@@ -47,7 +47,7 @@ function readSubmission(edge: Edge, pairs: readonly QueryPair[]): Submission {
   return parseSubmission(body, { ...edge.config, forceAsync: false });
 }
 
-/** Kept by others for no longer than the link itself holds. */
+/** Caches may keep the picture only while the link is valid. */
 function cacheControlOf({ cacheTtl }: Submission, pairs: readonly QueryPair[]): string {
   const leftSeconds = Math.floor(Number(singleValue(pairs, 'expires')) - Date.now() / 1000);
   return `public, max-age=${Math.max(0, Math.min(cacheTtl, leftSeconds))}`;

@@ -12,7 +12,7 @@ import { readJson } from '../read-json.js';
 import { failedAnswer, refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
 
 /**
- * POST /v1/screenshot: 200 with a finished capture, as JSON or as the picture itself, 202 with a handle, or the failure itself
+ * POST /v1/screenshot: 200 with a finished capture, as JSON or as the picture itself, 202 with a job, or the error
  * (interface.md; extensions.md, Answers).
  */
 export function submitScreenshot(edge: Edge): Handler<EdgeEnv> {
@@ -39,7 +39,7 @@ function acceptedAnswer(job: JobSnapshot, exchange: Exchange, answer: (data: unk
   return answer(handle);
 }
 
-/** Two such headers come joined with a comma, which no key has. */
+/** Node joins repeated headers with a comma, which no key contains. */
 function readIdempotencyKey(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   if (typeof header === 'string' && IDEMPOTENCY_KEY_PATTERN.test(header)) return header;
