@@ -9,6 +9,7 @@ import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
 import { benchGate } from './gate.js';
 import { benchOrdinary } from './ordinary.js';
+import { benchSlowDisk } from './slow-disk.js';
 import { benchStart } from './start.js';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
@@ -17,6 +18,7 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   captures: benchCaptures,
   ordinary: benchOrdinary,
   extensions: benchExtensions,
+  'slow-disk': benchSlowDisk,
   gate: benchGate,
   blocking: benchBlocking,
 };
