@@ -137,7 +137,7 @@ test('the log stays short under constant writes, also where the thread is missin
       await insert(500_000);
       most = Math.max(most, logBytes());
     }
-    expect(most).toBeLessThan(100_000_000);
+    expect(most).toBeLessThan(60_000_000);
     expect(await checkpoints.truncate()).toBe(true);
     expect(logBytes()).toBe(0);
   }

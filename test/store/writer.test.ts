@@ -19,7 +19,7 @@ function aDatabase(options: { lockWaitMs?: number } = {}) {
     rmSync(dir, { recursive: true, force: true });
   });
   const connection = { db, reopen: () => undefined };
-  const log = new LogSync({ connection, checkpoints: { afterCommit: () => undefined, truncate: async () => false } });
+  const log = new LogSync({ connection, checkpoints: { afterCommit: () => undefined, room: () => null, truncate: async () => false } });
   return { db, file, statements, writer: new Writer(connection, log, options.lockWaitMs) };
 }
 

@@ -64,6 +64,7 @@ export async function run({ jobs = 1_000_000 }: RetentionOptions = {}): Promise<
     deleted_per_second: Math.round(jobs / seconds),
     seconds: Math.round(seconds),
     statements: watch.count,
+    statements_interrupted: watch.interrupted,
     slowest_statement_ms: round(watch.slowestMs),
     jobs_meanwhile: worked.jobs,
     slowest_job_step_ms: round(worked.slowestMs),
@@ -156,23 +157,26 @@ async function keepWorking(store: Store, caller: Caller, signal: AbortSignal): P
   return { jobs, slowestMs };
 }
 
-/** Times every statement of every connection made from now on. */
+/** Times every statement of every connection made from now on; not those during which the system ran something else on the processor. */
 function watchStatements() {
   const prepare = Database.prototype.prepare;
   const end = () => {
     Database.prototype.prepare = prepare;
   };
-  const seen = { count: 0, slowestMs: 0, slowest: '', end };
+  const seen = { count: 0, interrupted: 0, slowestMs: 0, slowest: '', end };
   Database.prototype.prepare = function prepareTimed(this: Db, sql: string) {
     const statement = prepare.call(this, sql);
     for (const way of ['run', 'get', 'all'] as const) {
       const call = statement[way].bind(statement) as (...values: unknown[]) => unknown;
       statement[way] = (...values: unknown[]) => {
+        const { involuntaryContextSwitches } = process.resourceUsage();
         const from = performance.now();
         const result = call(...values) as never;
         const ms = performance.now() - from;
+        const isInterrupted = process.resourceUsage().involuntaryContextSwitches > involuntaryContextSwitches;
         seen.count++;
-        if (ms > seen.slowestMs) Object.assign(seen, { slowestMs: ms, slowest: sql.replace(/\s+/g, ' ').slice(0, 100) });
+        if (isInterrupted) seen.interrupted++;
+        else if (ms > seen.slowestMs) Object.assign(seen, { slowestMs: ms, slowest: sql.replace(/\s+/g, ' ').slice(0, 100) });
         return result;
       };
     }

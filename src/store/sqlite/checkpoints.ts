@@ -11,7 +11,9 @@ const COPY_FROM_PAGES = 1_000;
  * Pages in the log from which on it is restarted. Under constant writes it never restarts by itself, because each write adds pages behind
  * those that a checkpoint has copied. A restart keeps writers waiting, without blocking the event loop, for two disk syncs.
  */
-const RESTART_FROM_PAGES = 8_000;
+const RESTART_FROM_PAGES = 4_000;
+/** Pages in the log from which on writes wait for the checkpoint under way: they would outrun it on a busy disk. */
+const FULL_FROM_PAGES = 12_000;
 /** Between two checkpoints; longer after one that a reader or the disk got in the way of. */
 const REST_MS = 100;
 const REST_AFTER_FAILURE_MS = 2_000;
@@ -33,6 +35,8 @@ export class Checkpoints {
   #isThreadBroken = false;
   #underWay: Promise<boolean> | null = null;
   #restsUntil = 0;
+  #pages = 0;
+  #needsWritersOut = false;
   #closed = false;
   #state: { db: Db; statement: Statement<[], LogState> } | null = null;
 
@@ -44,11 +48,17 @@ export class Checkpoints {
 
   /** To be called after each commit: starts a checkpoint when one is due. */
   afterCommit(): void {
-    if (this.#underWay !== null || this.#closed || performance.now() < this.#restsUntil) return;
     const { log, checkpointed } = this.#stateOrEmpty();
+    this.#pages = log;
+    if (this.#underWay !== null || this.#closed || performance.now() < this.#restsUntil) return;
     // Most pages first, without the lock that a restart holds.
     if (log >= RESTART_FROM_PAGES) void this.#start(['PASSIVE', 'RESTART']);
     else if (log - checkpointed >= COPY_FROM_PAGES) void this.#start(['PASSIVE']);
+  }
+
+  /** What a write waits for before it begins: a checkpoint that needs writers out, or any while the log is too long. */
+  room(): Promise<unknown> | null {
+    return this.#needsWritersOut || this.#pages >= FULL_FROM_PAGES ? this.#underWay : null;
   }
 
   /** Copies the whole log, with all disk syncs, and empties it; whether that succeeded. */
@@ -72,7 +82,11 @@ export class Checkpoints {
   #start(modes: readonly CheckpointMode[]): Promise<boolean> {
     const run = async (): Promise<boolean> => {
       let succeeded = true;
-      for (const mode of modes) succeeded = await this.#run(mode);
+      for (const mode of modes) {
+        this.#needsWritersOut = mode !== 'PASSIVE';
+        succeeded = await this.#run(mode);
+      }
+      this.#needsWritersOut = false;
       this.#restsUntil = performance.now() + (succeeded ? REST_MS : REST_AFTER_FAILURE_MS);
       this.#underWay = null;
       return succeeded;

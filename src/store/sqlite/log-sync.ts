@@ -9,7 +9,7 @@ export type SyncFile = (handle: number, done: (error: Error | null) => void) => 
 
 export interface LogSyncOptions {
   connection: Pick<Connection, 'db'>;
-  checkpoints: Pick<Checkpoints, 'afterCommit' | 'truncate'>;
+  checkpoints: Pick<Checkpoints, 'afterCommit' | 'room' | 'truncate'>;
   /** Replaced by tests. */
   syncFile?: SyncFile;
 }
@@ -31,6 +31,11 @@ export class LogSync {
   constructor(options: LogSyncOptions) {
     this.#options = options;
     this.#syncFile = options.syncFile ?? fdatasync;
+  }
+
+  /** What a write waits for before it begins; null when it need not. */
+  room(): Promise<unknown> | null {
+    return this.#options.checkpoints.room();
   }
 
   /** To be called after a commit; resolves when it, and all before it, are on the disk. @throws StoreError code `SQLITE_IOERR_FSYNC` */

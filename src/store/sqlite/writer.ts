@@ -26,7 +26,7 @@ type Outcome = { value: unknown } | { reason: unknown };
  */
 export class Writer {
   readonly #connection: Pick<Connection, 'db' | 'reopen'>;
-  readonly #log: Pick<LogSync, 'committed' | 'settled'>;
+  readonly #log: Pick<LogSync, 'committed' | 'room' | 'settled'>;
   readonly #lockWaitMs: number;
   #statements: Statements;
   #entries: Entry[] = [];
@@ -35,7 +35,7 @@ export class Writer {
 
   constructor(
     connection: Pick<Connection, 'db' | 'reopen'>,
-    log: Pick<LogSync, 'committed' | 'settled'>,
+    log: Pick<LogSync, 'committed' | 'room' | 'settled'>,
     lockWaitMs: number = LOCK_WAIT_MS,
   ) {
     this.#connection = connection;
@@ -67,6 +67,7 @@ export class Writer {
   async #drain(): Promise<void> {
     await nextTurn();
     while (this.#entries.length > 0) {
+      await this.#log.room();
       const batch = this.#entries.splice(0, BATCH_LIMIT);
       await this.#commit(batch);
       if (this.#entries.length > 0) await nextTurn();
