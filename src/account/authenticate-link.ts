@@ -4,14 +4,14 @@ import { isSignedBy, type QueryPair, singleValue } from '../contract/render-link
 import type { KeyStore } from '../store/store.js';
 import type { Principal } from './authenticate.js';
 
-/** Stands in for the secrets of a key that has none, so that the answer takes as long. */
+/** Compared for keys without secrets, so that the response takes the same time. */
 const NO_SECRETS = [''];
 
 /**
- * Who signed a render link (extensions.md, GET /v1/render). The database is asked for well-formed key ids only.
+ * Finds who signed a render link (extensions.md, GET /v1/render). The database is queried for well-formed key ids only.
  *
  * @param pairs of the query; null when it cannot be read
- * @throws CaptureError `forbidden`, the same for a wrong, missing and expired signature, and for an unknown and a revoked key
+ * @throws CaptureError `forbidden`, the same for a wrong, missing or expired signature and for an unknown or revoked key
  */
 export async function authenticateLink(
   store: Pick<KeyStore, 'findKey' | 'signingSecrets'>,

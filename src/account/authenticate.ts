@@ -1,11 +1,11 @@
 /**
- * Who may: keys, scopes and rates. Knows the store's keys; must not know HTTP, jobs or captures.
+ * Authentication and authorisation: keys, scopes and rate limits. Uses the store's keys; must not know HTTP, jobs or captures.
  */
 import { hashApiKey, isApiKey, type Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { KeyStore } from '../store/store.js';
 
-/** Who asks: an active key, and the account that it belongs to. */
+/** The authenticated caller: an active key, and the account that it belongs to. */
 export interface Principal {
   keyId: string;
   accountId: string;
@@ -16,10 +16,10 @@ export interface Principal {
 const BEARER = /^Bearer +([^\s,]{1,200}) *$/i;
 
 /**
- * Reads the key of an `Authorization` header. The database is asked for well-formed keys only, and each time: a revocation by
- * another process bites at once. The look-up is by hash, so its time tells nothing of a stored key.
+ * Authenticates the key of an `Authorization` header. The database is queried for well-formed keys only, but every time, so that a
+ * revocation by another process takes effect at once. The look-up is by hash, so its duration reveals nothing about stored keys.
  *
- * @throws CaptureError `unauthorized`, the same for a missing, malformed, unknown and revoked key
+ * @throws CaptureError `unauthorized`, the same for a missing, malformed, unknown or revoked key
  */
 export async function authenticate(store: Pick<KeyStore, 'findKeyByHash'>, authorization: string | undefined): Promise<Principal> {
   const secret = BEARER.exec(authorization ?? '')?.[1];

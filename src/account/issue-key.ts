@@ -2,7 +2,7 @@ import { hashApiKey, newApiKey, SCOPES, type Scope } from '../contract/api-key.j
 import { newId } from '../contract/ids.js';
 import type { AccountStore, ApiKey, KeyStore } from '../store/store.js';
 
-/** `sf_live_` and 8 more: enough to tell keys apart, 24 random characters stay unknown. */
+/** `sf_live_` and 8 more characters, to tell keys apart; 24 random characters stay secret. */
 const SHOWN_CHARS = 16;
 
 export interface KeyWish {
@@ -18,7 +18,7 @@ export interface IssuedKey extends ApiKey {
   secret: string;
 }
 
-/** Makes a key for an account. @returns null when there is no such account */
+/** Creates a key for an account. @returns null if there is no such account */
 export async function issueKey(
   store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertKey'>,
   wish: KeyWish,
@@ -38,7 +38,7 @@ export async function issueKey(
   return { ...key, accountName: account.name, revokedAt: null, secret };
 }
 
-/** The secret of a store's first key, for everything, on its account `default`. @returns null when there is a key, or no such account */
+/** Creates a store's first key, with all scopes, for the account `default`. @returns its secret; null if a key exists, or the account does not */
 export async function issueFirstKey(
   store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertKey' | 'listKeys'>,
   now: number,

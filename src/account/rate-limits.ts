@@ -14,7 +14,7 @@ export interface RateRules {
   failures?: Rate;
 }
 
-/** The buckets of this process, in memory: a restart fills them. */
+/** The token buckets of this process, in memory; a restart refills them. */
 export class RateLimits {
   /** By key id. */
   readonly submissions: TokenBuckets;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 const SECRET_BYTES = 32;
 
-/** What signs a key's render links; shown once. */
+/** A new secret that signs a key's render links; shown once. */
 export function newSigningSecret(): string {
   return `sf_sign_${randomBytes(SECRET_BYTES).toString('base64url')}`;
 }

@@ -1,14 +1,14 @@
-/** How many requests a minute in the long run, and how many at once. */
+/** Requests per minute on average, and requests in one burst. */
 export interface Rate {
   /** 0 switches the limit off. */
   perMinute: number;
   burst: number;
 }
 
-/** How a bucket stands. `limit` 0 means that the limit is switched off. */
+/** The state of a bucket. `limit` 0: the limit is switched off. */
 export interface RateVerdict {
   allowed: boolean;
-  /** Requests a minute. */
+  /** Requests per minute. */
   limit: number;
   /** Requests that would be allowed right now. */
   remaining: number;
@@ -18,25 +18,25 @@ export interface RateVerdict {
   retryAfterSeconds: number;
 }
 
-/** Buckets kept at most; beyond, the one touched longest ago goes (its owner starts with a full one). */
+/** Maximum number of buckets; beyond it, the least recently used one is dropped, and its owner starts with a full one. */
 const BUCKETS_LIMIT = 100_000;
 const MINUTE_MS = 60_000;
 
 /**
- * A token bucket per subject, as one number each (GCRA): the time at which the bucket will be full. Full buckets are not kept.
+ * A token bucket per subject, stored as one number (GCRA): the time at which the bucket will be full. Full buckets are not stored.
  */
 export class TokenBuckets {
   readonly #rate: Rate;
   readonly #now: () => number;
   readonly #fullAt = new Map<string, number>();
 
-  /** @param now a clock in ms; monotonic or not, a jump costs nobody more than one full bucket */
+  /** @param now a clock in ms, monotonic or not: a clock jump costs at most one full bucket */
   constructor(rate: Rate, now: () => number) {
     this.#rate = rate;
     this.#now = now;
   }
 
-  /** Takes a token when there is one. */
+  /** Takes a token if there is one. */
   take(subject: string): RateVerdict {
     if (this.#rate.perMinute === 0) return UNLIMITED;
     const now = this.#now();
@@ -46,7 +46,7 @@ export class TokenBuckets {
     return this.#verdict(allowed, allowed ? fullAt + this.#tokenMs : fullAt, now);
   }
 
-  /** As it stands, without taking. */
+  /** The state, without taking a token. */
   peek(subject: string): RateVerdict {
     if (this.#rate.perMinute === 0) return UNLIMITED;
     const now = this.#now();
@@ -54,7 +54,7 @@ export class TokenBuckets {
     return this.#verdict(this.#tokens(fullAt, now) >= 1, fullAt, now);
   }
 
-  /** Subjects whose bucket is kept. */
+  /** Number of stored buckets. */
   get size(): number {
     return this.#fullAt.size;
   }
@@ -63,7 +63,7 @@ export class TokenBuckets {
     return MINUTE_MS / this.#rate.perMinute;
   }
 
-  /** Never further off than an empty bucket's, also after the clock was set back. */
+  /** Never later than that of an empty bucket, even after the clock was set back. */
   #fullAtOf(subject: string, now: number): number {
     const fullAt = this.#fullAt.get(subject) ?? now;
     const empty = now + this.#rate.burst * this.#tokenMs;
@@ -72,14 +72,14 @@ export class TokenBuckets {
   }
 
   #tokens(fullAt: number, now: number): number {
-    // Rounded to a millionth: a sum of fractions must not hold back a token that is due.
+    // Rounded to a millionth, so that rounding errors do not delay a token.
     return Math.round((this.#rate.burst - (fullAt - now) / this.#tokenMs) * 1e6) / 1e6;
   }
 
   #keep(subject: string, fullAt: number, now: number): void {
     this.#fullAt.delete(subject);
     this.#fullAt.set(subject, fullAt);
-    // Insertion order is order of last use: full buckets gather at the front.
+    // Insertion order is the order of last use, so full buckets are at the front.
     for (const [oldest, oldestFullAt] of this.#fullAt) {
       if (oldestFullAt > now && this.#fullAt.size <= BUCKETS_LIMIT) break;
       this.#fullAt.delete(oldest);

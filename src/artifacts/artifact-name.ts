@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Lower case only, so that a name stays one name on file systems that fold case; 32 letters, so that a byte maps without bias. */
+/** Lower case only, for case-insensitive file systems; 32 characters, so that random bytes map without bias. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 /** 5 bits each: 160 random bits (decisions.md, Envelope, ids, headers: at least 128). */
 const NAME_CHARS = 32;
@@ -16,12 +16,12 @@ export function newArtifactName(extension: string): string {
   return `${name}.${extension}`;
 }
 
-/** Whether `newArtifactName` could have made it: no other text ever becomes part of a path. */
+/** Whether `newArtifactName` could have made it; nothing else may become part of a path. */
 export function isArtifactName(text: string): boolean {
   return NAME_PATTERN.test(text);
 }
 
-/** The subdirectory that an artifact lies in, so that none grows beyond what file systems list quickly. */
+/** The subdirectory of an artifact, so that no directory gets too large to list quickly. */
 export function shardOf(name: string): string {
   return name.slice(0, 2);
 }

@@ -1,6 +1,6 @@
 /**
- * Bytes kept: pictures and PDFs under unguessable names. Knows no job, no database, no HTTP; a local directory today
- * (artifacts/directory.ts), an object store later.
+ * Stored pictures and PDFs, under unguessable names. Knows no jobs, database or HTTP. Implemented by a local directory
+ * (artifacts/directory.ts).
  */
 import type { Readable } from 'node:stream';
 
@@ -16,23 +16,23 @@ export interface OpenArtifact {
   bytes: number;
   /** Unix ms. */
   modifiedAt: number;
-  /** Inclusive byte offsets; the whole when absent. The caller destroys or drains the stream. */
+  /** Inclusive byte offsets; without them the whole file. The caller must destroy or drain the stream. */
   read(range?: { start: number; end: number }): Readable;
 }
 
 export interface Artifacts extends AsyncDisposable {
-  /** Durable when resolved: temporary name, write, sync, rename, sync directory. @param extension without the dot */
+  /** Durable once resolved: written under a temporary name, synced, renamed, directory synced. @param extension without the dot */
   put(content: Uint8Array, extension: string): Promise<StoredArtifact>;
-  /** null when there is no such artifact, or the name is not one that `put` makes. */
+  /** null if there is no such artifact, or the name is not one that `put` makes. */
   open(name: string): Promise<OpenArtifact | null>;
-  /** Removing what is not there is no error. */
+  /** Removing a missing artifact is not an error. */
   remove(name: string): Promise<void>;
-  /** Whether the storage itself is there, with whatever it holds. */
+  /** Whether the storage itself exists, empty or not. */
   isPresent(): Promise<boolean>;
-  /** Whether the next picture is likely to find space. */
+  /** Whether there is likely to be space for the next picture. */
   hasRoom(): Promise<boolean>;
-  /** Names of artifacts last modified before; in batches. */
+  /** Names of artifacts last modified before a time (Unix ms), in batches. */
   list(before: number): AsyncIterable<string[]>;
-  /** Removes half-written files that a crash left; at boot only. @returns how many */
+  /** Removes incomplete files left by a crash; at boot only. @returns how many */
   removeLeftovers(): Promise<number>;
 }

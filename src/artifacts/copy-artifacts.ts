@@ -6,14 +6,14 @@ import { syncPath } from './write-synced.js';
 
 export interface Copied {
   copied: number;
-  /** Gone meanwhile: retention takes old ones while the copy is under way. */
+  /** Deleted by retention during the copy. */
   missing: number;
 }
 
 /**
- * Copies artifacts into a new directory laid out as their own, durably; it may stand in for the original.
+ * Copies artifacts durably into a new directory with the same layout, which can replace the original.
  *
- * @throws Error when one has not the size that it should have, or the target exists
+ * @throws Error if a file has the wrong size, or the target exists
  */
 export async function copyArtifacts(from: string, to: string, wanted: readonly { name: string; bytes: number }[]): Promise<Copied> {
   await mkdir(to, { mode: 0o700 });
@@ -30,7 +30,7 @@ export async function copyArtifacts(from: string, to: string, wanted: readonly {
   return { copied, missing: wanted.length - copied };
 }
 
-/** @returns false when it is not there */
+/** @returns false if the file is missing */
 async function copyOne(from: string, to: string, bytes: number): Promise<boolean> {
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);

@@ -8,20 +8,20 @@ import { asNoRoom } from './no-room.js';
 import { syncPath, writeSynced } from './write-synced.js';
 
 export interface ArtifactDirectoryOptions {
-  /** Absolute; made when missing, readable by this user only. */
+  /** Absolute; created if missing, readable by this user only. */
   dir: string;
   log: Log;
 }
 
-/** Half-written files; inside `dir`, so that the rename out of it stays within one file system. */
+/** Directory of incomplete files; inside `dir`, so that the rename stays within one file system. */
 export const UNFINISHED = '.unfinished';
 const SHARD_PATTERN = /^[a-z2-7]{2}$/;
 const LIST_BATCH = 200;
 const DIR_MODE = 0o700;
-/** A large picture, and what the database needs to tell of it. */
+/** Room for a large picture and its database records. */
 export const ROOM_BYTES = 4_000_000;
 
-/** Where a data directory keeps them. */
+/** The artifact directory of a data directory. */
 export function artifactsDirOf(dataDir: string): string {
   return join(dataDir, 'artifacts');
 }
@@ -35,7 +35,7 @@ export async function openArtifactDirectory(options: ArtifactDirectoryOptions): 
 class ArtifactDirectory implements Artifacts {
   readonly #dir: string;
   readonly #log: Log;
-  /** Known to exist durably: their own entry in `dir` has been synced. */
+  /** Subdirectories that exist durably: their entry in `dir` has been synced. */
   readonly #shards = new Map<string, Promise<void>>();
 
   constructor(options: ArtifactDirectoryOptions) {
@@ -53,7 +53,7 @@ class ArtifactDirectory implements Artifacts {
       await syncPath(join(this.#dir, shardOf(name)));
       return { name, bytes: content.byteLength, sha256 };
     } catch (error) {
-      // Someone may have removed the subdirectory: the next put makes sure of it again.
+      // The subdirectory may have been removed: the next put creates it again.
       this.#shards.delete(shardOf(name));
       await this.#discard(unfinished, this.#path(name));
       throw asNoRoom(error);
@@ -103,12 +103,12 @@ class ArtifactDirectory implements Artifacts {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** The name has been judged by the caller: nothing else may become a path. */
+  /** The caller must have validated the name. */
   #path(name: string): string {
     return join(this.#dir, shardOf(name), name);
   }
 
-  /** Once per shard and process, shared by simultaneous puts. */
+  /** Creates a subdirectory, once per process; concurrent puts share the call. */
   #makeShard(shard: string): Promise<void> {
     const known = this.#shards.get(shard);
     if (known !== undefined) return known;
@@ -118,7 +118,7 @@ class ArtifactDirectory implements Artifacts {
     return made;
   }
 
-  /** What a failed put may have left, under either name: the caller was told that nothing is kept. */
+  /** Removes what a failed put may have left, under either name. */
   async #discard(...paths: string[]): Promise<void> {
     for (const path of paths) {
       await unlink(path)
@@ -132,7 +132,7 @@ class ArtifactDirectory implements Artifacts {
     return entries.filter((entry) => SHARD_PATTERN.test(entry)).sort();
   }
 
-  /** Files that went meanwhile are left out. */
+  /** Omits files that are deleted in the meantime. */
   async #listShard(shard: string): Promise<{ name: string; bytes: number; modifiedAt: number }[]> {
     const entries = await readdir(join(this.#dir, shard));
     const files = [];

@@ -1,9 +1,9 @@
 import { CaptureError } from '../contract/capture-error.js';
 
-/** The disk cannot take more, whoever is to blame. */
+/** Errors of a disk that accepts no more data. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE']);
 
-/** A full or read-only disk is a temporary server error: 503, and the path is only in the log. */
+/** A full or read-only disk becomes a temporary server error: 503; the path is only logged. */
 export function asNoRoom(error: unknown): unknown {
   if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) return error;
   return new CaptureError({

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** Small enough that hashing one never holds up the event loop. */
+/** Small enough that hashing one chunk does not block the event loop. */
 const WRITE_CHUNK_BYTES = 1024 * 1024;
 const FILE_MODE = 0o600;
 
 /**
- * Writes a new file, readable by this user only. The content is on the disk when it resolves.
+ * Writes a new file, readable by this user only. The content is on disk when it resolves.
  *
  * @returns the SHA-256 in hex
  */
@@ -28,7 +28,7 @@ export async function writeSynced(path: string, content: Uint8Array): Promise<st
   }
 }
 
-/** Makes what a file holds durable, or the renames and new entries of a directory. */
+/** Makes the content of a file, or the entries of a directory, durable. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY);
   try {
@@ -38,7 +38,7 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-/** A single write may stop short, on a disk that is nearly full for one. */
+/** A single write may be incomplete, for example on a nearly full disk. */
 async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.byteLength; ) {
     const { bytesWritten } = await file.write(chunk, at);

@@ -1,14 +1,14 @@
-/** Tells waiters that a job has something new to read. Says "look again" only: the row is the truth. */
+/** Notifies waiters that a job has changed. Carries no data: the row is the truth. */
 export class FinishSignals {
   readonly #waiting = new Map<string, Set<() => void>>();
   #closed = false;
 
-  /** Wakes all who wait for the job. */
+  /** Wakes all waiters of the job. */
   announce(jobId: string): void {
     for (const wake of this.#waiting.get(jobId) ?? []) wake();
   }
 
-  /** Ends every wait, and each one to come at once: the server is on its way down. */
+  /** Ends every wait, and later ones at once: the server is shutting down. */
   close(): void {
     this.#closed = true;
     for (const jobId of [...this.#waiting.keys()]) this.announce(jobId);
@@ -18,7 +18,7 @@ export class FinishSignals {
     return this.#closed;
   }
 
-  /** Resolves when the job is announced, the time is over, or the signal aborts. @param timeoutMs at least 0 */
+  /** Resolves when the job is announced, the timeout is over, or the signal aborts. @param timeoutMs at least 0 */
   async wait(jobId: string, timeoutMs: number, signal: AbortSignal | null): Promise<void> {
     if (timeoutMs <= 0 || signal?.aborted || this.#closed) return;
     await new Promise<void>((resolve) => {

@@ -3,11 +3,11 @@ import type { DeliveryStore, JobStore, Store } from '../store/store.js';
 
 export interface HealthDeps {
   store: Pick<Store, 'ping' | 'settlement'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
-  /** Browsers that have answered within the last 30 s. */
+  /** Browsers that have responded within the last 30 s. */
   readyBrowsers(): number;
   /** Whether renderers run in Chromium's sandbox. */
   sandboxed(): boolean;
-  /** Whether the disk takes another picture. */
+  /** Whether the disk has room for another picture. */
   hasRoom(): Promise<boolean>;
   webhooksActive(): boolean;
   draining(): boolean;
@@ -19,13 +19,13 @@ export interface Health {
   data: WireHealth;
 }
 
-/** What the health endpoint tells (decisions.md, Health). Never throws: a store that fails is `unavailable`. */
+/** The data of the health endpoint (decisions.md, Health). Never throws: a store that fails is `unavailable`. */
 export async function checkHealth(deps: HealthDeps): Promise<Health> {
   const readyWorkers = deps.readyBrowsers();
   const worker = { worker_ready: readyWorkers > 0, ready_workers: readyWorkers, sandboxed: deps.sandboxed() };
   try {
     await deps.store.ping();
-    // On a full disk a ping may still fit into the log's last page: jobs and pictures do not.
+    // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
     const database = (await deps.hasRoom()) ? 'ready' : 'unavailable';
     const [queue, settlement, webhooks] = await Promise.all([
       deps.store.queueStatus(),

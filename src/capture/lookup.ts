@@ -2,7 +2,7 @@ import type { Principal } from '../account/authenticate.js';
 import type { JobSnapshot } from '../contract/job.js';
 import type { JobStore } from '../store/store.js';
 
-/** The job, if this very key submitted it; null alike for what is not there and what is not yours (interface.md, GET /v1/jobs/{id}). */
+/** The job, if this key submitted it; null for a missing job and for another key's (interface.md, GET /v1/jobs/{id}). */
 export async function lookupJob(store: Pick<JobStore, 'findJob'>, id: string, principal: Principal): Promise<JobSnapshot | null> {
   return mine(await store.findJob(id), principal);
 }

@@ -10,8 +10,8 @@ export interface MissingFileDeps {
 }
 
 /**
- * Whether the file of a kept picture is not there, for whatever reason from outside. Its row says so from then on, except where the
- * whole storage is away: a disk that comes back brings its pictures with it.
+ * Whether the file of a stored picture is missing, because something else deleted it. Records that in its row, unless the whole storage
+ * is missing: a disk that is mounted again brings its pictures back.
  */
 export async function isFileMissing({ store, artifacts, log, now }: MissingFileDeps, name: string): Promise<boolean> {
   if ((await artifacts.open(name)) !== null) return false;

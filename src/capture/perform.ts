@@ -10,7 +10,7 @@ import type { Rendering, RenderOrder } from '../render/render.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 
 const STORE_RETRY_MS = 500;
-/** How soon a look-up sees a job's progress; shorter captures write none. */
+/** How often a job's progress is written; shorter captures write none. */
 const TELL_PROGRESS_MS = 500;
 
 export interface PerformDeps {
@@ -27,9 +27,9 @@ export interface PerformDeps {
 }
 
 /**
- * Renders one claimed job and commits its end. Never rejects for the capture's own failure: that is an end as well.
+ * Renders one claimed job and commits its result. Never rejects because the capture failed: that is a result as well.
  *
- * @param stop aborted when the server can wait no longer: the job goes back to the queue as if not claimed
+ * @param stop aborted when the server can wait no longer: the job returns to the queue as if it had not been claimed
  */
 export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
   const startedAt = performance.now();
@@ -60,8 +60,8 @@ function claimOf({ id, workerId, attempt }: ClaimedJob): Claim {
 }
 
 /**
- * A second attempt has what the first one left, whenever its turn comes; one that a restart put back has the whole again, and so
- * has one whose times lie on both sides of a jump of the clock.
+ * A second attempt gets the time that the first one left. A job that a restart returned to the queue gets the whole timeout again, and so
+ * does one with a clock jump between its times.
  */
 function remainingTimeout({ options, dueAt, firstClaimedAt }: ClaimedJob): number {
   if (dueAt === null) return options.timeout;
@@ -107,7 +107,7 @@ function keepLease(deps: PerformDeps, claim: Claim, limit: AbortController): Lea
   };
 }
 
-/** Another worker holds the job: whatever this one has is void. */
+/** Another worker has claimed the job: this one's result is discarded. */
 class LostClaim extends Error {}
 
 async function keep(
@@ -137,7 +137,7 @@ async function keep(
   };
   const claim = claimOf(job);
   const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
-  // Nothing ended: another worker has the job, or an earlier try of this very step was kept although it seemed to fail.
+  // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   const { name } = artifact;
   if (ended.length === 0 && !(await deps.store.keptArtifacts([name])).has(name)) await deps.artifacts.remove(name);
   const timings = {
@@ -153,7 +153,7 @@ function withWarnings({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes
   return { finalUrl, ...(all === undefined ? {} : { notes: all }) };
 }
 
-/** The claimed job first, then those that shared its render, slice by slice: a line for each, as far as they did end. */
+/** Logs the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */
 async function tellEnded(
   deps: Pick<PerformDeps, 'store' | 'onEnded' | 'log' | 'leaseMs' | 'now'>,
   [own, ...followers]: EndedJob[],
@@ -175,7 +175,7 @@ async function tellEnded(
 interface Failure {
   error: unknown;
   stop: AbortSignal;
-  /** Of this attempt, its delay included: that is waited again, and is no part of what can be left. */
+  /** Time of this attempt without its delay, which a second attempt waits again. */
   spentMs: number;
   timeoutMs: number;
 }
@@ -205,8 +205,8 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
 }
 
 /**
- * A store that takes nothing for a while (a full disk, a lock) must not cost what has been done: the step is tried again for as long
- * as the claim would last, or until the server stops.
+ * A store that temporarily rejects writes (a full disk, a lock) must not lose finished work: the step is retried for as long as the claim
+ * would last, or until the server stops.
  */
 async function insist<T>(deps: Pick<PerformDeps, 'leaseMs'>, stop: AbortSignal, step: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + deps.leaseMs;
@@ -221,7 +221,7 @@ async function insist<T>(deps: Pick<PerformDeps, 'leaseMs'>, stop: AbortSignal, 
   }
 }
 
-/** decisions.md, Jobs: which failures use a second attempt, inside the same budget. */
+/** decisions.md, Jobs: which failures are retried, within the same time budget. */
 function deservesRetry(job: ClaimedJob, error: unknown, leftMs: number): boolean {
   if (!(error instanceof CaptureError) || !error.retriable || job.attempt >= job.attemptBudget) return false;
   const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';

@@ -9,18 +9,18 @@ export interface SettleDeps {
 }
 
 export interface SettleWait {
-  /** By `now`. */
+  /** On the clock of `now`. */
   until: number;
-  /** Ends the wait early (drain, or a client that went away); the capture goes on. */
+  /** Ends the wait early (shutdown, or the client disconnected); the capture continues. */
   signal: AbortSignal | null;
 }
 
-/** Waits for a job to end, within a budget; answers with what its row says then, ended or not. */
+/** Waits for a job to end, up to a time; returns its state by then, ended or not. */
 export async function settle(deps: SettleDeps, job: JobSnapshot, wait: SettleWait): Promise<JobSnapshot> {
   let latest = job;
   while (!isTerminal(latest.state) && deps.now() < wait.until && !wait.signal?.aborted && !deps.signals.closed) {
     const signalled = deps.signals.wait(latest.id, wait.until - deps.now(), wait.signal);
-    // Read between listening and waiting, so that an end in between is not slept through.
+    // Read after subscribing and before waiting, so that a finish in between is not missed.
     const read = await deps.store.findJob(latest.id);
     if (read !== null && isTerminal(read.state)) return read;
     await signalled;

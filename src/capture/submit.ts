@@ -1,6 +1,6 @@
 /**
- * The story of a capture: submitted, queued, rendered, kept, announced. Knows steps of store, artifacts, render and
- * webhook; must not know HTTP. This file is its beginning: a submission becomes a durable job, or is refused.
+ * A capture from submission to clean-up. Uses the store, artifacts, render and webhook; must not know HTTP. This file is the
+ * first step: a submission becomes a durable job, or is rejected.
  */
 import type { Principal } from '../account/authenticate.js';
 import { CaptureError } from '../contract/capture-error.js';
@@ -21,11 +21,11 @@ export interface SubmitDeps {
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];
-  /** True once the server is on its way down. */
+  /** True once the server is shutting down. */
   draining(): boolean;
   /** Called when there is a job to claim. */
   onQueued(): void;
-  /** Called when a job was born finished. */
+  /** Called for a job that the cache has answered. */
   onEnded(job: JobSnapshot): void;
   log: Log;
   now(): number;
@@ -38,7 +38,7 @@ export interface SubmitContext {
 }
 
 /**
- * Accepts a submission durably, or finds the job that it repeats.
+ * Accepts a submission durably, or returns the job that it repeats.
  *
  * @throws CaptureError invalid_request (a refused destination), idempotency_conflict, quota_exceeded, internal_error (503: queue full, draining)
  */
@@ -65,13 +65,13 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
   return follow(deps, await deps.store.accept(job, await keptRules(deps, job)));
 }
 
-/** Nobody is answered from a picture whose file has gone missing. */
+/** A picture whose file is missing is not used for an answer. */
 async function keptRules(deps: SubmitDeps, job: NewJob): Promise<AcceptRules> {
   const kept = await deps.store.findKept(job);
   return kept !== null && (await isFileMissing(deps, kept)) ? { ...deps.rules, missing: new Set([kept]) } : deps.rules;
 }
 
-/** A repeated submission is not judged anew: its receiver's name may be out of reach for a moment, its job is not. */
+/** Repeated submissions are not checked again: the job exists, even if the receiver's name cannot be resolved at the moment. */
 async function judgeWebhook(deps: SubmitDeps, submission: Submission, { principal, idempotencyKey }: SubmitContext): Promise<void> {
   if (submission.webhook === null) return;
   const repeats = idempotencyKey !== null && (await deps.store.findJobByIdempotencyKey(principal.accountId, idempotencyKey)) !== null;
@@ -125,7 +125,7 @@ function conflict(acceptance: Extract<Acceptance, { kind: 'conflict' }>): Captur
     message: acceptance.sameKey
       ? 'This Idempotency-Key was used with other options. Use a new key for a new capture.'
       : 'This Idempotency-Key was used by another API key of the account.',
-    // The job of another key is none of this caller's business.
+    // The job of another key is not disclosed.
     ...(acceptance.sameKey ? { details: { job_id: acceptance.jobId } } : {}),
   });
 }

@@ -7,25 +7,25 @@ export interface SweepDeps {
   own: RecoverDeps['own'];
   artifacts: Pick<Artifacts, 'remove' | 'list'>;
   onEnded(job: EndedJob): void;
-  /** Jobs were put back: there is work to claim. */
+  /** Called when jobs have returned to the queue and can be claimed. */
   onRequeued(): void;
   artifactTtlMs: number;
   jobTtlMs: number;
   maxStorageBytes: number;
   log: Log;
   now(): number;
-  /** The time for ages: `now`, or earlier while the clock may be wrong, so that nothing is deleted early. */
+  /** The time by which expiry is judged: `now`, or earlier while the clock may be wrong, so that nothing is deleted early. */
   cautiousNow(): number;
 }
 
-/** Rows or files a step; small, so that no step stalls the server. */
+/** Rows or files per step; small, so that no step stalls the server. */
 const BATCH = 200;
-/** Free pages of the database that are left for what is written next. */
+/** Free pages that the database keeps for later writes. */
 const FREE_KEPT_BYTES = 16_000_000;
-/** In one transaction. */
+/** Deliveries per transaction. */
 const DELIVERIES_BATCH = 25;
 
-/** One round of housekeeping: lost leases, retention, the storage budget. Ends early when the signal aborts. */
+/** One round of housekeeping: lost leases, retention, the storage limit. Ends early if the signal aborts. */
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   await recoverLeases(deps);
   await expireArtifacts(deps, signal);
@@ -35,11 +35,11 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void>
 
 export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'now'> & {
   store: Pick<JobStore, 'recover' | 'endedLeaders' | 'endFollowers'>;
-  /** What this process is at work on. */
+  /** The claims that this process holds. */
   own(): OwnClaims;
 };
 
-/** Puts back jobs whose lease ran out; at boot all that the last run held. Ends followers whose render ended without them. */
+/** Returns jobs with an expired lease to the queue; at boot, all that the last run held. Ends followers whose render has ended. */
 export async function recoverLeases(deps: RecoverDeps, { all } = { all: false }): Promise<void> {
   const { requeued, ended } = await deps.store.recover({ now: deps.now(), all, own: deps.own() });
   for (const job of ended) tellEnded(deps, job, { code: 'render_crashed' });
@@ -60,10 +60,10 @@ function tellEnded(deps: Pick<SweepDeps, 'onEnded' | 'log'>, job: EndedJob, fact
 }
 
 /**
- * Removes files that no row refers to, or only one that says they are gone: what a crash between rename and commit leaves, and
- * what could not be removed before.
+ * Removes files that have no row, or one that marks them as deleted: they are left by a crash between rename and commit, or could not be
+ * removed before.
  *
- * @param before Unix ms: what was written later may yet get its row
+ * @param before Unix ms: files written later may still get a row
  */
 export async function removeOrphans(
   deps: Pick<SweepDeps, 'store' | 'artifacts' | 'log'>,
@@ -80,8 +80,8 @@ export async function removeOrphans(
 }
 
 /**
- * Finds pictures whose files are missing, and says so in their rows. Where not one file is there, the storage is taken to be away (not
- * mounted, not yet restored) and the rows stay.
+ * Finds pictures whose files are missing, and records that in their rows. If there are no files at all, the storage is assumed to be
+ * unavailable (not mounted, not yet restored) and the rows stay unchanged.
  */
 export async function findMissing(
   deps: Pick<SweepDeps, 'store' | 'log' | 'now'> & { artifacts: Pick<Artifacts, 'open'> },
@@ -103,7 +103,7 @@ export async function findMissing(
   deps.log.warn({ count: missing.length }, 'picture files are missing; the pictures are treated as deleted, and rendered again on request');
 }
 
-/** A file that cannot be removed holds up no other; `removeOrphans` comes back to it. */
+/** A file that cannot be removed does not stop the others; `removeOrphans` retries it. */
 async function removeFile(deps: Pick<SweepDeps, 'artifacts' | 'log'>, name: string): Promise<void> {
   try {
     await deps.artifacts.remove(name);
@@ -112,7 +112,7 @@ async function removeFile(deps: Pick<SweepDeps, 'artifacts' | 'log'>, name: stri
   }
 }
 
-/** Pictures whose time is over go, then those that do not fit into the budget beside the database. */
+/** Deletes expired pictures, then those that exceed the storage limit. */
 async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   const maxBytes = await pictureBudget(deps);
   while (!signal.aborted) {
@@ -124,7 +124,7 @@ async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<vo
   }
 }
 
-/** What the database leaves of the storage budget. It gives back what it can before a picture has to go. */
+/** The storage limit less the size of the database, which is shrunk first, if it helps to keep pictures. */
 async function pictureBudget({ store, maxStorageBytes }: SweepDeps): Promise<number> {
   const use = await store.storageUse();
   const isOver = use.pictures + use.database > maxStorageBytes;
@@ -133,7 +133,7 @@ async function pictureBudget({ store, maxStorageBytes }: SweepDeps): Promise<num
   return maxStorageBytes - (await store.storageUse()).database;
 }
 
-/** Before jobs are deleted: those with a pending delivery are kept. */
+/** Runs before jobs are deleted, since jobs with a pending delivery are kept. */
 async function expireDeliveries(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const expired = await deps.store.expireDeliveries({ now: deps.cautiousNow(), limit: DELIVERIES_BATCH });
@@ -150,7 +150,7 @@ async function deleteJobs(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Lets waiting requests go first. */
+/** Yields to waiting requests. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -11,7 +11,7 @@ export interface DeliveryLoopOptions extends LoopRules {
   };
 }
 
-/** Claims deliveries that are due and makes one attempt each. */
+/** Claims due deliveries and makes one attempt each. */
 export function deliveryLoop({ pollMs, deps, cut, now, onError }: DeliveryLoopOptions): Loop<DueDelivery> {
   const deliverDeps = { ...deps, now, wallNow: Date.now, random: Math.random };
   return new Loop<DueDelivery>({

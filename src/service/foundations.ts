@@ -9,7 +9,7 @@ import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { openStore } from '../store/sqlite/open-store.js';
 import type { Store } from '../store/store.js';
 
-/** What the service is built on. */
+/** The parts that every other part of the service uses. */
 export interface Foundations {
   lock: Disposable;
   store: Store;
@@ -19,7 +19,7 @@ export interface Foundations {
 
 /** @throws one-line errors for the operator */
 export async function openFoundations(config: Config, log: Log): Promise<Foundations> {
-  // First: it reads settings, and a wrong one stops the start before anything is made.
+  // First, since it validates settings: an invalid one stops the start before anything is created.
   const egress = await openEgress({
     allowDestinations: config.allowDestinations,
     denyDestinations: config.denyDestinations,

@@ -1,9 +1,9 @@
 import type { Log } from '../log.js';
 
 /**
- * The last guard of a server: what a page makes Playwright throw, in its own listeners or in ours that it calls, ends no process. The capture
- * in question ends by its deadline. A rejection that nobody waits for is logged; any other error is a bug that may have left things half
- * done: the process ends, and the next start puts its jobs back.
+ * Keeps the server running when a page makes Playwright throw, in its own listeners or in ours that it calls; the capture ends at its
+ * deadline. An unhandled rejection is logged. Any other uncaught error is a bug that may have left inconsistent state: the process exits,
+ * and the next start returns its jobs to the queue.
  */
 export function guardProcess(log: Log): Disposable {
   const onRejection = (reason: unknown): void => log.error({ err: reason }, 'unhandled rejection');

@@ -1,22 +1,22 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
 import { findMissing, removeOrphans, type SweepDeps, sweep } from '../capture/sweep.js';
 
-/** How late a picture may be gone, or a lost lease noticed; a sweep that finds nothing costs next to nothing. */
+/** How late a picture may be deleted, or a lost lease noticed; a sweep that finds nothing is cheap. */
 const SWEEP_EVERY_MS = 5_000;
-/** How often rows and files are held against each other. */
+/** How often rows and files are compared. */
 const COMPARE_EVERY_MS = 3_600_000;
 
 export interface HousekeepingOptions {
   deps: SweepDeps & { artifacts: Pick<Artifacts, 'open'> };
-  /** Unix ms: what lay in the artifact directory before, without a job, is an orphan. */
+  /** Unix ms: older files in the artifact directory without a job are orphans. */
   startedAt: number;
-  /** Ends a step under way between two of its parts. */
+  /** Ends the current step at the next batch. */
   signal: AbortSignal;
   onError(error: unknown): void;
 }
 
-/** Keeps the data directory in order while the server runs, one step after the other: a sweep every 5 s, orphans and missing
- * files at the start and every hour. */
+/** Cleans up the data directory while the server runs, one step at a time: a sweep every 5 s, orphans and missing files at the start
+ * and every hour. */
 export class Housekeeping implements AsyncDisposable {
   private readonly timer: NodeJS.Timeout;
   private readonly comparing: NodeJS.Timeout;
@@ -35,7 +35,7 @@ export class Housekeeping implements AsyncDisposable {
     this.timer = setInterval(sweepOnce, SWEEP_EVERY_MS);
   }
 
-  /** Begins no further sweep. */
+  /** Starts no further sweep. */
   pause(): void {
     clearInterval(this.timer);
     clearInterval(this.comparing);

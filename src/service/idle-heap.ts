@@ -1,15 +1,15 @@
 import { getHeapStatistics } from 'node:v8';
 
-/** So long after the last capture nobody is likely to be kept waiting. */
+/** How long after the last capture the heap is collected, so that no capture is likely to wait for it. */
 const IDLE_MS = 3_000;
-/** A heap that has grown by less is left alone: to collect it makes the next capture slower. */
+/** A heap that has grown by less is not collected, since a collection makes the next capture slower. */
 const WORTHWHILE_BYTES = 12_000_000;
-/** After so many captures that price is small, and so may the gain be. */
+/** After this many captures the cost of a collection is negligible, even for a small gain. */
 const MANY_CAPTURES = 100;
 const WORTHWHILE_AFTER_MANY_BYTES = 2_000_000;
 
 export interface IdleHeapOptions {
-  /** Captures under way. */
+  /** Running captures. */
   running(): number;
   onError(error: unknown): void;
   /** Bytes that the heap takes from the system. */
@@ -18,13 +18,13 @@ export interface IdleHeapOptions {
 }
 
 /**
- * Gives the memory of a busy time back to the system. V8 keeps what it once had: without this, a server at rest holds twice the heap that is
- * alive, and the more the longer it was busy.
+ * Returns memory to the system after a busy period. V8 keeps the memory that it has reserved: without this, an idle server holds twice its
+ * live heap, and more after longer busy periods.
  */
 export class IdleHeap implements Disposable {
   private timer: NodeJS.Timeout | null = null;
   private disposed = false;
-  /** After the last collection, or less when V8 has gone below that by itself since. */
+  /** Heap size after the last collection, or less if V8 has shrunk it further since. */
   private leastBytes = 0;
   /** Captures since the last collection. */
   private captures = 0;
@@ -36,7 +36,7 @@ export class IdleHeap implements Disposable {
     this.collect = options.collect ?? collectAll;
   }
 
-  /** To be told of each capture's end. Collects 3 s after the last one, for about a tenth of a second. */
+  /** To be called at the end of each capture. Collects 3 s after the last one, which takes about 100 ms. */
   captureEnded(): void {
     if (this.disposed) return;
     this.captures++;
@@ -59,14 +59,14 @@ export class IdleHeap implements Disposable {
   }
 }
 
-/** As the system's own call for memory: also gives back what the young generation had grown to, which `gc()` keeps. */
+/** Collects as V8 does under memory pressure, which also shrinks the young generation; `gc()` does not. */
 async function collectAll(): Promise<void> {
-  // Not there in a Node that was built without it.
+  // Missing in a Node that was built without the inspector.
   const { Session } = await import('node:inspector');
   const session = new Session();
   session.connect();
   try {
-    // To disconnect inside its callback would hang the process.
+    // Disconnecting inside the callback would hang the process.
     await new Promise<void>((done, fail) => {
       session.post('HeapProfiler.collectGarbage', (error) => (error === null ? done() : fail(error)));
     });

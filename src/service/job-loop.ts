@@ -9,7 +9,7 @@ const LEASE_MS = 30_000;
 const RETRY_DELAY_MS = 500;
 
 export interface JobLoopOptions extends LoopRules {
-  /** Captures at once. */
+  /** Concurrent captures. */
   concurrency: number;
   /** STILLFRAME_KEEP_SLOTS. */
   keepSlots: number;
@@ -18,7 +18,7 @@ export interface JobLoopOptions extends LoopRules {
   };
 }
 
-/** Claims jobs and performs them, each slot under a name of its own. */
+/** Claims jobs and performs them; each slot is a worker with its own name. */
 export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, now, onError }: JobLoopOptions): Loop<ClaimedJob> {
   const { store } = deps;
   const worker = `${hostname()}-${process.pid}`;

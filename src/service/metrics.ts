@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { WireHealth } from '../contract/health.js';
 
-/** What Prometheus can read of a running server: from each figure one promise can be watched. */
+/** The Prometheus metrics of a running server. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new Counter({
@@ -55,7 +55,7 @@ export class Metrics {
     for (const [stage, ms] of Object.entries(timings)) this.#stages.observe({ stage }, ms / 1000);
   }
 
-  /** The Prometheus text, with health's figures as they stand. */
+  /** The Prometheus text, with the current health data. */
   async text(health: { ready: boolean; data: WireHealth }): Promise<string> {
     this.#health.set({ part: 'server', figure: 'ready' }, Number(health.ready));
     for (const [part, value] of Object.entries(health.data)) {

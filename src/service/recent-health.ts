@@ -2,7 +2,7 @@ import { checkHealth, type Health, type HealthDeps } from '../capture/health.js'
 
 const FRESH_MS = 200;
 
-/** Health is asked for often while saturated: one look serves all who ask within 200 ms. */
+/** Caches health for 200 ms, since it is requested often while the server is saturated. */
 export class RecentHealth {
   private seen: { at: number; health: Promise<Health> } | null = null;
 
@@ -14,7 +14,7 @@ export class RecentHealth {
     return this.seen.health;
   }
 
-  /** What was seen before a change is not told after it. */
+  /** Drops the cached result after a change. */
   forget(): void {
     this.seen = null;
   }

@@ -1,4 +1,4 @@
-/** Everything that rendering needs, made and tied together: browsers, blocker, Markdown, countries. Used by the service and by single captures. */
+/** Creates and connects everything that rendering needs: browsers, blocker, Markdown, countries. Used by the service and by single captures. */
 import { availableParallelism } from 'node:os';
 import type { Config } from '../config.js';
 import type { Egress } from '../egress/egress.js';
@@ -18,11 +18,11 @@ export interface RendererParts {
   egress: Egress;
   log: Log;
   say(line: string): void;
-  /** Where a browser is looked for and installed. */
+  /** The directory in which a browser is searched for and installed. */
   browserDir: string;
 }
 
-/** Captures that one Chromium process is meant to hold at once: more wait for each other inside it. */
+/** Concurrent captures per Chromium process: more would wait for each other inside it. */
 const PAGES_PER_BROWSER = 2;
 
 export class Renderer implements AsyncDisposable {
@@ -31,7 +31,7 @@ export class Renderer implements AsyncDisposable {
     private readonly deps: RenderDeps,
   ) {}
 
-  /** Finds or installs a browser, and starts it. @throws BrowserError when none can be had */
+  /** Finds or installs a browser, and starts it. @throws BrowserError if none is available */
   static async start(config: Config, given: RendererParts): Promise<Renderer> {
     const { egress, log } = given;
     const executable = await provideChromium(config, given);
@@ -62,17 +62,17 @@ export class Renderer implements AsyncDisposable {
     return new Renderer({ pool, blocker, markdown }, deps);
   }
 
-  /** Makes one picture. @throws CaptureError */
+  /** Renders one capture. @throws CaptureError */
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
     return render(this.deps, order, signal);
   }
 
-  /** Browsers that have answered within the last 30 s. */
+  /** Browsers that have responded within the last 30 s. */
   readyBrowsers(): number {
     return this.parts.pool.readyBrowsers();
   }
 
-  /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */
+  /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
   get sandboxed(): boolean {
     return this.parts.pool.sandboxed;
   }
@@ -83,7 +83,7 @@ export class Renderer implements AsyncDisposable {
   }
 }
 
-/** The blocker by itself, for the `lists` command as well. */
+/** The blocker by itself, also for the `lists` command. */
 export function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
   const lists = { enabled: config.lists, urls: config.listUrls ?? {} };
   return Blocker.start({ dataDir: config.dataDir, built: builtFile('block/'), lists, egress, log });
@@ -101,7 +101,7 @@ async function provideChromium(config: Config, given: RendererParts) {
   return await installChromium({ ...proof, say: given.say });
 }
 
-/** No browser, and none may be installed. */
+/** There is no browser, and none may be installed. */
 class BrowserMissing extends Error {
   override readonly name = 'BrowserError';
 }

@@ -38,12 +38,12 @@ export interface ServiceEdgeParts {
   now(): number;
   draining(): boolean;
   onQueued(): void;
-  /** A job that was born finished. */
+  /** Called for a job that the cache has answered. */
   onCached(job: JobSnapshot): void;
   onDeliveryDue(): void;
 }
 
-/** Ties the edge's questions to the rooms that answer them. */
+/** Implements the HTTP edge's functions with the parts of the service. */
 export function serviceEdge(parts: ServiceEdgeParts): Edge {
   const { config, log, store, egress, artifacts, signals, places, health, metrics, timings, draining } = parts;
   const submitDeps = {
@@ -95,7 +95,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
   };
 }
 
-/** ms; a wait must not end, or last, because the wall clock is set. */
+/** Monotonic ms, so that setting the wall clock neither ends nor prolongs a wait. */
 function elapsed(): number {
   return performance.now();
 }

@@ -1,5 +1,5 @@
 /**
- * The composition root: makes every part, ties them together, starts and stops them in order. The only file that knows all rooms.
+ * The composition root: creates all parts, connects them, starts and stops them in order. The only file that knows all of them.
  */
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
@@ -27,26 +27,26 @@ import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
 import { serviceEdge } from './service-edge.js';
 
-/** How soon a change made by another process (queue resume) is acted on. */
+/** How soon a change made by another process (queue resume) takes effect. */
 const POLL_MS = 500;
-/** Running captures may finish for so long after SIGTERM. */
+/** How long running captures may take to finish after SIGTERM. */
 const DRAIN_MS = 30_000;
-/** Answers that are due after the captures have ended. */
+/** Time to send the last responses after the captures have ended. */
 const LAST_ANSWERS_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
 export interface ServiceParts {
   log: Log;
-  /** For a person at a terminal: what is being set up. */
+  /** Prints set-up progress for the user of a terminal. */
   say(line: string): void;
-  /** Where a browser is looked for and installed; the data directory when absent. */
+  /** The directory in which a browser is searched for and installed. Default: the data directory. */
   browserDir?: string;
 }
 
 export class Service implements AsyncDisposable {
-  /** The secret of the first key, when this start made it; known once `ready`. */
+  /** The secret of the first key, if this start created it; set once `ready`. */
   firstKey: string | null = null;
-  /** Resolves when health answers 200; rejects when no browser can be had. */
+  /** Resolves when health returns 200; rejects if no browser is available. */
   ready: Promise<void> = Promise.resolve();
 
   private readonly clock = new SteadyClock();
@@ -83,7 +83,7 @@ export class Service implements AsyncDisposable {
     this.deliveries = this.makeDeliveryLoop();
   }
 
-  /** Makes all parts and listens; captures begin as soon as a browser stands (`ready`). @throws one-line errors for the operator */
+  /** Creates all parts and listens; captures begin as soon as a browser is running (`ready`). @throws one-line errors for the operator */
   static async start(config: Config, parts: ServiceParts): Promise<Service> {
     const { log } = parts;
     const service = new Service(config, log, await openFoundations(config, log));
@@ -96,12 +96,12 @@ export class Service implements AsyncDisposable {
     return service;
   }
 
-  /** `http://HOST:PORT` as it turned out. */
+  /** `http://HOST:PORT` with the actual port. */
   get url(): string {
     return this.http?.url ?? '';
   }
 
-  /** Drains: no new submissions, running captures finish (up to 30 s), the rest stays queued. Tolerates repetition. */
+  /** Drains: no new submissions, running captures finish (up to 30 s), the rest stays queued. May be called twice. */
   stop(): Promise<void> {
     this.stopping ??= this.drain();
     return this.stopping;
@@ -131,7 +131,7 @@ export class Service implements AsyncDisposable {
     const renderer = await Renderer.start(this.config, { egress, log, say, browserDir: parts.browserDir ?? this.config.dataDir });
     if (this.draining) return await renderer[Symbol.asyncDispose]();
     try {
-      // Not before a start that succeeds, which shows it: the secret of a key that another start made is gone.
+      // Only after a successful start, which shows the key: its secret cannot be shown again later.
       this.firstKey = await issueFirstKey(this.made.store, Date.now());
     } catch (error) {
       await renderer[Symbol.asyncDispose]();
@@ -216,7 +216,7 @@ export class Service implements AsyncDisposable {
     this.jobs.wake();
   }
 
-  /** A job that was born finished. */
+  /** Logs a job that the cache has answered. */
   private tellCached({ id, requestId }: JobSnapshot): void {
     this.metrics.countJob('completed');
     this.log.info({ job_id: id, request_id: requestId, state: 'completed', cached: true }, 'job');
@@ -268,7 +268,7 @@ export class Service implements AsyncDisposable {
     this.housekeeping?.pause();
     this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
-    // Whoever still waits, waits for a job that stays queued.
+    // Whoever still waits is waiting for a job that stays queued.
     this.signals.close();
     this.cut.abort(new Error('the server is shutting down'));
     await Promise.all([

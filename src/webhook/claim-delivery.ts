@@ -1,20 +1,20 @@
 import type { DeliveryStore, DueDelivery } from '../store/store.js';
 
-/** Attempts under way at once: sockets that mostly wait, so many. */
+/** Concurrent attempts; many, since they mostly wait. */
 export const DELIVERIES_AT_ONCE = 128;
-/** Of an account to one origin: a slow receiver holds up only itself. */
+/** Concurrent attempts of an account to one origin, so that a slow receiver delays only itself. */
 export const DELIVERIES_PER_RECEIVER = 4;
-/** Beyond the attempt's own time limit, to record it. */
+/** Added to the attempt's time limit, for recording its outcome. */
 const LEASE_MARGIN_MS = 5_000;
 
 export interface ClaimDeliveryDeps {
   store: Pick<DeliveryStore, 'claimNextDelivery'>;
-  /** One attempt, all of it. */
+  /** Time limit of one attempt. */
   timeoutMs: number;
   now(): number;
 }
 
-/** The delivery longest due, leased for as long as an attempt can take; null when none is due. */
+/** Claims the delivery that is most overdue, leased for as long as an attempt can take; null if none is due. */
 export function claimDelivery(deps: ClaimDeliveryDeps): Promise<DueDelivery | null> {
   return deps.store.claimNextDelivery({
     now: deps.now(),

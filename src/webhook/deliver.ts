@@ -1,6 +1,6 @@
 /**
- * Announces a finished job to its submitter: one attempt at a time, judged by the delivery rules of interface.md. Knows rows
- * and the way out; must not know how a job is rendered, who may ask about it, or when the next attempt is claimed.
+ * Sends the result of a finished job to its webhook: one attempt at a time, by the delivery rules of interface.md. Uses the store and
+ * egress; must not know how a job is rendered, who may read it, or when the next attempt is claimed.
  */
 import { toWebhookPayload } from '../contract/delivery.js';
 import type { PublicPlaces } from '../contract/job.js';
@@ -18,29 +18,29 @@ export interface DeliverDeps {
   places: PublicPlaces;
   /** STILLFRAME_WEBHOOK_ALLOW. */
   allowedOrigins: readonly string[];
-  /** Waits after the first, second, … attempt; the last one repeats. */
+  /** Delays after the first, second, … attempt; the last one repeats. */
   backoffMs: readonly number[];
-  /** One attempt, all of it. */
+  /** Time limit of one attempt. */
   timeoutMs: number;
-  /** Of this program, for `user-agent`. */
+  /** The program's version, for `user-agent`. */
   version: string;
   now(): number;
-  /** What receivers compare with their own clocks; `now` when absent. */
+  /** The clock of signatures, which receivers compare with theirs. Default: `now`. */
   wallNow?(): number;
   /** 0 ≤ n < 1. */
   random(): number;
   log: Log;
 }
 
-/** Of an answer: no more is read (decisions.md, Webhooks). */
+/** How much of a response is read (decisions.md, Webhooks). */
 export const ANSWER_LIMIT_BYTES = 64 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** ±20 %, so that deliveries that failed together do not come back together. */
+/** ±20 %, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
 
 /**
- * Makes one attempt and records how it ended. An attempt that `signal` cuts short is not recorded: its lease runs out, and it is
- * made again (at least once, interface.md, Delivery rules 4). Rejects only when the store does.
+ * Makes one attempt and records its outcome. An attempt that `signal` aborts is not recorded: its lease expires, and it is made again
+ * (at least once, interface.md, Delivery rules 4). Rejects only if the store does.
  */
 export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<void> {
   const outcome = await attempt(deps, due, signal);
@@ -52,7 +52,7 @@ export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: Abort
 }
 
 async function attempt(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<AttemptOutcome | null> {
-  // The operator may have taken back an exception since the submission.
+  // The operator may have removed an allowed origin since the submission.
   const problem = webhookUrlProblem(due.url, deps.allowedOrigins);
   if (problem !== null) return { kind: 'failed', status: null, error: `The webhook's address ${problem}.` };
   try {
@@ -71,7 +71,7 @@ function post(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      // Nothing in the answer is of interest; least of all something to inflate.
+      // The body is ignored, so it need not be compressed.
       'accept-encoding': 'identity',
       'user-agent': `stillframe/${deps.version}`,
       [SIGNATURE_HEADER]: sign(due.secret, body, (deps.wallNow ?? deps.now)()),
@@ -100,7 +100,7 @@ function judge(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): A
 interface Setback {
   status: number | null;
   error: string;
-  /** What the receiver asked for; 0: nothing. */
+  /** The delay that the receiver asked for; 0: none. */
   waitMs: number;
 }
 
@@ -109,6 +109,6 @@ function retryOrFail(deps: DeliverDeps, due: DueDelivery, setback: Setback): Att
   if (due.attempt >= due.maxAttempts) return { kind: 'failed', status, error };
   const base = deps.backoffMs[Math.min(due.attempt, deps.backoffMs.length) - 1] ?? 0;
   const backoff = Math.round(base * (1 - JITTER + 2 * JITTER * deps.random()));
-  // A receiver may ask for more time, never for less: the attempts are few, and must outlast a restart of its own.
+  // A receiver may ask for a longer delay, never a shorter one: the few attempts must outlast a restart of the receiver.
   return { kind: 'retry', status, error, nextAttemptAt: deps.now() + Math.max(backoff, setback.waitMs) };
 }

@@ -3,9 +3,9 @@ import type { DeliveryStatus } from '../contract/delivery.js';
 import type { DeliveryStore } from '../store/store.js';
 
 /**
- * The delivery of a job that the caller has found to be its own.
+ * The delivery of a job, which the caller must own.
  *
- * @throws CaptureError invalid_request (404) when the job has no webhook
+ * @throws CaptureError invalid_request (404) if the job has no webhook
  */
 export async function findDelivery(store: Pick<DeliveryStore, 'findDelivery'>, jobId: string): Promise<DeliveryStatus> {
   const status = await store.findDelivery(jobId);

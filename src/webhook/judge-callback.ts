@@ -2,13 +2,13 @@ import { CaptureError } from '../contract/capture-error.js';
 import { invalidRequest } from '../contract/submission.js';
 import type { Egress } from '../egress/egress.js';
 
-/** One text for every reason: a name that does not exist, a private address, a look-up that failed (decisions.md, Destinations). */
+/** The same message for a missing name, a private address and a failed look-up (decisions.md, Destinations). */
 const NOT_PUBLIC = 'must be on a host that resolves to public addresses';
 
 /**
- * Refuses, at submission, a webhook whose host is not a public destination. The connection of each attempt is judged again.
+ * Rejects, at submission, a webhook whose host is not a public destination. Each delivery attempt checks its connection again.
  *
- * @param allowedOrigins STILLFRAME_WEBHOOK_ALLOW; these are not looked up
+ * @param allowedOrigins STILLFRAME_WEBHOOK_ALLOW; these are not resolved
  * @throws CaptureError invalid_request
  */
 export async function judgeCallback(egress: Pick<Egress, 'judgeHost'>, url: string, allowedOrigins: readonly string[]): Promise<void> {

@@ -5,11 +5,11 @@ import type { DeliveryStore, Redelivery } from '../store/store.js';
 export interface RedeliverDeps {
   store: Pick<DeliveryStore, 'findDelivery' | 'redeliver'>;
   now(): number;
-  /** There is a delivery to claim. */
+  /** Called when there is a delivery to claim. */
   onDue(): void;
 }
 
-/** What the caller's `If-Match` names. */
+/** The delivery that the caller's `If-Match` names. */
 export interface ExpectedDelivery {
   deliveryId: string;
   generation: number;
@@ -23,20 +23,20 @@ const REFUSALS: Record<Refusal, string> = {
   generation_changed: 'If-Match is not the current ETag of the delivery. Read the delivery status and send its exact ETag.',
 };
 
-/** No delivery ever has this generation: they count from 1. */
+/** A generation that no delivery has: they count from 1. */
 const NO_GENERATION = 0;
 
 /**
- * Sends an existing result again: nothing is rendered or charged. The caller has found the job to be its own.
+ * Sends an existing result again; renders and charges nothing. The caller must own the job.
  *
- * @param expected null when `If-Match` is not the form of a delivery's strong ETag (weak, `*`, anything else)
- * @returns the status after: pending, one generation on
+ * @param expected null if `If-Match` is not a delivery's strong ETag (weak, `*`, anything else)
+ * @returns the new status: pending, the next generation
  * @throws CaptureError invalid_request (409) with details.reason delivery_unavailable, delivery_pending or generation_changed
  */
 export async function redeliver(deps: RedeliverDeps, jobId: string, expected: ExpectedDelivery | null): Promise<DeliveryStatus> {
   const current = await deps.store.findDelivery(jobId);
   if (current === null) throw refused('delivery_unavailable');
-  // A delivery's id never changes, so it can be compared ahead of the one atomic step that compares the generation.
+  // A delivery's id never changes, so it can be compared before the atomic step that compares the generation.
   const generation = expected?.deliveryId === current.deliveryId ? expected.generation : NO_GENERATION;
   const outcome = await deps.store.redeliver(jobId, generation, deps.now());
   if (outcome.kind !== 'accepted') throw refused(outcome.kind);

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** The service's own signature header (interface.md, Events). */
+/** The signature header (interface.md, Events). */
 export const SIGNATURE_HEADER = 'x-service-signature';
 
 /**

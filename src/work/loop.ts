@@ -1,43 +1,43 @@
-/** A durable loop that knows no one: claim → run, bounded by p-queue. What it claims and runs is given to it. */
+/** A durable job loop: claim → run, bounded by p-queue. Independent of what it claims and runs. */
 import PQueue from 'p-queue';
 
 export interface LoopOptions<Task> {
-  /** Tasks run at once. */
+  /** Concurrent tasks. */
   concurrency: number;
-  /** The next task, or null when none is due. `slot` is 0 … concurrency-1 and free. */
+  /** The next task, or null if none is due. `slot` is a free number from 0 to concurrency-1. */
   claim(slot: number): Promise<Task | null>;
   /** Never rejects for a task's own failure; a rejection is logged and the slot freed. */
   run(task: Task, slot: number): Promise<void>;
-  /** When a task will become due by time alone (Unix ms), or null. */
+  /** When the next scheduled task becomes due (Unix ms), or null. */
   nextDueAt(): Promise<number | null>;
-  /** Looks again at least this often, for work that another process made due. */
+  /** How often to look for work that another process made due. */
   pollMs: number;
-  /** The clock of `nextDueAt`; the wall clock when absent. */
+  /** The clock of `nextDueAt`. Default: the wall clock. */
   now?: () => number;
   onError(error: unknown): void;
 }
 
-/** Waits after a claim that failed: doubled each time in a row, never longer than the second. */
+/** Delay after a failed claim: doubled for each failure in a row, up to a maximum. */
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 2_000;
 
 /**
- * Claims while the queue has room and something is due; otherwise rests until a wake, the next due time or `pollMs`. Claims come one
- * at a time, so that no room is promised twice.
+ * Claims while there is a free slot and a due task; otherwise sleeps until a wake, the next due time or `pollMs`. Makes one claim at a
+ * time, so that no slot is given away twice.
  */
 export class Loop<Task> implements AsyncDisposable {
   readonly #options: LoopOptions<Task>;
   readonly #queue: PQueue;
-  /** Numbers of the running tasks, which name their workers; how many there may be is the queue's to say. */
+  /** Slots of the running tasks, which name their workers; the queue limits their number. */
   readonly #slots = new Set<number>();
   readonly #tasks = new Set<Task>();
   #state: 'new' | 'open' | 'closed' = 'new';
   #looking: Promise<void> | null = null;
-  /** A wake came while a claim was under way: what it tells of may be newer than what the claim saw. */
+  /** A wake came during a claim, and may be about newer work than the claim saw. */
   #lookAgain = false;
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
-  /** A due time that was checked without finding a task to claim: only a wake or a poll can change that. */
+  /** A due time at which no task could be claimed: only a wake or a poll can change that. */
   #heldBackDueAt: number | null = null;
 
   constructor(options: LoopOptions<Task>) {
@@ -46,24 +46,24 @@ export class Loop<Task> implements AsyncDisposable {
     this.#queue.on('next', () => this.wake());
   }
 
-  /** How many tasks are under way. */
+  /** Number of running tasks. */
   get running(): number {
     return this.#queue.pending;
   }
 
-  /** The tasks under way. */
+  /** The running tasks. */
   get tasks(): readonly Task[] {
     return [...this.#tasks];
   }
 
-  /** Begins to claim. Without effect once started, drained or disposed of. */
+  /** Starts claiming. No effect if already started, drained or disposed. */
   start(): void {
     if (this.#state !== 'new') return;
     this.#state = 'open';
     this.wake();
   }
 
-  /** There may be something to claim: look now. Cheap, and safe at any time. */
+  /** Looks for tasks now. Cheap, and safe at any time. */
   wake(): void {
     if (this.#state !== 'open') return;
     this.#lookAgain = true;
@@ -73,10 +73,10 @@ export class Loop<Task> implements AsyncDisposable {
   }
 
   /**
-   * Claims no more, and waits for the running tasks.
+   * Stops claiming, and waits for the running tasks.
    *
-   * @param graceMs how long at most
-   * @returns `idle` when all have ended, `busy` when some still run
+   * @param graceMs maximum wait
+   * @returns `idle` if all have ended, `busy` if some still run
    */
   async drain(graceMs: number): Promise<'idle' | 'busy'> {
     this.#close();
@@ -89,7 +89,7 @@ export class Loop<Task> implements AsyncDisposable {
     return ended;
   }
 
-  /** Claims no more, and waits for the running tasks however long they take: whoever can cut them short does so before. */
+  /** Stops claiming, and waits for the running tasks without a limit; abort them first. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#close();
     await this.#ended();
@@ -101,7 +101,7 @@ export class Loop<Task> implements AsyncDisposable {
   }
 
   async #ended(): Promise<'idle'> {
-    // A claim under way may still bring a task; it is durable as claimed, so it is run.
+    // The current claim may still return a task, which has been recorded as claimed, so it is run.
     await this.#looking;
     await this.#queue.onIdle();
     return 'idle';
@@ -115,7 +115,7 @@ export class Loop<Task> implements AsyncDisposable {
     });
   }
 
-  /** Claims until nothing is due or the queue is full, then sets the timer. Never rejects. */
+  /** Claims until no task is due or no slot is free, then sets the timer. Never rejects. */
   async #claimAll(): Promise<void> {
     try {
       while (this.#hasRoom && this.#state === 'open') {
@@ -134,7 +134,7 @@ export class Loop<Task> implements AsyncDisposable {
     }
   }
 
-  /** Whether a task that is claimed now would start at once. */
+  /** Whether a newly claimed task would start at once. */
   get #hasRoom(): boolean {
     return this.#queue.pending + this.#queue.size < this.#options.concurrency;
   }
@@ -164,7 +164,7 @@ export class Loop<Task> implements AsyncDisposable {
     if (dueAt === null) return this.#rest(this.#options.pollMs);
     const wait = dueAt - (this.#options.now ?? Date.now)();
     if (wait > 0) return this.#rest(Math.min(wait, this.#options.pollMs));
-    // Due since the claim: look once more. Due before it: something holds it back, and looking at once would never end.
+    // Due since the claim: look once more. Due before it: the task is held back, and looking again at once would never end.
     if (this.#heldBackDueAt === dueAt) return this.#rest(this.#options.pollMs);
     this.#heldBackDueAt = dueAt;
     this.#lookAgain = true;
@@ -184,7 +184,7 @@ export class Loop<Task> implements AsyncDisposable {
     try {
       this.#options.onError(error);
     } catch {
-      // A reporter that fails has nobody left to tell, and must not stop the work.
+      // A failing error handler must not stop the loop.
     }
   }
 }

@@ -1,16 +1,16 @@
-/** A clock that jumped by no more than this, or drifts, is followed at once. */
+/** Smaller clock jumps, and drift, are followed at once. */
 const TOLERANCE_MS = 60_000;
-/** The wall clock is believed again when it has gone on evenly for so long after a jump. */
+/** After a jump, the wall clock is trusted again once it has run evenly for this long. */
 const BELIEVED_AFTER_MS = 24 * 3_600_000;
 
 /**
- * Unix time beside a wall clock that may jump: carried on by the monotonic clock from a time that the wall clock told before. It cannot
- * tell which of the two is right, so its callers ask for the one that does no harm.
+ * Unix time that withstands jumps of the wall clock: it is carried on by the monotonic clock from an earlier wall time. Since it is unknown
+ * which of the two is right, callers ask for the one that does no harm.
  */
 export class SteadyClock {
-  /** Wall minus monotonic, as it is believed. */
+  /** Wall minus monotonic time, as trusted. */
   #offset: number;
-  /** A jump that is not believed yet. */
+  /** A jump that is not trusted yet. */
   #jump: { offset: number; since: number } | null = null;
 
   constructor(
@@ -20,10 +20,10 @@ export class SteadyClock {
     this.#offset = wall() - monotonic();
   }
 
-  /** For dates and leases: it never falls behind, so that nothing made now looks old once the wall clock is right again. */
+  /** For dates and leases: the later of the two, so that nothing created now looks old once the wall clock is right again. */
   readonly now = (): number => Math.round(Math.max(this.wall(), this.#steady()));
 
-  /** For ages: nothing is older than both clocks say, so that nothing is deleted early. */
+  /** For expiry: the earlier of the two, so that nothing is deleted early. */
   readonly cautious = (): number => Math.round(Math.min(this.wall(), this.#steady()));
 
   #steady(): number {

@@ -1,6 +1,6 @@
 /**
- * Runs one task under a signal of its own that follows a longer-lived one. What is made of signals (`AbortSignal.any`) is remembered by
- * them for as long as they live: made of one that lives as long as the process, it would be remembered for ever.
+ * Runs one task with its own signal that follows a longer-lived one. `AbortSignal.any` would leak: a source signal keeps a reference to
+ * each dependent signal for as long as it lives.
  */
 export async function underTaskSignal<T>(source: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const task = new AbortController();
