@@ -1,18 +1,18 @@
 import type { Answer, Resolve } from './resolve-host.js';
 import { waitAtMost } from './wait-at-most.js';
 
-/** decisions.md, Added: names of one capture are looked up once and kept for it. */
+/** decisions.md, Added: a capture looks up each name once, and keeps the answer. */
 const KEPT_MS = 30_000;
-/** What a name server that has been silent about one name is given for each other, until it says something. */
+/** Time limit of further look-ups while the name server has left one unanswered. */
 const SILENT_MAX_MS = 1_000;
 const SILENCE = { unresolvable: 'ETIMEOUT', temporary: true };
-/** A page that makes up names has no use for the first of them any more. */
+/** Limits the memory that a page with many made-up names can take. */
 const KEPT_NAMES = 2_000;
 
 /**
- * Look-ups of one capture: a name is asked for once however many ask at the same time, and its answer, a negative one too, serves that
- * capture for 30 s. Nothing is shared between captures. Scripts that hold up a page are loaded one after the other: a silent name server
- * costs its whole time once, not once for each of their hosts.
+ * Look-ups of one capture. Concurrent look-ups of a name share one query, and its answer, positive or negative, is kept for 30 s. Nothing is
+ * shared between captures. Since blocking scripts load one after the other, a silent name server may take its full time only once, not once
+ * per host.
  */
 export function rememberLookups(resolve: Resolve, now: () => number = () => performance.now()): Resolve {
   const known = new Map<string, { answer: Promise<Answer>; until: number }>();

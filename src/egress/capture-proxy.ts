@@ -13,14 +13,14 @@ import { TrafficLedger } from './traffic-ledger.js';
 import { CallerProxyFailure } from './upstream-proxy.js';
 
 export interface CaptureProxyRules extends OutboundRules {
-  /** Both directions. */
+  /** Of both directions together. */
   maxBytes: number;
   closed(): void;
 }
 
 type Destination = Pick<ProxyTarget, 'host' | 'port'>;
 
-/** One capture's proxy on loopback. Whatever it cannot judge and pin, it refuses; it knows no other way out. */
+/** One capture's proxy on loopback. It refuses every destination whose addresses it cannot check and pin. */
 export class LoopbackCaptureProxy implements CaptureProxy {
   readonly #rules: CaptureProxyRules;
   readonly #server: Server;
@@ -107,7 +107,7 @@ export class LoopbackCaptureProxy implements CaptureProxy {
 
   #createServer(): Server {
     const server = createServer({ insecureHTTPParser: true, maxHeaderSize: HEADERS_LIMIT_BYTES, noDelay: true });
-    // The one client is the browser: it may keep a connection as long as the capture lasts.
+    // The browser is the only client, and may keep a connection as long as the capture lasts.
     Object.assign(server, { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0, timeout: 0 });
     server.on('connection', (socket) => this.#hold(socket));
     server.on('clientError', (_error, socket) => socket.destroy());
@@ -122,7 +122,7 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** https, ws and wss come this way: the browser's own TLS runs inside. */
+  /** For https, ws and wss: the browser's own TLS runs inside the tunnel. */
   async #tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     const abandoned = new AbortController();
     client.once('close', () => abandoned.abort());
@@ -154,7 +154,7 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     if (!proxy?.absoluteForm) {
       return { pooled: this.#agents.pooled, fresh: this.#agents.fresh, absoluteForm: false, authorization: null, settled: () => {} };
     }
-    // Connections to the proxy are shared by destinations: here each request is judged, not each connection.
+    // The browser uses one connection for several destinations, so each request is checked, not each connection.
     await way.authorize({ ...target, exempt: false });
     const { pooledToProxy: pooled, freshToProxy: fresh } = this.#agents;
     return { pooled, fresh, absoluteForm: true, authorization: proxy.authorization, settled: proxy.awaitAnswer() };
@@ -164,7 +164,7 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     if (route.absoluteForm) this.#way?.proxy?.judgeAnswer(statusCode, headers);
   }
 
-  /** See OutboundRoute.connect; for the server itself as well as for the browser. */
+  /** See OutboundRoute.connect; used by the server itself as well as for the browser. */
   async connect(target: ProxyTarget, signal: AbortSignal): Promise<Socket> {
     return this.#open().connect(target, signal);
   }

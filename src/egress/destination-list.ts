@@ -6,11 +6,11 @@ import { readHost } from './host-name.js';
 /** STILLFRAME_ALLOW_DESTINATIONS or STILLFRAME_DENY_DESTINATIONS, parsed. */
 export interface DestinationList {
   readonly isEmpty: boolean;
-  /** Whether the list has this address on this port, whichever name leads there. */
+  /** Whether the list contains this address on this port, whatever name resolves to it. */
   hasAddress(address: string, port: number): boolean;
-  /** Whether the list has this name on this port, wherever it leads. */
+  /** Whether the list contains this name on this port, whatever it resolves to. */
   hasName(name: string, port: number): boolean;
-  /** Whether a name of a private zone can lead to one of its addresses: it has a CIDR, or an address that is not this machine's loopback. */
+  /** Whether a name in a private zone can resolve to an address of the list: it has a CIDR, or an address that is not loopback. */
   readonly hasNetwork: boolean;
 }
 
@@ -23,9 +23,9 @@ type Entry =
 const ALLOWED = 'a comma-separated list of CIDR, IP, host, *.zone, host:port, or * for everything';
 
 /**
- * @param entries CIDR, IP, host, `*.zone`, each of the last three also with `:port`; `*` stands for everything
- * @param setting named in the error
- * @throws ConfigError for an entry that is none of them
+ * @param entries CIDR, IP, host, `*.zone`, the last three also with `:port`; `*` matches everything
+ * @param setting name of the setting, for the error
+ * @throws ConfigError for any other entry
  */
 export function parseDestinations(entries: readonly string[], setting = 'STILLFRAME_ALLOW_DESTINATIONS'): DestinationList {
   const parsed = entries.map((text) => parseNamed(text, setting));

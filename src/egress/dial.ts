@@ -1,10 +1,10 @@
 import type { LookupFunction, Socket } from 'node:net';
 import { connect as connectTcp } from 'node:net';
 
-/** Longer than any honest handshake, shorter than a capture's default `timeout`, so that the page can tell what happened. */
+/** Longer than any normal handshake, shorter than a capture's default `timeout`, so that the failure is reported as such. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
-/** A destination that may be reached, and could not be. `code` is Node's or the system's, as `ECONNREFUSED`. */
+/** An allowed destination that could not be reached. `code` is Node's or the system's, such as `ECONNREFUSED`. */
 export class DialFailure extends Error {
   override readonly name = 'DialFailure';
   constructor(
@@ -16,9 +16,9 @@ export class DialFailure extends Error {
 }
 
 /**
- * Opens a TCP connection to one of these very addresses (both families are tried, RFC 8305), and to no other.
+ * Opens a TCP connection to one of these addresses (tries both families, RFC 8305), and to no other.
  *
- * @param addresses as judged, at least one
+ * @param addresses checked, at least one
  * @throws DialFailure
  */
 export function dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
@@ -26,7 +26,7 @@ export function dial(addresses: readonly string[], port: number, signal: AbortSi
   if (first === undefined) return Promise.reject(new DialFailure('ENOTFOUND', 'no address to connect to'));
   return new Promise((resolve, reject) => {
     const socket = connectTcp({
-      // With one address no look-up happens; with several the name is only a label for the pinned answer.
+      // With one address there is no look-up; with several, the name is a placeholder for the pinned answer.
       host: addresses.length === 1 ? first : 'pinned.invalid',
       port,
       lookup: pinnedLookup(addresses),
@@ -57,7 +57,7 @@ export function dial(addresses: readonly string[], port: number, signal: AbortSi
   });
 }
 
-/** Node's code of any transport error; of several attempts, that of the last. */
+/** Node's code of a transport error; after several attempts, that of the last. */
 export function codeOf(error: unknown): string {
   const { code, errors } = error as { code?: unknown; errors?: unknown[] };
   if (Array.isArray(errors) && errors.length > 0) return codeOf(errors.at(-1));

@@ -6,30 +6,30 @@ import type { PublicFetch, PublicResponse } from './egress.js';
 import { STATUS_LINE_BYTES } from './forward-request.js';
 import { startTls } from './start-tls.js';
 
-/** Of an answer's head; of all the informational ones before it together, too. */
+/** Limit of a response's headers; also of all informational responses before it together. */
 const HEADERS_LIMIT_BYTES = 16 * 1024;
 
-/** Through a caller's HTTP proxy, which is given the whole request. */
+/** The route through a caller's HTTP proxy, which gets the request in absolute form. */
 export interface AbsoluteRoute {
   connect(signal: AbortSignal): Promise<Socket>;
   /** Value of Proxy-Authorization, or null. */
   authorization: string | null;
-  /** Throws when the answer is not the target's. */
+  /** Throws if the response is the proxy's, not the target's. */
   judge(status: number, headers: IncomingHttpHeaders): void;
 }
 
-/** How the server's own request leaves. */
+/** The route of the server's own request. */
 export interface FetchRoute {
-  /** A judged and pinned connection. Throws EgressRefused, or the transport's error. */
+  /** A connection to a checked and pinned address. Throws EgressRefused, or the transport's error. */
   connect(signal: AbortSignal): Promise<Socket>;
   /** For plain http through a caller's HTTP proxy: instead of `connect`. */
   inAbsoluteForm: AbsoluteRoute | null;
 }
 
 /**
- * One request over one connection of its own: no redirect is followed, nothing is inflated, nothing is sent twice.
+ * One request over its own connection: follows no redirects, decompresses nothing, never retries.
  *
- * @param ca PEM to trust instead of the system's own
+ * @param ca PEM certificates to trust instead of the system's
  * @throws EgressRefused, the transport's error, or the DOMException `TimeoutError` / the signal's reason
  */
 export async function fetchPublic(route: FetchRoute, request: PublicFetch, ca: string[] | undefined): Promise<PublicResponse> {
@@ -97,7 +97,7 @@ function toRequest(
   };
 }
 
-/** Ends an answer that goes on announcing itself. */
+/** Aborts a response with endless informational responses. */
 function createPatience(): NonNullable<Dispatcher.RequestOptions['onInfo']> {
   let bytes = 0;
   return ({ headers }) => {
@@ -106,7 +106,7 @@ function createPatience(): NonNullable<Dispatcher.RequestOptions['onInfo']> {
   };
 }
 
-/** The client rejects by itself once connected; while it dials it would wait for the dialling. */
+/** Makes the connection phase abortable; once connected, the client rejects by itself. */
 async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   let onAbort: (() => void) | undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -143,7 +143,7 @@ function toHeaders(raw: Record<string, string | string[] | undefined>): Headers 
       try {
         if (one !== undefined) headers.append(name, one);
       } catch {
-        // A header that no client could read is none; the answer is judged by its status.
+        // Invalid headers are dropped; the response is judged by its status.
       }
     }
   }

@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
-/** RFC 9110, 7.6.1, and what only a proxy may say: a target must not make the browser ask for a proxy's password. */
+/** RFC 9110, 7.6.1, and proxy headers: a target must not make the browser ask for a proxy password. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -15,24 +15,24 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /**
- * A request's headers as they go on, in the browser's own order and case.
+ * The headers to forward with a request, in the browser's order and case.
  *
- * @param rawHeaders names and values in turn
- * @param host value of Host, whatever the browser said
+ * @param rawHeaders alternating names and values
+ * @param host value of Host, replacing the browser's
  */
 export function requestHeaders(rawHeaders: readonly string[], host: string): string[] {
   const kept = endToEnd(rawHeaders, new Set([...HOP_BY_HOP, 'host']));
   return ['Host', host, 'Connection', 'keep-alive', ...(isChunked(rawHeaders) ? ['Transfer-Encoding', 'chunked'] : []), ...kept];
 }
 
-/** An answer's headers as they go back. Those that no HTTP library would write are left out, as a browser ignores them. */
+/** The headers to return with a response. Omits invalid ones, which browsers ignore. */
 export function responseHeaders(rawHeaders: readonly string[]): string[] {
   return endToEnd(rawHeaders, HOP_BY_HOP);
 }
 
 function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
   const named = connectionOptions(rawHeaders);
-  // RFC 9112, 6.3: a length beside it is wrong, and two peers that read it differently can be told different things.
+  // RFC 9112, 6.3: a content-length in addition is invalid, and would allow response smuggling.
   if (isChunked(rawHeaders)) named.add('content-length');
   const kept: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -63,7 +63,7 @@ function isWritable(name: string, value: string): boolean {
     validateHeaderValue(name, value);
     return true;
   } catch {
-    // Not an error of ours: the target wrote it, and the answer is worth more than this header.
+    // The target sent an invalid header: the response is forwarded without it.
     return false;
   }
 }

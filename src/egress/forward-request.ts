@@ -2,14 +2,14 @@ import { type Agent, type ClientRequest, type IncomingMessage, type ServerRespon
 import { codeOf } from './dial.js';
 import { requestHeaders, responseHeaders } from './forward-headers.js';
 
-/** As large as Chromium itself takes. */
+/** Chromium's own limit. */
 export const HEADERS_LIMIT_BYTES = 256 * 1024;
-/** `HTTP/1.1 103\r\n\r\n`: what the shortest informational answer costs. */
+/** `HTTP/1.1 103\r\n\r\n`: size of the shortest informational response. */
 export const STATUS_LINE_BYTES = 16;
 
 /**
- * Contradictory lengths: Chromium reports ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH, at once and without a retry. A status of our
- * own would look like a page of the target's, and a mere hang-up would be tried again.
+ * Contradictory lengths: Chromium reports ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH, at once and without a retry. A status code would
+ * look like a page of the target, and a closed connection would be retried.
  */
 const BROKEN_ANSWER = 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nContent-Length: 1\r\nConnection: close\r\n\r\n';
 
@@ -20,35 +20,35 @@ export interface PlainTarget {
   url: string;
   /** Path and query. */
   path: string;
-  /** As Host says it. */
+  /** Value of Host. */
   authority: string;
 }
 
-/** How a plain-http request leaves: over a tunnel or a direct connection, or in absolute form through the caller's proxy. */
+/** The route of a plain-http request: over a tunnel or a direct connection, or in absolute form through the caller's proxy. */
 export interface PlainRoute {
-  /** Keeps connections. */
+  /** Reuses connections. */
   pooled: Agent;
-  /** A connection of its own: for what must not be sent twice, and for the second try of what may be. */
+  /** A new connection: for requests that must not be repeated, and for the retry of those that may be. */
   fresh: Agent;
   absoluteForm: boolean;
   /** Proxy-Authorization, in absolute form only. */
   authorization: string | null;
-  /** The request was answered or given up. */
+  /** Called when the request has been answered or abandoned. */
   settled(): void;
 }
 
 export interface Forwarding {
-  /** Throws what refuses the request. */
+  /** Throws if the request is refused. */
   route(target: PlainTarget): Promise<PlainRoute>;
-  /** Bytes have moved. */
+  /** Called after bytes have been transferred. */
   moved(target: PlainTarget, bytes: number): void;
-  /** The head of an answer. Throws when it must not reach the browser. */
+  /** Called with the head of a response. Throws if it must not reach the browser. */
   answered(route: PlainRoute, head: IncomingMessage): void;
   failed(target: PlainTarget, error: unknown): void;
 }
 
 /**
- * Carries one plain-http request of the browser. Every failure ends as a broken answer, never as a page: why is told through `failed`.
+ * Forwards one plain-http request of the browser. Every failure ends as a broken response, never as a page; `failed` gets the cause.
  */
 export async function forwardRequest(forwarding: Forwarding, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const target = readTarget(request.url ?? '');
@@ -68,7 +68,7 @@ interface Exchange {
   response: ServerResponse;
 }
 
-/** Only the absolute form: anything else was not sent by a browser to its proxy. */
+/** Accepts only the absolute form, which is what browsers send to a proxy. */
 function readTarget(text: string): PlainTarget | null {
   const url = /^http:\/\/[^/]/i.test(text) ? parseUrl(text) : null;
   if (url === null) return null;
@@ -114,7 +114,7 @@ async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<In
   }
 }
 
-/** RFC 9110, 9.2.2 and 9.3.1: what may be sent again when a kept connection turns out to be gone. */
+/** RFC 9110, 9.2.2 and 9.3.1: whether a request may be repeated if a reused connection turns out to be closed. */
 function isRepeatable(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   return /^(GET|HEAD|OPTIONS)$/.test(request.method ?? '') && (length === undefined || length === '0') && encoding === undefined;
@@ -139,7 +139,7 @@ function send(route: PlainRoute, agent: Agent, { target, request }: Exchange): C
 function headOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once('response', resolve);
-    // Stays for the life of the request: a late error must not end the process.
+    // Stays attached for the life of the request: a late error must not end the process.
     outgoing.on('error', reject);
     outgoing.once('close', () => reject(new Error('closed without an answer')));
   });
@@ -152,7 +152,7 @@ async function relay(
   forwarding.moved(target, headBytes(incoming));
   response.sendDate = false;
   response.writeHead(incoming.statusCode ?? 502, printable(incoming.statusMessage ?? ''), responseHeaders(incoming.rawHeaders));
-  // The head goes with the first bytes of the body where they come together, and alone where they let wait.
+  // Sends the head together with the first bytes of the body if they are already here, else on its own.
   const flush = setImmediate(() => response.flushHeaders());
   await new Promise<void>((resolve, reject) => {
     incoming.on('data', (chunk: Buffer) => forwarding.moved(target, chunk.length));
@@ -163,7 +163,7 @@ async function relay(
   }).finally(() => clearImmediate(flush));
 }
 
-/** About as long as the head of an answer was. */
+/** The approximate size of a response's head. */
 function headBytes({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, STATUS_LINE_BYTES);
 }
@@ -179,9 +179,9 @@ function breakOff(response: ServerResponse): void {
   else socket.end(BROKEN_ANSWER, () => socket.destroy());
 }
 
-/** Node's code for what went wrong with a plain-http exchange. */
+/** Node's code for the failure of a plain-http exchange. */
 export function exchangeCode(error: unknown): string {
-  // "socket hang up": the target closed the connection without a word, rather than resetting it.
+  // "socket hang up": the target closed the connection without a response, rather than resetting it.
   if (error instanceof Error && error.message === 'socket hang up') return 'EMPTY_RESPONSE';
   return codeOf(error);
 }

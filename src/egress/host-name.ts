@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** What a host's spelling says it is. */
+/** The kind of a host, by its syntax alone. */
 export type HostSpelling =
   | { kind: 'address'; address: string }
   | { kind: 'loopback-name'; name: string }
@@ -9,7 +9,7 @@ export type HostSpelling =
   | { kind: 'name'; name: string }
   | { kind: 'nonsense' };
 
-/** Zones that are never part of the public name space (RFC 6761, 6762, 7686, 8375, 9476), and what private networks and clusters use. */
+/** Zones that are never public (RFC 6761, 6762, 7686, 8375, 9476), and those that private networks and clusters use. */
 const SPECIAL_ZONES = [
   'alt',
   'cluster.local',
@@ -29,14 +29,14 @@ const SPECIAL_ZONES = [
   'svc',
 ];
 
-/** Zones where no name exists in public (RFC 2606, 2; RFC 6761, 6.2 to 6.5): theirs are missing names, unless a network has some of its own. */
+/** Zones without public names (RFC 2606, 2; RFC 6761, 6.2 to 6.5): their names do not exist, unless a local network defines them. */
 const RESERVED_ZONES = ['example', 'invalid', 'test'];
 
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_-])?$/;
 const NAME_MAX_CHARS = 253;
 
 /**
- * Reads a host as every URL parser of the browser would, and says what it is by its spelling alone. Asks nobody.
+ * Parses a host as the browser's URL parser does, and classifies it by its syntax alone, without a look-up.
  *
  * @param host as in a URL or a CONNECT line, with or without brackets
  */
@@ -55,7 +55,7 @@ export function readHost(host: string): HostSpelling {
   return { kind: 'name', name };
 }
 
-/** The WHATWG form: lower case, punycode, one spelling of an address. Null when no browser could read it. */
+/** The WHATWG form: lower case, punycode, normalised address. null if browsers cannot parse it. */
 function canonicalHost(host: string): string | null {
   const bracketed = isIP(host) === 6 ? `[${host}]` : host;
   if (bracketed === '' || /[\u0000-\u0020\u007f/?#@\\]/.test(bracketed) || /:\d*$/.test(bracketed.replace(/^\[[^\]]*\]/, ''))) return null;

@@ -3,19 +3,19 @@ import type { Duplex } from 'node:stream';
 import { DialFailure } from './dial.js';
 import { Nonsense, readUntil } from './read-until.js';
 
-/** The proxy works, and refuses this destination. The message is for the log; it holds no credentials. */
+/** The proxy works, but refuses this destination. The message is for the log; it contains no credentials. */
 export class ProxyRefusal extends Error {
   override readonly name = 'ProxyRefusal';
 }
 
-/** Answers to CONNECT that are the proxy's own (decisions.md, Added); Squid says 403 for any port but 443. */
+/** Responses to CONNECT with which a proxy refuses a destination (decisions.md, Added); Squid returns 403 for any port but 443. */
 const REFUSALS = new Set([400, 403, 404, 405, 500, 501, 502]);
 
 /**
- * Asks an HTTP proxy for a tunnel (RFC 9110, 9.3.6) over a fresh connection. The proxy is given the name.
+ * Requests a tunnel from an HTTP proxy (RFC 9110, 9.3.6) over a new connection. The proxy resolves the name.
  *
  * @param rules.authorization value of Proxy-Authorization, or null
- * @throws ProxyRefusal, DialFailure when the proxy could not reach the destination; Nonsense or Silence when the proxy is at fault
+ * @throws ProxyRefusal; DialFailure if the proxy could not reach the destination; Nonsense or Silence if the proxy is at fault
  */
 export async function connectByHttp(
   stream: Duplex,

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** Lets two connections be one: bytes, half-closings and resets go both ways, and are told of as they come. */
+/** Connects two sockets: forwards bytes, half-closes and resets both ways, and reports transferred bytes. */
 export function joinSockets(client: Duplex, upstream: Socket, moved: (bytes: number) => void): void {
-  // Here only: a kept HTTP connection that its server has closed must be gone, not half open.
+  // Only here: a reusable HTTP connection that its server has closed must be closed, not half open.
   upstream.allowHalfOpen = true;
   const ends = [
     { near: client, far: upstream as Duplex },
@@ -19,7 +19,7 @@ export function joinSockets(client: Duplex, upstream: Socket, moved: (bytes: num
   }
 }
 
-/** A reset stays a reset, so that the browser reports the target's own error. */
+/** Forwards a reset as a reset, so that the browser reports the target's own error. */
 function breakOff(stream: Duplex, error: NodeJS.ErrnoException | Error | null): void {
   const reset = error !== null && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
   if (reset && 'resetAndDestroy' in stream && !stream.destroyed) (stream as Socket).resetAndDestroy();

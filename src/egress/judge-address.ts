@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
-/** All IPv6 that IANA hands out; whatever lies outside is not public, known to us or not. */
+/** All IPv6 that IANA assigns; anything outside is not public. */
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
-/** RFC 6052: a translator makes IPv4 of the last 32 bits. */
+/** RFC 6052: the last 32 bits are translated to an IPv4 address. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
-/** Where clouds hand a machine its credentials and configuration: AWS (instances, tasks, pods), Azure, Google, Alibaba, Oracle, OpenStack. */
+/** Cloud metadata services: AWS (instances, tasks, pods), Azure, Google, Alibaba, Oracle, OpenStack. */
 const METADATA_ADDRESSES = new Set(
   [
     '169.254.169.254',
@@ -21,9 +21,9 @@ const METADATA_ADDRESSES = new Set(
 );
 
 /**
- * Whether an address is public unicast: an allow-list, so that a range nobody thought of is refused (issue: SSRF).
+ * Whether an address is public unicast. This is an allow-list, so that unknown ranges are refused (SSRF).
  *
- * @param address an IP in any spelling that ipaddr.js reads; anything else is not public
+ * @param address an IP in any notation that ipaddr.js parses; anything else is not public
  */
 export function isPublicAddress(address: string): boolean {
   if (address.includes('%') || !ipaddr.isValid(address)) return false;
@@ -32,7 +32,7 @@ export function isPublicAddress(address: string): boolean {
   return ip.kind() === 'ipv4' || (ip as ipaddr.IPv6).match(GLOBAL_UNICAST_V6);
 }
 
-/** Whether an address is a cloud's metadata service: refused whatever an operator or a user's own machine allows. */
+/** Whether an address is a cloud metadata service, which is refused whatever the settings allow. */
 export function isMetadataAddress(address: string): boolean {
   const [plain = ''] = address.split('%');
   if (!ipaddr.isValid(plain)) return false;

@@ -5,18 +5,18 @@ import { isMetadataAddress, isPublicAddress } from './judge-address.js';
 import type { LocalNetworks } from './local-networks.js';
 import type { Resolve } from './resolve-host.js';
 
-/** By definition, whatever a name server says (RFC 6761, 6.3). */
+/** Addresses of localhost, whatever a name server answers (RFC 6761, 6.3). */
 const LOOPBACK = ['127.0.0.1', '::1'];
-/** Names by which clouds serve a machine's credentials; most addresses behind them are known as well. */
+/** Names of cloud metadata services; most of their addresses are listed as well. */
 const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'metadata.azure.internal', 'instance-data.ec2.internal']);
 
-/** A verdict, and for the log what stood behind a refusal. */
+/** A verdict, with the reason of a refusal for the log. */
 export type Judgement = HostVerdict & { why?: string };
 
-/** What may be reached: public addresses that are not this machine's own network, less what is denied, and what is allowed. */
+/** What may be reached: allowed destinations, and public addresses outside this machine's own networks; nothing that is denied. */
 export interface DestinationRules {
   allow: DestinationList;
-  /** Beats `allow`. */
+  /** Takes precedence over `allow`. */
   deny: DestinationList;
   local: Pick<LocalNetworks, 'has'>;
 }
@@ -26,10 +26,10 @@ export interface Judging extends DestinationRules {
 }
 
 /**
- * The one judgement of destinations: by spelling where that is enough, else by one look-up and every address of its answer.
+ * The only check of destinations: by syntax if that is enough, else by one look-up and every address of its answer.
  *
  * @param host as in a URL or a CONNECT line
- * @returns the addresses that may be connected to, and no other; never rejects
+ * @returns the only addresses that may be connected to; never rejects
  */
 export async function judgeHost(judging: Judging, host: string, port: number): Promise<Judgement> {
   const spelling = readHost(host);
@@ -44,9 +44,9 @@ export async function judgeHost(judging: Judging, host: string, port: number): P
 }
 
 /**
- * The part of the judgement that needs no look-up.
+ * The part of the check that needs no look-up.
  *
- * @returns null when only a look-up can tell
+ * @returns null if it takes a look-up
  */
 export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, port: number): Judgement | null {
   const { allow, deny } = rules;
@@ -66,7 +66,7 @@ export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, p
       return addresses.length > 0 ? { ok: true, addresses } : refuse('blocked_name', 'it names this machine');
     }
     case 'special-name':
-      // Where an operator allows a network, its private zones lead there: their answers say whether they do.
+      // If the operator allows a network, names in private zones may resolve to it: look them up.
       return allow.hasName(spelling.name, port) || allow.hasNetwork ? null : refuse('blocked_name', 'it is not a public name');
     case 'reserved-name':
     case 'name':
@@ -74,7 +74,7 @@ export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, p
   }
 }
 
-/** Whether a destination is one that the operator allows, by name or by every address of it, rather than a public one. */
+/** Whether the operator allows a destination, by name or by all of its addresses; false for a public one. */
 export async function isAllowed(judging: Judging, host: string, port: number): Promise<boolean> {
   const { allow } = judging;
   const spelling = readHost(host);
@@ -90,10 +90,10 @@ interface Found {
   port: number;
 }
 
-/** Any refused address refuses the name: which of a mixed answer a retry would take is the name server's choice. */
+/** One refused address refuses the name: the name server could choose which one a retry would get. */
 function judgeAddresses(rules: DestinationRules, { spelling, addresses, port }: Found): Judgement {
   const given = rules.allow.hasName(spelling.name, port) ? { ...rules, allow: ALL_DESTINATIONS } : rules;
-  // What a private or reserved name leads to is nobody's public site: the operator's own, or a name server's invention.
+  // Private and reserved names have no public sites: their addresses must be allowed explicitly.
   const mustBeAllowed = spelling.kind !== 'name';
   for (const address of addresses) {
     const problem = mustBeAllowed && !given.allow.hasAddress(address, port) ? 'no public name' : addressProblem(given, address, port);
@@ -102,7 +102,7 @@ function judgeAddresses(rules: DestinationRules, { spelling, addresses, port }: 
   return { ok: true, addresses };
 }
 
-/** @returns why an address may not be reached, or null */
+/** @returns the reason why an address may not be reached, or null */
 function addressProblem({ allow, deny, local }: DestinationRules, address: string, port: number): string | null {
   if (isMetadataAddress(address)) return 'a metadata service';
   if (deny.hasAddress(address, port)) return 'in STILLFRAME_DENY_DESTINATIONS';

@@ -1,14 +1,14 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** Addresses come and go with leases, tunnels and containers. */
+/** Addresses change with DHCP leases, tunnels and containers. */
 const READ_AGAIN_MS = 10_000;
-/** A shorter prefix (a tunnel's default route) names no neighbourhood: then the address alone counts. */
+/** A shorter prefix (such as a tunnel's default route) is no local network: only the address itself counts. */
 const PREFIX_MIN_BITS = { ipv4: 8, ipv6: 32 };
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** The machine's own addresses and the networks it is directly connected to, public ones included. Read again from time to time. */
+/** The machine's own addresses and the networks it is directly connected to, public ones included. Refreshed periodically. */
 export class LocalNetworks {
   readonly #read: typeof networkInterfaces;
   readonly #now: () => number;
@@ -20,7 +20,7 @@ export class LocalNetworks {
     this.#now = now;
   }
 
-  /** @param address an IP; what is none is nobody's neighbour */
+  /** @param address an IP; false for anything else */
   has(address: string): boolean {
     if (!ipaddr.isValid(address)) return false;
     if (this.#now() - this.#readAt >= READ_AGAIN_MS) this.#readRanges();

@@ -1,7 +1,7 @@
 import type { Log } from '../log.js';
 import type { Refusal, Requester } from './egress.js';
 
-/** How an operator allows what was refused: captures and callbacks have a setting each. */
+/** Log messages with advice: captures and callbacks have separate settings. */
 const ADVICE = {
   captures: 'destination refused; to allow it, add it to STILLFRAME_ALLOW_DESTINATIONS',
   callbacks: 'destination refused; to allow it for webhooks, add it to STILLFRAME_WEBHOOK_ALLOW',
@@ -13,7 +13,7 @@ export interface RefusalFacts {
   requester: Requester;
 }
 
-/** The client is told nothing; the operator which it was, and how to allow it (decisions.md, Destinations). */
+/** Logs a refused destination and how to allow it; the client learns neither (decisions.md, Destinations). */
 export function logRefusal(log: Log, refusal: Refusal, told: RefusalFacts): void {
   const { host, port, reason } = refusal;
   const facts = { host, port, reason, why: told.why, ...told.requester };

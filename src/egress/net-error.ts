@@ -17,7 +17,7 @@ const NET_ERRORS: Record<string, string> = {
   TUNNEL_REFUSED: 'ERR_TUNNEL_CONNECTION_FAILED',
 };
 
-/** Chromium's own name for what Node calls a transport error, as a client reads it in `details.net_error`. */
+/** Chromium's name of one of Node's transport errors, for `details.net_error`. */
 export function chromiumNetError(code: string): string {
   if (code.startsWith('HPE_') && NET_ERRORS[code] === undefined) return 'ERR_INVALID_HTTP_RESPONSE';
   return NET_ERRORS[code] ?? 'ERR_FAILED';

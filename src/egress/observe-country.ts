@@ -4,7 +4,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
 import type { CallerProxy, CaptureProxy, Egress } from './egress.js';
 
-/** decisions.md, Capture semantics, region: cached for 10 minutes per way out. */
+/** decisions.md, Capture semantics, region: cached for 10 minutes per route. */
 const KEPT_MS = 10 * 60_000;
 const KEPT_WAYS = 1_000;
 const TIMEOUT_MS = 10_000;
@@ -12,9 +12,9 @@ const ANSWER_LIMIT_BYTES = 64 * 1024;
 
 export interface CountryObserverOptions {
   egress: Pick<Egress, 'fetch'>;
-  /** Answers `loc=XX` lines, JSON with `country`, or (with a database) at least the address it saw. */
+  /** Returns `loc=XX` lines, JSON with `country`, or (with a database) at least the address of the client. */
   url: string;
-  /** A local .mmdb file that tells the country of the address seen, instead of the endpoint's word for it. */
+  /** A local .mmdb file in which the country of that address is looked up, instead of relying on the endpoint. */
   database: string | null;
   log: Log;
   now?: () => number;
@@ -22,14 +22,14 @@ export interface CountryObserverOptions {
 
 export interface Observation {
   captureProxy: CaptureProxy;
-  /** As given to the proxy's `begin`. */
+  /** The same as for the proxy's `begin`. */
   proxy: CallerProxy | null;
-  /** How long it may take; the check has a limit of its own besides. */
+  /** The caller's time limit; the check has its own in addition. */
   timeoutMs: number;
   signal: AbortSignal | null;
 }
 
-/** Finds out in which country a capture's way out ends, by going it. */
+/** Determines the egress country of a capture, by a request through its proxy. */
 export class CountryObserver {
   readonly #options: CountryObserverOptions;
   readonly #now: () => number;
@@ -106,7 +106,7 @@ export class CountryObserver {
   }
 }
 
-/** Proxy providers choose the exit by user name, so a way out is a server and a user; what is bypassed goes another way. */
+/** The cache key of a route. Proxy providers choose the exit by user name, and bypassed hosts take another route. */
 function wayOf(proxy: CallerProxy | null): string {
   return proxy === null ? 'direct' : JSON.stringify([proxy.server, proxy.username, proxy.bypass]);
 }
@@ -133,7 +133,7 @@ function readJson(text: string): Seen {
   return { country: codes.find((code) => code !== null) ?? null, address: typeof seen === 'string' ? seen : null };
 }
 
-/** `XX` is how such endpoints say "unknown". */
+/** `XX` means unknown. */
 function toCountry(value: unknown): string | null {
   if (typeof value !== 'string' || !/^[a-z]{2}$/i.test(value) || /^xx$/i.test(value)) return null;
   return value.toUpperCase();

@@ -25,31 +25,31 @@ import { proxyProblem } from './proxy-server.js';
 import { createResolve } from './resolve-host.js';
 
 export interface EgressOptions {
-  /** STILLFRAME_ALLOW_DESTINATIONS: what captures and callers' proxies may reach although special-purpose. */
+  /** STILLFRAME_ALLOW_DESTINATIONS: private or special-purpose destinations that captures and callers' proxies may reach. */
   allowDestinations: string[];
-  /** STILLFRAME_DENY_DESTINATIONS: what nothing may reach although public or allowed. */
+  /** STILLFRAME_DENY_DESTINATIONS: destinations that nothing may reach, even if public or allowed. */
   denyDestinations?: string[];
-  /** `ip[:port]` each; none: the system's resolver. */
+  /** `ip[:port]` each; empty: the system's resolver. */
   dnsServers: string[];
-  /** Both directions of one capture together. */
+  /** Of both directions of one capture together. */
   maxBytesPerCapture: number;
   log: Log;
-  /** The machine's own networks; those of its interfaces when absent. */
+  /** The machine's own networks. Default: those of its interfaces. */
   local?: Pick<LocalNetworks, 'has'>;
-  /** PEM certificates to trust beside the system's own (tests; operators have NODE_EXTRA_CA_CERTS). */
+  /** PEM certificates to trust in addition to the system's (for tests; operators have NODE_EXTRA_CA_CERTS). */
   ca?: string;
 }
 
-/** @throws ConfigError for an unreadable destination */
+/** @throws ConfigError for an invalid destination */
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   return new Gate(options);
 }
 
 class Gate implements Egress {
   readonly #options: EgressOptions;
-  /** Captures and callers' proxies. */
+  /** For captures and callers' proxies. */
   readonly #forCaptures: Judging;
-  /** The server's own requests: an operator's intranet is opened to pictures, not to anyone's webhook. */
+  /** For the server's own requests: an allowed intranet is open to captures, not to webhooks. */
   readonly #forServer: Judging;
   readonly #proxies = new Set<LoopbackCaptureProxy>();
   readonly #ca: string[] | undefined;
@@ -128,7 +128,7 @@ class Gate implements Egress {
     const connect = async (signal: AbortSignal) => {
       const verdict = await judgeEvenly(judging, { host: url.hostname, port: portOf(url) });
       if (verdict.ok) return dial(verdict.addresses, portOf(url), signal);
-      // A receiver is retried by its error; a name server that could not say is no refusal of the destination.
+      // A temporary failure of the name server does not refuse the destination, and is retried.
       if (verdict.reason === 'unresolvable' && verdict.temporary) throw new DialFailure('EAI_AGAIN', verdict.why ?? 'the look-up failed');
       throw refuse(verdict.reason, verdict.why);
     };
@@ -144,20 +144,20 @@ class Gate implements Egress {
 interface Question {
   host: string;
   port: number;
-  /** performance.now() when it came up; now, when absent. */
+  /** performance.now() at the query. Default: now. */
   since?: number;
-  /** Which nobody may come in by, where an operator allows loopback. */
+  /** Proxies that must not be reachable even if the operator allows loopback. */
   proxies?: ReadonlySet<LoopbackCaptureProxy>;
 }
 
-/** Judges, and lets every refusal take the same time. */
+/** Checks a destination; all refusals take the same time. */
 async function judgeEvenly(judging: Judging, { host, port, since = performance.now(), proxies }: Question): Promise<Judgement> {
   const verdict = refuseOwnProxies(await judgeHost(judging, host, port), port, proxies);
   if (!verdict.ok) await evenRefusal(since);
   return verdict;
 }
 
-/** Where an operator allows loopback, a page must still not come back in by another capture's proxy. */
+/** Even if the operator allows loopback, a page must not reach another capture's proxy. */
 function refuseOwnProxies(verdict: Judgement, port: number, proxies: ReadonlySet<LoopbackCaptureProxy> = new Set()): Judgement {
   const isOwnProxy =
     verdict.ok && verdict.addresses.some(reachesOwnProxies) && [...proxies].some((captureProxy) => captureProxy.port === port);
@@ -178,7 +178,7 @@ function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** Proxies listen on 127.0.0.1 alone: another loopback address may have the same port for something else. The unspecified one leads there too. */
+/** Proxies listen on 127.0.0.1 only, which the unspecified address reaches too; other loopback addresses may use the same port otherwise. */
 function reachesOwnProxies(address: string): boolean {
   return ['127.0.0.1', '0.0.0.0'].includes(ipaddr.process(address).toString());
 }

@@ -11,18 +11,18 @@ import type { TrafficLedger } from './traffic-ledger.js';
 import { UpstreamProxy } from './upstream-proxy.js';
 
 /**
- * How far a capture may go: `public` addresses; also what the operator `allowed`; or, for an endpoint of the operator's own that the
- * server itself asks, anywhere.
+ * What may be reached: `public` addresses; `allowed`: also what the operator allows; `anywhere`: for the server's requests to an endpoint
+ * that the operator has configured.
  */
 export type Reach = 'public' | 'allowed' | 'anywhere';
 
 export interface OutboundRules {
   resolve: Resolve;
-  /** @param how.since performance.now() of the question, when something was looked up for it before */
+  /** @param how.since performance.now() of the query, if an earlier look-up was part of it */
   judge(host: string, port: number, how: { reach: Reach; resolve: Resolve; since?: number }): Promise<Judgement>;
-  /** Whether a capture's own URL is one of the destinations that the operator allows. */
+  /** Whether a capture's own URL is a destination that the operator allows. */
   isAllowed(url: string, resolve: Resolve): Promise<boolean>;
-  /** PEM to trust instead of the system's own, for a caller's https proxy. */
+  /** PEM certificates to trust instead of the system's, for a caller's https proxy. */
   ca: string[] | undefined;
   log: Log;
 }
@@ -30,28 +30,28 @@ export interface OutboundRules {
 export interface ProxyTarget {
   host: string;
   port: number;
-  /** The operator's own endpoint, asked for by the server itself: it need not be public. */
+  /** An endpoint that the operator has configured and the server requests: it need not be public. */
   exempt: boolean;
 }
 
 export interface Keeping {
   ledger: TrafficLedger;
   closing: AbortSignal;
-  /** Takes charge of a connection: it ends with the capture. */
+  /** Registers a connection, which is closed with the capture. */
   hold(socket: Socket): void;
 }
 
-/** Refused destinations of one capture that the log is told of. */
+/** Maximum number of refused destinations that are logged per capture. */
 const TOLD_DESTINATIONS = 100;
 
-/** Where one capture's connections come from: judged, pinned, direct or through the caller's proxy, and counted. */
+/** Opens the connections of one capture: to checked and pinned addresses, directly or through the caller's proxy, with traffic counted. */
 export class OutboundRoute {
   readonly proxy: UpstreamProxy | null;
   readonly #rules: OutboundRules;
   readonly #keeping: Keeping;
   readonly #told = new Set<string>();
   readonly #passage: Passage;
-  /** One answer for each name of the capture, which is both judged and dialled. */
+  /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
   #reach: Promise<Reach> | null = null;
 
@@ -60,7 +60,7 @@ export class OutboundRoute {
     this.#keeping = keeping;
     this.#passage = passage;
     this.#resolve = rememberLookups(rules.resolve);
-    // Chosen by the caller, not by the page: an operator's allowed proxy serves every capture.
+    // The caller chooses the proxy, not the page, so every capture may use a proxy that the operator allows.
     const judge = (host: string, port: number) => rules.judge(host, port, { reach: 'allowed', resolve: this.#resolve });
     const { proxy } = passage;
     this.proxy = proxy === null ? null : new UpstreamProxy(proxy, { judge, ca: rules.ca });
@@ -72,7 +72,7 @@ export class OutboundRoute {
   }
 
   /**
-   * A judged connection to a destination.
+   * A connection to a destination that has been checked.
    *
    * @throws EgressRefused, DialFailure, CallerProxyFailure, ProxyRefusal
    */
@@ -83,7 +83,7 @@ export class OutboundRoute {
     return this.#meter(socket);
   }
 
-  /** For plain http through a caller's HTTP proxy, in absolute form; null when the target does not go through one. */
+  /** The route of plain http through a caller's HTTP proxy, in absolute form; null if the target does not use one. */
   toProxy(target: ProxyTarget): AbsoluteRoute | null {
     const proxy = this.proxyFor(target);
     if (!proxy?.absoluteForm) return null;
@@ -101,7 +101,7 @@ export class OutboundRoute {
   }
 
   /**
-   * Judges a destination.
+   * Checks a destination.
    *
    * @returns the addresses that may be connected to
    * @throws EgressRefused
@@ -117,7 +117,7 @@ export class OutboundRoute {
     throw new EgressRefused(refusal);
   }
 
-  /** Found out once, before the page can ask for anything: a name that leads elsewhere later opens nothing. */
+  /** Determined once, before the page can make requests, so that a name that resolves differently later has no effect. */
   #reachOfPages(): Promise<Reach> {
     const { target } = this.#passage;
     this.#reach ??=
@@ -127,7 +127,7 @@ export class OutboundRoute {
     return this.#reach;
   }
 
-  /** A connection that came too late is closed again: none outlives the capture or its limit. */
+  /** Closes a connection that was opened too late: none outlives the capture or its limit. */
   #meter(socket: Socket): Socket {
     const { ledger, closing, hold } = this.#keeping;
     if (closing.aborted || ledger.over) {
@@ -139,7 +139,7 @@ export class OutboundRoute {
     return socket;
   }
 
-  /** Once for each destination: a page may try one that it is refused a thousand times. */
+  /** Logs each refused destination once, since a page may retry it many times. */
   #tell(refusal: Refusal, why: string | undefined): void {
     const key = `${refusal.host}:${refusal.port}`;
     if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;

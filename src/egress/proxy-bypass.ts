@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { readHost } from './host-name.js';
 
-/** Whether a destination does not go through the caller's proxy. It is judged all the same. */
+/** Whether a destination bypasses the caller's proxy. It is checked nevertheless. */
 export type Bypass = (host: string, port: number) => boolean;
 
 interface Rule {
@@ -10,8 +10,8 @@ interface Rule {
 }
 
 /**
- * @param list hosts as browsers take them: `example.com`, `.example.com`, `*.example.com`, `*`, `10.0.0.0/8`, `<local>`, each with
- *   `:port` if wanted; parted by commas or semicolons
+ * @param list hosts as browsers accept them: `example.com`, `.example.com`, `*.example.com`, `*`, `10.0.0.0/8`, `<local>`, optionally
+ *   with `:port`; separated by commas or semicolons
  */
 export function parseBypass(list: string | null): Bypass {
   const rules = (list ?? '')
@@ -37,7 +37,7 @@ function matches(pattern: string, host: string): boolean {
   return matchesGlob(pattern, spelling.name);
 }
 
-/** Greedy matching of the parts between stars, each found once: no regular expression made of a caller's text. */
+/** Greedy matching of the parts between stars, instead of a regular expression built from a caller's text. */
 function matchesGlob(pattern: string, name: string): boolean {
   const parts = pattern.split('*');
   const first = parts[0] ?? '';

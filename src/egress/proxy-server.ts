@@ -1,7 +1,7 @@
 import { readHost } from './host-name.js';
 import { type DestinationRules, judgeSpelling } from './judge-host.js';
 
-/** Where a caller's proxy listens and what it speaks. */
+/** Address and protocol of a caller's proxy. */
 export interface ProxyServer {
   scheme: 'http' | 'https' | 'socks5';
   /** Canonical, without brackets. */
@@ -10,12 +10,12 @@ export interface ProxyServer {
 }
 
 const DEFAULT_PORTS = { http: 80, https: 443, socks5: 1_080 } as const;
-/** One server, without credentials, path or list: `direct://`, `a;b` and `http=…` mean other things to a browser. */
+/** One server, without credentials, path or list; `direct://`, `a;b` and `http=…` have special meanings in browsers. */
 const SERVER = /^(?:(http|https|socks5h?):\/\/)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?$/i;
 
 /**
  * @param text as given by the caller; without a scheme it is an http proxy
- * @returns null when it is no such server
+ * @returns null if it is not a valid proxy server
  */
 export function readProxyServer(text: string): ProxyServer | null {
   const [, schemeText = 'http', hostText = '', digits] = SERVER.exec(text.trim()) ?? [];
@@ -27,9 +27,9 @@ export function readProxyServer(text: string): ProxyServer | null {
 }
 
 /**
- * Whether a caller's proxy may be used, by its spelling alone (decisions.md, Capture semantics, proxy).
+ * Checks a caller's proxy without a look-up (decisions.md, Capture semantics, proxy).
  *
- * @returns what is wrong, to stand behind the field's name, or null
+ * @returns the problem, to follow the field's name, or null
  */
 export function proxyProblem(rules: DestinationRules, text: string): string | null {
   if (text.includes('@')) return 'must not carry credentials; use `proxy.username` and `proxy.password`';

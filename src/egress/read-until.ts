@@ -1,14 +1,14 @@
 import type { Duplex } from 'node:stream';
 
-/** The peer said nothing, or not enough, in time. */
+/** The peer sent nothing, or an incomplete message, in time. */
 export class Silence extends Error {
   override readonly name = 'Silence';
 }
 
-/** The peer said something that is not its protocol, or hung up in the middle. */
+/** The peer violated the protocol, or closed the connection in the middle of a message. */
 export class Nonsense extends Error {
   override readonly name = 'Nonsense';
-  /** Whether it hung up before it said anything. */
+  /** Whether it closed the connection before it sent anything. */
   readonly hungUp: boolean;
   constructor(message: string, hungUp = false) {
     super(message);
@@ -19,9 +19,9 @@ export class Nonsense extends Error {
 const LIMIT_BYTES = 16 * 1024;
 
 /**
- * Reads the beginning of what a peer says, and leaves the rest in the stream for whoever reads on.
+ * Reads the first message of a peer, and leaves the rest in the stream for the next reader.
  *
- * @param complete length of the whole message once it is there, -1 before; may throw Nonsense
+ * @param complete returns the length of the message once it is complete, else -1; may throw Nonsense
  * @throws Silence, Nonsense
  */
 export function readUntil(stream: Duplex, complete: (received: Buffer) => number, timeoutMs: number): Promise<Buffer> {

@@ -3,26 +3,26 @@ import { isIPv6 } from 'node:net';
 import { SystemHosts } from './system-hosts.js';
 import { waitAtMost } from './wait-at-most.js';
 
-/** The whole answer of one look-up, or why there is none. */
+/** All addresses of one look-up, or the reason why there are none. */
 export type Answer = { addresses: string[] } | { unresolvable: string; temporary: boolean };
 
-/** Asks once. Never rejects. */
+/** Looks a name up once. Never rejects. */
 export type Resolve = (name: string) => Promise<Answer>;
 
-/** A name that nobody has asked for lately may take a server long. */
+/** A name server may take long for a name that it has not cached. */
 const SERVER_MAX_MS = 4_000;
 /**
- * A server that is silent for so long may have lost the question: the next one is asked as well, or the only one again. Whichever answers
- * first counts, the first one too.
+ * A query that is unanswered for this long may be lost, so it is repeated, to the next server if there is one. The first answer counts,
+ * whichever query it belongs to.
  */
 const ASKED_AGAIN_AFTER_MS = [300, 900];
-/** RFC 8305, 3: how long an answer for one family waits for the other; only addresses that were judged are connected to. */
+/** How long the answer for one address family waits for the other (RFC 8305, 3): only checked addresses are connected to. */
 const OTHER_FAMILY_WAIT_MS = 500;
-/** The name has no address (of this family): final, as opposed to a server that could not say. */
+/** The name has no address (of this family): final, as opposed to a server failure. */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EAI_NONAME']);
 
 /**
- * @param servers `ip[:port]` each; none means the system's own resolver
+ * @param servers `ip[:port]` each; empty: the system's resolver
  */
 export function createResolve(servers: readonly string[]): Resolve {
   if (servers.length === 0) return createSystemResolve();
@@ -30,7 +30,7 @@ export function createResolve(servers: readonly string[]): Resolve {
   return (name) => resolveByServers(resolvers, name);
 }
 
-/** One for each time that is asked, the first of its servers another each. @param servers the system's own when empty */
+/** One resolver per query, each beginning with another server. @param servers empty: the system's */
 function openResolvers(servers: readonly string[]): Resolver[] {
   return [0, ...ASKED_AGAIN_AFTER_MS].map((_ms, turn) => {
     const resolver = new Resolver({ timeout: SERVER_MAX_MS, tries: 1 });
@@ -42,8 +42,8 @@ function openResolvers(servers: readonly string[]): Resolver[] {
 }
 
 /**
- * The system's name servers are asked directly: getaddrinfo() blocks a thread each, Node has two for it, and so two dead names of one
- * page would hold up every other capture. It has the last word on what only it knows: the hosts file, search domains, mDNS.
+ * Queries the system's name servers directly: getaddrinfo() blocks one of only two threads that Node has for it, so two unanswered names of
+ * one page would delay every other capture. It remains the fallback for the hosts file, search domains and mDNS.
  */
 function createSystemResolve(): Resolve {
   const hosts = new SystemHosts();
@@ -53,7 +53,7 @@ function createSystemResolve(): Resolve {
     resolvers ??= openResolvers([]);
     const answer = await resolveByServers(resolvers, name);
     if ('addresses' in answer) return answer;
-    // The machine may be on another network by now: the next question asks its name servers of then.
+    // The machine may have changed networks: read its name servers again for the next query.
     if (answer.temporary) resolvers = null;
     return answer.temporary && answer.unresolvable !== 'ECONNREFUSED' ? answer : resolveBySystem(name);
   };
@@ -68,7 +68,7 @@ async function resolveBySystem(name: string): Promise<Answer> {
   }
 }
 
-/** CNAMEs are followed by the server: its answer section ends in the addresses, and those are what is judged. */
+/** The server follows CNAMEs; the addresses at the end of its answer are the ones that are checked. */
 async function resolveByServers(resolvers: readonly Resolver[], name: string): Promise<Answer> {
   const v4 = askInTurn(resolvers, (resolver) => resolver.resolve4(name));
   const v6 = askInTurn(resolvers, (resolver) => resolver.resolve6(name));

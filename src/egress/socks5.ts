@@ -14,7 +14,7 @@ const CONNECT = 1;
 const NO_AUTH = 0;
 const BY_PASSWORD = 2;
 const FIELD_MAX_BYTES = 255;
-/** RFC 1928, 6: what a proxy says of the destination, as opposed to itself. */
+/** RFC 1928, 6: replies about the destination, as opposed to the proxy itself. */
 const DESTINATION_REPLIES: Record<number, string> = {
   1: 'TUNNEL_REFUSED',
   2: 'TUNNEL_REFUSED',
@@ -25,9 +25,9 @@ const DESTINATION_REPLIES: Record<number, string> = {
 };
 
 /**
- * Speaks SOCKS 5 (RFC 1928, 1929) over a fresh connection until it carries the destination's bytes. The proxy is given the name.
+ * Opens a SOCKS 5 tunnel (RFC 1928, 1929) over a new connection. The proxy resolves the name.
  *
- * @throws DialFailure when the proxy could not reach the destination; Nonsense or Silence when the proxy itself is at fault
+ * @throws DialFailure if the proxy could not reach the destination; Nonsense or Silence if the proxy itself is at fault
  */
 export async function connectBySocks5(
   stream: Duplex,
@@ -61,7 +61,7 @@ function versioned(received: Buffer, version: number, length: number): number {
 
 function replyLength(received: Buffer): number {
   if (versioned(received, VERSION, 5) < 0) return -1;
-  // A refusal may come without the address that a success must carry.
+  // A refusal may lack the address that a success must have.
   if (received[1] !== 0) return received.length;
   const addressLength = { 1: 4, 3: 1 + (received[4] ?? 0), 4: 16 }[received[3] ?? 0];
   if (addressLength === undefined) throw new Nonsense('it answered with an address of an unknown type');

@@ -5,15 +5,15 @@ import { DialFailure } from './dial.js';
 interface TlsPeer {
   host: string;
   ca: string[] | undefined;
-  /** For the handshake. */
+  /** Time limit of the handshake. */
   timeoutMs: number;
 }
 
 /**
- * Runs TLS over a connection, with the peer's certificate checked against its name.
+ * Starts TLS over a connection, and verifies the peer's certificate against its name.
  *
- * @param peer.ca PEM to trust instead of the system's own
- * @throws DialFailure, or the TLS error; the connection is closed then
+ * @param peer.ca PEM certificates to trust instead of the system's
+ * @throws DialFailure, or the TLS error, and closes the connection
  */
 export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSignal): Promise<Socket> {
   const host = peer.host.replace(/^\[|\]$/g, '');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const HOSTS_FILE = process.platform === 'win32' ? join('C:', 'Windows', 'System32', 'drivers', 'etc', 'hosts') : '/etc/hosts';
 
-/** Whether the machine's hosts file speaks of a name. Read again when it changed. */
+/** Whether the machine's hosts file contains a name. Reloaded when it changes. */
 export class SystemHosts {
   readonly #file: string;
   #names = new Set<string>();

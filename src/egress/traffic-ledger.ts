@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import type { Failure, Refusal } from './egress.js';
 
 const KEPT_ENTRIES = 1_000;
-/** Sockets are counted anew after so much has moved, or a small part of a small limit: asking each of them for each chunk is dear. */
+/** Sockets are recounted after this much traffic (less for a small limit), since querying each of them for each chunk is expensive. */
 const RECOUNT_BYTES = 64 * 1024;
 const RECOUNT_SHARE = 1 / 64;
 
-/** What one capture was refused, failed to reach, and transferred. */
+/** Refusals, failures and transferred bytes of one capture. */
 export class TrafficLedger {
   readonly refusals: Refusal[] = [];
   readonly failures: Failure[] = [];
@@ -16,16 +16,16 @@ export class TrafficLedger {
   readonly #limitBytes: number;
   readonly #onOver: () => void;
   #bytes = 0;
-  /** Since the sockets were counted. */
+  /** Bytes since the sockets were counted. */
   #moved = 0;
 
-  /** @param onOver called once, when the limit is passed */
+  /** @param onOver called once, when the limit is exceeded */
   constructor(limitBytes: number, onOver: () => void) {
     this.#limitBytes = limitBytes;
     this.#onOver = onOver;
   }
 
-  /** Both directions, up to this moment. */
+  /** Of both directions, up to now. */
   get bytes(): number {
     for (const socket of this.#open.keys()) this.#count(socket);
     return this.#bytes;
@@ -40,7 +40,7 @@ export class TrafficLedger {
     keep(this.failures, failure);
   }
 
-  /** Counts an outgoing connection, from its first byte on. */
+  /** Starts counting an outgoing connection. */
   meter(socket: Socket): void {
     this.#open.set(socket, 0);
     socket.once('close', () => {
@@ -49,7 +49,7 @@ export class TrafficLedger {
     });
   }
 
-  /** To be called whenever bytes have moved, from or to a destination: ends the capture's traffic once it is over its limit. */
+  /** To be called whenever bytes have been transferred: ends the capture's traffic once it exceeds its limit. */
   check(destination: { host: string; port: number }, bytes: number): void {
     this.#moved += bytes;
     if (this.over || this.#moved < Math.min(RECOUNT_BYTES, this.#limitBytes * RECOUNT_SHARE)) return;
@@ -67,7 +67,7 @@ export class TrafficLedger {
   }
 }
 
-/** The newest stay: a page that is refused a thousand times may still end by the next. */
+/** Keeps the newest entries: the latest one may be the cause of the capture's failure. */
 function keep<Entry>(list: Entry[], entry: Entry): void {
   if (list.length >= KEPT_ENTRIES) list.shift();
   list.push(entry);

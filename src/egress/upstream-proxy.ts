@@ -10,26 +10,26 @@ import { Nonsense, Silence } from './read-until.js';
 import { type Credentials, connectBySocks5 } from './socks5.js';
 import { startTls } from './start-tls.js';
 
-/** How long the caller's proxy may take to say anything. */
+/** How long the caller's proxy may take to answer. */
 export const PROXY_ANSWER_TIMEOUT_MS = 10_000;
-/** From here on, a proxy that never said anything is worth telling of, should the capture end in the meantime. */
+/** After this time, a proxy that has not answered is reported as the cause if the capture ends meanwhile. */
 const SUSPICIOUS_SILENCE_MS = 500;
 
-/** The caller's proxy is at fault. The message is for the log; it holds no credentials. */
+/** The caller's proxy is at fault. The message is for the log; it contains no credentials. */
 export class CallerProxyFailure extends Error {
   override readonly name = 'CallerProxyFailure';
 }
 
 export interface UpstreamProxyRules {
   judge(host: string, port: number): Promise<Judgement>;
-  /** PEM to trust instead of the system's own, for an https proxy. */
+  /** PEM certificates to trust instead of the system's, for an https proxy. */
   ca: string[] | undefined;
 }
 
-/** A caller's proxy, for the life of one capture: judged and resolved once, connected to at that very address. */
+/** A caller's proxy, for one capture: resolved and checked once, then always connected to at the same addresses. */
 export class UpstreamProxy {
   readonly bypasses: (host: string, port: number) => boolean;
-  /** Whether plain-http requests go to the proxy whole (RFC 9112, 3.2.2); all else goes by CONNECT. */
+  /** Whether plain-http requests go to the proxy in absolute form (RFC 9112, 3.2.2); everything else uses CONNECT. */
   readonly absoluteForm: boolean;
   readonly #server: ProxyServer | null;
   readonly #credentials: Credentials | null;
@@ -49,7 +49,7 @@ export class UpstreamProxy {
     if (this.#server === null) this.#failure = 'it is not a valid proxy address';
   }
 
-  /** What is wrong with the proxy; while it never answered at all, also that. */
+  /** The proxy's problem, including that it has not answered yet. */
   get failure(): string | null {
     if (this.#failure !== null || this.#answered) return this.#failure;
     const since = Math.min(...[...this.#waiting].map((wait) => wait.since));
@@ -63,7 +63,7 @@ export class UpstreamProxy {
   }
 
   /**
-   * A connection that carries the destination's bytes, by the destination's name.
+   * A tunnel to the destination, which the proxy resolves.
    *
    * @throws CallerProxyFailure, DialFailure, ProxyRefusal
    */
@@ -101,7 +101,7 @@ export class UpstreamProxy {
     }
   }
 
-  /** An exchange with the proxy begins. @returns to be called when it was answered or given up */
+  /** To be called when an exchange with the proxy begins. @returns to be called when it has been answered or abandoned */
   awaitAnswer(): () => void {
     const wait = { since: performance.now() };
     this.#waiting.add(wait);
@@ -109,9 +109,9 @@ export class UpstreamProxy {
   }
 
   /**
-   * The head of an answer to a request in absolute form.
+   * Checks the head of a response to a request in absolute form.
    *
-   * @throws CallerProxyFailure, ProxyRefusal when it is not the target's
+   * @throws CallerProxyFailure, ProxyRefusal if it is not the target's
    */
   judgeAnswer(status: number, headers: IncomingHttpHeaders): void {
     if (status === 407) throw this.fail('it rejected the credentials (407)');
@@ -119,12 +119,12 @@ export class UpstreamProxy {
     if (status >= 400 && isProxysOwn(headers)) throw new ProxyRefusal(`it answered with an error of its own (${status})`);
   }
 
-  /** The proxy spoke its protocol: from now on, one failed exchange is about its destination. */
+  /** To be called once the proxy has answered correctly: from now on, a failed exchange is attributed to its destination. */
   answer(): void {
     this.#answered = true;
   }
 
-  /** An exchange had no answer: the proxy's fault when it never answered any. */
+  /** The error for an exchange without an answer, if the proxy has never answered; else null. */
   unanswered(why: string): CallerProxyFailure | null {
     return this.#answered ? null : this.fail(why);
   }
@@ -138,7 +138,7 @@ export class UpstreamProxy {
     if (this.#addresses !== null) return this.#addresses;
     const verdict = await this.#rules.judge(server.host, server.port);
     if (!verdict.ok) throw this.fail('its address is not allowed');
-    // Connections that asked at the same time agree on one answer.
+    // Concurrent connections use the same answer.
     this.#addresses ??= verdict.addresses;
     return this.#addresses;
   }
@@ -169,7 +169,7 @@ export class UpstreamProxy {
   }
 }
 
-/** Squid's mark on its error pages, and the standard one (RFC 9209). */
+/** Recognises a proxy's own error pages by Squid's header and the standard one (RFC 9209). */
 function isProxysOwn(headers: IncomingHttpHeaders): boolean {
   return headers['x-squid-error'] !== undefined || /;\s*error=/i.test(String(headers['proxy-status'] ?? ''));
 }

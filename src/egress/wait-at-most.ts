@@ -1,4 +1,4 @@
-/** What the work resolves to, or `late` after so many ms: the work is then left to itself. */
+/** The result of `work`, or `late` after this many ms; the work continues in the background. */
 export async function waitAtMost<Result, Late>(work: Promise<Result>, ms: number, late: Late): Promise<Result | Late> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<Late>((resolve) => {
