@@ -3,7 +3,6 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { waitAtMost } from '../../egress/wait-at-most.js';
 import { abortable } from '../abortable.js';
 import { monotonicNow } from '../monotonic-now.js';
-import { TIMED_OUT } from '../page/deadline.js';
 import { isGone, PageMoved } from '../page/page-moved.js';
 import type { Answer, Call, Given } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
@@ -14,6 +13,7 @@ export interface BoundedPage {
   call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>>;
 }
 
+const LATE = Symbol('late');
 /** How long a command that failed waits for the reason. */
 const LOSS_TOLD_MS = 500;
 
@@ -31,8 +31,8 @@ export function boundedPage(session: Pick<PageSession, 'world' | 'lost'>, deadli
 export async function within<Result>(session: Pick<PageSession, 'lost'>, deadline: number, step: () => Promise<Result>): Promise<Result> {
   session.lost.throwIfAborted();
   try {
-    const result = await waitAtMost(abortable(step(), session.lost), Math.max(0, deadline - monotonicNow()), TIMED_OUT);
-    if (result === TIMED_OUT) throw tooSlow();
+    const result = await waitAtMost(abortable(step(), session.lost), Math.max(0, deadline - monotonicNow()), LATE);
+    if (result === LATE) throw tooSlow();
     return result;
   } catch (error) {
     if (!isGone(error)) throw error;
