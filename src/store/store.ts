@@ -1,7 +1,7 @@
 /**
- * What survives: accounts, keys, jobs, credits, deliveries, as whole steps. Each step is atomic and durable when its Promise
- * resolves. Callers know rows and outcomes only, never the engine; the engine (store/sqlite/) knows no HTTP, browser or socket.
- * Times are Unix ms. Secrets (the order, webhook secrets) are sealed at rest by the engine and wiped when the job ends.
+ * Durable state: accounts, keys, jobs, credits and deliveries, as whole steps. Each step is atomic, and durable when its Promise
+ * resolves. Callers know rows and outcomes only, never the engine; the engine (store/sqlite/) knows no HTTP, browsers or sockets.
+ * Times are Unix ms. The engine encrypts secrets (orders, webhook secrets) at rest, and wipes them when the job ends.
  */
 import type { Scope } from '../contract/api-key.js';
 import type { CaptureData } from '../contract/capture-data.js';
@@ -13,14 +13,14 @@ import type { JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 export interface Account {
   id: string;
   name: string;
-  /** Credits a calendar month (UTC), null for none. */
+  /** Credits per calendar month (UTC); null for no limit. */
   quota: number | null;
   createdAt: number;
 }
 
 /** Jobs of one account. */
 export interface JobCounts {
-  /** Queued and running now; ended in this period. */
+  /** Queued and running jobs, and jobs that ended in this period. */
   byState: Record<StoredJobState, number>;
   /** Failed in this period, by code. */
   byCode: Record<string, number>;
@@ -61,20 +61,20 @@ export interface AccountStore {
 
 export interface KeyStore {
   insertKey(key: Omit<ApiKey, 'accountName' | 'revokedAt'> & { hash: string }): Promise<void>;
-  /** Revoked keys are found too: `revokedAt` tells. */
+  /** Also finds revoked keys; see `revokedAt`. */
   findKeyByHash(hash: string): Promise<ApiKey | null>;
   listKeys(): Promise<ApiKey[]>;
   /** @returns null when there is no such key */
   findKey(id: string): Promise<ApiKey | null>;
-  /** Replaces what signs a key's render links; the secret before it holds until then (Unix ms). @returns false for an unknown key */
+  /** Replaces the signing secret of a key; the previous one is valid until then (Unix ms). @returns false for an unknown key */
   rotateSigningSecret(keyId: string, secret: string, previousUntil: number): Promise<boolean>;
-  /** Those that hold now, the newest first. */
+  /** The secrets that are valid now, newest first. */
   signingSecrets(keyId: string, now: number): Promise<string[]>;
-  /** By id or secret, or by at least 12 characters of either's beginning that fit exactly one key. */
+  /** By id or secret, or by at least the first 12 characters of either, if they match exactly one key. */
   revokeKey(idOrPrefix: string, now: number): Promise<{ revoked: ApiKey } | { problem: 'not_found' | 'ambiguous' }>;
 }
 
-/** A submission as it is handed over. */
+/** A submission to accept. */
 export interface NewJob {
   id: string;
   accountId: string;
@@ -82,7 +82,7 @@ export interface NewJob {
   requestId: string;
   mode: ExecutionMode;
   idempotencyKey: string | null;
-  /** Texts of contract/submission; the engine keeps keyed digests of them only. */
+  /** From contract/submission; the engine stores only keyed digests. */
   identity: string;
   cacheIdentity: string | null;
   /** Seconds; 0: neither read the cache nor share a render in flight. */
@@ -96,23 +96,23 @@ export interface NewJob {
 }
 
 export interface AcceptRules {
-  /** Waiting jobs (prioritized, waiting, delayed, followers of a shared render too) at which nothing more is taken. */
+  /** Number of waiting jobs (prioritized, waiting, delayed, including followers of a shared render) at which new ones are rejected. */
   maxQueue: number;
   webhookMaxAttempts: number;
-  /** Artifacts whose files are missing: nobody is answered from them. */
+  /** Artifacts whose files are missing, and which must not be used for answers. */
   missing?: ReadonlySet<string>;
 }
 
 export type Acceptance =
   /** A new job, queued. */
   | { kind: 'queued'; job: JobSnapshot }
-  /** A new job that follows an identical one in flight: it ends when that ends. */
+  /** A new job that follows an identical one in flight, and ends when that one ends. */
   | { kind: 'shared'; job: JobSnapshot }
-  /** A new job, completed at once from a kept result. */
+  /** A new job, completed at once from a cached result. */
   | { kind: 'cached'; job: JobSnapshot }
-  /** The job that the idempotency key already names, whatever its state. */
+  /** The existing job of the idempotency key, in any state. */
   | { kind: 'replayed'; job: JobSnapshot }
-  /** The idempotency key is bound to another key's or another configuration's job. */
+  /** The idempotency key belongs to a job of another API key, or with other options. */
   | { kind: 'conflict'; jobId: string; sameKey: boolean }
   | { kind: 'quota_exceeded'; quota: number; used: number; reserved: number; resetsAt: number }
   | { kind: 'queue_full'; waiting: number };
@@ -129,22 +129,22 @@ export interface ClaimedJob {
   enqueuedAt: number;
   claimedAt: number;
   workerId: string;
-  /** When its first attempt began, whose capture budget a second one shares. */
+  /** When its first attempt began; a second attempt shares its time budget. */
   firstClaimedAt: number;
-  /** When a second attempt was due; null on the first, and on one that a restart put back. */
+  /** When a second attempt was due; null for the first, and after a restart. */
   dueAt: number | null;
 }
 
-/** What a worker with a free slot asks for. */
+/** A claim by a worker with a free slot. */
 export interface JobClaim {
   workerId: string;
   now: number;
   leaseMs: number;
-  /** The slot is kept for accounts with nothing running, as soon as more than one account is active. */
+  /** The slot is reserved for accounts with nothing running, while more than one account is active. */
   keptSlot?: boolean;
 }
 
-/** What names one claim: a step that finds another holder changes nothing and says so. */
+/** Identifies one claim: a step for a claim that has been lost changes nothing and reports that. */
 export interface Claim {
   id: string;
   workerId: string;
@@ -156,7 +156,7 @@ export interface FinishedCapture {
   artifact: { name: string; bytes: number; sha256: string };
 }
 
-/** A job that a step has brought to its end; followers of a shared render are listed too. */
+/** A job that a step has ended, possibly as a follower of a shared render. */
 export interface EndedJob {
   id: string;
   requestId: string;
@@ -172,45 +172,45 @@ export interface JobPage {
 }
 
 export interface JobStore {
-  /** ONE transaction: idempotency → kept result → identical one in flight → queue limit → credits → job. */
+  /** ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
-  /** The next job by fair turns between accounts, sync before async within one; null when none is due or the queue is paused. */
+  /** Claims the next job, fairly between accounts, synchronous before asynchronous within one; null if none is due or the queue is paused. */
   claimNextJob(claim: JobClaim): Promise<ClaimedJob | null>;
-  /** Keeps a claim alive, and tells progress (0–100). @returns false when the claim was lost */
+  /** Renews a claim's lease, and records progress (0–100). @returns false if the claim was lost */
   renewLease(claim: Claim, renewal: { now: number; leaseMs: number; progress: number }): Promise<boolean>;
   /**
-   * ONE transaction: job, credits, kept result, artifact row, deliveries, and the first of its followers: `endFollowers` ends the
-   * others. Empty when the claim was lost.
+   * ONE transaction: job, credits, cached result, artifact row, deliveries, and the first of its followers; `endFollowers` ends the
+   * others. Empty if the claim was lost.
    */
   complete(claim: Claim, capture: FinishedCapture, now: number): Promise<EndedJob[]>;
-  /** As `complete`, for a failure; followers with a longer timeout than this job's go on by themselves. */
+  /** Like `complete`, for a failure; followers with a longer timeout than this job continue on their own. */
   fail(claim: Claim, error: StoredError, now: number): Promise<EndedJob[]>;
-  /** Ends the next few followers of an ended job, as it ended, in a transaction of their own. @returns null when none is left */
+  /** Ends some more followers of an ended job with its result, in a separate transaction. @returns null if none is left */
   endFollowers(leaderId: string): Promise<EndedJob[] | null>;
-  /** Ended jobs that have followers left: a restart came between. */
+  /** Ended jobs that still have followers, because of a restart. */
   endedLeaders(): Promise<string[]>;
-  /** Back to the queue as `delayed` until `dueAt`, for a second attempt. @returns false when the claim was lost */
+  /** Returns a job to the queue as `delayed` until `dueAt`, for a second attempt. @returns false if the claim was lost */
   retryLater(claim: Claim, dueAt: number, now: number): Promise<boolean>;
-  /** Puts back an unfinished claim as if it had not been made (drain). */
+  /** Undoes a claim (when the server drains). */
   release(claim: Claim): Promise<boolean>;
   /**
-   * At boot and now and then: claims of `own` are renewed where their lease ran out (a clock that jumped). Other jobs whose lease ran out,
-   * or (at boot) all active ones, are put back; those with no attempt left fail `render_crashed`.
+   * At boot and periodically: renews claims of `own` whose lease has expired (after a clock jump). Returns other jobs with an expired lease,
+   * or (at boot) all active ones, to the queue; those with no attempt left fail with `render_crashed`.
    */
   recover(recovery: { now: number; all: boolean; own?: OwnClaims }): Promise<{ requeued: number; ended: EndedJob[] }>;
   findJob(id: string): Promise<JobSnapshot | null>;
   /** Jobs of a key, newest first. @param page.before the `next` of the page before, null for the first */
   listJobs(keyId: string, page: { state: JobState | null; before: number | null; limit: number }): Promise<JobPage>;
   findJobByIdempotencyKey(accountId: string, key: string): Promise<JobSnapshot | null>;
-  /** When the next delayed job is due, null when none. */
+  /** When the next delayed job is due; null if none. */
   nextDueAt(): Promise<number | null>;
-  /** When the newest job was submitted (Unix ms), null when none is kept. */
+  /** When the newest job was submitted (Unix ms); null if there are no jobs. */
   newestJobAt(): Promise<number | null>;
   setQueuePaused(paused: boolean): Promise<void>;
   queueStatus(): Promise<QueueStatus>;
 }
 
-/** Claims that this process is at work on: it alone knows that they are alive, whatever the clock says. */
+/** Claims that this process is working on, which are alive whatever the clock says. */
 export interface OwnClaims {
   jobs: readonly Claim[];
   deliveries: readonly Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>[];
@@ -233,7 +233,7 @@ export interface SettlementStatus {
   oldestPendingMs: number;
 }
 
-/** A delivery whose turn has come. */
+/** A claimed delivery. */
 export interface DueDelivery {
   deliveryId: string;
   jobId: string;
@@ -259,21 +259,21 @@ export type Redelivery =
 
 export interface DeliveryStore {
   /**
-   * Claims, for `leaseMs`, the delivery longest due of the account with the fewest claims; at most `perReceiver` claims at once of an
-   * account to one origin, fewer to one that does not answer. Of `places` in all, an account leaves as many free as it takes.
+   * Claims, for `leaseMs`, the most overdue delivery of the account with the fewest claims; at most `perReceiver` concurrent claims of an
+   * account to one origin, fewer if it does not respond. Of `places` slots in total, an account leaves as many free as it uses.
    */
   claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number; places?: number }): Promise<DueDelivery | null>;
-  /** @returns false when the delivery's generation or attempt is not that one any more */
+  /** @returns false if the delivery's generation or attempt has changed */
   recordAttempt(
     delivery: Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>,
     outcome: AttemptOutcome,
     now: number,
   ): Promise<boolean>;
-  /** null when the job has no webhook. A job that is not terminal yet has a `pending` status with no event. */
+  /** null if the job has no webhook. A job that is not terminal has a `pending` status without an event. */
   findDelivery(jobId: string): Promise<DeliveryStatus | null>;
-  /** ONE step: of two simultaneous ones with the same generation, one wins. */
+  /** Atomic: of two concurrent calls with the same generation, one succeeds. */
   redeliver(jobId: string, generation: number, now: number): Promise<Redelivery>;
-  /** When a delivery whose receiver has a place free is due. */
+  /** When the next delivery is due whose receiver has a free slot. */
   nextDeliveryDueAt(perReceiver: number): Promise<number | null>;
   webhookTotals(): Promise<{ delivered: number; failed: number; errors: number }>;
 }
@@ -288,30 +288,30 @@ export interface ArtifactRow {
 
 export interface RetentionStore {
   findArtifact(name: string): Promise<ArtifactRow | null>;
-  /** The picture that `accept` would answer this submission from, if its file is there; null when none. */
+  /** The picture that `accept` would answer this submission with, provided that its file exists; null if none. */
   findKept(job: Pick<NewJob, 'accountId' | 'cacheIdentity' | 'cacheTtl' | 'enqueuedAt'>): Promise<string | null>;
-  /** Its file is not there any more. @returns false when the row said so before, or is not there either */
+  /** Records that the file has been deleted. @returns false if the row says so already, or does not exist */
   markGone(name: string, now: number): Promise<boolean>;
-  /** Bytes on the disk: of pictures that are not gone, of the database with its log, and how much of that holds nothing (`free`). */
+  /** Bytes on disk: of pictures that are not deleted, of the database with its log, and how much of the latter is unused (`free`). */
   storageUse(): Promise<{ pictures: number; database: number; free: number }>;
-  /** Gives some of what holds nothing back to the disk. */
+  /** Releases some of the unused space. */
   shrinkDatabase(): Promise<void>;
   /**
-   * Marks gone artifacts older than `before`; then, while all pictures take more than `maxBytes`, the oldest of the account that
-   * takes most of the disk. At most `limit` a call. @returns their names
+   * Marks artifacts as deleted: those older than `before`; then, while all pictures exceed `maxBytes`, the oldest of the account that uses
+   * the most space. At most `limit` per call. @returns their names
    */
   expireArtifacts(rules: { before: number; maxBytes: number; limit: number; now: number }): Promise<string[]>;
-  /** Gives up (`failed`) deliveries whose event is more than 24 h ago; at most `limit`. @returns how many */
+  /** Fails deliveries whose event is more than 24 h ago; at most `limit`. @returns how many */
   expireDeliveries(rules: { now: number; limit: number }): Promise<number>;
-  /** Deletes ended jobs (their idempotency and delivery records with them) ended before; at most `limit`. @returns how many */
+  /** Deletes jobs that ended before, with their idempotency and delivery records; at most `limit`. @returns how many */
   deleteJobs(rules: { before: number; limit: number }): Promise<number>;
-  /** Which of these artifact names have a row that is not gone. */
+  /** Which of these artifacts have a row that is not marked as deleted. */
   keptArtifacts(names: string[]): Promise<Set<string>>;
-  /** Names of artifacts that are not gone, in order, behind `after`; at most `limit`. */
+  /** Names of artifacts that are not deleted, in order, after `after`; at most `limit`. */
   artifactNames(page: { after: string; limit: number }): Promise<string[]>;
 }
 
-/** What a copy of the store refers to, as of its moment. */
+/** The artifacts that a copy of the store refers to. */
 export interface BackedUp {
   artifacts: Pick<ArtifactRow, 'name' | 'bytes'>[];
 }

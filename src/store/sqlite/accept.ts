@@ -1,6 +1,6 @@
 /**
- * Admission as one step (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → kept result →
- * identical one in flight → queue limit → credits → job. A refusal writes nothing, so it never binds its idempotency key.
+ * Acceptance as one step (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → cached result →
+ * identical job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
  */
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import type { Acceptance, AcceptRules, NewJob } from '../store.js';
@@ -24,13 +24,13 @@ interface KeptResult {
   data: string;
 }
 
-/** Where a new job gets its picture from: an earlier one's row, another one's render, or (neither) its own. */
+/** The source of a new job's picture: the row of an earlier job, the render of another job, or (neither) its own render. */
 interface Source {
   kept: KeptResult | null;
   leaderId: string | null;
 }
 
-/** Runs inside the caller's transaction. `enqueuedAt` is the present. */
+/** Runs inside the caller's transaction. `enqueuedAt` must be the current time. */
 export function accept(tables: AcceptTables, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Acceptance {
   const { job, rules } = submission;
   const digests: Digests = {
@@ -84,7 +84,7 @@ function enter(tables: AcceptTables, { job, rules, digests, source, charge }: En
   return { kind, job: toSnapshot({ ...row, paused: tables.counters.isPaused(), keptData: kept?.data ?? null }) };
 }
 
-/** What is answered from a kept result does not wait. */
+/** Rejects a job when the queue is full, unless it is answered from a cached result. */
 function refuseWhenFull({ counters }: Pick<AcceptTables, 'counters'>, { kept }: Source, rules: AcceptRules): Acceptance | null {
   if (kept !== null) return null;
   const waiting = counters.waiting();
@@ -100,7 +100,7 @@ function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: 
   return { kind: 'replayed', job: toSnapshot(known) };
 }
 
-/** The newest picture of the same digest, when it is young enough and not gone; null when none. */
+/** The newest picture of the same digest, if it is recent enough and not deleted; else null. */
 export function findKeptSource(
   { jobs }: Pick<AcceptTables, 'jobs'>,
   job: Pick<NewJob, 'accountId' | 'cacheTtl' | 'enqueuedAt'>,
@@ -114,7 +114,7 @@ export function findKeptSource(
   return job.enqueuedAt - renderedAt > job.cacheTtl * 1000 ? null : { ...source, data, artifactName };
 }
 
-/** The ended row's fields, from a kept picture. */
+/** The fields of a job that is answered from a stored picture. */
 function findKept(
   { jobs, artifacts }: Pick<AcceptTables, 'jobs' | 'artifacts'>,
   job: NewJob,
@@ -123,7 +123,7 @@ function findKept(
   const source = findKeptSource({ jobs }, job, digests.cache);
   if (source === null || missing?.has(source.artifactName)) return null;
   const { workerId, artifactName } = source;
-  // An older version kept it with the job, which may be deleted before this one.
+  // An older version stored it with the job, which may be deleted before this one.
   if (source.keptData === null) artifacts.keepData(artifactName, source.data);
   const ended = { state: 'completed', endedAt: job.enqueuedAt, progress: 100, workerId, artifactName, data: SHARED_DATA } as const;
   return { ended, data: source.keptData ?? source.data };
@@ -145,7 +145,7 @@ function chargeOf(job: NewJob): Reservation {
   return { jobId: id, accountId, credits: price, period: periodOf(enqueuedAt), createdAt: enqueuedAt };
 }
 
-/** One plain literal: this runs for every submission, and spreads cost a tenth of it. */
+/** One literal without spreads, which would take a tenth of the time of a submission. */
 function toRow(job: NewJob, digests: Digests): NewJobRow {
   const lane = job.mode === 'sync' ? 'prioritized' : 'waiting';
   return {

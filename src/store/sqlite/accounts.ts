@@ -24,7 +24,7 @@ export function accountsTable(orm: Orm) {
     .prepare();
 
   return {
-    /** null when the name is taken */
+    /** null if the name is taken */
     insert(name: string, now: number): Account | null {
       const account = { id: newId('account', now), name, quota: null, createdAt: now };
       return insert.run(account).changes === 1 ? account : null;

@@ -5,7 +5,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { accounts, apiKeys } from './schema.js';
 
-/** Shorter ones could fit the beginning of someone else's key (`sf_live_` alone is 8). */
+/** Shorter prefixes could match another account's key (`sf_live_` alone has 8 characters). */
 const REVOKE_PREFIX_MIN_CHARS = 12;
 
 /** Synchronous statements; the caller owns the transaction. */
@@ -40,7 +40,7 @@ export function apiKeysTable(orm: Orm) {
     findByHash: (hash: string): ApiKey | null => byHash.get({ hash }) ?? null,
     find: (keyId: string): ApiKey | null => byId.get({ id: keyId }) ?? null,
     list: (): ApiKey[] => all.all(),
-    /** Revoking twice keeps the first time. */
+    /** Revoking again keeps the time of the first revocation. */
     revoke(idOrPrefix: string, now: number): Awaited<ReturnType<KeyStore['revokeKey']>> {
       const [key, other] = matches.all({ text: idOrPrefix, hash: hashApiKey(idOrPrefix) });
       if (key === undefined) return { problem: 'not_found' };
@@ -51,7 +51,7 @@ export function apiKeysTable(orm: Orm) {
   };
 }
 
-/** `text` begins the id, or begins the prefix, or begins with the prefix. */
+/** `text` is a prefix of the id or of the stored prefix, or begins with the stored prefix. */
 function beginsWith() {
   const text = sql.placeholder('text');
   return sql`(length(${text}) >= ${REVOKE_PREFIX_MIN_CHARS} and (substr(${apiKeys.id}, 1, length(${text})) = ${text}

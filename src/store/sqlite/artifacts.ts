@@ -4,7 +4,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { accountStorage, artifacts, jobs } from './schema.js';
 
-/** About what a job takes in the database, its indexes, credits and delivery with it. */
+/** Approximate size of a job in the database, including indexes, credits and delivery. */
 export const JOB_BYTES = 2_000;
 
 export type NewArtifact = Omit<ArtifactRow, 'goneAt'> & { accountId: string; data: string };
@@ -58,17 +58,17 @@ export function artifactsTable(orm: Orm) {
       insert.run(artifact);
     },
     find: (name: string): ArtifactRow | null => find.get({ name }) ?? null,
-    /** Of those that are not gone. */
+    /** The oldest artifact that is not deleted. */
     oldest: (): Expirable | null => oldest.get() ?? null,
-    /** The oldest of the account that takes most of the disk. */
+    /** The oldest artifact of the account that uses the most disk space. */
     oldestOfLargest: (): Expirable | null => oldestOfLargest.get() ?? null,
-    /** For a row that has none. */
+    /** Stores `data` in a row that has none. */
     keepData(name: string, data: string): void {
       keepData.run({ name, data });
     },
     namesAfter: (after: string, limit: number): string[] => namesAfter.all({ after, limit }).map((row) => row.name),
     markGone: (name: string, now: number): boolean => markGone.run({ name, goneAt: now }).changes === 1,
-    /** Deletes the row of a gone artifact that no job speaks of any more. */
+    /** Deletes the row of a deleted artifact that no job refers to any more. */
     forget(name: string): void {
       forget.run({ name });
     },

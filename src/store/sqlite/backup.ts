@@ -8,11 +8,11 @@ import { artifacts } from './schema.js';
 import { StoreError } from './store-error.js';
 
 /**
- * Copies a database in use, page by page, from a read transaction of its own: other processes' writes neither disturb the copy nor
- * make it start anew, and all that was committed before the start is in it. The file appears whole, with mode 0600.
+ * Copies a database in use, page by page, in its own read transaction: writes of other processes neither affect the copy nor restart it,
+ * and it contains everything committed before the start. The file appears atomically, with mode 0600.
  *
- * @returns what the copy refers to
- * @throws StoreError when the file exists or cannot be written
+ * @returns the artifacts that the copy refers to
+ * @throws StoreError if the file exists or cannot be written
  */
 export async function backup(databaseFile: string, file: string): Promise<BackedUp> {
   if (existsSync(file)) throw new StoreError(`${file} already exists: name a new file.`);

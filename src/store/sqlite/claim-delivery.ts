@@ -8,13 +8,13 @@ import type { Tables } from './tables.js';
 type DeliveryTables = Pick<Tables, 'jobs' | 'deliveries' | 'receivers' | 'counters'>;
 type DeliveryClaim = Parameters<DeliveryStore['claimNextDelivery']>[0];
 
-/** The receiver whose turn it is, or null; reads only. */
+/** The receiver that is next, or null; only reads. */
 export function nextReceiver({ receivers }: Pick<DeliveryTables, 'receivers'>, claim: DeliveryClaim): ReceiverKey | null {
   const { now, perReceiver, places = Number.MAX_SAFE_INTEGER } = claim;
   return receivers.next({ now, perReceiver, places });
 }
 
-/** The delivery longest due of the receiver whose turn it is. Runs inside the caller's transaction. */
+/** Claims the most overdue delivery of the next receiver. Runs inside the caller's transaction. */
 export function claimNextDelivery(tables: DeliveryTables, claim: DeliveryClaim): DueDelivery | null {
   const { jobs, deliveries, receivers } = tables;
   for (;;) {
@@ -27,12 +27,12 @@ export function claimNextDelivery(tables: DeliveryTables, claim: DeliveryClaim):
     const secret = deliveries.openSecret(row);
     const job = jobs.find(row.jobId);
     if (secret !== null && job !== null) return { ...toDue(row), secret, job: toSnapshot(job) };
-    // It can never be signed: it must not come up again and again.
+    // It can never be signed, so it must not be claimed again.
     recordAttempt(tables, toDue(row), { kind: 'failed', status: null, error: 'the secret cannot be read' }, claim.now);
   }
 }
 
-/** Books one attempt. Runs inside the caller's transaction. */
+/** Records one attempt. Runs inside the caller's transaction. */
 export function recordAttempt(
   { deliveries, receivers, counters }: Omit<DeliveryTables, 'jobs'>,
   ...[delivery, outcome, now]: Parameters<DeliveryStore['recordAttempt']>
@@ -47,7 +47,7 @@ export function recordAttempt(
   return true;
 }
 
-/** Gives up deliveries that are too old. Runs inside the caller's transaction. @returns how many */
+/** Fails deliveries that are too old. Runs inside the caller's transaction. @returns how many */
 export function expireDeliveries(
   { deliveries, receivers, counters }: Omit<DeliveryTables, 'jobs'>,
   { now, limit }: { now: number; limit: number },

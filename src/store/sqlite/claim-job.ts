@@ -7,7 +7,7 @@ import type { Tables } from './tables.js';
 type ClaimTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
 
 /**
- * The next job: the account whose turn it is (turns.ts), sync before async within it, first in first out (decisions.md, Jobs).
+ * Claims the next job: of the account that is next (turns.ts), synchronous before asynchronous, first in, first out (decisions.md, Jobs).
  * Runs inside the caller's transaction.
  */
 export function claimNextJob(tables: ClaimTables, claim: JobClaim): ClaimedJob | null {
@@ -24,7 +24,7 @@ export function claimNextJob(tables: ClaimTables, claim: JobClaim): ClaimedJob |
   }
 }
 
-/** Back to the queue until `dueAt`, for a second attempt. Runs inside the caller's transaction. */
+/** Returns a job to the queue until `dueAt`, for a second attempt. Runs inside the caller's transaction. */
 export function retryLater({ jobs, turns }: Pick<Tables, 'jobs' | 'turns'>, claim: Claim, at: { dueAt: number; now: number }): boolean {
   const job = jobs.delay(claim, at.dueAt);
   if (job !== null) turns.settle(job, at.now);
@@ -47,7 +47,7 @@ function nextInTurn({ jobs, turns }: ClaimTables, { now, keptSlot = false }: Job
   return null;
 }
 
-/** A job that can never be read must not stand in everyone's way. */
+/** Fails a job whose order cannot be decrypted, so that it does not block the queue. */
 function failUnreadable(tables: ClaimTables, job: JobRow, claim: { workerId: string; now: number }): void {
   const error = JSON.stringify(toStoredError(new Error('the order cannot be opened')));
   endJob(

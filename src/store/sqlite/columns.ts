@@ -1,7 +1,7 @@
 import { and, Column, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 
-/** What prepared statements of drizzle say again and again. A parameter has the name of its column. */
+/** Shorthands for drizzle's prepared statements. A parameter has the name of its column. */
 
 type Key<Table extends SQLiteTable> = keyof Table['$inferSelect'] & string;
 
@@ -22,12 +22,12 @@ export function columnsThroughIndex<Table extends SQLiteTable>(table: Table) {
   return Object.fromEntries(entries) as { [Each in Key<Table>]: SQL<Table['$inferSelect'][Each]> };
 }
 
-/** A table to read from, by this index and no other: the planner has no statistics to choose by. */
+/** Reads a table through this index, since the planner has no statistics for its choice. */
 export function indexedBy(table: SQLiteTable, index: string): SQL {
   return sql`${table} indexed by ${sql.identifier(index)}`;
 }
 
-/** Bare where the column encodes nothing: drizzle takes several times as long to fill one that has an encoder. */
+/** Without an encoder if the column needs none: parameters with an encoder are several times slower in drizzle. */
 function parameter(column: SQLiteColumn, key: string): SQL {
   const value = sql.placeholder(key);
   const encodes = column.mapToDriverValue !== Column.prototype.mapToDriverValue;

@@ -6,16 +6,16 @@ import { makeDirectory } from './make-directory.js';
 import { engineCodeOf, StoreError } from './store-error.js';
 
 export type { Db } from './driver.js';
-/** What statements are prepared with; `$client` for those that drizzle cannot say. */
+/** Prepares statements; `$client` is for those that drizzle cannot express. */
 export type Orm = BetterSQLite3Database & { $client: Db };
 
 export const DATABASE_FILE = 'stillframe.db';
-/** The first with the WAL-reset fix (trials.md, SQLite). */
+/** The first version with the WAL-reset fix. */
 export const SQLITE_FLOOR = '3.51.3';
-/** A boot may wait for another process's migration; the running server waits in writer.ts, without blocking. */
+/** The start may wait for another process's migration; the running server waits in writer.ts, without blocking. */
 const BOOT_BUSY_MS = 10_000;
 const RUNNING_BUSY_MS = 5;
-/** The system keeps the file's pages as well: the driver's 16 MB would hold the same twice. */
+/** The operating system caches the file's pages as well: the driver's default of 16 MB would hold them twice. */
 const CACHE_KIB = 4_096;
 const WAL_KEPT_BYTES = 64 * 1024 * 1024;
 
@@ -24,7 +24,7 @@ export function connect(dataDir: string): Db {
   prepareDirectory(dataDir);
   const file = join(dataDir, DATABASE_FILE);
   try {
-    // -wal and -shm get the mode of the file that they belong to.
+    // -wal and -shm get the mode of the database file.
     closeSync(openSync(file, 'a', 0o600));
     chmodSync(file, 0o600);
   } catch (error) {
@@ -33,7 +33,7 @@ export function connect(dataDir: string): Db {
   return guardOpening(file, () => openDatabase(file, true));
 }
 
-/** A further connection to a database that is in use. @throws the engine's errors */
+/** Another connection to an open database. @throws SQLite's errors */
 export function reconnect(file: string): Db {
   const db = openDatabase(file, false);
   startRunning(db);
@@ -41,8 +41,8 @@ export function reconnect(file: string): Db {
 }
 
 /**
- * After migrating: references are enforced, and nothing blocks the event loop for long. Locks are waited for briefly only; the disk syncs
- * that commits and checkpoints need are left to log-sync.ts and checkpoints.ts.
+ * Settings for after the migration: enforces foreign keys, and blocks the event loop only briefly for locks. log-sync.ts and checkpoints.ts
+ * make the disk syncs of commits and checkpoints.
  */
 export function startRunning(db: Db): void {
   db.pragma('foreign_keys = ON');
@@ -51,7 +51,7 @@ export function startRunning(db: Db): void {
   db.pragma(`busy_timeout = ${RUNNING_BUSY_MS}`);
 }
 
-/** Runs a step of opening; the engine's errors become the operator's. @throws StoreError */
+/** Runs a step of opening the database, and turns SQLite's errors into one-line messages. @throws StoreError */
 export function guardOpening<T>(file: string, step: () => T): T {
   try {
     return step();
@@ -73,7 +73,7 @@ function openDatabase(file: string, mayBeNew: boolean): Db {
   const db = new Database(file, { timeout: mayBeNew ? BOOT_BUSY_MS : RUNNING_BUSY_MS });
   try {
     checkVersion(db);
-    // Before the first page is written; make-shrinkable.ts sees to databases of older versions.
+    // Must precede the first page; make-shrinkable.ts converts databases of older versions.
     if (mayBeNew) db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
@@ -93,7 +93,7 @@ function checkVersion(db: Db): void {
   throw new StoreError(`SQLite ${version} is too old, ${SQLITE_FLOOR} or newer is needed: reinstall stillframe's dependencies (npm ci).`);
 }
 
-/** Negative when `a` is older than `b`; dotted numbers. */
+/** Compares dotted version numbers; negative if `a` is older than `b`. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
   for (let i = 0; i < Math.max(left.length, right.length); i++) {
@@ -107,7 +107,7 @@ function prepareDirectory(dataDir: string): void {
   try {
     makeDirectory(dataDir);
     const { mode, uid } = statSync(dataDir);
-    // Never close a directory that others share, such as /tmp: the files are 0600 in any case.
+    // Does not restrict a shared directory, such as /tmp: the files are 0600 in any case.
     const shared = (mode & 0o1000) !== 0 || uid !== process.getuid?.();
     if ((mode & 0o077) !== 0 && !shared) chmodSync(dataDir, 0o700);
   } catch (error) {

@@ -4,7 +4,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { counters, queue } from './schema.js';
 
-/** Counts of jobs and bytes are moved by triggers (drizzle/0001_triggers.sql), the others by the steps that make them. */
+/** Counts of jobs and bytes are updated by triggers (drizzle/0001_triggers.sql), the others by the steps that cause them. */
 type CountedEvent =
   | 'credits/pending'
   | 'credits/settled'
@@ -49,16 +49,16 @@ export function countersTable(orm: Orm) {
     all(): Map<string, number> {
       return new Map(all.all().map(({ name, value }) => [name, value]));
     },
-    /** Virtual time of the queue (turns.ts): the tag of the latest claim. It never goes back. */
+    /** Virtual time of the queue (turns.ts): the tag of the latest claim. It never decreases. */
     turn: (): number => one.get({ name: 'turn' })?.value ?? 0,
     raiseTurn(to: number): void {
       raiseTurn.run({ to });
     },
-    /** Jobs queued or running, followers of a shared render left out. */
+    /** Queued and running jobs, without followers of a shared render. */
     unfinished: (): number => unfinished.get()?.value ?? 0,
-    /** Jobs that wait, followers of a shared render too. */
+    /** Waiting jobs, including followers of a shared render. */
     waiting: (): number => waiting.get()?.value ?? 0,
-    /** Jobs that can be claimed now or later: followers of a shared render cannot. */
+    /** Jobs that can be claimed now or later, that is, without followers of a shared render. */
     queued: (): number => queued.get()?.value ?? 0,
     artifactBytes: (): number => one.get({ name: 'artifacts/bytes' })?.value ?? 0,
     isPaused: (): boolean => paused.get()?.paused === true,
@@ -68,7 +68,7 @@ export function countersTable(orm: Orm) {
   };
 }
 
-/** Jobs by state, of those that are still kept. */
+/** Stored jobs by state. */
 export function queueStatusOf(counters: CountersTable): QueueStatus {
   const counts = counters.all();
   const of = (name: string) => counts.get(name) ?? 0;

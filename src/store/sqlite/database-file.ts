@@ -3,9 +3,9 @@ import type { Checkpoints } from './checkpoints.js';
 import type { Connection } from './connection.js';
 import type { Writer } from './writer.js';
 
-/** Pages that one transaction moves: a slice must never hold up the writes behind it. */
+/** Pages that one transaction moves; few, so that a slice does not delay other writes. */
 const SLICE_PAGES = 100;
-/** Slices of one call. */
+/** Maximum number of slices per call. */
 const SLICES = 100;
 
 interface DatabaseFileParts {
@@ -14,7 +14,7 @@ interface DatabaseFileParts {
   checkpoints: Pick<Checkpoints, 'truncate'>;
 }
 
-/** What the database takes on the disk, and how it gives it back. */
+/** The database's disk usage, and how to reduce it. */
 export class DatabaseFile {
   readonly #parts: DatabaseFileParts;
 
@@ -22,19 +22,19 @@ export class DatabaseFile {
     this.#parts = parts;
   }
 
-  /** Bytes of the file and its log; `free` of them are pages that hold nothing. */
+  /** Bytes of the file and its log; `free` of them are unused pages. */
   size(): { database: number; free: number } {
     const { name } = this.#parts.connection.db;
     const database = sizeOf(name) + sizeOf(`${name}-wal`);
     return { database, free: this.number('freelist_count') * this.number('page_size') };
   }
 
-  /** Moves what is kept to the front, cuts the file behind it, and empties the log. */
+  /** Moves used pages to the front, truncates the file, and empties the log. */
   async shrink(): Promise<void> {
     for (let slice = 0; slice < SLICES && this.number('freelist_count') > 0; slice++) {
       const before = this.number('freelist_count');
       await this.#parts.writer.run(() => this.#parts.connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
-      // A database that an older version made cannot shrink (make-shrinkable.ts).
+      // A database created by an older version cannot shrink (make-shrinkable.ts).
       if (this.number('freelist_count') >= before) break;
     }
     await this.#parts.checkpoints.truncate();

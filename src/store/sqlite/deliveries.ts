@@ -21,20 +21,20 @@ interface NewDelivery {
 
 type Held = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
 
-/** A delivery is given up so long after its event, whatever attempts are left: a dead receiver's backlog must end. */
+/** A delivery fails this long after its event, even if attempts are left, so that a dead receiver's backlog ends. */
 const MAX_AGE_MS = 24 * 3_600_000;
 const EXPIRED = 'It could not be delivered within 24 hours.';
 
 const NOW = sql.placeholder('now');
 const RECEIVER = { accountId: deliveries.accountId, origin: deliveries.origin };
-/** Attempts are counted when they are recorded: a crash in between repeats one, and never loses one. */
+/** Attempts are counted when they are recorded, so a crash may repeat one but never loses one. */
 const IS_HELD = and(
   matching(deliveries, 'deliveryId', 'generation'),
   eq(deliveries.attempts, sql`${sql.placeholder('attempt')} - 1`),
   eq(deliveries.state, 'pending'),
   isNotNull(deliveries.dueAt),
 );
-/** Due from now on, for as long as a delivery may take. */
+/** Due now, and until a delivery expires. */
 const DUE = { dueAt: sql`${NOW}`, nextAttemptAt: sql`${NOW}`, expiresAt: sql`${NOW} + ${MAX_AGE_MS}` };
 const ENDED = { dueAt: null, nextAttemptAt: null, claimedUntil: null, expiresAt: null };
 
@@ -65,14 +65,14 @@ function announcing(orm: Orm, vault: Vault, receivers: ReceiversTable) {
       const { url } = webhook;
       insert.run({ jobId, accountId, deliveryId: newId('delivery', now), url, origin: new URL(url).origin, secret, maxAttempts });
     },
-    /** Due from now on. */
+    /** Makes the delivery due now. */
     announce(jobId: string, event: WebhookEvent, now: number): boolean {
       const receiver = announce.get({ jobId, event, now });
       if (receiver !== undefined) receivers.refresh([receiver]);
       return receiver !== undefined;
     },
     find: (jobId: string): DeliveryRow | null => find.get({ jobId }) ?? null,
-    /** null when it cannot be opened any more */
+    /** null if it cannot be decrypted any more */
     openSecret(row: DeliveryRow): string | null {
       try {
         return vault.open(row.secret, place(row.jobId));
@@ -127,17 +127,17 @@ function claiming(orm: Orm) {
     .where(and(isNotNull(deliveries.claimedUntil), gt(deliveries.claimedUntil, horizon)))
     .prepare();
   return {
-    /** The one longest due at a receiver. */
+    /** The most overdue delivery to a receiver. */
     nextAt: ({ accountId, origin }: ReceiverKey, now: number): DeliveryRow | null => next.get({ accountId, origin, now }) ?? null,
     claim: ({ jobId, generation, attempts }: DeliveryRow, until: number): boolean =>
       claim.run({ jobId, generation, attempts, claimedUntil: until }).changes === 1,
-    /** Only where the lease ran out. */
+    /** Renews only an expired lease. */
     renewLapsed(held: Held, { now, until }: { now: number; until: number }): void {
       renewLapsed.run({ ...held, now, claimedUntil: until });
     },
-    /** Takes back the claims whose lease ran out by then. @returns whom to refresh */
+    /** Releases the claims whose lease has expired by then. @returns the receivers to refresh */
     unclaim: (leasedUntil: number): ReceiverKey[] => unclaim.all({ leasedUntil }),
-    /** Nothing waits beyond the horizon. @returns whom to refresh */
+    /** Makes deliveries due that would wait beyond the horizon. @returns the receivers to refresh */
     pullForward(now: number, horizon: number): ReceiverKey[] {
       pullClaims.run({ horizon });
       return pullDue.all({ now, horizon });
@@ -186,12 +186,12 @@ function recording(orm: Orm) {
     .prepare();
   const statements = { delivered, failed, retry };
   return {
-    /** null when that attempt was recorded before, or the generation has changed; else whom to refresh */
+    /** null if the attempt has been recorded already, or the generation has changed; else the receiver to refresh */
     record: (held: Held, outcome: AttemptOutcome, now: number): ReceiverKey | null =>
       statements[outcome.kind].get({ ...held, ...outcome, now }) ?? null,
-    /** Of two with the same generation one wins: null for the other, else whom to refresh. */
+    /** Of two calls with the same generation one succeeds and returns the receiver to refresh; the other returns null. */
     redeliver: (jobId: string, generation: number, now: number): ReceiverKey | null => redeliver.get({ jobId, generation, now }) ?? null,
-    /** Gives up what is too old and not under way. @returns whom to refresh, one for each */
+    /** Fails deliveries that are too old and not being attempted. @returns their receivers, to refresh, one per delivery */
     expire: (now: number, limit: number): ReceiverKey[] => expire.all({ now, limit }),
   };
 }

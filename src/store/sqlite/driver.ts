@@ -4,25 +4,25 @@ import { StoreError } from './store-error.js';
 
 export type Db = BetterSqlite3.Database;
 
-/** The first whose N-API the prebuilt driver can be loaded with: under an older Node it ends the process. */
+/** The oldest Node that can load the prebuilt driver; it would crash an older one. */
 const PREBUILT_NODE_MAJOR = 22;
 
 const NAME = Number.parseInt(process.versions.node, 10) >= PREBUILT_NODE_MAJOR ? 'better-sqlite3' : 'better-sqlite3-node20';
 
 /**
- * SQLite's driver for this Node: the one with prebuilt binaries, or under Node 20 its predecessor, an optional dependency that is compiled
- * or downloaded at installation. Where it is missing the class can be imported all the same, and not constructed.
+ * SQLite's driver for this Node: the one with prebuilt binaries, or for Node 20 its predecessor, an optional dependency that is compiled
+ * or downloaded at installation. If it is missing, the class can still be imported, but not constructed.
  */
 export const Database: typeof BetterSqlite3 = load();
 
-/** Whether an error of opening a database says that the native part of the driver is missing or made for another Node or system. */
+/** Whether opening a database failed because the native part of the driver is missing, or built for another Node or system. */
 export function isDriverMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   const notFound = code === 'MODULE_NOT_FOUND' && /better[-_]sqlite3/.test(message);
   return notFound || code === 'ERR_DLOPEN_FAILED' || /bindings file/.test(message ?? '');
 }
 
-/** The native part of the driver is not there, or not for this Node. */
+/** The native part of the driver is missing, or not for this Node. */
 export class DriverMissing extends StoreError {
   readonly found = `The SQLite driver (${NAME}) cannot be loaded under Node ${process.version}`;
   readonly advice = advice();

@@ -9,16 +9,16 @@ import type { Tables } from './tables.js';
 
 type EndTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'turns'>;
 
-/** Followers that one transaction ends at most. */
+/** Maximum number of followers that one transaction ends. */
 const SLICE_FOLLOWERS = 50;
-/** A slice begins no further one after so long: commit and log lines come on top, and the event loop waits for all of it. */
+/** A slice ends no further follower after this time: commit and log lines are added to it, and all of it blocks the event loop. */
 const SLICE_MS = 4;
 
 /**
- * Ends a claimed job, and the first slice of those that follow it (`endFollowers` ends the others), with all that hangs on the end:
- * credits, wiped orders, due deliveries. Runs inside the caller's transaction.
+ * Ends a claimed job and the first slice of its followers (`endFollowers` ends the others), together with credits, orders and deliveries.
+ * Runs inside the caller's transaction.
  *
- * @returns the ended jobs, the claimed one first; empty when the claim was lost
+ * @returns the ended jobs, the claimed one first; empty if the claim was lost
  */
 export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob[] {
   const job = tables.jobs.end(held, ending, ending.state === 'completed' ? ending.now : null);
@@ -28,8 +28,8 @@ export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob
 }
 
 /**
- * Ends the next slice of an ended job's followers as it ended. After a failure those that were promised more time go on: the first
- * renders for the others. Runs inside the caller's transaction. @returns the ended ones
+ * Ends the next slice of an ended job's followers with the same result. After a failure, followers with a longer timeout continue: the
+ * first of them renders for the others. Runs inside the caller's transaction. @returns the ended jobs
  */
 export function endFollowers(tables: EndTables, leader: JobRow): EndedJob[] {
   const { state, endedAt, artifactName, error } = leader;

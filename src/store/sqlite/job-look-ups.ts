@@ -3,7 +3,7 @@ import { columnsThroughIndex, indexedBy, matching } from './columns.js';
 import type { Orm } from './connect.js';
 import { artifacts, type JobRow, jobs, queue } from './schema.js';
 
-/** A row, whether the queue is paused (which its reported state depends on), and `data` of its artifact. */
+/** A row, whether the queue is paused (which affects the reported state), and `data` of its artifact. */
 export type FoundJob = JobRow & { paused: boolean; keptData: string | null };
 
 /** Reads of jobs. Synchronous statements. */
@@ -33,7 +33,7 @@ export function jobLookUps(orm: Orm) {
   const nextDue = orm
     .select({ dueAt: min(jobs.dueAt) })
     .from(jobs)
-    // A literal, as it stands in the condition of the index: a bound value would not use it.
+    // A literal, as in the condition of the index: with a bound parameter, the index would not be used.
     .where(sql`${jobs.state} = 'delayed'`)
     .prepare();
   const last = orm.select({ seq: max(jobs.seq) }).from(jobs);
@@ -42,9 +42,9 @@ export function jobLookUps(orm: Orm) {
     find: (id: string): FoundJob | null => byId.get({ id }) ?? null,
     findByIdempotencyKey: (accountId: string, key: string): FoundJob | null =>
       byIdempotencyKey.get({ accountId, idempotencyKey: key }) ?? null,
-    /** Newest first, one state after the other merged by the caller. @param before exclusive order of acceptance */
+    /** Newest first, for one state; the caller merges several. @param before exclusive, in order of acceptance */
     ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] => ofKey.all({ keyId, ...page }),
-    /** Of an account, by state. */
+    /** Unfinished jobs of an account, by state. */
     unfinished: (accountId: string) => unfinished.all({ accountId }),
     nextDueAt: (): number | null => nextDue.get()?.dueAt ?? null,
     newestAt: (): number | null => newest.get()?.enqueuedAt ?? null,

@@ -7,10 +7,10 @@ import { artifacts, deliveries, type JobRow, jobs } from './schema.js';
 
 export type NewJobRow = Omit<JobRow, 'seq'>;
 
-/** How a job ends: `data` and `artifactName` or `error`. */
+/** The result of a job: `data` and `artifactName`, or `error`. */
 export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & { state: 'completed' | 'failed'; now: number };
 
-/** Jobs that wait for their delivery, for a day at most, are passed over up to so many: a slice of deletions stays short. */
+/** How many jobs with a pending delivery (for a day at most) are skipped, so that a slice of deletions stays short. */
 const LOOK_AHEAD_ROWS = 1_000;
 
 interface Booking {
@@ -25,7 +25,7 @@ const OUTCOME = {
   ...{ endedAt: sql`${sql.placeholder('now')}`, progress: 100 },
 };
 const IS_HELD = and(matching(jobs, 'id', 'workerId'), eq(jobs.attemptsMade, sql.placeholder('attempt')), eq(jobs.state, 'active'));
-// Literals where they stand in the condition of an index: a bound value would not use it.
+// Literals, as in the conditions of the indexes: with bound parameters, the indexes would not be used.
 const IS_ACTIVE = sql`${jobs.state} = 'active'`;
 const IS_DELAYED = sql`${jobs.state} = 'delayed'`;
 const IS_CLAIMABLE = sql`${jobs.state} in ('waiting', 'prioritized', 'delayed') and ${jobs.leaderId} is null`;
@@ -67,11 +67,11 @@ function admission(orm: Orm) {
     insert(row: NewJobRow): void {
       insert.run(row);
     },
-    /** The newest picture that was really rendered for this digest. */
+    /** The newest picture that was rendered for this digest, not taken from the cache. */
     findRendered: (accountId: string, cacheDigest: string) => rendered.get({ accountId, cacheDigest }) ?? null,
     /** The oldest unfinished job that renders for this digest. */
     findInFlight: (accountId: string, cacheDigest: string): string | null => inFlight.get({ accountId, cacheDigest })?.id ?? null,
-    /** Lets an async job take a sync one's place in the queue. */
+    /** Gives an asynchronous job the priority of a synchronous one. */
     promote(id: string): void {
       promote.run({ id });
     },
@@ -122,9 +122,9 @@ function claims(orm: Orm) {
     hasRunning: (accountId: string): boolean => running.get({ accountId }) !== undefined,
     claim: (job: JobRow, { workerId, now, bookedMs, leaseMs }: Booking & { leaseMs: number }): boolean =>
       claim.run({ ...job, workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
-    /** null when the claim was lost, also when no attempt is left */
+    /** null if the claim was lost, or no attempt is left */
     delay: (held: Claim, dueAt: number): JobRow | null => delay.get({ ...held, dueAt }) ?? null,
-    /** Back to its lane; null when the claim was lost. @param attemptsMade what the count shall be from now on */
+    /** Returns a job to its lane; null if the claim was lost. @param attemptsMade the new count */
     putBack: (held: Claim, attemptsMade: number): JobRow | null => putBack.get({ ...held, attemptsMade }) ?? null,
   };
 }
@@ -161,16 +161,16 @@ function leases(orm: Orm) {
   return {
     renew: (held: Claim, leaseExpiresAt: number, progress: number): boolean =>
       renew.run({ ...held, leaseExpiresAt, progress }).changes === 1,
-    /** Only where the lease ran out. */
+    /** Renews only an expired lease. */
     renewLapsed(held: Claim, { now, until }: { now: number; until: number }): void {
       renewLapsed.run({ ...held, now, leaseExpiresAt: until });
     },
-    /** Nothing waits beyond the horizon: delayed jobs are due now, leases end there unless they are renewed. */
+    /** Limits times to the horizon: delayed jobs beyond it are due now, leases beyond it end there unless they are renewed. */
     pullForward(now: number, horizon: number): void {
       pullDelayed.run({ now, horizon });
       pullLeases.run({ now, horizon });
     },
-    /** Active jobs whose lease ran out by then. */
+    /** Active jobs whose lease has expired by then. */
     abandoned: (leasedUntil: number): JobRow[] => abandoned.all({ leasedUntil }),
   };
 }
@@ -183,7 +183,7 @@ function endings(orm: Orm) {
     .returning()
     .prepare();
   return {
-    /** null when the claim was lost */
+    /** null if the claim was lost */
     end: (held: Claim, ending: Ending, renderedAt: number | null): JobRow | null => end.get({ ...held, ...ending, renderedAt }) ?? null,
   };
 }
@@ -211,11 +211,11 @@ function following(orm: Orm) {
   const follow = orm.update(jobs).set(parameters(jobs, 'leaderId')).where(isFollower).prepare();
   return {
     followersOf: (leaderId: string, limit: number): JobRow[] => followers.all({ leaderId, limit }),
-    /** Ended jobs that are still followed: the process went down, or a step failed, between two slices. */
+    /** Ended jobs that still have followers, because the process ended or a step failed between two slices. */
     endedLeaders: (): string[] => endedLeaders.all().map((leader) => leader.id),
     endFollower: (id: string, leader: { id: string; workerId: string }, ending: Ending): boolean =>
       endFollower.run({ ...ending, id, from: leader.id, workerId: leader.workerId }).changes === 1,
-    /** Follows another leader, or none. */
+    /** Changes the leader of a follower; null for none. */
     follow: (id: string, from: string, to: string | null): boolean => follow.run({ id, from, leaderId: to }).changes === 1,
   };
 }
@@ -244,9 +244,9 @@ function deletion(orm: Orm) {
     .where(and(matching(jobs, 'id'), inArray(jobs.state, ['completed', 'failed'])))
     .prepare();
   return {
-    /** Ended jobs with nothing left to announce, oldest first. */
+    /** Ended jobs without a pending delivery, oldest first. */
     endedBefore: (before: number, limit: number) => endedBefore.all({ before, limit }),
-    /** Its order, credits and delivery go with it. */
+    /** Also deletes its order, credits and delivery. */
     remove: (id: string): boolean => remove.run({ id }).changes === 1,
   };
 }

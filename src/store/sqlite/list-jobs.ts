@@ -5,13 +5,13 @@ import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
 
 interface PageWish {
-  /** As it is told; null for all. */
+  /** The reported state; null for all. */
   state: JobState | null;
   before: number | null;
   limit: number;
 }
 
-/** A page of a key's jobs, newest first: each state is an index of its own, so that a rare one costs no search through the others. */
+/** A page of a key's jobs, newest first. Each state is read through an index, so that a rare one takes no scan of the others. */
 export function listJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, keyId: string, page: PageWish): JobPage {
   const before = page.before ?? Number.MAX_SAFE_INTEGER;
   const found = storedStates(page.state, counters.isPaused())
@@ -21,7 +21,7 @@ export function listJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, 
   return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
 }
 
-/** Queued jobs are told as `paused` while the queue is. */
+/** Queued jobs are reported as `paused` while the queue is paused. */
 function storedStates(state: JobState | null, paused: boolean): readonly StoredJobState[] {
   const queued: StoredJobState[] = ['waiting', 'prioritized'];
   if (state === null) return STORED_JOB_STATES;

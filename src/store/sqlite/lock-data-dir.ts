@@ -7,10 +7,10 @@ import { engineCodeOf, StoreError } from './store-error.js';
 const LOCK_FILE = 'server.lock';
 
 /**
- * Makes this process the one server of a data directory, until disposed of. The lock is the kernel's, on an open file: a killed
- * process leaves none behind.
+ * Makes this process the only server of a data directory, until disposed. The kernel holds the lock on an open file, so a killed process
+ * leaves no lock behind.
  *
- * @throws StoreError when another server holds it
+ * @throws StoreError if another server holds the lock
  */
 export function lockDataDir(dataDir: string): Disposable {
   const file = join(dataDir, LOCK_FILE);

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a directory, readable by this user only, and what is missing above it. Node's own recursive form never returns on
- * file systems that refuse to make anything, such as /proc.
+ * Creates a directory, readable by this user only, and its missing parents. Node's `recursive` option never returns on file systems that
+ * refuse to create anything, such as /proc.
  */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return;

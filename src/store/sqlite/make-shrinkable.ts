@@ -2,12 +2,12 @@ import type { Log } from '../../log.js';
 import type { Db } from './connect.js';
 
 const INCREMENTAL = 2;
-/** Rewritten within about a second; a larger one is left to `stillframe migrate`, which has the time. */
+/** Rewritten within about a second; a larger database is rewritten only by `stillframe migrate`. */
 export const REWRITE_AT_START_BYTES = 200_000_000;
 
 /**
- * Lets a database of a version that could not shrink give its free pages back from now on, which rewrites it once. For the holder of
- * the data directory's lock. One that is larger than `maxBytes`, or for which the disk has no room, stays as it is.
+ * Enables a database of an older version to release free pages, which rewrites it once. The caller must hold the data directory's lock. A
+ * database that is larger than `maxBytes`, or for whose copy the disk has no room, stays unchanged.
  */
 export function makeShrinkable(db: Db, { maxBytes, log }: { maxBytes: number; log: Log }): void {
   if (db.pragma('auto_vacuum', { simple: true }) === INCREMENTAL) return;

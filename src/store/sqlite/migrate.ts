@@ -2,22 +2,22 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import type { Db } from './connect.js';
 import { StoreError } from './store-error.js';
 
-/** drizzle's own table, so that its tools know where a database stands. */
+/** drizzle's own table, so that its tools recognise the version of a database. */
 const JOURNAL = '__drizzle_migrations';
 
 /**
- * Brings the schema up to date in ONE immediate transaction: whatever happens, the old or the new schema stands, and two processes
- * that start at once apply each migration once. (drizzle's migrate() reads its journal before it begins a deferred transaction.)
+ * Migrates the schema in ONE immediate transaction: a failure leaves the old schema, and two processes that start at the same time apply
+ * each migration once. (drizzle's migrate() reads its journal before it begins a deferred transaction.)
  *
- * A new database is made in any case; an older one is left alone unless that `isAllowed`: a server of its version may run on it.
+ * Always creates a new database; migrates an older one only if `isAllowed`, since a server of the older version may be using it.
  *
  * @returns how many migrations were applied, and whether the database is new
- * @throws StoreError when the database knows a migration that this program does not, or lacks one that may not be applied
+ * @throws StoreError if the database has a migration that this program does not know, or lacks one that may not be applied
  */
 export function migrate(db: Db, rules: { migrationsDir: string; isAllowed: boolean }): { applied: number; made: boolean } {
   const { migrationsDir, isAllowed } = rules;
   const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
-  // Rebuilding a table drops it for a moment: the check before the commit stands in for the enforcement (connect.ts, startRunning).
+  // Rebuilding a table drops it temporarily: a check before the commit replaces the enforcement (connect.ts, startRunning).
   db.pragma('foreign_keys = OFF');
   return db.transaction(() => apply(db, migrations, isAllowed)).immediate();
 }

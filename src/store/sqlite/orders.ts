@@ -5,7 +5,7 @@ import type { Orm } from './connect.js';
 import { orders } from './schema.js';
 import type { Vault } from './vault.js';
 
-/** What an unfinished job is to capture, sealed: headers and proxies carry credentials. The caller owns the transaction. */
+/** The options of unfinished jobs, encrypted, since headers and proxies contain credentials. The caller owns the transaction. */
 export function ordersTable(orm: Orm, vault: Vault) {
   const insert = orm
     .insert(orders)
@@ -19,18 +19,18 @@ export function ordersTable(orm: Orm, vault: Vault) {
     insert(jobId: string, options: CaptureOptions): void {
       insert.run({ jobId, sealed: vault.seal(JSON.stringify(options), place(jobId)) });
     },
-    /** null when it cannot be opened any more: another key file, or a damaged row */
+    /** null if it cannot be decrypted any more (another key file, or a damaged row) */
     open(jobId: string): CaptureOptions | null {
       const order = find.get({ jobId });
       if (order === undefined) return null;
       try {
-        // Those of an earlier version lack what was added since.
+        // Orders of an earlier version lack newer options.
         return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(order.sealed, place(jobId))) };
       } catch {
         return null;
       }
     },
-    /** At the job's end; secure_delete overwrites the bytes. */
+    /** Called at the job's end; secure_delete overwrites the bytes. */
     wipe(jobId: string): void {
       wipe.run({ jobId });
     },

@@ -3,12 +3,12 @@ import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.
 import type { Orm } from './connect.js';
 import { deliveries, receivers } from './schema.js';
 
-/** Attempts in a row without an answer, after which a receiver is left alone for a while. */
+/** Number of attempts in a row without a response after which a receiver is paused. */
 const SILENCES_BEFORE_PAUSE = 8;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Where an account's deliveries go: accounts share neither places nor pauses, also at the same origin. */
+/** An account's receiver: accounts share neither slots nor pauses, even for the same origin. */
 export interface ReceiverKey {
   accountId: string;
   origin: string;
@@ -17,8 +17,8 @@ export interface ReceiverKey {
 export type ReceiversTable = ReturnType<typeof receiversTable>;
 
 /**
- * The queue of receivers: a claim looks at one row for each origin, never at the backlog behind it. A receiver that does not answer is
- * paused (a circuit breaker): first for 5 s, then twice as long each time up to 5 min, with one attempt in between, until it answers.
+ * The queue of receivers: a claim reads one row per origin, never its backlog. A receiver that does not respond is paused (a circuit
+ * breaker): for 5 s at first, then twice as long each time up to 5 min, with one attempt in between, until it responds.
  * Synchronous statements; the caller owns the transaction.
  */
 export function receiversTable(orm: Orm) {
@@ -35,7 +35,7 @@ function choosing(orm: Orm) {
     .where(isNotNull(deliveries.claimedUntil))
     .groupBy(deliveries.accountId)
     .prepare();
-  // One look-up for each account, however many receivers it has. Raw: drizzle has no recursive WITH.
+  // One look-up per account, however many receivers it has. Raw SQL, since drizzle has no recursive WITH.
   const waiting = orm.$client
     .prepare<[], string>(
       `WITH RECURSIVE holder(id) AS (
@@ -61,7 +61,7 @@ function choosing(orm: Orm) {
     .limit(1)
     .prepare();
   return {
-    /** The receiver whose turn it is: of the account with the fewest attempts under way, which leaves as many places free as it takes. */
+    /** The next receiver: of the account with the fewest running attempts, which must leave as many slots free as it uses. */
     next({ now, perReceiver, places }: { now: number; perReceiver: number; places: number }): ReceiverKey | null {
       const held = new Map(busy.all().map((account) => [account.accountId, account.attempts]));
       const free = places - [...held.values()].reduce((sum, attempts) => sum + attempts, 0);
@@ -75,7 +75,7 @@ function choosing(orm: Orm) {
       }
       return best;
     },
-    /** When a receiver with a free place will be ready, null when none. */
+    /** When a receiver with a free slot will be ready; null if none. */
     nextReadyAt: (perReceiver: number): number | null => nextReady.get({ perReceiver })?.readyAt ?? null,
   };
 }
@@ -104,7 +104,7 @@ function following(orm: Orm) {
     .where(and(matching(receivers, 'accountId', 'origin'), isNull(receivers.readyAt), eq(receivers.inHand, 0)))
     .prepare();
   return {
-    /** After any change of these receivers' deliveries. */
+    /** To be called after any change of these receivers' deliveries. */
     refresh(keys: readonly ReceiverKey[]): void {
       for (const { accountId, origin } of new Map(keys.map((key) => [`${key.accountId} ${key.origin}`, key])).values()) {
         update.run({ accountId, origin });
@@ -129,11 +129,11 @@ function pausing(orm: Orm) {
     .returning({ accountId: receivers.accountId, origin: receivers.origin })
     .prepare();
   return {
-    /** An attempt had an answer, whatever it was. */
+    /** To be called after an attempt with a response, whatever its status. */
     answered({ accountId, origin }: ReceiverKey): void {
       set.run({ accountId, origin, silences: 0, pausedUntil: 0 });
     },
-    /** An attempt had no answer. Those that were under way when the pause began do not prolong it. */
+    /** To be called after an attempt without a response. Attempts that were running when the pause began do not prolong it. */
     silent({ accountId, origin }: ReceiverKey, now: number): void {
       const known = find.get({ accountId, origin });
       if (known === undefined || known.pausedUntil > now) return;
@@ -142,7 +142,7 @@ function pausing(orm: Orm) {
       const pausedUntil = pauses < 0 ? 0 : now + Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS);
       set.run({ accountId, origin, silences, pausedUntil });
     },
-    /** Nobody is paused beyond the horizon. @returns whom to refresh */
+    /** Ends pauses beyond the horizon. @returns the receivers to refresh */
     unpauseBeyond: (horizon: number): ReceiverKey[] => unpause.all({ horizon }),
   };
 }

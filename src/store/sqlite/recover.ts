@@ -3,7 +3,7 @@ import type { EndedJob, JobStore, OwnClaims } from '../store.js';
 import { endJob } from './end-job.js';
 import type { Tables } from './tables.js';
 
-/** Longer than anything is ever put off (a receiver's Retry-After counts up to 1 h): what lies beyond, a clock set back has left there. */
+/** Longer than any delay (a receiver's Retry-After counts up to 1 h): a later time means that the clock was set back. */
 const HORIZON_MS = 90 * 60_000;
 
 /** Until the claim's own timer renews it. */
@@ -15,8 +15,8 @@ type Recovery = Parameters<JobStore['recover']>[0];
 type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'receivers' | 'turns'>;
 
 /**
- * Puts back what a process that is gone (or a stuck worker) held: active jobs with an attempt left are queued again, the others
- * fail; deliveries in hand are due again. After the clock was set back, what was put off is due at once. Runs inside the caller's transaction.
+ * Releases the claims of a process that has ended, or of a stuck worker: active jobs with an attempt left are queued again, the others fail,
+ * and claimed deliveries are due again. If the clock was set back, delayed work is due at once. Runs inside the caller's transaction.
  */
 export function recover(tables: RecoverTables, recovery: Recovery): { requeued: number; ended: EndedJob[] } {
   const { now, all, own = NONE } = recovery;
@@ -33,7 +33,7 @@ export function recover(tables: RecoverTables, recovery: Recovery): { requeued: 
   return { requeued, ended };
 }
 
-/** Own claims first: what runs is not abandoned, however late the clock says it is. */
+/** Renews own claims first: running work is not abandoned, whatever the clock says. */
 function renew({ jobs, deliveries }: RecoverTables, own: OwnClaims, now: number): void {
   for (const { id, workerId, attempt } of own.jobs) jobs.renewLapsed({ id, workerId, attempt }, { now, until: now + RENEWED_MS });
   for (const held of own.deliveries) deliveries.renewLapsed(held, { now, until: now + RENEWED_MS });

@@ -5,7 +5,7 @@ import type { Orm } from './connect.js';
 import type { CountersTable } from './counters.js';
 import { accounts, reservations, usage } from './schema.js';
 
-/** What a job costs, and to which month it counts. */
+/** The price of a job, and the month that it counts towards. */
 export interface Reservation {
   jobId: string;
   accountId: string;
@@ -15,26 +15,26 @@ export interface Reservation {
 }
 
 /**
- * The credit ledger. A reservation belongs to the month of its submission, and is settled or released once; sums by month are kept
- * beside it, since jobs are deleted before their month is over. Synchronous statements; the caller owns the transaction.
+ * The credit ledger. A reservation belongs to the month of its submission, and is settled or released once; sums per month are stored
+ * separately, since jobs may be deleted before the month is over. Synchronous statements; the caller owns the transaction.
  */
 export function reservationsTable(orm: Orm, counters: CountersTable) {
   const { standing, insert, book, end, settleSum, releaseSum, oldest } = statementsOf(orm);
   return {
-    /** What the account has used of its month's quota. */
+    /** The account's quota, and the credits used and reserved in a month. */
     standing: (accountId: string, period: string) => standing.get({ id: accountId, period }) ?? { quota: null, settled: 0, reserved: 0 },
     reserve(reservation: Reservation): void {
       insert.run({ ...reservation, state: 'pending' });
       book.run({ accountId: reservation.accountId, period: reservation.period, settled: 0, reserved: reservation.credits });
       counters.add('credits/pending', 1);
     },
-    /** For a job that is completed as it comes. */
+    /** For a job that is completed at once. */
     charge(reservation: Reservation): void {
       insert.run({ ...reservation, state: 'settled' });
       book.run({ accountId: reservation.accountId, period: reservation.period, settled: reservation.credits, reserved: 0 });
       counters.add('credits/settled', 1);
     },
-    /** @throws Error when the job's credits are not pending: nothing is ever charged twice */
+    /** @throws Error if the job's credits are not pending, so that nothing is charged twice */
     settle(jobId: string): void {
       settleSum.run(endOnce('settled', jobId));
       counters.add('credits/settled', 1);
@@ -103,7 +103,7 @@ function statementsOf(orm: Orm) {
     .where(ofMonth)
     .prepare();
   const releaseSum = orm.update(usage).set({ reserved }).where(ofMonth).prepare();
-  // The literal stands in the condition of the index: a bound value would not use it.
+  // A literal, as in the condition of the index: with a bound parameter, the index would not be used.
   const isPending = sql`${reservations.state} = 'pending'`;
   const oldest = orm
     .select({ createdAt: min(reservations.createdAt) })

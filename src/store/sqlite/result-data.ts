@@ -1,13 +1,13 @@
 import type { CaptureData } from '../../contract/capture-data.js';
 
 /**
- * What a job tells of its picture stands once, with the picture (`artifacts.data`), however many jobs share it. A job's own `data`
- * holds only what it tells otherwise; in rows of older versions that is all of it.
+ * CaptureData is stored once, with the picture (`artifacts.data`), even if several jobs share it. A job's own `data` has only the fields
+ * that differ; in rows of older versions it has all fields.
  */
 
-/** Of the job that rendered the picture. */
+/** `data` of the job that rendered the picture. */
 export const RENDERED_DATA = JSON.stringify({ cached: false });
-/** Of a job that another one's picture answered. */
+/** `data` of a job that was answered with another job's picture. */
 export const SHARED_DATA = JSON.stringify({ cached: true });
 
 /** @param own `data` of the job @param kept `data` of its artifact */

@@ -2,10 +2,10 @@ import type { RetentionStore } from '../store.js';
 import type { Tables } from './tables.js';
 import type { Writer } from './writer.js';
 
-/** Rows that one transaction touches: a slice must never hold up the writes behind it (no statement over 50 ms). */
+/** Rows per transaction; few, so that a slice does not delay other writes (no statement over 50 ms). */
 const SLICE_ROWS = 25;
 
-/** Marks gone the artifacts that are too old, then those that are too much, slice by slice. @returns their names */
+/** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
 export async function expireArtifacts(
   tables: Pick<Tables, 'artifacts' | 'counters'>,
   writer: Writer,
@@ -20,7 +20,7 @@ export async function expireArtifacts(
   return expired;
 }
 
-/** Deletes ended jobs slice by slice, other writes in between. @returns how many */
+/** Deletes ended jobs in slices, with other writes in between. @returns how many */
 export function deleteJobs(
   tables: Pick<Tables, 'jobs' | 'artifacts'>,
   writer: Writer,
@@ -29,7 +29,7 @@ export function deleteJobs(
   return inSlices(rules.limit, (limit) => writer.run(() => deleteSlice(tables, { ...rules, limit })));
 }
 
-/** Calls for slices until one comes back short. @returns the sum */
+/** Runs slices until one is not full. @returns the total */
 async function inSlices(limit: number, slice: (limit: number) => Promise<number>): Promise<number> {
   let done = 0;
   while (done < limit) {
@@ -63,7 +63,7 @@ function tooOld(artifacts: Tables['artifacts'], before: number) {
   return oldest !== null && oldest.createdAt < before ? oldest : null;
 }
 
-/** The account that uses the most space loses its pictures first. A row of an older version may belong to nobody. */
+/** Pictures of the account that uses the most space are deleted first. Rows of older versions may have no account. */
 function tooMuch(artifacts: Tables['artifacts']) {
   return artifacts.oldestOfLargest() ?? artifacts.oldest();
 }
@@ -72,7 +72,7 @@ function deleteSlice({ jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>, ru
   const ended = jobs.endedBefore(rules.before, rules.limit);
   for (const { id, artifactName } of ended) {
     jobs.remove(id);
-    // The row of a picture that is gone is kept, to answer 410, as long as a job speaks of it.
+    // The row of a deleted picture is kept as long as a job refers to it, so that requests get 410.
     if (artifactName !== null) artifacts.forget(artifactName);
   }
   return ended.length;

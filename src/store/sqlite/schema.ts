@@ -14,8 +14,8 @@ import {
 import type { Scope } from '../../contract/api-key.js';
 
 /**
- * The tables, from which drizzle-kit writes the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of
- * ended jobs) cannot be said here: they stand in the migration `triggers`.
+ * The tables, from which drizzle-kit generates the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of ended
+ * jobs) cannot be expressed here: they are in the migration `triggers`.
  */
 
 export const accounts = sqliteTable(
@@ -30,8 +30,8 @@ export const accounts = sqliteTable(
 );
 
 /**
- * Whose turn it is, by start-time fair queueing (turns.ts). `queued` counts claimable and delayed jobs, so that idle accounts cost a
- * claim nothing.
+ * The order of accounts, by start-time fair queueing (turns.ts). `queued` counts claimable and delayed jobs, so that a claim need not read
+ * idle accounts.
  */
 export const turns = sqliteTable(
   'turns',
@@ -42,7 +42,7 @@ export const turns = sqliteTable(
     queued: integer('queued').notNull().default(0),
     /** Virtual ms of slot time: the waiting account with the smallest one is next. */
     tag: integer('tag').notNull().default(0),
-    /** ms that a job of the account lately held its slot, as a moving average. */
+    /** Moving average of the ms that the account's recent jobs held their slots. */
     typicalMs: integer('typical_ms').notNull().default(1000),
     /** When it last queued a job. */
     seenAt: integer('seen_at').notNull().default(0),
@@ -68,7 +68,7 @@ export const apiKeys = sqliteTable('api_keys', {
   revokedAt: integer('revoked_at'),
 });
 
-/** What signs a key's render links; sealed. The previous one holds until a given time. */
+/** The secrets that sign a key's render links, encrypted. The previous one is valid until a given time. */
 export const signingSecrets = sqliteTable(
   'signing_secrets',
   {
@@ -91,7 +91,7 @@ export const artifacts = sqliteTable(
     createdAt: integer('created_at').notNull(),
     goneAt: integer('gone_at'),
     accountId: text('account_id').references(() => accounts.id),
-    /** CaptureData as JSON, for all jobs that have this picture; null where an older version made it. */
+    /** CaptureData as JSON, for all jobs with this picture; null if an older version created the row. */
     data: text('data'),
   },
   (t) => [
@@ -101,7 +101,7 @@ export const artifacts = sqliteTable(
   ],
 );
 
-/** What each account takes of the disk: bytes of pictures that are not gone, and rows. Moved by triggers. */
+/** The disk usage of each account: bytes of pictures that are not deleted, and rows. Updated by triggers. */
 export const accountStorage = sqliteTable(
   'account_storage',
   {
@@ -131,14 +131,14 @@ export const jobs = sqliteTable(
     requestId: text('request_id').notNull(),
     mode: text('mode', { enum: ['sync', 'async'] }).notNull(),
     state: text('state', { enum: ['waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed'] }).notNull(),
-    /** The queued state that the job has, or goes back to. `prioritized` sorts before `waiting`. */
+    /** The queued state that the job has, or returns to. `prioritized` sorts before `waiting`. */
     lane: text('lane', { enum: ['prioritized', 'waiting'] }).notNull(),
     idempotencyKey: text('idempotency_key'),
     /** Keyed digests; see vault.ts. */
     identityDigest: text('identity_digest').notNull(),
     cacheDigest: text('cache_digest'),
     timeoutMs: integer('timeout_ms').notNull(),
-    /** While set, the job waits for that one's end. */
+    /** While set, the job waits for that job to end. */
     leaderId: text('leader_id').references((): AnySQLiteColumn => jobs.id),
     attemptsMade: integer('attempts_made').notNull(),
     attemptBudget: integer('attempt_budget').notNull(),
@@ -148,11 +148,11 @@ export const jobs = sqliteTable(
     firstClaimedAt: integer('first_claimed_at'),
     /** Of the latest claim. */
     claimedAt: integer('claimed_at'),
-    /** ms of slot time that the latest claim was booked with; corrected when it ends. */
+    /** ms of slot time that the latest claim was charged in advance; corrected when it ends. */
     bookedMs: integer('booked_ms'),
     /** Of an active job. */
     leaseExpiresAt: integer('lease_expires_at'),
-    /** Kept at the end; of a cached result, the renderer's. */
+    /** Kept after the end; for a cached result, that of the job that rendered it. */
     workerId: text('worker_id'),
     progress: integer('progress').notNull(),
     webhookUrl: text('webhook_url'),
@@ -160,7 +160,7 @@ export const jobs = sqliteTable(
     /** When this job itself rendered the picture; null for cached and shared results. */
     renderedAt: integer('rendered_at'),
     artifactName: text('artifact_name').references(() => artifacts.name),
-    /** What it tells otherwise than `artifacts.data` (result-data.ts), as JSON. */
+    /** Fields that differ from `artifacts.data` (result-data.ts), as JSON. */
     data: text('data'),
     /** StoredError as JSON. */
     error: text('error'),
@@ -192,7 +192,7 @@ export const jobs = sqliteTable(
   ],
 );
 
-/** Sealed capture options, deleted when the job ends (decisions.md: proxy passwords are wiped then). */
+/** Encrypted capture options, deleted when the job ends (decisions.md: proxy passwords are wiped then). */
 export const orders = sqliteTable('orders', {
   jobId: text('job_id')
     .primaryKey()
@@ -210,7 +210,7 @@ export const reservations = sqliteTable(
     accountId: text('account_id')
       .notNull()
       .references(() => accounts.id),
-    /** UTC month of the submission, as `2026-11`; the credits stay in it whenever they are settled. */
+    /** UTC month of the submission, such as `2026-11`; the credits belong to it whenever they are settled. */
     period: text('period').notNull(),
     credits: integer('credits').notNull(),
     state: text('state', { enum: ['pending', 'settled', 'released'] }).notNull(),
@@ -223,7 +223,7 @@ export const reservations = sqliteTable(
   ],
 );
 
-/** Sums of the ledger by month; they outlive the jobs. */
+/** Sums of the ledger by month; kept longer than the jobs. */
 export const usage = sqliteTable(
   'usage',
   {
@@ -237,7 +237,7 @@ export const usage = sqliteTable(
   (t) => [primaryKey({ columns: [t.accountId, t.period] }), check('usage_sums', sql`settled >= 0 AND reserved >= 0`)],
 );
 
-/** How the jobs of a month ended: `completed`, or the code of a failure. They outlive the jobs. */
+/** Outcomes of a month's jobs: `completed`, or the code of a failure. Kept longer than the jobs. */
 export const outcomes = sqliteTable(
   'outcomes',
   {
@@ -251,7 +251,7 @@ export const outcomes = sqliteTable(
   (t) => [primaryKey({ columns: [t.accountId, t.period, t.outcome] }), check('outcomes_jobs', sql`jobs >= 0`)],
 );
 
-/** A job's webhook: made with the job, due from its end. */
+/** A job's webhook: created with the job, due once it has ended. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
@@ -264,7 +264,7 @@ export const deliveries = sqliteTable(
       .references(() => accounts.id),
     url: text('url').notNull(),
     origin: text('origin').notNull(),
-    /** Sealed. */
+    /** Encrypted. */
     secret: blob('secret', { mode: 'buffer' }).notNull(),
     event: text('event', { enum: ['capture.completed', 'capture.failed'] }),
     state: text('state', { enum: ['pending', 'delivered', 'failed'] }).notNull(),
@@ -279,7 +279,7 @@ export const deliveries = sqliteTable(
     /** When it may be claimed. */
     dueAt: integer('due_at'),
     claimedUntil: integer('claimed_until'),
-    /** When it is given up, whatever attempts are left. */
+    /** When it fails, even if attempts are left. */
     expiresAt: integer('expires_at'),
   },
   (t) => [
@@ -296,8 +296,8 @@ export const deliveries = sqliteTable(
 );
 
 /**
- * Where an account's pending deliveries go, one row for each origin as long as there are any. It keeps claims from looking at a backlog,
- * and remembers a receiver that does not answer.
+ * The receivers of an account's pending deliveries, one row per origin. Spares claims from reading a backlog, and records receivers that
+ * do not respond.
  */
 export const receivers = sqliteTable(
   'receivers',
@@ -306,13 +306,13 @@ export const receivers = sqliteTable(
       .notNull()
       .references(() => accounts.id),
     origin: text('origin').notNull(),
-    /** When the next waiting delivery may be claimed; null when none waits. */
+    /** When the next waiting delivery may be claimed; null if none waits. */
     readyAt: integer('ready_at'),
-    /** Attempts under way. */
+    /** Running attempts. */
     inHand: integer('in_hand').notNull(),
-    /** Attempts in a row that had no answer. */
+    /** Attempts in a row without a response. */
     silences: integer('silences').notNull().default(0),
-    /** No attempt before, since it did not answer. */
+    /** No attempt is made before this time, since the receiver did not respond. */
     pausedUntil: integer('paused_until').notNull().default(0),
   },
   (t) => [
@@ -323,7 +323,7 @@ export const receivers = sqliteTable(
   ],
 );
 
-/** Counts that are kept, never taken: health must stay cheap beside millions of old jobs. */
+/** Maintained counts, so that health stays cheap with millions of old jobs. */
 export const counters = sqliteTable('counters', { name: text('name').primaryKey(), value: integer('value').notNull() }, () => [
   check('counters_value', sql`value >= 0`),
 ]);
@@ -335,7 +335,7 @@ export const queue = sqliteTable(
   () => [check('queue_one_row', sql`id = 1`), check('queue_paused', sql`paused IN (0, 1)`)],
 );
 
-/** What the database says of itself. */
+/** Named values of the database itself. */
 export const marks = sqliteTable('marks', { name: text('name').primaryKey(), value: text('value').notNull() });
 
 export type JobRow = typeof jobs.$inferSelect;

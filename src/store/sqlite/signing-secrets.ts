@@ -15,13 +15,13 @@ export function signingSecretsTable(orm: Orm, vault: Vault) {
   const place = (keyId: string) => `signing:${keyId}`;
 
   return {
-    /** Replaces a key's secret; the one before holds until then. @param previousUntil Unix ms */
+    /** Replaces a key's secret. @param previousUntil Unix ms until which the previous one is valid */
     rotate(keyId: string, secret: string, previousUntil: number): void {
       const before = byKey.get({ keyId });
       const previous = before === undefined ? { previous: null, previousUntil: null } : { previous: before.secret, previousUntil };
       replace.run({ keyId, secret: vault.seal(secret, place(keyId)), ...previous });
     },
-    /** Those that hold now, the newest first; none when the key never had one. */
+    /** The secrets that are valid now, newest first; none if the key never had one. */
     valid(keyId: string, now: number): string[] {
       const row = byKey.get({ keyId });
       if (row === undefined) return [];

@@ -4,7 +4,7 @@ import { readResultData } from './result-data.js';
 
 type ToldJob = Omit<FoundJob, 'seq'>;
 
-/** A row as it can be told. Queued jobs report `paused` while the queue is (decisions.md, Jobs). */
+/** The public state of a row. Queued jobs are reported as `paused` while the queue is paused (decisions.md, Jobs). */
 export function toSnapshot(row: ToldJob): JobSnapshot {
   const { id, accountId, keyId, mode, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl } = row;
   return {
@@ -18,7 +18,7 @@ function toldState(row: ToldJob): JobState {
   return queued && row.paused ? 'paused' : row.state;
 }
 
-/** `durationMs` is the job's own, from submission to end; that of the render is in its data. */
+/** `durationMs` is that of the job, from submission to end; that of the render is in `data`. */
 function toResult(row: ToldJob): JobResult | null {
   if (row.endedAt === null) return null;
   return {

@@ -1,15 +1,15 @@
 import { CaptureError } from '../../contract/capture-error.js';
 
-/** Why a store cannot be opened or copied: one line for the operator that says what to do. */
+/** A store that cannot be opened or copied, with a one-line message that tells the operator what to do. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** What a client is told while the disk is full or the file is held by another process. */
+/** `Retry-After` while the disk is full, or another process locks the file. */
 const UNAVAILABLE_RETRY_S = 5;
 const UNAVAILABLE = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM|CORRUPT|NOTADB|PROTOCOL)/;
 
-/** Errors of the engine's surroundings become `internal_error` 503; all else (a bug, a broken invariant) stays as it is. */
+/** Turns environment errors of SQLite (full disk, lock) into `internal_error` 503; other errors (bugs, broken invariants) stay unchanged. */
 export function translateEngineError(error: unknown): unknown {
   if (!UNAVAILABLE.test(engineCodeOf(error))) return error;
   return new CaptureError({
@@ -21,7 +21,7 @@ export function translateEngineError(error: unknown): unknown {
   });
 }
 
-/** `SQLITE_…`, or empty for an error that is not the engine's. */
+/** `SQLITE_…`, or empty for an error that is not SQLite's. */
 export function engineCodeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';

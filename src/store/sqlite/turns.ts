@@ -4,15 +4,15 @@ import type { Orm } from './connect.js';
 import type { CountersTable } from './counters.js';
 import { type JobRow, turns } from './schema.js';
 
-/** Longer than any capture holds its slot: whatever seems to have taken longer was measured by a clock that jumped. */
+/** Longer than any capture holds its slot: a longer measurement means that the clock jumped. */
 const LONGEST_SLOT_MS = 180_000;
-/** An account counts as active for so long after it queued a job. */
+/** An account counts as active for this long after it queued a job. */
 const ACTIVE_MS = 3_600_000;
 
 /**
- * Start-time fair queueing between accounts, by slot time rather than by jobs. Each account has a tag in virtual ms. A claim moves it
- * on by what the job is expected to take, and the job's end corrects that to what it took; the waiting account with the smallest tag is
- * next. An account that comes back starts at the tag of the latest claim: idle time earns no credit. Synchronous statements; the
+ * Start-time fair queueing between accounts, by slot time rather than by number of jobs. Each account has a tag in virtual ms. A claim
+ * advances it by the expected duration of the job, which the job's end corrects to the actual one; the waiting account with the smallest
+ * tag is next. An account that was idle starts at the tag of the latest claim, so idle time earns no credit. Synchronous statements; the
  * caller owns the transaction.
  */
 export function turnsTable(orm: Orm, counters: CountersTable) {
@@ -20,7 +20,7 @@ export function turnsTable(orm: Orm, counters: CountersTable) {
   const ofAccount = matching(turns, 'accountId');
   const tookMs = sql.placeholder('tookMs');
   const booked = sql<number>`max(${typicalMs}, ${sql.placeholder('atLeast')})`;
-  // The literal stands in the condition of the index: a bound value would not use it.
+  // A literal, as in the condition of the index: with a bound parameter, the index would not be used.
   const inTurn = orm.select({ accountId }).from(turns).where(sql`${queued} > 0`).orderBy(asc(tag)).prepare();
   const latest = orm
     .select({ tag: max(tag) })
@@ -59,28 +59,28 @@ export function turnsTable(orm: Orm, counters: CountersTable) {
   return {
     /** Accounts with queued jobs, the next one first. */
     inTurn: (): string[] => inTurn.all().map((turn) => turn.accountId),
-    /** Before a job of the account is queued. When nothing at all is queued or running, all accounts begin even. */
+    /** To be called before a job of the account is queued. If nothing is queued or running, all accounts start equal. */
     join(accountId: string, now: number): void {
       if (counters.unfinished() === 0) counters.raiseTurn(latest.get()?.tag ?? 0);
       join.run({ accountId, turn: counters.turn(), seenAt: now });
     },
-    /** Books a claim. @param atLeast ms that it will take in any case @returns the ms that were booked */
+    /** Charges a claim in advance. @param atLeast ms that it will take in any case @returns the ms charged */
     book(accountId: string, atLeast: number): number {
       const { tag, bookedMs } = book.get({ accountId, atLeast }) ?? { tag: 0, bookedMs: 0 };
       counters.raiseTurn(tag - bookedMs);
       return bookedMs;
     },
-    /** The job has given its slot back: corrects what was booked to what it took. */
+    /** To be called when the job has released its slot: corrects the charge to the actual time. */
     settle({ accountId, claimedAt, bookedMs }: JobRow, now: number): void {
       if (claimedAt === null || bookedMs === null) return;
       const tookMs = now - claimedAt;
       if (tookMs >= 0 && tookMs <= LONGEST_SLOT_MS) correct.run({ accountId, tookMs, bookedMs });
     },
-    /** The claim is undone. */
+    /** To be called when the claim is undone. */
     refund({ accountId, bookedMs }: JobRow): void {
       refund.run({ accountId, bookedMs: bookedMs ?? 0 });
     },
-    /** Whether another account than this has queued a job within the last hour. */
+    /** Whether another account has queued a job within the last hour. */
     isAnotherActive: (accountId: string, now: number): boolean => other.get({ accountId, since: now - ACTIVE_MS }) !== undefined,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets at rest: sealed with AES-256-GCM, compared by keyed digests (decisions.md, Webhooks and Idempotency). One key file in
- * the data directory; whoever has the database alone learns nothing from it.
+ * Secrets at rest: encrypted with AES-256-GCM, compared by keyed digests (decisions.md, Webhooks and Idempotency). The key is a file in
+ * the data directory; the database alone reveals nothing.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
@@ -13,15 +13,15 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface Vault {
-  /** @param place what the text belongs to, such as `order:<job id>`: sealed text moved elsewhere does not open */
+  /** @param place what the text belongs to, such as `order:<job id>`: it can only be decrypted for the same place */
   seal(text: string, place: string): Buffer;
-  /** @throws Error when the text was changed, moved, or sealed with another key */
+  /** @throws Error if the text was changed, moved, or encrypted with another key */
   open(sealed: Buffer, place: string): string;
   /** Keyed; digests of the same text for different purposes differ. */
   digest(purpose: 'identity' | 'cache' | 'check', text: string): string;
 }
 
-/** Opens the key file of a data directory, made on first use. @throws StoreError */
+/** Opens the key file of a data directory; creates it on first use. @throws StoreError */
 export function openVault(dataDir: string): Vault {
   const file = join(dataDir, KEY_FILE);
   const key = readKey(file) ?? makeKey(file);
@@ -63,7 +63,7 @@ function readKey(file: string): Buffer | null {
   }
 }
 
-/** Whole or not at all, and the same for two processes that start at once: the first link wins. */
+/** Creates the key atomically; if two processes start at the same time, both use the first one. */
 function makeKey(file: string): Buffer {
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   const handle = openSync(draft, 'wx', 0o600);
