@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { run as callerProxy } from '../stress/caller-proxy.js';
 import { run as channels } from '../stress/channels.js';
 import { run as failClosed } from '../stress/fail-closed.js';
-import { run as oracle } from '../stress/oracle.js';
 import { run as rebinding } from '../stress/rebinding.js';
 import { run as redirects } from '../stress/redirects.js';
 import { run as sandbox } from '../stress/sandbox.js';
@@ -21,12 +20,6 @@ describe('in short, the trial', () => {
     expect(problems).toEqual([]);
     expect(figures.rows).toBeGreaterThan(150);
     expect(figures).toMatchObject({ lookups_for_literals: 0, canary_connections: 0 });
-  });
-
-  it('oracle: a private name and a missing one take the same time', async () => {
-    const { problems, figures } = await oracle({ lookups: 0, names: 16 });
-    expect(problems).toEqual([]);
-    expect(figures.captures_of_names).toBe(64);
   });
 
   it('rebinding: a connection goes where it was judged', async () => {

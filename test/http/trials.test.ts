@@ -17,6 +17,12 @@ describe('trials of the edge, in short', () => {
     expect(beside(problems, /^the medians/)).toEqual([]);
   });
 
+  it('oracle: a private name and a missing one take the same time', async () => {
+    const { problems, figures } = await oracle({ lookups: 0, names: 16 });
+    expect(problems).toEqual([]);
+    expect(figures.captures_of_names).toBe(64);
+  });
+
   it('slow clients: are cut off, time and again', async () => {
     const { problems, figures } = await slowClients({ sockets: 100, seconds: 2, headersTimeoutMs: 300 });
     expect(beside(problems, /^honest/)).toEqual([]);

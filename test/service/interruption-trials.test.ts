@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { run as clocks } from '../stress/clocks.js';
+import { run as drain } from '../stress/drain.js';
+import { run as fullDisk } from '../stress/full-disk.js';
+import { run as restart } from '../stress/restart.js';
+import { run as troubles } from '../stress/troubles.js';
+
+/** Figures of time are judged by the full forms, on a machine with nothing else to do. */
+const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
+
+describe('trials of interruptions, in short', () => {
+  it('restart: goes on where it was, and gives a page up that kills the server twice', async () => {
+    const { problems, figures } = await restart({ rounds: 1 });
+    expect(beside(problems, /^(health|orphaned)/)).toEqual([]);
+    expect(figures.poison_attempts).toBe(2);
+  });
+
+  it('drain: takes nothing more and loses nothing when it is told to end', async () => {
+    const { problems } = await drain({ rounds: 5 });
+    expect(beside(problems, /^(a drain took|after a second)/)).toEqual([]);
+  });
+
+  it('clocks: deletes and repeats nothing when the clock jumps', async () => {
+    const { problems } = await clocks({ jumps: [31, -31, 0], holdMs: 6_000 });
+    expect(problems).toEqual([]);
+  });
+
+  it('full-disk: says no while the disk is full, and yes when it is not', async () => {
+    const { problems } = await fullDisk({ rounds: 1, submissions: 5 });
+    expect(problems).toEqual([]);
+  });
+
+  it('troubles: a lock, a closed directory and a clock that jumps pass without a restart', async () => {
+    const { problems } = await troubles({ lockSeconds: 1 });
+    expect(problems).toEqual([]);
+  });
+});

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { run as fair } from '../stress/fair.js';
+import { run as kill } from '../stress/kill.js';
+import { run as overload } from '../stress/overload.js';
+
+/** Figures of time are judged by the full forms, on a machine with nothing else to do. */
+const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
+
+describe('trials under load, in short', () => {
+  it('overload: refuses what is too much, and answers the rest', async () => {
+    const { problems, figures } = await overload({ seconds: 6, calm: 2, queue: 60, wait: 1_000 });
+    expect(beside(problems, /^(goodput|a refusal|memory|\d+ sync)/)).toEqual([]);
+    expect(figures.refused).toBeGreaterThan(0);
+  });
+
+  it('fair: gives quick captures their turn beside slow ones of another account', async () => {
+    const { problems } = await fair({ seconds: 5, startMs: 8_000, endMs: 9_000 });
+    expect(problems).toEqual([]);
+  });
+
+  it('kill: loses, repeats and charges nothing wrongly when the server is killed', async () => {
+    const { problems, figures } = await kill({ rounds: 5 });
+    expect(problems).toEqual([]);
+    expect(figures.damaged_databases).toBe(0);
+  });
+});
