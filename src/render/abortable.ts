@@ -1,4 +1,4 @@
-/** The work's outcome, or the signal's reason when that aborts first; the work itself goes on. */
+/** The result of `work`, or the signal's reason if it aborts first; the work itself continues. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);

@@ -1,6 +1,6 @@
 /**
- * The picture of a view, taken while the page is only waited for, and kept when nothing has changed once it is settled: then it is the one
- * that would have been taken.
+ * A picture of the viewport that is taken while waiting for the page to settle, and used if nothing has changed by then: it is identical to
+ * the one that would be taken.
  */
 
 import type { CaptureOptions } from '../contract/capture-request.js';
@@ -19,20 +19,20 @@ export interface EarlyParts {
   guard: { glance(): Promise<boolean> };
   /** ms by `monotonicNow`. */
   deadline: number;
-  /** Of the page as it stands, with nothing done to it before. */
+  /** Takes the picture of the page in its current state. */
   take(): Promise<Picture>;
 }
 
-/** A network that rests for so long may be at rest for good: most pages that go on loading do so sooner. */
+/** After this long without requests the network is probably idle: most pages that continue loading do so sooner. */
 const RESTS_AFTER_MS = 50;
-/** Pictures that may be taken in vain of one page. */
+/** How many pictures of one page may be discarded. */
 const SHOTS_MAX = 2;
 /** What hides something has changed the page, which is looked at once more. */
 const LOOKS = 2;
 const LOOK_MAX_MS = 1_500;
 const FRAMES_MAX_MS = 200;
 
-/** Whether these options ask for the view of a page that is only waited for to settle. */
+/** Whether these options capture the viewport of a page that only has to settle. */
 export function isEarly(options: CaptureOptions): boolean {
   const { waitForIdle, waitForContent, delay, selector, clip, fullPage, format, omitBackground } = options;
   const onlySettles = waitForIdle && !waitForContent && delay === 0;
@@ -69,7 +69,7 @@ export class EarlyPicture implements Meanwhile {
     return this.#kept !== null;
   }
 
-  /** The picture that holds; null when there is none. */
+  /** The picture that is still current; null if there is none. */
   get kept(): Picture | null {
     return this.#kept;
   }
@@ -94,7 +94,7 @@ export class EarlyPicture implements Meanwhile {
     }
   }
 
-  /** @returns null when the page is not to be pictured as it stands, which is judged in its turn */
+  /** @returns null if the page cannot be captured in this state, which is handled later */
   async #readyToShoot(): Promise<ChangeWatch | null> {
     const { page, guard, deadline } = this.#parts;
     const { session, world, main } = page;
@@ -104,7 +104,7 @@ export class EarlyPicture implements Meanwhile {
     for (let look = 0; look < LOOKS; look++) {
       const watch = await ChangeWatch.begin(page);
       const { current: shown } = main;
-      // An empty page is given time, in its turn.
+      // An empty page gets more time later.
       if ((await world.call('blank.look')).sight !== 'something') return null;
       if (watch === null || shown === null || !(await guard.glance())) return null;
       await checkPage({ ...page, tolerance: new Tolerance([]) }, shown, this.#options);

@@ -2,7 +2,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import { isClosed, PageMoved } from './page/page-moved.js';
 import type { PageSession } from './page-session.js';
 
-/** How a capture as a whole fails, in the product's own words. */
+/** Errors of a capture as a whole. */
 
 export function neverReady(timeoutMs: number): CaptureError {
   return new CaptureError({
@@ -19,7 +19,7 @@ export function neverStays(): CaptureError {
   });
 }
 
-/** What comes out of the browser, in the product's own words; anything else is a bug and stays what it is. */
+/** Translates errors of the browser; anything else is a bug and stays unchanged. */
 export function translate(error: unknown, session: PageSession): unknown {
   if (error instanceof CaptureError && error.code !== 'navigation_failed') return error;
   if (session.lost.aborted) return session.lost.reason;

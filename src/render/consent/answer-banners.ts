@@ -5,11 +5,11 @@ import type { PlatformAnswer } from '../in-page/consent/platforms.js';
 import { CONSENT_FRAME } from '../in-page/consent/words.js';
 import { callOnce, type World } from '../page/world.js';
 
-/** What was done about consent banners, for the log. */
+/** The outcome of declining consent banners, for the log. */
 export interface BannerReport {
-  /** `rejected` when a refusal was clicked, `hidden` when a banner was only hidden, `failed` when the page did not let us. */
+  /** `rejected`: a button was clicked; `hidden`: a banner was only hidden; `failed`: the page prevented both. */
   outcome: 'none' | 'rejected' | 'hidden' | 'failed';
-  /** autoconsent's name of the consent platform, when it knew it. */
+  /** autoconsent's name of the consent platform; null if unknown. */
   platform: string | null;
   scrollFreed: boolean;
   ms: number;
@@ -20,27 +20,27 @@ export interface BannerTools {
   world: World;
   /** Source of consent-page.js. */
   consentBundle: string;
-  /** Rules that hide banners in this page and are not laid yet; may be empty. */
+  /** Rules that hide banners in this page and have not been applied yet; may be empty. */
   css: string;
-  /** As the first look had it. */
+  /** Result of the first inspection. */
   seen: Pick<Look, 'banner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
-  /** Whether the picture is taken next: what comes after is held back. */
+  /** Whether the picture is taken next: later banners are suppressed. */
   last: boolean;
-  /** Whether requests of consent platforms were refused: such a page may wait behind a lock for an answer that cannot come. */
+  /** Whether requests to consent platforms were blocked: such a page may lock its scrolling and wait for them in vain. */
   refusedPlatform: boolean;
 }
 
-/** A page whose consent script has run may take this long to show a banner, once. */
+/** How long a page whose consent script has run may take to show a banner. */
 const EXPECTED_PATIENCE_MS = 600;
-/** A known platform's banner is in view already; its answer may take several clicks. */
+/** How long declining a visible banner of a known platform may take; it may need several clicks. */
 const PLATFORM_PATIENCE_MS = { popup: 900, answer: 4_000 };
 const FRAMES_MAX = 6;
-/** A frame that does not let itself be read by then is none of ours. */
+/** A frame that cannot be read within this time is ignored. */
 const FRAME_READ_MS = 500;
 
 /**
- * Refuses by the platform's own way if it is known, else by a button that says so, hides what is left, by the rules for
- * banners too, and frees the scroll only if any of that found a banner (decisions.md, Blocking). Never accepts.
+ * Declines by the platform's own API if it is known, else by a button with such a label; hides what is left, also by the rules for
+ * banners; and unlocks scrolling only if any of that found a banner (decisions.md, Blocking). Never accepts.
  */
 export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
   const { world, css, seen } = tools;
@@ -50,7 +50,7 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
     frames.length > 0 ||
     (seen.banner === 'expected' && (await world.call('consent.awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
   const answer = inView ? await askPlatforms(tools, seen.framed || frames.length > 0) : NOTHING;
-  // What is hidden first can no longer be refused.
+  // A hidden banner can no longer be declined.
   const rest = inView
     ? await world.call('consent.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
     : { refused: 0, hidden: 0 };
@@ -64,7 +64,7 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
 
 const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
 
-/** @returns addresses of the frames that are banners by what they hold; the page is told of them */
+/** @returns URLs of the frames that are banners by their content, after passing them to the page */
 async function readFrames({ page, world }: BannerTools): Promise<string[]> {
   const read = framesOf(page).map(async (frame) => {
     const answer = frame.evaluate(callOnce('consent.isBanner')).catch(() => false);
@@ -85,9 +85,9 @@ function framesOf(page: Page, wanted = (_: Frame) => true): Frame[] {
 }
 
 /**
- * In the page and in those frames where a banner may live; the first that was answered counts.
+ * Tries the page and the frames that may contain a banner; the first one that was declined counts.
  *
- * @param framed whether any frame may be it
+ * @param framed whether any frame may be a banner
  */
 async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
   const main = page.mainFrame();
@@ -104,7 +104,7 @@ async function askPlatform(frame: Frame, bundle: string): Promise<PlatformAnswer
   try {
     return await frame.evaluate(`(() => { ${bundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_PATIENCE_MS)}); })()`);
   } catch {
-    // The frame went away, often because it was answered by another's click.
+    // The frame was removed, often because a click elsewhere declined its banner.
     return NOTHING;
   }
 }

@@ -1,7 +1,7 @@
-/** What no protocol command can change of who the browser says it is: done by script, before any of the page's own. */
+/** The parts of the user agent's identity that no protocol command can change, set by a script that runs before the page's. */
 import type { Identity } from './user-agent.js';
 
-/** Runs in pages of agents that are not Chromium's: their navigator has no client hints, and another vendor. */
+/** Runs in pages with another vendor's user agent: their navigator has no client hints, and another vendor. */
 export function emulateUserAgentInPage(vendor: string | null): void {
   Reflect.deleteProperty(Navigator.prototype, 'userAgentData');
   if (vendor === null) return;
@@ -9,7 +9,7 @@ export function emulateUserAgentInPage(vendor: string | null): void {
 }
 
 /**
- * For workers, whose navigator takes no override from the protocol.
+ * For workers, whose navigator the protocol cannot override.
  * @returns an expression to evaluate in a worker that has not run yet
  */
 export function emulateUserAgentInWorker({ userAgent, platform, metadata }: Identity): string {
@@ -17,7 +17,7 @@ export function emulateUserAgentInWorker({ userAgent, platform, metadata }: Iden
 }
 
 function wear(agent: { userAgent: string; platform: string; hints: boolean }): void {
-  // Only where it differs: a native getter tells least.
+  // Only if it differs: a native getter is less conspicuous.
   const { navigator: own } = globalThis;
   const prototype: object = Object.getPrototypeOf(own);
   const say = (name: 'userAgent' | 'appVersion' | 'platform', value: string): void => {

@@ -1,7 +1,7 @@
 /**
- * What a capture's page emulates, from its options. Knows no browser: data in, data out.
- * The context options are fixed when a context is opened; the page options a page can take on afterwards at once,
- * so that a page opened ahead fits every capture of the same context options.
+ * What a capture's page emulates, from its options: a pure function.
+ * The context options are fixed when a context is opened; the page options can be set later, so that a page opened in
+ * advance fits every capture with the same context options.
  */
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { DEVICE_PRESETS } from '../../contract/device-presets.js';
@@ -34,7 +34,7 @@ export interface Emulation {
   pageOptions: PageEmulation;
 }
 
-/** Which of the options an emulation is made of. */
+/** The options that determine an emulation. */
 export type EmulationOptions = Pick<
   CaptureOptions,
   'view' | 'device' | 'userAgent' | 'locale' | 'timezone' | 'colorScheme' | 'reduceMotion'
@@ -59,7 +59,7 @@ export function emulationOf(options: EmulationOptions, chromiumVersion: string, 
   return { key: JSON.stringify(Object.values(contextOptions)), contextOptions, pageOptions };
 }
 
-/** An explicit `user_agent` beats the device's, which beats the browser's own. */
+/** Precedence: an explicit `user_agent`, the device's, the browser's own. */
 function userAgentOf(options: EmulationOptions, chromiumVersion: string, host: Host): string {
   const preset = options.device === null ? null : DEVICE_PRESETS[options.device].userAgent;
   return options.userAgent ?? preset?.replace('{chromium}', chromiumVersion) ?? ownUserAgent(chromiumVersion, host);

@@ -1,9 +1,9 @@
 /**
- * Who the browser says it is. One pure rule from a user agent text to everything that must agree with it: client hints,
- * navigator.platform and vendor. So that pages, frames and workers can never be told different stories.
+ * The browser's identity: a pure function from a user agent string to everything that must agree with it (client hints,
+ * navigator.platform and vendor), so that pages, frames and workers always see the same.
  */
 
-/** The machine that Chromium runs on, as Node names it. */
+/** The machine that Chromium runs on, in Node's terms. */
 export interface Host {
   /** process.platform */
   platform: string;
@@ -37,11 +37,11 @@ export interface Identity {
   platform: string;
   /** navigator.vendor; null keeps Chromium's. */
   vendor: string | null;
-  /** null: an agent whose vendor sends no client hints. */
+  /** null: the vendor's browsers send no client hints. */
   metadata: UserAgentMetadata | null;
 }
 
-/** Chromium's own user agent, reduced as Chromium itself does it, and without the word Headless (decisions.md, Capture semantics). */
+/** Chromium's own user agent, reduced as Chromium does it, but without the word Headless (decisions.md, Capture semantics). */
 export function ownUserAgent(chromiumVersion: string, host: Host): string {
   return `Mozilla/5.0 (${OWN_SYSTEM[host.platform] ?? OWN_SYSTEM.linux}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major(chromiumVersion)}.0.0.0 Safari/537.36`;
 }
@@ -52,7 +52,7 @@ const OWN_SYSTEM: Record<string, string> & { linux: string } = {
   win32: 'Windows NT 10.0; Win64; x64',
 };
 
-/** Everything that has to agree with a user agent. */
+/** Everything that must agree with a user agent. */
 export function identityOf(userAgent: string, chromiumVersion: string, host: Host): Identity {
   const platform = platformOf(userAgent);
   const claimed = /\bChrom(?:e|ium)\/(\d+[\d.]*)/.exec(userAgent)?.[1];
@@ -82,7 +82,7 @@ function hintsOf(userAgent: string, version: string, products: BrandVersion[], h
   };
 }
 
-/** The product beside Chromium that an agent other than our own stands for. */
+/** The brand, besides Chromium, of a user agent other than our own. */
 function productsOf(userAgent: string, version: string): BrandVersion[] {
   const edge = /\bEdgA?\/([\d.]+)/.exec(userAgent)?.[1];
   if (edge !== undefined) return [{ brand: 'Microsoft Edge', version: edge }];
@@ -92,8 +92,8 @@ function productsOf(userAgent: string, version: string): BrandVersion[] {
 }
 
 /**
- * Chromium adds a meaningless brand whose spelling and place follow from the major version ("GREASE", RFC 8701), so that sites parse
- * the list instead of comparing it. A list without it, or with another spelling, would give the emulation away.
+ * Chromium adds a meaningless brand whose spelling and position depend on the major version ("GREASE", RFC 8701), so that sites parse
+ * the list instead of comparing it. A list without it, or with another spelling, would reveal the emulation.
  */
 function brandList(version: string, brands: BrandVersion[]): BrandVersion[] {
   const seed = Number(major(version));
@@ -135,7 +135,7 @@ function systemOf(userAgent: string): { platform: string; platformVersion: strin
   return { platform: 'Linux', platformVersion: '' };
 }
 
-/** Reduced agents name every Android device K, which stands for none. */
+/** Reduced user agents name every Android device K, which is no model. */
 function modelOf(userAgent: string): string {
   const model = /Android [\d.]+; ([^;)]+?)(?: Build\/[^;)]*)?\)/.exec(userAgent)?.[1] ?? '';
   return model === 'K' ? '' : model;
@@ -159,7 +159,7 @@ function major(version: string): string {
   return version.split('.')[0] ?? version;
 }
 
-/** The languages a browser of this locale asks for, best first: the locale, then its bare language. Chromium adds the q-values. */
+/** The Accept-Language of a locale: the locale, then its language. Chromium adds the q-values. */
 export function languagesOf(locale: string): string {
   const language = locale.split('-')[0] ?? locale;
   return language === locale ? locale : `${locale},${language}`;

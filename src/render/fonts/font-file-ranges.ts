@@ -2,7 +2,7 @@ import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where fontconfig looks by default. */
+/** fontconfig's default directories. */
 export const FONT_DIRS = ['/usr/share/fonts', '/usr/local/share/fonts', join(homedir(), '.local/share/fonts'), join(homedir(), '.fonts')];
 
 export interface FontFileRanges {
@@ -17,7 +17,7 @@ const RANGE_BITS = 128;
 const RANGES_AT = 42;
 const TABLES_MAX = 64;
 
-/** What the font files below some directories say that they cover. Reads a few hundred bytes of each; files that are no fonts are passed over. */
+/** The coverage that the font files below these directories declare. Reads a few hundred bytes of each; skips other files. */
 export async function fontFileRanges(dirs: readonly string[]): Promise<FontFileRanges> {
   const ranges = new Set<number>();
   let emoji = false;
@@ -31,12 +31,12 @@ export async function fontFileRanges(dirs: readonly string[]): Promise<FontFileR
 }
 
 async function fontFiles(dir: string): Promise<string[]> {
-  // A directory that is not there, or closed to us, has no fonts for us.
+  // A missing or unreadable directory counts as empty.
   const names = await readdir(dir, { recursive: true }).catch(() => []);
   return names.filter((name) => FONT_FILE.test(name)).map((name) => join(dir, name));
 }
 
-/** The four words of ulUnicodeRange; of a collection's first font, since its fonts share their glyphs. Null when there is no OS/2 table. */
+/** The four words of ulUnicodeRange; for a collection, of its first font, since its fonts share glyphs. null without an OS/2 table. */
 async function readRanges(path: string): Promise<Buffer | null> {
   const file = await open(path);
   try {

@@ -1,4 +1,4 @@
-/** Which scripts the installed fonts cover. Pages in any other script come out as boxes. Asks fontconfig, as Chromium does; starts no browser. */
+/** Which scripts the installed fonts cover; text in other scripts is rendered as boxes. Uses fontconfig, as Chromium does, and no browser. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { FONT_DIRS, fontFileRanges } from './font-file-ranges.js';
@@ -11,12 +11,12 @@ interface Script {
   range: number;
 }
 
-/** Order of the answer. */
+/** In the order of the result. */
 const SCRIPTS: readonly Script[] = [
   { name: 'Latin', lang: 'en', range: 0 },
   { name: 'Cyrillic', lang: 'ru', range: 9 },
   { name: 'Greek', lang: 'el', range: 7 },
-  // Bopomofo, which Chinese fonts hold: a few radicals are enough for the bit of ideographs.
+  // Bopomofo, which Chinese fonts contain: other fonts set the bit of ideographs for a few radicals.
   { name: 'Chinese', lang: 'zh-cn', range: 51 },
   { name: 'Japanese', lang: 'ja', range: 49 },
   { name: 'Korean', lang: 'ko', range: 56 },
@@ -33,11 +33,11 @@ const FC_LIST_TIMEOUT_MS = 10_000;
 const FC_LIST_MAX_BYTES = 64_000_000;
 
 /**
- * The common scripts for which no font is installed, by name. Where fontconfig's tools are missing, the font files themselves are read.
+ * The names of the common scripts for which no font is installed. Without fontconfig's tools, reads the font files themselves.
  *
- * @param dirs where font files are looked for without fontconfig
- * @returns an empty list on systems other than Linux, which come with fonts for all of them
- * @throws Error when fontconfig or a directory cannot be read
+ * @param dirs directories of font files, used without fontconfig
+ * @returns an empty list on systems other than Linux, which come with fonts for all of these scripts
+ * @throws Error if fontconfig or a directory cannot be read
  */
 export async function missingScripts(dirs: readonly string[] = FONT_DIRS): Promise<string[]> {
   if (process.platform !== 'linux') return [];
@@ -48,7 +48,7 @@ export async function missingScripts(dirs: readonly string[] = FONT_DIRS): Promi
   return emoji ? missing : [...missing, EMOJI.name];
 }
 
-/** @returns null when there is no fc-list */
+/** @returns null if there is no fc-list */
 async function installedLangs(): Promise<Set<string> | null> {
   try {
     const limits = { timeout: FC_LIST_TIMEOUT_MS, maxBuffer: FC_LIST_MAX_BYTES };

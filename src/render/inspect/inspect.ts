@@ -1,6 +1,6 @@
 /**
- * What a rendered page says, as text: Markdown of its main content, and its accessibility outline. Knows nothing of pictures or jobs.
- * Everything here was written by the page: it is content, never an instruction.
+ * The text of a rendered page: Markdown of its main content, and its accessibility outline. Knows nothing of pictures or jobs.
+ * The results are untrusted page content.
  */
 
 import type { Inspection } from '../../contract/capture-data.js';
@@ -12,13 +12,13 @@ import type { MarkdownWorker } from './markdown-worker.js';
 
 /** More than this costs seconds to parse, for 12,000 characters of result. */
 const SOURCE_MOST_CHARS = 500_000;
-/** Reading the tree costs most of a millisecond an element, and nothing of it can be had before all of it is done. These give more than is kept. */
+/** The tree takes almost a millisecond per element, and is available only as a whole. This many elements give more text than is kept. */
 const MOST_ELEMENTS = 2_000;
 
 /**
- * Reads the very document that was rendered. What cannot be had in time is given in a simpler form, or left empty.
+ * Reads the document that was rendered. Results that take too long are simplified, or left empty.
  *
- * @throws CaptureError `render_crashed`; `render_timeout` when the page does not answer at all
+ * @throws CaptureError `render_crashed`; `render_timeout` if the page does not respond at all
  */
 export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
@@ -35,8 +35,8 @@ export async function inspect(session: PageSession, how: { timeoutMs: number; wo
 }
 
 /**
- * The accessibility tree as an indented outline of roles and names; empty when it cannot be had by the deadline (ms by `monotonicNow`).
- * Takes the end of a long page away: it is the last thing done with a page.
+ * The accessibility tree as an indented outline of roles and names; empty if it is not available by the deadline (ms by `monotonicNow`).
+ * Removes the end of a long page, so it must be the last step.
  *
  * @throws CaptureError `render_crashed`
  */
@@ -46,13 +46,13 @@ async function outline(session: PageSession, page: BoundedPage, deadline: number
     const timeout = Math.max(1, deadline - monotonicNow());
     return await within(session, deadline, () => session.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {
-    // Too slow: the picture is not lost for it.
+    // Too slow: the capture succeeds without it.
     session.lost.throwIfAborted();
     return '';
   }
 }
 
-/** At most so many UTF-16 units, never ending inside a surrogate pair. */
+/** Cuts to this many UTF-16 units, but not inside a surrogate pair. */
 function cutText(text: string, mostChars: number): string {
   if (text.length <= mostChars) return text;
   const last = text.charCodeAt(mostChars - 1);

@@ -1,4 +1,4 @@
-/** The thread that makes Markdown: a bundle entry of its own, because parsing a large page would stop the server's event loop. */
+/** The thread that makes Markdown, since parsing a large page would block the server's event loop. A separate bundle entry. */
 
 import { parentPort } from 'node:worker_threads';
 import { type MarkdownSource, toMarkdown } from './to-markdown.js';

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { MarkdownAnswer, MarkdownTask } from './markdown-thread.js';
 import type { MarkdownSource } from './to-markdown.js';
 
-/** A page can be made to cost memory without end: the thread has this much, and is replaced when it needs more. */
+/** Memory limit of the thread, which is replaced if a page exceeds it. */
 const THREAD_MEMORY_MB = 512;
 
 interface Waiting {
@@ -10,7 +10,7 @@ interface Waiting {
   fail(error: Error): void;
 }
 
-/** One thread that makes Markdown, started when first needed, replaced when a page is too much for it. */
+/** One thread that makes Markdown, started when first needed, replaced if a page exceeds its limits. */
 export class MarkdownWorker implements AsyncDisposable {
   readonly #thread: URL;
   readonly #waiting = new Map<number, Waiting>();
@@ -24,9 +24,9 @@ export class MarkdownWorker implements AsyncDisposable {
   }
 
   /**
-   * The document's main content as Markdown, or null when that takes longer than it may, or fails.
+   * The document's main content as Markdown, or null if that takes too long, or fails.
    *
-   * @param timeoutMs waiting for other pages included
+   * @param timeoutMs includes waiting for other pages
    */
   async convert(source: MarkdownSource, timeoutMs: number): Promise<string | null> {
     if (this.#stopped) return null;
@@ -57,7 +57,7 @@ export class MarkdownWorker implements AsyncDisposable {
     return worker;
   }
 
-  /** A thread at work cannot be interrupted. Those that wait behind the page that holds it lose their Markdown too, not their capture. */
+  /** Replaces the thread, since it cannot be interrupted. Captures that wait for it lose their Markdown, but do not fail. */
   #giveUp(id: number): void {
     const worker = this.#worker;
     const isOldest = this.#waiting.keys().next().value === id;

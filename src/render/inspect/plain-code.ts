@@ -1,16 +1,16 @@
-/** A column or a mark of line numbers, by the names highlighters give it. */
+/** Class names that highlighters give to line numbers. */
 const GUTTER = /(?:^|[\s_-])(?:line-?nos?|linenodiv|line-?num(?:ber)?s?|gutter|lnt?|lntd|blob-num)(?:$|[\s_-])/i;
 const LANGUAGE =
   /(?:^|\s)(?:language-|lang-|highlight-(?:source-|text-)?|sourceCode\s+)([\w+#.-]{1,24})(?:$|\s)|(?:^|[\s;])brush:\s*([\w+#.-]{1,24})/;
 const NO_LANGUAGE = /^(?:default|none|auto|code|plain|plaintext|notranslate)$/i;
 const BLOCK = /^(?:address|blockquote|dd|div|dl|dt|figure|li|ol|p|pre|section|table|tr|ul)$/;
 const TABLE_PART = /^(?:table|thead|tbody|tfoot|tr)$/;
-/** A wrapper with more words than these beside its code is about more than the code. */
+/** A wrapper with more words than this besides its code is not just a code block. */
 const LABEL_MOST_CHARS = 80;
 
 /**
- * Makes each block of code a `pre` of nothing but its text, with its language as `data-lang`, whatever the highlighter made of it. Before
- * Readability, which takes classes away and line breaks apart.
+ * Turns each code block, whatever its highlighter, into a `pre` with only its text, and its language as `data-lang`. To be called before
+ * Readability, which removes classes and line breaks.
  */
 export function plainCode(document: Document): void {
   for (const block of [...document.querySelectorAll('table'), ...document.querySelectorAll('pre')]) {
@@ -65,7 +65,7 @@ function statedLanguage(element: Element): string | null {
   return /^[\w+#.-]{1,24}$/.test(language) && !NO_LANGUAGE.test(language) ? language : null;
 }
 
-/** The text of a block as its lines stand on the page, without line numbers and buttons. */
+/** The text of a block with its line breaks, without line numbers and buttons. */
 function codeText(block: Element): string {
   let text = '';
   let endsLine = false;
@@ -79,7 +79,7 @@ function codeText(block: Element): string {
     }
   }
 
-  /** The line break between two blocks that are lines is the one they make themselves. */
+  /** Adds text; white space between two line blocks is only layout, since each ends its own line. */
   function add(added: string, between: boolean): void {
     const isLayout = between ? added.trim() === '' : endsLine && /^[ \t]*\n[ \t]*$/.test(added);
     if (!isLayout) text += added;

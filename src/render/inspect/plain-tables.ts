@@ -1,11 +1,11 @@
 export const HEADINGS = 'h1,h2,h3,h4,h5,h6';
 const PARTS = 'caption,thead,tbody,tfoot,tr,td,th';
-/** What Markdown has no place for in a cell. */
+/** Elements that Markdown does not allow in a cell. */
 const BLOCKS = `${HEADINGS},ul,ol,li,hr,blockquote,pre`;
 
 /**
- * Makes the blocks in a table's cells lines of text, and a table that only lays things out no table: the table rules leave both as HTML.
- * Code has been made plain before. Cells that an article was taken out of their table with are no cells any more.
+ * Turns the blocks in table cells into lines of text, and unwraps layout tables: the Markdown rules would leave both as HTML. Expects plain
+ * code. Cells without their table are unwrapped as well.
  */
 export function plainTables(content: Element): void {
   for (const part of [...content.querySelectorAll(PARTS)].reverse()) if (part.closest('table') === null) asBlock(part);
@@ -13,7 +13,7 @@ export function plainTables(content: Element): void {
     const blocks = [...table.querySelectorAll(BLOCKS)];
     if (blocks.length === 0) continue;
     if (isLayout(table)) dissolve(table);
-    // The inner ones first.
+    // Inner tables first.
     else for (const block of blocks.reverse()) asLines(block);
   }
 }
@@ -54,12 +54,12 @@ function asLines(block: Element): void {
   block.replaceWith(...block.childNodes);
 }
 
-/** A block before this one is still to be made lines, which it ends itself. */
+/** Whether the block before this one will become lines, and thus end with a line break. */
 function endsLine(node: Node): boolean {
   return node.nodeName === 'BR' || (node.nodeType === 1 && (node as Element).matches(BLOCKS));
 }
 
-/** The node, or the nearest before it that is more than white space. */
+/** The node, or the nearest one before it that is not white space. */
 function lastWritten(node: Node | null): Node | null {
   let at = node;
   while (at !== null && at.nodeType === 3 && at.nodeValue?.trim() === '') at = at.previousSibling;

@@ -12,11 +12,11 @@ export interface MarkdownSource {
   title: string;
 }
 
-/** Markdown is cut at half of this: what lies behind it need not be turned into any. */
+/** Markdown is cut at half of this, so the text after it need not be converted. */
 const TEXT_MOST_CHARS = 2 * INSPECTION_LIMIT_CHARS;
-/** An article shorter than this part of the page's text was not its content; comments and lists of more articles may be most of a page. */
+/** An article with a smaller share of the page's text is not its content; comments and article lists may be most of a page. */
 const ARTICLE_MIN_PART = 0.1;
-/** A main part smaller than this is not where the page's content is. */
+/** A smaller `main` does not contain the page's content. */
 const MAIN_MIN_PART = 0.5;
 
 /** The main content of a document as Markdown, under its title. */
@@ -26,7 +26,7 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   keepMain(document);
   const body = document.body ?? document.documentElement;
   const wholeText = textLength(body);
-  // Readability takes the document apart, so it gets one of its own.
+  // Readability modifies the document, so it gets its own copy.
   const article = new Readability<Node>(keepMain(parse(html)), { serializer: (node) => node, charThreshold: 200 }).parse();
   const content = article?.content ?? null;
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
@@ -47,7 +47,7 @@ function parse(html: string): Document {
   return document;
 }
 
-/** Takes away what stands around a document's one main part, when that is most of it. */
+/** Removes everything around a document's only `main`, if that has most of the text. */
 function keepMain(document: Document): Document {
   const mains = document.querySelectorAll('main,[role=main]');
   const [main] = mains;
@@ -61,7 +61,7 @@ function firstHeading(document: Document): string | null {
   return text ? text : null;
 }
 
-/** The heading is the first level, once: Readability makes every h1 an h2, and drops the one that says the title. */
+/** Puts the title as the only first-level heading: Readability turns every h1 into an h2, and drops the one with the title. */
 function underHeading(markdown: string, heading: string): string {
   const fold = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   const lines = markdown.split('\n');
@@ -72,7 +72,7 @@ function underHeading(markdown: string, heading: string): string {
   return lines.join('\n');
 }
 
-/** The lines that are headings: one that begins with # may be of a block of code. */
+/** The heading lines, without lines of code blocks that begin with #. */
 function headingLines(lines: string[]): number[] {
   const found: number[] = [];
   let fence: string | null = null;
@@ -85,7 +85,7 @@ function headingLines(lines: string[]): number[] {
   return found;
 }
 
-/** A link around a heading and more becomes the link of its heading: Markdown has no links around blocks. */
+/** Moves a link around a heading and other content into the heading: Markdown has no links around blocks. */
 function plainLinks(content: Element): void {
   for (const around of content.querySelectorAll('a[href]')) {
     const heading = [...around.querySelectorAll(HEADINGS)].find(({ textContent }) => textContent?.trim());
@@ -97,7 +97,7 @@ function plainLinks(content: Element): void {
   }
 }
 
-/** The table rules ask each table, copies too, for its `rows`, which this DOM does not know: there all elements are of one class. */
+/** Adds `rows`, which the table rules need and this DOM lacks, to its single class of elements. */
 function teachRows(document: Document): void {
   const tables = Object.getPrototypeOf(document.createElement('table'));
   if ('rows' in tables) return;
@@ -109,7 +109,7 @@ function teachRows(document: Document): void {
   });
 }
 
-/** Removes what follows the first so many characters of text. */
+/** Removes everything after this many characters of text. */
 function shorten(content: Node): void {
   let left = TEXT_MOST_CHARS;
   const visit = (node: Node): void => {
@@ -144,7 +144,7 @@ function turndown(url: string): TurndownService {
   return service;
 }
 
-/** A link without words says nothing; one within the page leads nowhere. */
+/** Unwraps links without text, and links within the page. */
 function link(text: string, href: string, url: string): string {
   const words = text.trim().replace(/\s*\n\s*/g, ' ');
   if (words === '') return '';

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** About a quarter of a year of releases: more than any maintained package stays behind. */
+/** About a quarter of a year of releases: no maintained package is further behind. */
 export const FAR_BEHIND_MAJORS = 6;
 
-/** The first number of a version; 0 when it is not known. */
+/** The major version; 0 if unknown. */
 export function majorOf(version: string | null | undefined): number {
   return Number.parseInt(version ?? '', 10) || 0;
 }
 
 /**
- * How old a browser is, for people.
- * @returns null when it is not far behind, or its age cannot be told
+ * Describes the age of a browser, for messages.
+ * @returns null if it is not far behind, or its age is unknown
  */
 export function describeAge(version: string): string | null {
   const behind = playwrightMajor() - majorOf(version);
@@ -20,7 +20,7 @@ export function describeAge(version: string): string | null {
   return `${behind} major versions behind Chromium ${playwrightMajor()}, and without the security fixes since`;
 }
 
-/** What Playwright was released with: a recent Chromium, known without a network. */
+/** The version that Playwright was released with: a recent Chromium that is known without a network. */
 function playwrightMajor(): number {
   try {
     const file = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'browsers.json');

@@ -3,37 +3,37 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type Executable, kindOf } from '../launch/executable.js';
 
-/** Where this program's own copies lie. */
+/** Directories of this program's own browsers. */
 export function copiesDir(dataDir: string): string {
   return join(dataDir, 'chromium');
 }
 
-/** What lies in the data directory: the shell before the full browser, newer before older. */
+/** Browsers in the data directory: the headless shell before the full browser, newer before older. */
 export function ownCopies(dataDir: string): Executable[] {
   const inflated = inflatedIn(inflatedDir(dataDir), 'data directory');
   return [...downloads(copiesDir(dataDir), 'data directory'), ...(inflated === null ? [] : [inflated])];
 }
 
-/** What lies where systems put their browsers: shells first, they capture about twice as fast (operation.md, Start-up). */
+/** Browsers of the system: headless shells first, since they capture about twice as fast (operation.md, Start-up). */
 export function systemBrowsers(): Executable[] {
   const paths = [...SHELLS, ...(process.platform === 'darwin' ? MAC_BROWSERS : BROWSERS)].filter(isFile).map(unwrap);
   return [...new Set(paths)].map((path) => ({ path, kind: kindOf(path), source: 'system' }));
 }
 
-/** What Playwright has downloaded for this user. */
+/** Browsers that Playwright has downloaded for this user. */
 export function playwrightCache(): Executable[] {
   const cache = process.platform === 'darwin' ? 'Library/Caches/ms-playwright' : '.cache/ms-playwright';
   return downloads(join(homedir(), cache), "Playwright's cache");
 }
 
-/** The path that an operator gave. */
+/** The browser that the operator has set. */
 export function namedBrowser(path: string, source: string): Executable {
   const inflatedCopy = inflatedIn(dirname(path), source);
   if (inflatedCopy?.path === path) return inflatedCopy;
   return { path: isFile(path) ? unwrap(path) : path, kind: kindOf(path), source };
 }
 
-/** The copy whose libraries come with it, made by inflating an npm package. */
+/** The copy from an npm package, which includes its libraries. */
 export function inflatedDir(dataDir: string): string {
   return join(copiesDir(dataDir), 'inflated');
 }
@@ -75,20 +75,20 @@ function downloads(root: string, source: string): Executable[] {
 
 const PROGRAMS = ['chrome-headless-shell', 'headless_shell', 'chrome', 'Chromium.app/Contents/MacOS/Chromium'];
 
-/** @returns null when it is not in this directory */
+/** @returns null if it is not in this directory */
 function inflatedIn(home: string, source: string): Executable | null {
   const path = join(home, 'chromium');
   const libraries = join(home, 'al2023', 'lib');
   if (!isFile(path) || !existsSync(libraries)) return null;
   const env: Record<string, string> = { LD_LIBRARY_PATH: libraries };
-  // Its own fonts only where the system has none to offer.
+  // Uses its own fonts only if the system has none.
   if (!existsSync('/etc/fonts/fonts.conf')) env.FONTCONFIG_PATH = join(home, 'fonts');
   return { path, kind: 'headless-shell', env, source };
 }
 
 /**
- * The program behind a distribution's wrapper script: scripts add flags and environment of their own, and stand between us and the process
- * we watch. The script itself when its program is not found.
+ * The program behind a distribution's wrapper script: scripts add flags and environment variables, and are a process between the server and
+ * the browser. The script itself if its program is not found.
  */
 function unwrap(path: string): string {
   const real = realpathSync(path);

@@ -9,45 +9,45 @@ import { recallBrowser, rememberBrowser } from './known-browsers.js';
 import { PROOF_EDITION, proveBrowser } from './prove-browser.js';
 
 export interface ProofOptions {
-  /** Where what was found out is kept. */
+  /** Where results are stored. */
   dataDir: string;
-  /** A browser is proven as confined as it will run. */
+  /** A browser is tested under the restrictions that it will run with. */
   sandbox: SandboxWish;
 }
 
 export interface FindOptions extends ProofOptions {
-  /** --chromium or STILLFRAME_CHROMIUM; null when not set. */
+  /** --chromium or STILLFRAME_CHROMIUM; null if not set. */
   chromium: string | null;
 }
 
 export interface RankedBrowser extends Executable {
-  /** It could not capture when it was last tried, not long ago. */
+  /** Whether its test has failed recently. */
   failed: boolean;
 }
 
-/** How long one that failed comes after all others, ms: what it failed of may have been the machine's trouble. */
+/** How long, in ms, a browser ranks last after a failure, which may have been a temporary problem of the machine. */
 const FAILURE_COUNTS_MS = 24 * 3_600_000;
 
 /**
- * The browser to use: the one that was named, or the best of those in the data directory, the system and Playwright's cache.
- * It has captured, now or at an earlier start.
- * @returns null when there is none that works
- * @throws BrowserError when the named one does not work: an operator's choice is never passed over; when only the sandbox is missing
+ * The browser to use: the configured one, or the best of those in the data directory, the system and Playwright's cache.
+ * It has passed the test, now or at an earlier start.
+ * @returns null if none works
+ * @throws BrowserError if the configured one does not work, since it is never replaced by another; or if only the sandbox is missing
  */
 export async function findChromium(options: FindOptions): Promise<Executable | null> {
   if (options.chromium !== null) return proveNamed(options.chromium, options);
   return firstProven(await listBrowsers(options.dataDir), options, () => {});
 }
 
-/** All browsers of this machine, the best first, none of them proven. */
+/** All browsers of this machine, best first, untested. */
 export async function listBrowsers(dataDir: string): Promise<RankedBrowser[]> {
   const found = [...ownCopies(dataDir), ...systemBrowsers(), ...playwrightCache()];
   return rankBrowsers(await Promise.all(found.map((executable) => withVersion(executable, dataDir))));
 }
 
 /**
- * The best first: one that is not far behind the newest, then a headless shell, then the newer one, then in the order given. What failed
- * lately comes last: it is tried again only when nothing else works.
+ * Best first: browsers that are not far behind the newest, then headless shells, then newer versions, then the given order. Browsers that
+ * failed recently come last: they are tried again only if nothing else works.
  */
 export function rankBrowsers(found: readonly RankedBrowser[]): RankedBrowser[] {
   const newest = Math.max(0, ...found.filter(({ failed }) => !failed).map(({ version }) => majorOf(version)));
@@ -75,9 +75,9 @@ async function withVersion(executable: Executable, dataDir: string): Promise<Ran
 }
 
 /**
- * @param onFailure told of each that does not work, and why
+ * @param onFailure called for each browser that does not work, with the reason
  * @returns the first that works
- * @throws BrowserError when none does, and one only for want of the sandbox that is required
+ * @throws BrowserError if none works, and one only because the required sandbox is missing
  */
 export async function firstProven(
   found: readonly Executable[],

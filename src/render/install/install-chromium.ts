@@ -13,30 +13,30 @@ import { runCommand } from './run-command.js';
 
 const DOWNLOAD_MS = 600_000;
 const SILENCE_MS = 45_000;
-/** npm and its package say nothing while they work. */
+/** npm and its package print nothing while they work. */
 const QUIET_DOWNLOAD_MS = 240_000;
 const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
 
 export interface InstallOptions extends ProofOptions {
-  /** One line for a person: what is about to be done, and what came of it. */
+  /** Prints one line for the user: what is about to be done, or its result. */
   say(line: string): void;
 }
 
 interface Way {
   /** Completes "Chromium: …". */
   title: string;
-  /** Why this machine rules it out; null when it does not. */
+  /** Why it is impossible on this machine; null if it is possible. */
   obstacle(): string | null;
   run(dataDir: string): Promise<void>;
-  /** What it has brought. */
+  /** The browser that it has installed. */
   brought(dataDir: string): Executable[];
-  /** Takes away what turned out not to work. */
+  /** Removes a browser that does not work. */
   undo(dataDir: string): Promise<void>;
 }
 
 /**
- * Installs a Chromium by the first way that this machine allows, each tried for real: a capture is the proof.
- * @throws BrowserError with the exact line to type when none works
+ * Installs a Chromium by the first method that works on this machine, which is tested by a capture.
+ * @throws BrowserError with the exact command to run if none works
  */
 export async function installChromium(options: InstallOptions): Promise<Executable> {
   const { dataDir, say } = options;
@@ -66,7 +66,7 @@ async function tryWay(way: Way, options: InstallOptions): Promise<Executable | n
     );
     if (works !== null) return works;
   } catch (error) {
-    // No other browser would fare better.
+    // Other browsers would fail in the same way.
     if (error instanceof SandboxMissing) throw error;
     say(`  failed:  ${firstLine(error as Error)}`);
   }
@@ -90,7 +90,7 @@ const playwright: Way = {
   },
 };
 
-/** A Chromium that brings every library it needs: it renders where no system package can be installed. */
+/** A Chromium with all the libraries that it needs, for machines where no system package can be installed. */
 const npmPackage: Way = {
   title: `unpacking the npm package ${PACKAGE} into the data directory`,
   obstacle: () => (process.platform === 'linux' && process.arch === 'x64' ? null : 'it is for Linux on x64 only'),
@@ -113,11 +113,11 @@ const apt: Way = {
     await install('chromium-headless-shell').catch(() => install('chromium'));
   },
   brought: () => systemBrowsers(),
-  // What the system's package manager has installed is the system's.
+  // A package that the system's package manager has installed is not removed.
   undo: async () => {},
 };
 
-/** The npm package comes last: nobody updates it. */
+/** The npm package comes last: it gets no updates. */
 const WAYS: Way[] = [playwright, apt, npmPackage];
 
 async function inflatePackage(dataDir: string): Promise<void> {
@@ -127,7 +127,7 @@ async function inflatePackage(dataDir: string): Promise<void> {
   mkdirSync(out, { recursive: true });
   try {
     await installLocked(pins.chromium, packages, limits);
-    // The package unpacks into the temporary directory, its libraries only where it believes itself in their cloud.
+    // The package unpacks into the temporary directory, and its libraries only in the environment of AWS Lambda.
     const unpack = "import('@sparticuz/chromium').then((module) => module.default.executablePath())";
     const settings = [`TMPDIR=${out}`, 'AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x'];
     await runCommand('env', [...settings, process.execPath, '-e', unpack], { ...limits, cwd: packages });

@@ -8,9 +8,9 @@ export interface PackageLock {
 }
 
 /**
- * Installs npm packages into a directory: those of the lock and no others, from whatever registry npm is set to. npm compares each with the
- * lock's sha512 before it unpacks it, and runs none of their scripts.
- * @throws Error with a line that says so when one is not what the lock says; the line of npm's that gives the reason otherwise
+ * Installs exactly the npm packages of a lock file into a directory, from the configured registry. npm checks the sha512 of each package
+ * before it unpacks it, and runs no install scripts.
+ * @throws Error with one line that names a package that differs from the lock file, or with npm's own reason
  */
 export async function installLocked(lock: PackageLock, dir: string, limits: Omit<CommandLimits, 'cwd'>): Promise<void> {
   mkdirSync(dir, { recursive: true });

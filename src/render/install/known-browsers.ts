@@ -1,4 +1,4 @@
-/** What earlier starts have found out about the browsers of this machine, so that a start need not execute each of them again. */
+/** Test results of the browsers of this machine from earlier starts, so that a start need not run each of them again. */
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Executable } from '../launch/executable.js';
@@ -7,21 +7,21 @@ import { copiesDir } from './browser-places.js';
 export interface KnownBrowser {
   /** As `156.0.8078.79`; null: it names none. */
   version: string | null;
-  /** Which edition of the proof it has passed; 0 for none. */
+  /** The version of the test that it has passed; 0 for none. */
   proof: number;
-  /** When it failed one, Unix ms; null when it has not since it last passed. */
+  /** When it last failed, Unix ms; null if it has not failed since it last passed. */
   failedAt: number | null;
 }
 
 const NOTHING: KnownBrowser = { version: null, proof: 0, failedAt: null };
 
-/** @returns null when this very file has not been met before */
+/** @returns null if this file is unknown */
 export function recallBrowser(executable: Executable, dataDir: string): KnownBrowser | null {
   const found = read(dataDir)[executable.path];
   return found !== undefined && found.file === fingerprint(executable) ? found : null;
 }
 
-/** Adds to what is known of the file. A data directory that cannot be written costs the next start its time and nothing else. */
+/** Stores a result for the file. If the data directory cannot be written, the next start only takes longer. */
 export function rememberBrowser(executable: Executable, dataDir: string, news: Partial<KnownBrowser>): void {
   try {
     const known = recallBrowser(executable, dataDir) ?? NOTHING;

@@ -9,21 +9,21 @@ import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/lau
 import { leaveRoot, profilesRoot } from '../pool/profile-dir.js';
 import { within } from '../pool/within.js';
 
-/** Counts up when the proof asks for more: what was proven before is proven again. */
+/** Increased when the test checks more, so that known browsers are tested again. */
 export const PROOF_EDITION = 2;
 
 const PROOF_TIMEOUT_MS = 20_000;
-/** As small as clients may ask for: of views of a pixel or two full Chromium often draws nothing, for ever. */
+/** The smallest viewport of the API: full Chromium often hangs with one of a pixel or two. */
 const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
 const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
 <div style="height:${3 * VIEW.height}px"></div><script src="/blocked.js" onerror="document.title='intercepted'"></script>`;
 const URL_OF_PAGE = 'http://proof.invalid/';
 
 /**
- * Starts the browser and does with it what captures need: a page through a proxy, a request that is intercepted, a picture that reaches beyond
- * the view, a PDF. That alone proves one. A version number or an exit code proves nothing.
+ * Starts the browser and tests what captures need: a page through a proxy, an intercepted request, a picture larger than the viewport, a PDF.
+ * A version number or an exit code would prove nothing.
  * @returns Chromium's version
- * @throws SandboxMissing when it is required, and the system refuses it; Error with what went wrong
+ * @throws SandboxMissing if the sandbox is required and the system refuses it; Error with the cause
  */
 export async function proveBrowser(executable: Executable, options: { dataDir: string; sandbox: SandboxWish }): Promise<string> {
   const profiles = profilesRoot(options.dataDir);
@@ -52,7 +52,7 @@ async function captureLikeTheService({ browser }: ChromiumProcess): Promise<void
   await print(cdp);
 }
 
-/** Answers whatever it is asked for with the page. */
+/** Answers every request with the page. */
 async function pageProxy(): Promise<{ port: number } & AsyncDisposable> {
   const server = createServer((_, response) => void response.setHeader('content-type', 'text/html').end(PAGE));
   await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(0, '127.0.0.1', resolve));

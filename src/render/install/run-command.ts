@@ -3,9 +3,9 @@ import { killProcess } from '../launch/process-table.js';
 
 export interface CommandLimits {
   cwd: string;
-  /** All of it, ms. */
+  /** Total time limit, ms. */
   timeoutMs: number;
-  /** Without a word of output, ms. */
+  /** Time limit without output, ms. */
   silenceMs: number;
   /** Ends it sooner. */
   signal?: AbortSignal;
@@ -14,7 +14,7 @@ export interface CommandLimits {
 const OUTPUT_KEPT_CHARS = 8_192;
 
 /**
- * Runs a program to its end, in a process group that is killed when it takes too long or falls silent.
+ * Runs a program to its end, in a process group that is killed if it takes too long or prints nothing for too long.
  * @throws Error with the last line that looks like the reason
  */
 export async function runCommand(command: string, args: readonly string[], limits: CommandLimits): Promise<void> {

@@ -1,10 +1,10 @@
 import { HOLD_SERVICE_WORKERS } from '../launch/target-policy.js';
 import type { TargetSession } from './target-session-of.js';
 
-/** Sends one command to a target without waiting for the result; a target that has closed meanwhile is ignored. */
+/** Sends one command to a target without waiting for the result; a closed target is ignored. */
 export type Send = (method: string, params?: object) => void;
 
-/** A target that hangs on a page. */
+/** A child target of a page. */
 export interface ChildTarget {
   send: Send;
   /** `iframe` or `service_worker`. */
@@ -13,24 +13,24 @@ export interface ChildTarget {
   url: string;
 }
 
-/** What is told of a target's life and events. */
+/** Receives a target's lifecycle and events. */
 export interface TargetWatcher {
-  /** A target that waits until this returns. */
+  /** Called for a new target, which waits until this returns. */
   onTarget(send: Send): void;
   onEvent(method: string, params: unknown, target: ChildTarget): void;
 }
 
 /**
- * The targets that hang on a page with requests of their own: frames in other processes and service workers, however deep.
- * (Dedicated workers' requests are their page's.) Each waits, before it asks for anything, until its watcher is through.
+ * The child targets of a page that make requests: out-of-process frames and service workers, at any depth. (Requests of dedicated workers
+ * belong to their page.) Each waits, before its first request, until its watcher has finished.
  *
- * A target session speaks to one target, so those below it are attached the older way, message in message.
+ * A session serves one target, so targets below it are attached without flattening: messages are nested in messages.
  */
 export class ChildTargets implements AsyncDisposable {
   readonly #session: TargetSession;
   readonly #watcher: TargetWatcher;
   readonly #targets = new Map<string, ChildTarget>();
-  /** By session: commands that must be through before it is let go. */
+  /** By session: commands that must have finished before the target is resumed. */
   readonly #before = new Map<string, Set<number>>();
   #nextId = 1;
 
@@ -44,7 +44,7 @@ export class ChildTargets implements AsyncDisposable {
   static async watch(session: TargetSession, watcher: TargetWatcher): Promise<ChildTargets> {
     const targets = new ChildTargets(session, watcher);
     targets.#unlisten = session.listen((method, params) => targets.#hear(method, params as Partial<TargetEvent>));
-    // Playwright's line to the browser takes it; a browser without ours refuses it.
+    // Our connection to the browser handles this command; a browser without it rejects the command.
     await Promise.all([session.call(HOLD_SERVICE_WORKERS).catch(() => {}), session.call('Target.setAutoAttach', AUTO_ATTACH)]);
     return targets;
   }
@@ -81,7 +81,7 @@ export class ChildTargets implements AsyncDisposable {
     send('Target.setAutoAttach', AUTO_ATTACH);
   }
 
-  /** Rules take effect some time after they are taken: a worker let go at once would run ahead of them. */
+  /** Rules take effect some time after they have been accepted: a worker that is resumed at once would run before that. */
   #answered(sessionId: string, id: number, send: Send): void {
     const before = this.#before.get(sessionId);
     if (before === undefined || !before.delete(id) || before.size > 0) return;

@@ -11,11 +11,11 @@ export interface InterceptionPlan {
   /** The switches that are on. */
   on: readonly Category[];
   headers: TargetHeaders;
-  /** A document of the caller's that the browser gets without a request (extensions.md, `html`). */
+  /** The caller's document, which the browser gets without a network request (extensions.md, `html`). */
   document: { url: string; html: string } | null;
 }
 
-/** `Fetch.requestPaused`, as far as it is read. */
+/** The parts of `Fetch.requestPaused` that are used. */
 interface Paused {
   requestId: string;
   /** The same for all hops of a redirect. */
@@ -25,20 +25,20 @@ interface Paused {
   resourceType: string;
 }
 
-/** More than ten thousand ordinary requests take. A page that wants more of the server's one thread is let ask, unjudged. */
+/** More than ten thousand ordinary requests take. Beyond this, requests of a page are no longer filtered, to relieve the server's thread. */
 const MATCHING_MAX_MS = 1_000;
-/** Of consent platforms' scripts. */
+/** URLs of consent platforms' scripts. */
 const REFUSED_SCRIPTS_MAX = 200;
 
-/** Judges every request of a page, its frames and its workers, at the moment it would leave the browser. */
+/** Filters every request of a page, its frames and its workers, before it leaves the browser. */
 export class Interception implements AsyncDisposable {
-  /** Refused so far, by switch. */
+  /** Blocked requests, by switch. */
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
   readonly #session: TargetSession;
   readonly #plan: InterceptionPlan;
-  /** Document by frame: what its requests are third parties to. */
+  /** Document by frame, which decides what is third-party. */
   readonly #documents = new Map<string, string>();
-  /** Scripts of consent platforms that were refused. */
+  /** Blocked scripts of consent platforms. */
   readonly #refusedScripts = new Set<string>();
   readonly #frames: TargetFrames;
   #targets: ChildTargets | null = null;
@@ -80,7 +80,7 @@ export class Interception implements AsyncDisposable {
     return [...this.#refusedScripts];
   }
 
-  /** Lets everything through that still waits, and stops listening. */
+  /** Continues all paused requests, and stops listening. */
   async [Symbol.asyncDispose](): Promise<void> {
     const targets = this.#targets;
     this.#targets = null;
@@ -167,12 +167,12 @@ export class Interception implements AsyncDisposable {
   }
 }
 
-/** But for the fragment, which no request carries. */
+/** Without the fragment, which is never sent. */
 function isSameDocument(requested: string, url: string): boolean {
   return requested.split('#', 1)[0] === url.split('#', 1)[0];
 }
 
-/** Chromium takes a given Referer along to all hops, whatever it is told there, but heeds the policy of a redirect: to the very same place. */
+/** Chromium keeps a given Referer for all hops, even if it is overridden, but obeys the referrer policy of a redirect; here to the same URL. */
 function withoutReferer(url: string): object {
   const responseHeaders = [
     { name: 'location', value: url },
@@ -183,7 +183,7 @@ function withoutReferer(url: string): object {
 
 const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };
 
-/** Chromium's resource types in the words of filter lists. */
+/** Chromium's resource types, in the terms of filter lists. */
 const TYPES: Record<string, RequestType> = {
   Document: 'sub_frame',
   Stylesheet: 'stylesheet',
@@ -200,8 +200,8 @@ const TYPES: Record<string, RequestType> = {
 };
 
 /**
- * A refused picture becomes an invisible one, and a refused frame an empty one: Chromium would draw a broken image
- * or an error page in their place. All else fails the way that pages know from browsers' blockers.
+ * A blocked image becomes a transparent one, and a blocked frame an empty one: Chromium would draw a broken image or an error page
+ * instead. Other requests fail as they do with ad blockers.
  */
 function refusal({ requestId, resourceType }: Paused): { method: string; params: object } {
   const stand = STAND_INS[resourceType];

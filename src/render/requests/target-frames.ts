@@ -1,7 +1,7 @@
 import { waitAtMost } from '../../egress/wait-at-most.js';
 import type { TargetSession } from './target-session-of.js';
 
-/** One request, as far as it says whose it is. */
+/** The parts of a request that identify its frame and document. */
 export interface FrameRequest {
   frameId: string;
   url: string;
@@ -14,26 +14,26 @@ interface FrameTree {
   childFrames?: FrameTree[];
 }
 
-/** A page whose thread is busy tells nothing of its frames; their requests then go without. */
+/** A page whose main thread is busy cannot report its frames; their requests then go without the headers. */
 const ASK_MAX_MS = 2_000;
-/** Where a page's scripts cannot change what a frame says of itself. */
+/** An isolated world, in which the page's scripts cannot change what a frame reports. */
 const WORLD = 'stillframe-origin';
 
 /**
  * Which requests of a page may carry the caller's headers (decisions.md, Added): the main document's, and those of frames that have the
- * target's origin. A frame that has asked for a document of another origin once is never trusted again: whether its next request comes
- * from that document or from the one after cannot be told.
+ * target's origin. A frame that has once requested a document of another origin is never trusted again, since it is unknown whether its next
+ * request comes from that document or from the next one.
  */
 export class TargetFrames {
   readonly #origin: string;
   readonly #session: TargetSession;
   readonly #foreign = new Set<string>();
-  /** By frame: whether its present document has the target's origin. */
+  /** By frame: whether its current document has the target's origin. */
   readonly #verdicts = new Map<string, Promise<boolean>>();
   #mainFrameId = '';
   #mainUrl = '';
 
-  /** @param session of the page; frames of other processes are not asked */
+  /** @param session of the page; does not reach frames of other processes */
   constructor(origin: string, session: TargetSession) {
     this.#origin = origin;
     this.#session = session;
@@ -45,7 +45,7 @@ export class TargetFrames {
     return this.#mainFrameId;
   }
 
-  /** To be asked about every request of the page's own target, each hop of a redirect by itself. */
+  /** To be called for every request of the page's own target, and for each redirect hop. */
   mayCarry({ frameId, url, isDocument }: FrameRequest): boolean | Promise<boolean> {
     if (frameId === this.#mainFrameId) {
       if (isDocument) this.#mainUrl = url;
@@ -58,7 +58,7 @@ export class TargetFrames {
     return verdict;
   }
 
-  /** The page around a frame asks for its document, as long as the frame has had none of another origin that could ask. */
+  /** The parent page requests a frame's document, unless the frame has had a document of another origin, which could have requested it. */
   #mayNavigate(frameId: string, url: string): boolean | Promise<boolean> {
     this.#verdicts.delete(frameId);
     if (!this.#isTarget(url)) this.#foreign.add(frameId);
@@ -72,7 +72,7 @@ export class TargetFrames {
     return isTarget;
   }
 
-  /** By the frame's own word: an address says nothing of sandboxes, and `about:` documents have the origin of whoever made them. */
+  /** The origin as the frame reports it: a URL does not reveal sandboxes, and `about:` documents inherit the origin of their creator. */
   async #hasTargetOrigin(frameId: string): Promise<boolean> {
     const { executionContextId } = await this.#session.call('Page.createIsolatedWorld', { frameId, worldName: WORLD });
     const answer = await this.#session.call('Runtime.evaluate', { expression: 'self.origin', contextId: executionContextId });

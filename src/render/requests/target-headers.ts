@@ -1,11 +1,11 @@
-/** Whether a hop of a request goes with the caller's Referer, is the first that must not, or has what the browser says by itself. */
+/** Whether a hop of a request carries the caller's Referer, is the first that must not, or has the browser's own. */
 type RefererOfHop = 'goes along' | 'ends here' | 'as the browser has it';
 
-/** The caller's headers (decisions.md, Capture semantics and Added): to the target's own origin, and to nobody else. */
+/** The caller's headers (decisions.md, Capture semantics and Added), which are sent to the target's own origin only. */
 export class TargetHeaders {
   readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
-  /** Of the capture's first request: the same for all its hops. */
+  /** Id of the capture's first request, the same for all its hops. */
   #firstId: string | null = null;
   #refererEnded = false;
 
@@ -24,9 +24,9 @@ export class TargetHeaders {
   }
 
   /**
-   * Follows the capture's first request through its redirects: the caller's Referer goes with it and, as browsers do it, with its redirects
-   * as long as they stay on the target's origin (decisions.md, Added). To be asked about every request of the page, in order, each hop of a
-   * redirect by itself.
+   * Follows the capture's first request through its redirects: it carries the caller's Referer, and so do, as in browsers, its redirects
+   * as long as they stay on the target's origin (decisions.md, Added). To be called for every request of the page, in order, and for each
+   * redirect hop.
    */
   refererOf({ networkId, url }: { networkId: string; url: string }): RefererOfHop {
     this.#firstId ??= networkId;
@@ -42,12 +42,12 @@ export class TargetHeaders {
   }
 
   /**
-   * The whole header list of one hop of one request that may carry the headers: each hop is judged by its own URL, so a redirect to
-   * another origin goes without.
+   * All headers of one hop of a request that may carry the caller's headers: each hop is judged by its own URL, so a redirect to another
+   * origin goes without them.
    *
    * @param request as the browser would send it
-   * @param hasReferer whether it goes with the caller's Referer
-   * @returns null when it goes as it is
+   * @param hasReferer whether it carries the caller's Referer
+   * @returns null to leave the headers unchanged
    */
   forHop({ url, headers: given }: SentRequest, hasReferer: boolean): Header[] | null {
     if (this.none || !this.isTarget(url)) return null;
@@ -70,7 +70,7 @@ interface Header {
   value: string;
 }
 
-/** A page that sets cookies of its own gets them back, beside the given ones. */
+/** Adds the cookies that the page has set to the given ones. */
 function withJar(given: string, jar: string | undefined): string {
   if (jar === undefined) return given;
   const names = new Set(cookies(given).map(nameOf));

@@ -1,12 +1,12 @@
 import type { CDPSession } from 'playwright-core';
 
-/** Speaks to a page's target in commands and events whose names are not known to Playwright's types. */
+/** Sends commands to a page's target, and receives its events, including those that Playwright's types lack. */
 export interface TargetSession {
-  /** Rejects when the browser refuses it, or the target is gone. */
+  /** Rejects if the browser rejects the command, or the target has closed. */
   call(method: string, params?: object): Promise<Record<string, unknown>>;
-  /** As call(), for those who have no use for the answer. */
+  /** Like call(), without the result. */
   post(method: string, params?: object): void;
-  /** All events of the target. @returns what ends the listening */
+  /** Listens to all events of the target. @returns a function that stops listening */
   listen(listener: (method: string, params: unknown) => void): () => void;
 }
 
