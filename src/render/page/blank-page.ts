@@ -7,27 +7,26 @@ import { QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 
 const PIXEL_CHECK_MS = 3_000;
-/** A small picture of the view is enough to see whether there is anything. */
+/** A small picture of the viewport is enough to see whether it shows anything. */
 const PIXEL_CHECK_WIDTH_PX = 640;
-/** Of red, green and blue: what `color-scheme: dark` has in place of white. */
+/** Red, green and blue of the default background of `color-scheme: dark`. */
 const DARK_SHADE = 18;
-/** Of red, green and blue: two that differ by no more are the same colour. */
+/** Tolerance of red, green and blue, within which two colours are equal. */
 const SAME_SHADE = 1;
 
-/** A page that shows nothing while something of it may still come is given so long. */
+/** How long a page that shows nothing may take while its content may still come. */
 const PATIENCE_MS = 5_000;
-/** Between two looks at a page whose network has come to rest. */
+/** Time between two checks of a page whose network is idle. */
 const LOOK_EVERY_MS = 250;
 
 /**
- * A blank page is never a success (decisions.md, Capture semantics), nor is it final while its network is busy, or while a script may wait
- * on a timer. Asks the document first; pixels decide only where it looks empty, or where only the picture can tell (frames, video): a view
- * of its background's one colour shows nothing. A white sheet over the page is waited for as well, and what hides itself whole to the end
- * is shown.
+ * Fails blank pages (decisions.md, Capture semantics), but waits while the network is busy, or while a script may wait for a timer. Checks
+ * the document first; pixels decide only if it looks empty, or if only the picture can tell (frames, video): a viewport in a single
+ * background colour shows nothing. Also waits for a white overlay to disappear, and shows a page that keeps itself hidden.
  *
- * @param how.ms for each look
- * @param how.mayBeCovered where such a sheet stays, the page passes: its picture shows more than the view, or is judged itself
- * (`refuseWhite`)
+ * @param how.ms time limit of each check
+ * @param how.mayBeCovered whether the page passes if the overlay stays, because its picture shows more than the viewport, or is checked
+ * itself (`refuseWhite`)
  * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
  */
 export async function refuseBlank(
@@ -69,7 +68,7 @@ function blank(): CaptureError {
   });
 }
 
-/** Whether the view shows nothing but one colour that lies behind the page: its own, or Chromium's. */
+/** Whether the viewport shows only one background colour: the page's own, or Chromium's. */
 async function isBare({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, backdrops: Rgb[], ms: number): Promise<boolean> {
   const shot = await deadlines.within(pictureOfView(session), ms);
   if (shot === TIMED_OUT) return false;
@@ -80,7 +79,7 @@ async function isBare({ session, deadlines }: Pick<OpenPage, 'session' | 'deadli
   return backdrops.some((colour) => shades.every(({ min }, at) => Math.abs(min - (colour[at] ?? 0)) <= SAME_SHADE));
 }
 
-/** Of what the view shows where it stands: a clip is counted from the document's corner, and a page may have been scrolled. */
+/** A picture of the viewport at its scroll position: a clip is relative to the document, which may be scrolled. */
 async function pictureOfView({ cdp }: OpenPage['session']): Promise<{ data: string }> {
   const { cssVisualViewport: view } = await cdp.send('Page.getLayoutMetrics');
   const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / view.clientWidth);

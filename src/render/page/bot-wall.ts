@@ -3,14 +3,14 @@ import type { DocumentState } from './main-document.js';
 import { isRefusal, WALL_SIGNS, type WallSign } from './wall-signs.js';
 import type { World } from './world.js';
 
-/** A wall shows little more than itself: a page with more words than this, or with a form to fill in, is the site's own. */
+/** A bot wall has little text: a page with more words than this, or with a form to fill in, is the site's own. */
 const BARE_MAX_CHARS = 1_200;
 const BARE_MAX_LINKS = 8;
 const TEXT_READ_CHARS = 4_000;
 
 /**
- * The vendor of the bot wall or CAPTCHA page that is shown instead of the page, `unknown` when it is one of no known maker; null for ordinary pages, those
- * with a captcha in a form of theirs too. Judged by status, headers, title, visible text and marks in the document.
+ * The vendor of the bot wall or CAPTCHA page that is shown instead of the page, or `unknown`; null for ordinary pages, including those with a
+ * captcha in a form. Judged by status, headers, title, visible text and elements of the document.
  *
  * @throws PageMoved
  */

@@ -4,10 +4,10 @@ import type { OpenPage } from './open-page.js';
 
 type Watched = Pick<OpenPage, 'session' | 'world' | 'main' | 'network'>;
 
-/** Kinds that a page shows something new for as soon as they are answered. */
+/** Resource types that change what a page shows as soon as they are loaded. */
 const SHOWN_WHEN_THERE = new Set(['image', 'font', 'stylesheet', 'frame']);
 
-/** Whether a page's view is still what it was, told by its requests, documents, scrolling, and Chromium's own counts of style and layout. */
+/** Detects whether a viewport has changed, by requests, documents, scrolling, and Chromium's counts of style and layout. */
 export class ChangeWatch {
   readonly #page: Watched;
   readonly #shown: DocumentState | null;
@@ -21,7 +21,7 @@ export class ChangeWatch {
     this.#counts = before.counts;
   }
 
-  /** @returns null when the view holds what may change without being noticed, or still waits for something. @throws PageMoved */
+  /** @returns null if the viewport contains anything that may change unnoticed, or still waits for something. @throws PageMoved */
   static async begin(page: Watched): Promise<ChangeWatch | null> {
     const { main, network, world, session } = page;
     const { current: shown } = main;
@@ -33,7 +33,7 @@ export class ChangeWatch {
     return watch.#isQuiet() ? watch : null;
   }
 
-  /** Nothing that shows has changed since. May say that something has when nothing did, never the other way round. @throws PageMoved */
+  /** Whether nothing visible has changed since. May report a change without one, but never misses one. @throws PageMoved */
   async unchanged(): Promise<boolean> {
     const { world, session } = this.#page;
     if (!this.#isQuiet() || !(await world.call('stillness.held'))) return false;
@@ -52,7 +52,7 @@ interface Counts {
   styles: number;
 }
 
-/** NaN, which is equal to nothing, for what this browser does not count. */
+/** NaN, which equals nothing, for metrics that this browser lacks. */
 async function countsOf(cdp: CDPSession): Promise<Counts> {
   const { metrics } = await cdp.send('Performance.getMetrics');
   const count = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN;

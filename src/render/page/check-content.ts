@@ -3,21 +3,21 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 
-/** More text than any marker needs; a page of books is not carried out of the browser. */
+/** More text than any marker needs; the rest of a long page is not read. */
 const TEXT_MAX_CHARS = 2_000_000;
 const TITLE_MAX_CHARS = 10_000;
 
 type Markers = Pick<CaptureOptions, 'failIfContentMissing' | 'failIfContentContains'>;
 
-/** Whether the checks need the page's text at all. */
+/** Whether the checks need the page's text. */
 export function asksForText({ failIfContentMissing, failIfContentContains }: Markers): boolean {
   return failIfContentMissing.length > 0 || failIfContentContains.length > 0;
 }
 
 /**
- * `fail_if_content_missing` and `fail_if_content_contains`, on title and visible text, case and white space folded.
+ * `fail_if_content_missing` and `fail_if_content_contains`, on title and visible text, ignoring case and white space.
  *
- * @throws CaptureError render_incomplete that lists every marker missing or found
+ * @throws CaptureError render_incomplete that lists every missing or unwanted marker
  */
 export function checkContent(text: string, { failIfContentMissing, failIfContentContains }: Markers): void {
   const folded = foldText(text);
@@ -30,7 +30,7 @@ export function checkContent(text: string, { failIfContentMissing, failIfContent
 /**
  * Title and text as a visitor sees them.
  *
- * @returns null when the page did not answer within `ms`
+ * @returns null if the page did not respond within `ms`
  * @throws PageMoved
  */
 export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<string | null> {
@@ -39,8 +39,8 @@ export async function visibleText({ world, deadlines }: Pick<OpenPage, 'world' |
 }
 
 /**
- * Folds white space and case, and drops what is invisible inside words, so that texts can be compared (decisions.md, Capture semantics).
- * In capitals last, as CSS writes them: ß is SS there, both sigmas are one, and a dot on an i is none.
+ * Normalises white space and case, and removes invisible characters, so that texts can be compared (decisions.md, Capture semantics).
+ * Ends with upper case, as CSS transforms text: ß becomes SS, both sigmas become one, and i loses its dot.
  */
 export function foldText(text: string): string {
   return text

@@ -6,7 +6,7 @@ import type { Tolerance } from './tolerance.js';
 /**
  * `min_capture_height` (output px) and `min_capture_bytes`, on the encoded picture.
  *
- * @throws CaptureError render_incomplete with what was asked for and what was got
+ * @throws CaptureError render_incomplete with the required and the actual value
  */
 export function checkOutput(
   picture: { content: Uint8Array; height: number },
@@ -29,19 +29,19 @@ function tooLittle(check: string, { required, seen }: { required: number; seen: 
   });
 }
 
-/** A picture of one colour packs this small in every format; anything larger has something on it. */
+/** A picture of one colour is at most this large in every format; a larger one has content. */
 const UNIFORM_MAX_BYTES_PER_PX = 0.02;
 const UNIFORM_MAX_BYTES = 8_000;
-/** Of red, green and blue, each: from here on a pixel counts as white. */
+/** From this value of red, green and blue on, a pixel counts as white. */
 export const WHITE_MIN = 250;
-/** Of more pixels than a large view has, only a summary is made: what is decoded lies in memory. */
+/** A picture with more pixels than this is only summarised, to save memory. */
 const DECODED_MAX_PX = 16_000_000;
 
 /**
- * The last guard against the picture of an empty page (decisions.md, Capture semantics): whatever the document says of itself, a picture that is white all
- * over shows nothing. Decodes only what is small enough to be one.
+ * The last check for empty pages (decisions.md, Capture semantics): whatever the document contains, an all-white picture shows nothing.
+ * Decodes only pictures that are small enough to be all white.
  *
- * @param mayBeWhite asked of such a picture: whether the page has painted that white itself
+ * @param mayBeWhite called for such a picture: whether the page has painted the white itself
  * @throws CaptureError render_incomplete with `details.check: "blank"`
  */
 export async function refuseWhite(
@@ -58,10 +58,10 @@ export async function refuseWhite(
   });
 }
 
-/** Most have something on their first rows, which ends the search. */
+/** Most pictures have content in their first rows, which ends the search. */
 async function isWhite(content: Uint8Array): Promise<boolean> {
   const samples = await sharp(content, { limitInputPixels: false }).removeAlpha().raw().toBuffer();
-  // Four at a time: this holds up the whole server, and white is 255 almost everywhere.
+  // Four bytes at a time, since this blocks the server, and white is 255 almost everywhere.
   const whole = samples.byteOffset % 4 === 0 ? samples.length >> 2 : 0;
   const quads = new Uint32Array(samples.buffer, whole === 0 ? 0 : samples.byteOffset, whole);
   for (let quad = 0; quad < whole; quad++) {

@@ -12,7 +12,7 @@ import type { OpenPage } from './open-page.js';
 
 const XML_TYPES = /^(text\/xml|application\/xml|[^/]+\/[^;]+\+xml)$/i;
 const IMAGE_TYPES = /^image\//i;
-/** A page that answers at all does so within this, whatever is left of the budget. */
+/** Time limit for a page's response, whatever is left of the budget; enough for any responsive page. */
 const ANSWER_MIN_MS = 1_500;
 /** All checks together may take this long past the budget. */
 const GRACE_MS = 3_000;
@@ -24,7 +24,7 @@ type CheckOptions = Pick<
 >;
 
 /**
- * What a page must be to be pictured at all: no bot wall, no browser error page, not blank, not busy for ever; and what the request asks of it.
+ * Checks that a page can be captured (no bot wall, no browser error page, not blank, not permanently busy), and the checks of the request.
  *
  * @throws CaptureError blocked_by_target, navigation_failed, render_incomplete, render_timeout; PageMoved
  */
@@ -38,7 +38,7 @@ async function checkAll(page: Checked, shown: DocumentState, options: CheckOptio
   const ms = Math.max(ANSWER_MIN_MS, page.deadlines.leftMs());
   const isView = options.selector !== null || !options.fullPage;
   const mayBeCovered = !isView || (options.selector === null && options.format !== 'pdf');
-  // The page may have replaced our style sheets since it settled: it is judged as it is pictured next. It answers in turn.
+  // The page may have replaced our style sheets since it settled: restore them, so that it is checked as it will be captured.
   const edited = page.deadlines.within(page.world.call('edits.apply'), ms);
   const tolerated = (check: Promise<void>): Promise<void> => check.catch((error: unknown) => page.tolerance.orThrow(error));
   await Promise.all([
@@ -65,8 +65,8 @@ async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadli
 }
 
 /**
- * XML that does not parse is shown as an error page of the browser's own, with what came before the error, and an image that cannot be
- * decoded as a broken one: neither is what the target has (decisions.md, Capture semantics). Asks nothing of HTML.
+ * Invalid XML is shown as an error page of the browser, and an image that cannot be decoded as a broken image: neither is what the target
+ * has (decisions.md, Capture semantics). Does not check HTML.
  *
  * @throws CaptureError navigation_failed with `details.parse_error` for XML, PageMoved
  */

@@ -6,18 +6,18 @@ import type { OpenPage } from './open-page.js';
 import { PageMoved } from './page-moved.js';
 
 const LOOK_EVERY_MS = 200;
-/** Kept of the budget for the checks that follow. */
+/** Part of the budget that is reserved for the checks that follow. */
 const RESERVE_MS = 1_000;
-/** A page that shows little, says nothing of loading and does not change for this long is simply small, once its network rests. */
+/** A page with little content that does not say that it is loading, does not change for this long, and has an idle network is complete. */
 const SMALL_FOR_GOOD_MS = 3_000;
-/** A page whose text has grown meanwhile is done once it has stood still for this long. */
+/** A page whose text has grown is complete once it has not changed for this long. */
 const STILL_AFTER_GROWTH_MS = 1_000;
-/** What a page may take to show what its last request has brought. */
+/** How long a page may take to show the result of its last request. */
 const FILLS_WITHIN_MS = 1_000;
 
 /**
- * `wait_for_content`: keeps waiting, inside the budget, while the page looks like a shell or its text still grows. Fails nothing: what still
- * looks so at the end is `fail_if_incomplete`'s to judge.
+ * `wait_for_content`: waits, within the budget, while the page looks like a loading shell or its text still grows. Never fails the capture;
+ * that is up to `fail_if_incomplete`.
  */
 export async function contentReady(page: OpenPage): Promise<void> {
   const { deadlines, main, network } = page;
@@ -42,9 +42,9 @@ export async function contentReady(page: OpenPage): Promise<void> {
 }
 
 /**
- * `fail_if_incomplete`: the same detector, and undecoded images in view and unfinished fonts.
+ * `fail_if_incomplete`: the same detector, plus undecoded images in the viewport and pending fonts.
  *
- * @throws CaptureError render_incomplete with what was seen, PageMoved
+ * @throws CaptureError render_incomplete with what was found, PageMoved
  */
 export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<void> {
   const look = await deadlines.within(world.call('content.look'), ms);
@@ -58,7 +58,7 @@ export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'wor
 }
 
 interface Growth {
-  /** Characters of the page at their most; null before the first look. */
+  /** Maximum number of characters so far; null before the first check. */
   most: number | null;
   /** ms by `monotonicNow`. */
   lastAt: number;
@@ -66,12 +66,12 @@ interface Growth {
 
 const NONE_YET: Growth = { most: null, lastAt: Number.NEGATIVE_INFINITY };
 
-/** What is written and deleted again and again, as in a heading that types itself, grows once. */
+/** Whether the text has grown beyond its maximum, so that a text that is typed and deleted repeatedly grows only once. */
 function grown({ most, lastAt }: Growth, text: number): Growth {
   return { most: Math.max(text, most ?? 0), lastAt: most !== null && text > most ? monotonicNow() : lastAt };
 }
 
-/** @returns null when the page is elsewhere or too busy */
+/** @returns null if the page has moved or is too busy */
 async function lookOnce({ world, deadlines }: OpenPage, ms: number): Promise<Completeness | null> {
   try {
     const look = await deadlines.within(world.call('content.look'), ms);

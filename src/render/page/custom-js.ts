@@ -7,19 +7,19 @@ import { isGone } from './page-moved.js';
 type ExceptionDetails = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
 
 /**
- * Lets custom_js add what the page's CSP forbids: styles, pictures and scripts, and markup in spite of Trusted Types; and custom_css ask
- * for pictures and fonts. Must come before anything is navigated: a policy is taken up with its document. The page itself is freed as well
- * (of `upgrade-insecure-requests` too), so this is for captures that need it only.
+ * Disables the page's CSP, so that custom_js can add styles, images, scripts and markup, and custom_css can load images and fonts. Must be
+ * called before the navigation. It applies to the page itself as well (including `upgrade-insecure-requests`), so it is only for captures
+ * that need it.
  */
 export async function bypassCsp({ cdp }: Pick<PageSession, 'cdp'>): Promise<void> {
   await cdp.send('Page.setBypassCSP', { enabled: true });
 }
 
 /**
- * Runs `custom_js` in the page's own world, as a script; as the body of an async function when it is none (`await` or `return` at the
- * top). A promise that it ends with is awaited. A script that leads the page elsewhere is done.
+ * Runs `custom_js` in the page's main world as a script, or, if it has a top-level `await` or `return`, as the body of an async function.
+ * Awaits a promise that it returns. A script that navigates the page has finished.
  *
- * @throws CaptureError invalid_request with the script's own message, render_timeout when it does not end
+ * @throws CaptureError invalid_request with the script's error message, render_timeout if it does not end
  */
 export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<void> {
   const asScript = await attempt(page, code);
@@ -43,13 +43,13 @@ async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadl
   }
 }
 
-/** A text that is no script has not begun to run: its error comes from no line of it. */
+/** Whether the error is one of syntax: a script that does not parse has no stack of its own. */
 function isUncompiled({ exception }: ExceptionDetails): boolean {
   return exception?.className === 'SyntaxError' && !/\n\s+at /.test(exception.description ?? '');
 }
 
 function evaluate(cdp: PageSession['cdp'], expression: string, timeout: number) {
-  // Chromium's own timeout ends a busy loop, which ours could only walk away from.
+  // Chromium's own timeout terminates a busy loop, which ours cannot.
   return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
 }
 

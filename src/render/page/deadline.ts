@@ -5,24 +5,24 @@ import { waitAtMost } from '../../egress/wait-at-most.js';
 import { abortable } from '../abortable.js';
 import { monotonicNow } from '../monotonic-now.js';
 
-/** What `within` answers when the time is up. */
+/** Result of `within` when the time is up. */
 export const TIMED_OUT = Symbol('late');
 
 export interface DeadlineOptions {
   /** ms: navigation, waits and checks. */
   timeout: number;
-  /** ms, on top of it. */
+  /** ms, in addition. */
   delay: number;
-  /** ms by `monotonicNow`; now when absent. */
+  /** ms by `monotonicNow`. Default: now. */
   began?: number;
 }
 
 /**
- * The two clocks of one capture (decisions.md, Jobs): the budget of `timeout`, which stands still during `delay`, scrolling and a scrolled page's picture, and the
- * end by force at `timeout + delay + CAPTURE_GRACE_MS`. Times are ms by `monotonicNow`.
+ * The two time limits of one capture (decisions.md, Jobs): the budget of `timeout`, which is paused during `delay`, scrolling and the picture
+ * of a scrolled page, and the forced end at `timeout + delay + CAPTURE_GRACE_MS`. Times are ms by `monotonicNow`.
  */
 export class Deadlines implements Disposable {
-  /** When the whole is ended by force. */
+  /** When the capture is ended by force. */
   readonly endsAt: number;
   /** Aborted, with a CaptureError as its reason, when the capture must stop at once. */
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export class Deadlines implements Disposable {
   readonly #force = new AbortController();
   readonly #timer: NodeJS.Timeout;
 
-  /** @param outer what else ends the capture: the caller's signal, the loss of the page */
+  /** @param outer other signals that end the capture: the caller's, the loss of the page */
   constructor(options: DeadlineOptions, outer: readonly AbortSignal[]) {
     const wholeMs = options.timeout + options.delay + CAPTURE_GRACE_MS;
     this.timeout = options.timeout;
@@ -43,17 +43,17 @@ export class Deadlines implements Disposable {
     this.signal = AbortSignal.any([this.#force.signal, ...outer]);
   }
 
-  /** When the budget is over, ms by `monotonicNow`, if its clock runs from now on: in the past once it is. */
+  /** When the budget ends unless it is paused, ms by `monotonicNow`; in the past once it has ended. */
   get budgetEndsAt(): number {
     return this.#budgetEndsAt + (this.#stoppedAt === null ? 0 : monotonicNow() - this.#stoppedAt);
   }
 
-  /** ms left of the budget, never below 0. */
+  /** Remaining ms of the budget, at least 0. */
   leftMs(): number {
     return Math.max(0, this.budgetEndsAt - monotonicNow());
   }
 
-  /** Runs a step that does not count: the budget's clock stands still meanwhile. Not for use inside itself. */
+  /** Runs a step with the budget paused. Must not be nested. */
   async outside<T>(work: () => Promise<T>): Promise<T> {
     const began = monotonicNow();
     this.#stoppedAt = began;
@@ -65,12 +65,12 @@ export class Deadlines implements Disposable {
     }
   }
 
-  /** The work's result, or TIMED_OUT after `ms`. Rejects with the signal's reason when the capture must stop; the work is then left to itself. */
+  /** The result of `work`, or TIMED_OUT after `ms`. Rejects with the signal's reason if the capture must stop; the work itself continues. */
   within<T>(work: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT> {
     return waitAtMost(this.orEnd(work), Math.max(0, ms), TIMED_OUT);
   }
 
-  /** The work's result, unless the capture must stop first. */
+  /** The result of `work`, unless the capture must stop first. */
   orEnd<T>(work: Promise<T>): Promise<T> {
     return abortable(work, this.signal);
   }

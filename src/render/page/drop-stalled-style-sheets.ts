@@ -2,17 +2,17 @@ import { TIMED_OUT } from './deadline.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
 
-/** A style sheet that has not come for so long will not. */
+/** A style sheet that has not loaded within this time is considered stalled. */
 const SHEET_HANGS_AFTER_MS = 5_000;
-/** A page that paints at all does so within this. */
+/** Time limit for the page to paint. */
 const FRAME_MAX_MS = 1_000;
 const STOP_MAX_MS = 500;
 
 type Loading = Pick<OpenPage, 'session' | 'main' | 'network' | 'world' | 'deadlines'>;
 
 /**
- * Chromium paints nothing of a page whose head waits for a style sheet. Waits for that sheet within the budget; a hung one is given up, and
- * with it all else that still loads, so that the page can be pictured without. A page that has loaded, or that paints, is left alone.
+ * Chromium does not paint a page whose head waits for a style sheet. Waits for the style sheet within the budget; if it stalls, stops
+ * loading, so that the page can be captured without it. Does nothing to a page that has loaded, or that paints.
  *
  * @throws PageMoved
  */
@@ -27,7 +27,7 @@ export async function dropStalledStyleSheets(page: Loading, shown: DocumentState
   }
 }
 
-/** A page too busy to answer is held back by its script, not by a sheet. */
+/** A page that is too busy to respond is delayed by its scripts, not by a style sheet. */
 async function paints({ world, deadlines }: Loading): Promise<boolean> {
   const painted = await deadlines.within(world.call('frames.framesCome', FRAME_MAX_MS), 2 * FRAME_MAX_MS);
   return painted === TIMED_OUT || painted;

@@ -2,8 +2,8 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { OpenPage } from './open-page.js';
 
 /**
- * What may stand at a style sheet's head: `@import` is followed only there. No two of its repetitions can share a character: the text is
- * the caller's, and all others wait meanwhile.
+ * The head of a style sheet, the only place where `@import` is allowed. Its repetitions are disjoint, so that a caller's text cannot cause
+ * catastrophic backtracking.
  */
 const SHEET_HEAD =
   /^(?:\s|\/\*[\s\S]*?\*\/|@charset[^;]*;|@layer[^{;]*;|@import\s*(?:url\((?:\s*"[^"]*"\s*|\s*'[^']*'\s*|[^)]*)\)|"[^"]*"|'[^']*')[^;]*;)+/i;
@@ -12,11 +12,11 @@ const FETCHES = /url\((?!\s*["']?#)|image-set\(|@import/i;
 type EditOptions = Pick<CaptureOptions, 'customCss' | 'hideSelectors' | 'removeSelectors'>;
 
 /**
- * Puts `custom_css`, `hide_selectors` and `remove_selectors` in place for every document to come, before its first paint. The style sheet
- * is a constructed one, which no CSP forbids; what it imports comes by an element, which alone can do that, and a little later. Late nodes
- * are met by the sheet at once and taken out by an observer. Hiding and removing act in frames as well.
+ * Applies `custom_css`, `hide_selectors` and `remove_selectors` to every later document before its first paint. The style sheet is a
+ * constructed one, which no CSP forbids; imports need a style element, which is added a little later. An observer removes nodes that are
+ * added later. Hiding and removing apply to frames as well.
  *
- * @param options selectors that the browser takes (`checkSelectors`)
+ * @param options with valid selectors (`checkSelectors`)
  */
 export async function edit({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, options: EditOptions): Promise<void> {
   const { customCss: css, hideSelectors: hide, removeSelectors: remove } = options;
@@ -25,13 +25,13 @@ export async function edit({ session, deadlines }: Pick<OpenPage, 'session' | 'd
   await deadlines.orEnd(session.world.callAtStart('edits.start', [{ css, imports, hide, remove }], { inFrames: true }));
 }
 
-/** The head of a style sheet, when it imports others; else nothing. */
+/** The head of a style sheet if it has imports; else empty. */
 export function importsOf(css: string): string {
   const head = SHEET_HEAD.exec(css)?.[0] ?? '';
   return /@import/i.test(head) ? head : '';
 }
 
-/** Whether a `custom_css` asks the network for anything, which the page's CSP may forbid. */
+/** Whether a `custom_css` loads anything, which the page's CSP may forbid. */
 export function fetches(css: string | null): boolean {
   return FETCHES.test(css ?? '');
 }

@@ -3,10 +3,10 @@ import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
 import { chromiumNetError } from '../../egress/net-error.js';
 import type { DocumentState } from './main-document.js';
 
-/** The same words for a name that does not exist and one with a special-purpose address (decisions.md, Destinations). */
+/** The same message for a missing name and one with a special-purpose address (decisions.md, Destinations). */
 export const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
 
-/** A proxy as far as a verdict needs it. */
+/** The parts of a proxy that a verdict needs. */
 export type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
 
 /** Main responses that refuse the visitor (decisions.md, Error codes). */
@@ -15,12 +15,12 @@ const REFUSING_STATUSES = new Set([401, 403, 407, 429, 451]);
 const PICTURED_TYPES =
   /^(text\/(?!event-stream)|image\/|application\/(xhtml\+xml|xml|json|ld\+json|javascript|ecmascript|x-javascript|manifest\+json)$|[^/]+\/[^;]+\+(xml|json)$|$)/;
 
-/** Worth a second attempt: the way to the target broke, not its answer. */
+/** Errors worth a second attempt: the connection failed, not the response. */
 const TRANSPORT_ERRORS =
   /^ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|ADDRESS_|INTERNET_DISCONNECTED|NETWORK_(CHANGED|IO_SUSPENDED|ACCESS_DENIED)|SOCKET_|TUNNEL_|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED|PROXY_CONNECTION_FAILED|FAILED$|INSUFFICIENT_RESOURCES|SOCKS_)/;
 
 /**
- * Whether the main frame shows a document at all. Judges by what network and browser say, never by the page.
+ * Checks that the main frame shows a document, by what network and browser report, never by the page's content.
  * @throws CaptureError navigation_failed, egress_unavailable
  */
 export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): void {
@@ -29,7 +29,7 @@ export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): 
   if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
 }
 
-/** Whether the document is of a kind that is captured. @throws CaptureError navigation_failed */
+/** Checks that the document has a supported type. @throws CaptureError navigation_failed */
 export function judgeContent(shown: DocumentState): void {
   if (shown.response?.status === 204 || shown.response?.status === 205) throw nothingShown(shown.response.status);
   const type = typeOf(shown.response?.headers ?? {});
@@ -38,14 +38,14 @@ export function judgeContent(shown: DocumentState): void {
 }
 
 /**
- * The error for a navigation that showed nothing, told apart by what the way out knows.
+ * The error for a navigation without a document, based on what the proxy has recorded.
  * @param error Chromium's `net::ERR_…`
  */
 export function failedNavigation(url: string, error: string, captureProxy: ProxyRecord): CaptureError {
   if (captureProxy.proxyFailure !== null) return proxyUnavailable(captureProxy.proxyFailure);
-  // From then on everything was cut, whoever had passed the limit.
+  // The proxy has cut all connections since the limit was exceeded.
   if (captureProxy.refusals.some(({ reason }) => reason === 'over_limit')) return overLimit();
-  // Chromium takes hosts for readable that no URL parser does, such as `a b`: the gate refuses them by whatever name.
+  // Chromium accepts hosts that URL parsers reject, such as `a b`; the proxy refuses them.
   if (!URL.canParse(url)) return notPublic(null);
   const refusal = lastFor(captureProxy.refusals, url);
   if (refusal !== null) return notPublic(refusal);
@@ -94,7 +94,7 @@ export function notAPage(contentType: string): CaptureError {
   });
 }
 
-/** The error for an answer that leaves nothing to picture. */
+/** The error for a response without content to capture. */
 export function nothingShown(status: number | null = null): CaptureError {
   return new CaptureError({
     code: 'navigation_failed',
@@ -104,7 +104,7 @@ export function nothingShown(status: number | null = null): CaptureError {
   });
 }
 
-/** The error for a caller's proxy that is of no use. @param reason for the log */
+/** The error for a caller's proxy that does not work. @param reason for the log */
 export function proxyUnavailable(reason: string): CaptureError {
   return new CaptureError({
     code: 'egress_unavailable',
@@ -113,7 +113,7 @@ export function proxyUnavailable(reason: string): CaptureError {
   });
 }
 
-/** Media type of a response, lower case, without parameters; empty when there is none. */
+/** Media type of a response, lower case, without parameters; empty if there is none. */
 export function typeOf(headers: Record<string, string>): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }

@@ -1,19 +1,19 @@
 import type { Page, Request, Response } from 'playwright-core';
 import type { PageSession } from '../page-session.js';
 
-/** One document that the main frame has shown. */
+/** A document of the main frame. */
 export interface DocumentState {
-  /** From 1, one more for each document; same-document navigations keep it. */
+  /** Counts documents from 1; same-document navigations keep it. */
   readonly number: number;
   readonly frameId: string;
-  /** As committed; `chrome-error:` for the browser's own error pages. */
+  /** The committed URL; `chrome-error:` for the browser's own error pages. */
   readonly url: string;
-  /** What Chromium takes it for. */
+  /** The type that Chromium has determined. */
   readonly mimeType: string;
-  /** What could not be shown, when this is the browser's error page. */
+  /** The URL that could not be shown, if this is the browser's error page. */
   readonly unreachableUrl: string | null;
   readonly response: MainResponse | null;
-  /** Chromium's `net::ERR_…` once its body broke off, or in place of which this error page stands. */
+  /** Chromium's `net::ERR_…` of an interrupted body, or of the failure that this error page stands for. */
   failure: string | null;
   /** DOMContentLoaded has fired. */
   parsed: boolean;
@@ -28,17 +28,17 @@ export interface MainResponse {
   headers: Record<string, string>;
 }
 
-/** Where the main frame's last request ended when nothing was shown for it. */
+/** The failure of the main frame's last request, if no document was shown for it. */
 export interface MainFailure {
   url: string;
   /** Chromium's name, such as `net::ERR_CONNECTION_REFUSED`. */
   error: string;
 }
 
-/** Follows which document the main frame shows. Never touches the page, so that a hostile one cannot fool it. */
+/** Tracks which document the main frame shows. Runs nothing in the page, so that a hostile one cannot interfere. */
 export class MainDocument {
   current: DocumentState | null = null;
-  /** A navigation of the main frame is under way. */
+  /** Whether a navigation of the main frame is pending. */
   navigating = false;
   lastResponse: MainResponse | null = null;
   lastFailure: MainFailure | null = null;
@@ -54,7 +54,7 @@ export class MainDocument {
     this.#onCommit = onCommit;
   }
 
-  /** Listens from now on, on the page session's CDP session. */
+  /** Starts listening on the page session's CDP session. */
   static async watch(session: Pick<PageSession, 'page' | 'cdp'>, onCommit: (url: string) => void): Promise<MainDocument> {
     const main = new MainDocument(session.page, onCommit);
     session.cdp.on('Page.frameNavigated', ({ frame }) => {
@@ -70,7 +70,7 @@ export class MainDocument {
     return main;
   }
 
-  /** Resolves once the test holds; it is asked again at each event. */
+  /** Resolves once the test returns true; it is called at each event. */
   until(test: () => boolean): Promise<void> {
     if (test()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -107,7 +107,7 @@ export class MainDocument {
     this.#tell();
   }
 
-  /** Comes after load; without it where loading was broken off, by `window.stop()` or a link to another program: no more will come. */
+  /** Fired after load, or without it if loading was stopped by `window.stop()` or a link to another program. */
   #stop(frameId: string): void {
     if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
   }
@@ -129,13 +129,13 @@ export class MainDocument {
     if (!this.#isMain(request)) return;
     const error = request.failure()?.errorText ?? 'net::ERR_FAILED';
     const aborted = error === 'net::ERR_ABORTED';
-    // The document that leaves is reported as aborted after what it led to has failed.
+    // The previous document is reported as aborted after the navigation that it started has failed.
     if (!aborted || request !== this.#shownRequest) this.lastFailure = { url: request.url(), error };
     if (request === this.#shownRequest) {
-      // A body that breaks off after the commit fires neither DOMContentLoaded nor load. An abort is the page's own doing.
+      // A body that is interrupted after the commit fires neither DOMContentLoaded nor load. An abort is caused by the page itself.
       if (this.current !== null && !aborted) this.current.failure ??= error;
     } else if (request === this.#request && aborted) {
-      // A download, a 204: the old document stays. After any other failure the browser's error page is still to come.
+      // A download or a 204 keeps the old document. After any other failure the browser's error page follows.
       this.navigating = false;
     }
     this.#tell();
@@ -146,7 +146,7 @@ export class MainDocument {
     try {
       return request.frame() === this.#page.mainFrame();
     } catch {
-      // Playwright refuses to name the frame of a page that is not there yet: a popup's.
+      // Playwright throws for the frame of a page that is not ready yet, such as a popup.
       return false;
     }
   }

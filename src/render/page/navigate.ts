@@ -16,17 +16,17 @@ import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
 import { PageMoved } from './page-moved.js';
 
-/** How long a refusing page may take to show whose wall it is. */
+/** How long identifying the vendor of a bot wall may take. */
 const VENDOR_LOOK_MS = 2_500;
 
 /**
- * Brings the page to the URL; settles when the first document of the target is committed, and it may be captured.
+ * Navigates to the URL; resolves when the target's first document has been committed and accepted.
  *
  * @throws CaptureError navigation_failed, blocked_by_target, target_error, egress_unavailable, render_timeout
  */
 export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Promise<void> {
   const { session, main, deadlines } = page;
-  // Chromium of its own accord gives up only after minutes: the budget is what bounds a silent target.
+  // Chromium itself gives up only after minutes: the budget limits a silent target.
   const going = session.cdp.send('Page.navigate', { url });
   const outcome = await deadlines.within(going, deadlines.leftMs());
   if (outcome === TIMED_OUT) throw noAnswer(page, url);
@@ -42,9 +42,9 @@ export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Pr
 }
 
 /**
- * Judges what the main frame shows now, and whose wall it is when it refuses the visitor.
+ * Checks the current document of the main frame, and identifies the vendor of a bot wall.
  *
- * @returns the document judged; later steps compare its number
+ * @returns the document; later steps compare its number
  * @throws CaptureError as `navigate`
  */
 export async function classify(page: Omit<OpenPage, 'network'>): Promise<DocumentState> {
@@ -57,7 +57,7 @@ export async function classify(page: Omit<OpenPage, 'network'>): Promise<Documen
   return shown;
 }
 
-/** The vendor, when the page tells it in time. */
+/** The vendor, if the page reveals it in time. */
 async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, shown: DocumentState): Promise<string | null> {
   const { main, world, deadlines } = page;
   const until = monotonicNow() + Math.min(VENDOR_LOOK_MS, deadlines.leftMs());
@@ -74,21 +74,21 @@ async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, sh
   }
 }
 
-/** Why nothing was committed. */
+/** The reason why no document was committed. */
 function failureOf({ session, main }: Pick<OpenPage, 'session' | 'main'>, url: string, error: string): CaptureError {
   const answer = main.lastResponse;
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
-    // Handed over to another program: a mail client, an FTP client.
+    // A link to another program, such as a mail client.
     if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', session.captureProxy);
     if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
     return notAPage(typeOf(answer.headers) || 'application/octet-stream');
   }
-  // A redirect may have led elsewhere: what failed is the last request.
+  // After redirects, the last request is the one that failed.
   return failedNavigation(main.lastFailure?.url ?? url, error, session.captureProxy);
 }
 
-/** The caller's proxy is asked first: behind one that says nothing, no target can answer. */
+/** Checks the caller's proxy first: if it does not respond, no target can. */
 function noAnswer({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, url: string): CaptureError {
   const { proxyFailure } = session.captureProxy;
   return proxyFailure === null ? silentTarget(url, deadlines.timeout) : proxyUnavailable(proxyFailure);

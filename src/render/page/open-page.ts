@@ -5,11 +5,11 @@ import { NetworkTracker } from './network.js';
 import type { Tolerance } from './tolerance.js';
 import type { World } from './world.js';
 
-/** More than any page means; whoever opens more is after the browser, or after us. */
+/** More dialogs than any ordinary page opens. */
 const DISMISSED_AT_ONCE = 50;
 const THEN_AFTER_MS = 100;
 
-/** A page session with all that watches it. Each step names the parts that it uses. */
+/** A page session with its watchers. Each step names the parts that it uses. */
 export interface OpenPage {
   readonly session: PageSession;
   readonly deadlines: Deadlines;
@@ -19,7 +19,7 @@ export interface OpenPage {
   readonly tolerance: Tolerance;
 }
 
-/** Starts to watch a page session, and to dismiss its dialogs; must come before anything is navigated. One round trip. */
+/** Starts watching a page session and dismissing its dialogs. Must be called before the navigation; one round trip. */
 export async function openPage(session: PageSession, deadlines: Deadlines, tolerance: Tolerance): Promise<OpenPage> {
   dismissDialogs(session);
   const network = new NetworkTracker(session.page);
@@ -28,15 +28,14 @@ export async function openPage(session: PageSession, deadlines: Deadlines, toler
 }
 
 /**
- * Dismisses dialogs as they open (decisions.md, Capture semantics). What else a page may try beyond being a page comes to nothing by itself:
- * popups, downloads and permissions are refused by the context, printing and file choosers need a window, and `debugger` statements a
- * debugger, which nothing here enables. A page that opens dialogs without end waits for each: answered at once, it took two fifths of the
- * server's one thread from all other captures.
+ * Dismisses dialogs as they open (decisions.md, Capture semantics). Other features need no handling: the context refuses popups, downloads
+ * and permissions, printing and file choosers need a window, and `debugger` statements need a debugger, which is never enabled. A page that
+ * opens endless dialogs must wait for each: dismissing them at once took two fifths of the server's thread.
  */
 export function dismissDialogs(session: Pick<PageSession, 'page'>): void {
   let opened = 0;
   session.page.on('dialog', (dialog) => {
-    // The page may be gone before the answer arrives: there is nothing left to dismiss then.
+    // The page may close in the meantime: then there is nothing left to dismiss.
     const dismiss = () => void dialog.dismiss().catch(() => undefined);
     opened += 1;
     if (opened <= DISMISSED_AT_ONCE) dismiss();

@@ -14,7 +14,7 @@ export interface PendingGroup {
   count: number;
 }
 
-/** Requests in flight by kind and host, most first; hosts only, since paths may carry secrets. */
+/** Requests in flight by type and host, most frequent first; hosts only, since paths may contain secrets. */
 export function groupPending(pending: readonly PendingRequest[]): PendingGroup[] {
   const groups = new Map<string, PendingGroup>();
   for (const { kind, url } of pending) {
@@ -26,7 +26,7 @@ export function groupPending(pending: readonly PendingRequest[]): PendingGroup[]
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }
 
-/** As a clause of a message: whose requests come so close upon one another that the network never rests, though none may be in flight just now. */
+/** As a clause of a message: the sources of requests so frequent that the network is never idle, even if none is in flight right now. */
 export function describeRestless(newest: PendingRequest): string {
   const [{ kind, host } = { kind: '', host: '' }] = groupPending([newest]);
   return `the page kept making requests, the last one a ${NAMES[kind] ?? kind} from ${host}`;

@@ -6,7 +6,7 @@ import type { OpenPage } from './open-page.js';
 type LoginOptions = Pick<CaptureOptions, 'url' | 'cookies' | 'storageState'>;
 
 /**
- * Puts `storage_state` and `cookies` into the capture's context, before anything is navigated.
+ * Adds `storage_state` and `cookies` to the capture's context, before the navigation.
  *
  * @throws CaptureError `invalid_request` for cookies that the browser rejects, such as a `__Host-` one with a domain
  */
@@ -32,7 +32,7 @@ function forBrowser({ name, value, domain, path, secure, httpOnly, sameSite, exp
   };
 }
 
-/** Never with the browser's own words: they hold the cookie. */
+/** Does not repeat the browser's message, which contains the cookie. */
 function rejected(cause: unknown): CaptureError {
   const message = 'hold a cookie that the browser rejects: check `__Host-` and `__Secure-` names, `secure` and `same_site`';
   return new CaptureError({
@@ -43,7 +43,7 @@ function rejected(cause: unknown): CaptureError {
   });
 }
 
-/** Runs in each document before its own scripts. A tab's first document of an origin gets the items; what the page does later stays. */
+/** Runs in each document before its own scripts. Sets the items in the first document of an origin, so that later changes by the page persist. */
 function fillLocalStorage(stored: { origin: string; localStorage: { name: string; value: string }[] }[]): void {
   const own = stored.find(({ origin }) => origin === location.origin);
   if (own === undefined) return;

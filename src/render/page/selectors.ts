@@ -10,10 +10,10 @@ interface Field {
 }
 
 /**
- * Asks the browser whether it takes every selector of the request. To be called while the page is still empty; costs a round trip only
- * when there are selectors.
+ * Validates the request's selectors in the browser. To be called while the page is still empty; takes a round trip only if there are
+ * selectors.
  *
- * @throws CaptureError invalid_request that lists each wrong one, as `hide_selectors.0`, with the browser's message
+ * @throws CaptureError invalid_request that lists each invalid one, such as `hide_selectors.0`, with the browser's message
  */
 export async function checkSelectors(page: Pick<OpenPage, 'session' | 'deadlines'>, options: SelectorOptions): Promise<void> {
   const fields = fieldsOf(options);

@@ -9,17 +9,17 @@ import { PageMoved } from './page-moved.js';
 /** decisions.md, Capture semantics: `wait_for_idle` takes at most this long. */
 const SETTLE_MAX_MS = 5_000;
 const STILL_MAX_MS = 1_000;
-/** A refresh that comes this soon leads to the page that is meant. */
+/** A refresh within this time leads to the intended page. */
 const SOON_S = 1;
 const REFRESHES_FOLLOWED = 5;
-/** One that has not begun so long after its time leads nowhere. */
+/** A refresh that has not started this long after its time is ignored. */
 const REFRESH_LATE_MS = 1_500;
 
 /**
- * The bounded extra settlement of `wait_for_idle`: quiet network, fonts, images in view, two frames without layout change. A page that
- * runs no script and waits for nothing pays two frames. Never fails a capture; rejects only when the capture must stop.
+ * The time-limited settling of `wait_for_idle`: idle network, fonts, images in the viewport, two frames without layout change. A page
+ * without scripts and pending loads takes only two frames. Never fails a capture; rejects only if the capture must stop.
  *
- * @param meanwhile gets the wait for a quiet network, of which there may be several
+ * @param meanwhile called for each wait for an idle network
  */
 export async function settle(page: OpenPage, meanwhile: Meanwhile = NOTHING): Promise<void> {
   const { deadlines } = page;
@@ -28,11 +28,11 @@ export async function settle(page: OpenPage, meanwhile: Meanwhile = NOTHING): Pr
   await deadlines.within(settleUntil(page, { over, endsAt: monotonicNow() + maxMs, meanwhile }), maxMs);
 }
 
-/** What makes use of the time in which a page is only waited for. */
+/** Work to do while waiting for a page. */
 export interface Meanwhile {
-  /** The wait for a quiet network begins. */
+  /** Called when a wait for an idle network begins. */
   begin(): void;
-  /** Asked when it is over. @returns whether the page is known to be settled, so that nothing more of it is asked */
+  /** Called when it is over. @returns whether the page is known to have settled, so that no further checks are needed */
   holds(): Promise<boolean>;
 }
 
@@ -72,7 +72,7 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
   }
 }
 
-/** A long poll is as open as ever; a page that looks as though its content were still to come is waited for. */
+/** Long polls stay open, but a page that still looks like a loading shell is waited for. */
 async function untilQuiet({ network, world, deadlines }: OpenPage, { over, endsAt }: Limit): Promise<void> {
   await network.quiet(QUIET_MS, over, LONG_POLL_AFTER_MS);
   if (over.aborted || network.isIdle()) return;
@@ -80,15 +80,15 @@ async function untilQuiet({ network, world, deadlines }: OpenPage, { over, endsA
   if (look === TIMED_OUT || look.seen !== null) await network.quiet(QUIET_MS, over);
 }
 
-/** Seconds; null when it does not, or has led to others too often. */
+/** Seconds until the page's refresh; null if it has none, or has followed too many. */
 function leavesAfterS({ refreshAfterS }: Settled, { number, response }: DocumentState): number | null {
-  // One that names no other page only keeps this one fresh.
+  // A refresh without a URL only reloads the page.
   const byHeader = /^\s*([\d.]+)\s*[;,\s]\s*\S/.exec(response?.headers.refresh ?? '')?.[1];
   const soonest = Math.min(refreshAfterS ?? Number.POSITIVE_INFINITY, Number.parseFloat(byHeader ?? 'Infinity'));
   return soonest <= SOON_S && number <= REFRESHES_FOLLOWED ? soonest : null;
 }
 
-/** Whether it comes to another document, which is waited for; the way may lead to another program, or to no content. */
+/** Waits for the next document; false if the refresh leads to another program, or to no content. */
 async function leaves({ main, deadlines }: OpenPage, shown: DocumentState, afterS: number): Promise<boolean> {
   const begins = main.until(() => main.navigating || main.current !== shown);
   if ((await deadlines.within(begins, afterS * 1_000 + REFRESH_LATE_MS)) === TIMED_OUT) return false;
@@ -96,7 +96,7 @@ async function leaves({ main, deadlines }: OpenPage, shown: DocumentState, after
   return main.current !== shown;
 }
 
-/** @returns null when the page went elsewhere meanwhile */
+/** @returns null if the page has navigated in the meantime */
 async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertOnly: boolean): Promise<Settled | null> {
   const leftMs = Math.max(0, limit.endsAt - monotonicNow());
   const pending = network.pending();
@@ -114,7 +114,7 @@ async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertO
     return settled === TIMED_OUT ? null : settled;
   } catch (error) {
     if (error instanceof PageMoved) return null;
-    // A page can break its own DOM in ways that stop our looking; it is captured as it stands.
+    // A page can break its own DOM so that it cannot be checked; it is captured in its current state.
     return deadlines.signal.aborted ? null : { inert: false, refreshAfterS: null, backgrounds: [] };
   }
 }

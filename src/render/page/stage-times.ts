@@ -1,4 +1,4 @@
-/** How far a capture is and where its time went. One stage at a time; each may come again, and adds up. */
+/** Progress of a capture, and its time per stage. One stage at a time; the times of repeated stages are added up. */
 export class StageTimes {
   readonly #ms = new Map<string, number>();
   readonly #onProgress: (progress: number) => void;
@@ -9,7 +9,7 @@ export class StageTimes {
     this.#onProgress = onProgress;
   }
 
-  /** @param progress 0–100; told to the outside when it is more than before */
+  /** @param progress 0–100; reported if it has increased */
   enter(name: string, progress: number): void {
     this.#leave();
     this.#current = { name, began: performance.now() };
@@ -18,7 +18,7 @@ export class StageTimes {
     this.#onProgress(progress);
   }
 
-  /** Whole ms by stage, so far; leaves the current one. */
+  /** Whole ms by stage so far; ends the current stage. */
   taken(): Record<string, number> {
     this.#leave();
     return Object.fromEntries([...this.#ms].map(([name, ms]) => [name, Math.round(ms)]));

@@ -5,16 +5,16 @@ import type { CaptureProxy } from '../../egress/egress.js';
 import type { CountryObserver } from '../../egress/observe-country.js';
 import type { Deadlines } from './deadline.js';
 
-/** Left of the budget when the check is given up: the capture then ends for what kept it waiting. */
+/** How much of the budget is left when the check times out, so that the capture fails with its own error. */
 const SPARE_MS = 200;
 
-/** Tells the country that a way out leads to: the observer of egress/. */
+/** Determines the egress country of a proxy (implemented in egress/). */
 export type EgressCountries = Pick<CountryObserver, 'observe'>;
 
 /**
- * Checks that the capture leaves from the region's country (decisions.md, Capture semantics), before the target is asked for anything.
+ * Checks that the egress country is that of the region (decisions.md, Capture semantics), before any request to the target.
  *
- * @returns the country observed, null when none was asked for
+ * @returns the observed country; null if no check was requested
  * @throws CaptureError egress_mismatch, egress_unavailable
  */
 export async function verifyEgress(

@@ -4,10 +4,10 @@ import type { OpenPage } from './open-page.js';
 import { PageMoved } from './page-moved.js';
 
 /**
- * Waits until an element that matches is visible, on whatever document the page leads to.
+ * Waits until a matching element is visible, also across navigations of the page.
  *
- * @param selector one that the browser takes (`checkSelectors`)
- * @throws CaptureError render_timeout, whose message says whether anything matched at all
+ * @param selector valid (`checkSelectors`)
+ * @throws CaptureError render_timeout, whose message says whether any element matched
  */
 export async function waitForSelector(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, selector: string): Promise<void> {
   const { main, world, deadlines } = page;

@@ -7,13 +7,13 @@ import type { OpenPage } from './open-page.js';
 import { describePending, describeRestless, groupPending } from './pending-requests.js';
 
 const NETWORK_IDLE_MS = 500;
-/** Documents that one page may lead through before it counts as going in circles. */
+/** Maximum number of documents before the page counts as a redirect loop. */
 const MAX_DOCUMENTS = 25;
 
 /**
- * Waits until the page has reached `wait_until`, on whatever document it leads to, and judges that document.
+ * Waits until the page has reached `wait_until`, also across navigations, and checks the final document.
  *
- * @throws CaptureError render_timeout that names what was pending, and all that `navigate` throws
+ * @throws CaptureError render_timeout that names pending requests, and all errors of `navigate`
  */
 export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<DocumentState> {
   const { main, deadlines } = page;
@@ -32,9 +32,9 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
 }
 
 /**
- * Follows the page where it has gone by itself since `shown` was judged: `<meta http-equiv="refresh">`, `location = …`, a form.
+ * Follows navigations by the page since `shown` was checked: `<meta http-equiv="refresh">`, `location = …`, a form.
  *
- * @returns the document that is shown now, judged
+ * @returns the current document, checked
  * @throws CaptureError as `waitUntil`
  */
 export async function follow(page: OpenPage, shown: DocumentState, state: WaitUntil): Promise<DocumentState> {
@@ -53,7 +53,7 @@ async function reach(page: OpenPage, state: WaitUntil, stop: AbortSignal): Promi
   if (state === 'networkidle' && !isBroken()) await network.quiet(NETWORK_IDLE_MS, stop);
 }
 
-/** The document that is shown has asked for another. */
+/** The current document has requested another one. */
 function isLeaving({ main }: Pick<OpenPage, 'main'>): boolean {
   return main.navigating;
 }

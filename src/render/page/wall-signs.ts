@@ -1,43 +1,43 @@
-/** How bot walls are told: one row per vendor and kind of page. A row holds when every condition that it names holds. */
+/** How bot walls are recognised: one row per vendor and kind of page. A row matches if all of its conditions do. */
 
 export interface WallSign {
   vendor: string;
   /** `name: pattern` of a response header. */
   header?: { name: string; pattern: RegExp };
-  /** Of the document. */
+  /** Title of the document. */
   title?: RegExp;
-  /** Path of the document's address. */
+  /** Path of the document's URL. */
   path?: RegExp;
   /** A selector that matches at least one element. */
   marker?: string;
-  /** A selector of a captcha's box: matches at least one that is rendered, though perhaps still empty. */
+  /** A selector of a captcha's container: matches at least one that is rendered, even if it is still empty. */
   widget?: string;
   /** In the visible text. */
   text?: RegExp;
-  /** Of the response: one of these, or any that says that the page was not served (`isRefusal`). */
+  /** Status of the response: one of these, or any that means that the page was not served (`isRefusal`). */
   status?: readonly number[] | 'refusal';
-  /** The page has next to no text of its own, so that what matched fills it. */
+  /** The page has hardly any text besides what matched. */
   bare?: true;
 }
 
-/** A challenge may come with a status of success that ordinary pages do not have. */
+/** A challenge may have a success status that ordinary pages do not have. */
 export function isRefusal(status: number): boolean {
   return status === 202 || status >= 400;
 }
 
-/** What a site of its own making says over its challenge. */
+/** Texts of home-made challenges. */
 const ASKING =
   /^(are you (a )?(human|robot)|human verification|(ro)?bot (verification|check)|robot or human|security check( required)?|verify(ing)? (that )?you are (a )?human|captcha( challenge)?|access denied \(bot\)|checking your browser|one more step)\b/i;
 const PLEA =
   /^.{0,120}\b(verify(ing)? (that )?you('re| are) (a )?human|prove (that )?you('re| are) (a )?human|confirm (that )?you('re| are) not a (ro)?bot|(please|must) (complete|solve|pass) (the|this) (security check|captcha)|checking your browser before accessing)/is;
-/** Captchas of the smaller makers, and home-made ones. */
+/** Captchas of smaller vendors, and home-made ones. */
 const CHALLENGE =
   '.frc-captcha,.mtcaptcha,altcha-widget,cap-widget,.smart-captcha,form[action*="captcha" i],input[name*="captcha" i],iframe[src*="captcha" i]:not([src*="invisible"],[src*="/bframe"],[src*="frame=challenge"])';
 
 /**
- * The first row that holds names the vendor; rows that prove a challenge by themselves come first. Words alone prove nothing, as pages are
- * written about walls too: each row asks for something of the wall's machinery (status, header, address, element), and then for bareness or
- * for a second such thing.
+ * The first matching row names the vendor; rows that prove a challenge by themselves come first. Words alone prove nothing, since articles
+ * mention bot walls too: each row requires technical evidence of the wall (status, header, URL, element), and either a page with hardly any
+ * other text or a second piece of evidence.
  */
 export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'cloudflare', header: { name: 'cf-mitigated', pattern: /challenge/i }, bare: true },
@@ -137,7 +137,7 @@ export const WALL_SIGNS: readonly WallSign[] = [
     status: 'refusal',
     bare: true,
   },
-  // Its page comes with status 200, and is known by nothing but these words, which are all that it says.
+  // Its page has status 200, and can be recognised only by these words, which are its only text.
   {
     vendor: 'f5',
     title: /^request rejected$/i,
@@ -203,7 +203,7 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'reddit', text: /you('ve| have) been blocked by network security|whoa there, pardner/i, status: 'refusal', bare: true },
   { vendor: 'geetest', widget: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', bare: true },
   { vendor: 'arkose', widget: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', bare: true },
-  // Their scripts stand in ordinary pages as well, where they keep score out of sight.
+  // Their scripts are used on ordinary pages as well, where they score visitors invisibly.
   {
     vendor: 'turnstile',
     widget:
@@ -229,12 +229,12 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'unknown', text: HUMAN(), widget: CHALLENGE, bare: true },
 ];
 
-/** The scripts of these stand in ordinary pages too; their challenges say nothing at all. */
+/** Their scripts are used on ordinary pages too; their challenges have no text at all. */
 function NO_WORDS(): RegExp {
   return /^$/;
 }
 
-/** What asks a visitor to prove to be one, as whole phrases: a page may well speak of robots and of verified builders. */
+/** Whole phrases that ask visitors to prove that they are human: ordinary pages may mention robots or verification. */
 function HUMAN(): RegExp {
   const phrases = [
     `(verify(ing)?|confirm(ing)?|prove|check(ing)?|make sure|ensure|show)( that| if)? you(['’]re| are) (a |an |really |actually )*(human|real person|not a (ro)?bot\\b)`,

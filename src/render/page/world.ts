@@ -5,7 +5,7 @@ import { isGone, PageMoved } from './page-moved.js';
 
 type Runtime = typeof runtime;
 type FunctionsOf<Room> = { [Name in keyof Room as Room[Name] extends (...given: never[]) => unknown ? Name : never]: Room[Name] };
-/** What can be called in a page: `room.function`, as src/render/in-page/runtime.ts exports them. */
+/** The functions that can be called in a page: `module.function`, as exported by src/render/in-page/runtime.ts. */
 export type Call = { [Room in keyof Runtime & string]: `${Room}.${keyof FunctionsOf<Runtime[Room]> & string}` }[keyof Runtime & string];
 type CallOf<Name extends Call> = Name extends `${infer Room extends keyof Runtime & string}.${infer Method}`
   ? Method extends keyof Runtime[Room]
@@ -15,19 +15,19 @@ type CallOf<Name extends Call> = Name extends `${infer Room extends keyof Runtim
 export type Given<Name extends Call> = CallOf<Name> extends (...given: infer Args) => unknown ? Args : never;
 export type Answer<Name extends Call> = CallOf<Name> extends (...given: never[]) => infer Result ? Awaited<Result> : never;
 
-/** Apart from the page's: its overridden prototypes do not reach there, and ours are not seen. Chromium gives one per frame and name. */
+/** An isolated world: the page's overridden prototypes do not affect it, and the page cannot see it. Chromium creates one per frame and name. */
 const WORLD_NAME = 'stillframe';
 const GLOBAL = 'stillframe';
-/** A page may have an element of that id, which the declaration hides. */
+/** A page may have an element with this id, which the declaration hides. */
 const INSTALL = `if (globalThis.${GLOBAL} === undefined) { ${source} }`;
 
-/** Runs our in-page program in the page's main frame, out of the page's sight. */
+/** Runs the in-page program in the page's main frame, in an isolated world. */
 export class World {
   readonly #cdp: CDPSession;
-  /** The id of the main frame, once it is known. */
+  /** The id of the main frame, once known. */
   #frameId: string | null = null;
   #contextId: Promise<number> | null = null;
-  /** Each document installs the program as it starts. */
+  /** Installs the program in each new document. */
   #isInstalledAtStart = false;
 
   constructor(cdp: CDPSession) {
@@ -40,27 +40,25 @@ export class World {
   }
 
   /**
-   * What a function of the program returns, which must be plain data, and so must what it is given. Unbounded: a page in a busy loop does
-   * not answer.
+   * Calls a function of the program; arguments and result must be plain data. Has no time limit: a page in a busy loop does not respond.
    *
-   * @throws PageMoved when the document is replaced meanwhile, Error for what the function throws
+   * @throws PageMoved if the document is replaced in the meantime, Error if the function throws
    */
   async call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
     const contextId = await this.#context();
     const answer = await this.#evaluate(callOf(name, given), contextId);
     if (!isMissing(answer.exceptionDetails)) return resultOf(answer);
-    // A document that was there before, or that no script runs in as it starts, as the browser's own.
+    // A document that is older than the program, or in which no scripts run at the start, such as the browser's own pages.
     return resultOf(await this.#evaluate(`${INSTALL}\n${callOf(name, given)}`, contextId));
   }
 
   /**
-   * Calls a function in each document to come as it starts, before anything of it is there; a frame's too if asked. To be said before
-   * anything is navigated.
+   * Calls a function at the start of each later document, optionally also in frames. To be called before the navigation.
    */
   async callAtStart<Name extends Call>(name: Name, given: Given<Name>, { inFrames }: { inFrames: boolean }): Promise<void> {
     const script = `${INSTALL}\n${callOf(name, given)}`;
     const sourceText = inFrames ? script : `if (window === top) { ${script} }`;
-    // Without the domain enabled the script would be taken, and never run.
+    // If the domain is not enabled, the script is accepted but never run.
     await Promise.all([
       this.#cdp.send('Page.enable'),
       this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: sourceText, worldName: WORLD_NAME }),
@@ -68,7 +66,7 @@ export class World {
     this.#isInstalledAtStart = true;
   }
 
-  /** That world in the document that is shown, as the browser's Runtime domain knows it. */
+  /** The execution context of the isolated world in the current document. */
   #context(): Promise<number> {
     if (this.#contextId === null) {
       this.#contextId = this.#open();
@@ -80,7 +78,7 @@ export class World {
   async #open(): Promise<number> {
     this.#frameId ??= (await this.#send('Page.getFrameTree')).frameTree.frame.id;
     const { executionContextId } = await this.#send('Page.createIsolatedWorld', { frameId: this.#frameId, worldName: WORLD_NAME });
-    // Whatever is called next comes after it.
+    // Later calls are executed after it.
     if (!this.#isInstalledAtStart) this.#evaluate(INSTALL, executionContextId).catch(() => undefined);
     return executionContextId;
   }
@@ -101,7 +99,7 @@ export class World {
 }
 
 interface Evaluated {
-  // biome-ignore lint/suspicious/noExplicitAny: what a page answers is as typed as its function says.
+  // biome-ignore lint/suspicious/noExplicitAny: the result has the type that the function declares.
   result: { value?: any };
   exceptionDetails?: { text: string; exception?: { description?: string } };
 }
@@ -115,7 +113,7 @@ function isMissing(details: Evaluated['exceptionDetails']): boolean {
   return details?.exception?.description?.startsWith(`ReferenceError: ${GLOBAL} is not defined`) ?? false;
 }
 
-/** An expression that runs one function of the program where it has never been, and leaves nothing behind. */
+/** An expression that runs one function of the program in a document where it is not installed, and leaves nothing behind. */
 export function callOnce<Name extends Call>(name: Name, ...given: Given<Name>): string {
   return `(() => { ${source}\nreturn ${callOf(name, given)}; })()`;
 }
