@@ -1,4 +1,4 @@
-/** No browser can be had: one line for the operator that says what to do. */
+/** No browser is available; the one-line message tells the operator what to do. */
 export class BrowserError extends Error {
   override readonly name = 'BrowserError';
 }

@@ -11,23 +11,23 @@ export interface CdpMessage {
   error?: unknown;
 }
 
-/** What is done with what comes through the pipe. */
+/** Handlers of the pipe's messages. */
 export interface PipeReader {
-  /** Called in a turn of its own for each message, in order; a listener's awaits thus settle between two messages. */
+  /** Called for each message, in order, in a separate turn of the event loop, so that promises settle between two messages. */
   deliver(message: CdpMessage, bytes: number): void;
-  /** Asked for each large event before it is decoded. @returns false when it is to be dropped */
+  /** Called for each large event before it is decoded. @returns false to drop it */
   admits(sessionId: string, bytes: number): boolean;
   closed(): void;
-  /** The pipe is of no more use, and nothing more is read from it. Called once. */
+  /** Called once, when the pipe has failed; nothing more is read from it. */
   failed(why: string): void;
 }
 
-/** From so many bytes on a message is put together in one place, instead of from parts that would be held twice. */
+/** Messages of this many bytes are assembled in one buffer, instead of from parts, which would take the memory twice. */
 const LARGE_BYTES = 1024 * 1024;
-/** From so many bytes on an event's session is asked for it. */
+/** Events of this many bytes are offered to their session's rules before they are decoded. */
 const EVENT_ASKED_BYTES = 4 * 1024;
 const PAUSED_AT_BYTES = 1024 * 1024;
-/** How a picture's answer begins: one long base64 string that needs no parser. */
+/** The beginning of a screenshot's result: one long base64 string, which needs no JSON parser. */
 const DATA_ANSWER = /^\{"id":\d+,"result":\{"data":"/;
 const SESSION_AT_END = /"sessionId":"([0-9A-F]+)"\}$/;
 const SESSION_TAIL_BYTES = 64;
@@ -39,15 +39,15 @@ interface Whole {
 }
 
 /**
- * Chromium's --remote-debugging-pipe: messages end in NUL. What a page writes into them may be as long as it likes, so a message is judged by
- * its first bytes and by its length before any of it is decoded; and nothing that happens here throws into the process.
+ * Chromium's --remote-debugging-pipe, whose messages end in NUL. Pages control the length of parts of them, so a message is judged by its
+ * first bytes and its length before it is decoded. Nothing here throws into the process.
  */
 export class CdpPipe {
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** The message under way, once it is large. */
+  /** The current message, once it is large. */
   private room: Buffer | null = null;
-  /** Of the message under way; null until enough of it has come. */
+  /** Verdict on the current message; null until enough of it has been received. */
   private fate: MessageClass | null = null;
   private readonly waiting: Whole[] = [];
   private waitingBytes = 0;
@@ -60,7 +60,7 @@ export class CdpPipe {
   ) {
     input.on('data', (chunk: Buffer) => this.guard(() => this.take(chunk)));
     input.on('close', () => this.reader.closed());
-    // A dying browser breaks the pipe: `close` tells it.
+    // A crashing browser breaks the pipe, which `close` reports.
     input.on('error', () => {});
     output.on('error', () => {});
   }
@@ -83,7 +83,7 @@ export class CdpPipe {
     this.over = true;
     this.forget();
     this.waiting.length = 0;
-    // What still comes is let pass, unread.
+    // Further data is discarded.
     this.input.resume();
     this.reader.failed(why);
   }
@@ -123,7 +123,7 @@ export class CdpPipe {
       this.room = null;
       if (fate.name === 'answer') this.fail(`an answer of the browser is longer than ${fate.maxBytes} bytes`);
     } else if (this.room === null && this.bytes > LARGE_BYTES) {
-      // Memory that is never written to is never taken.
+      // The system allocates memory only when it is written to.
       this.room = Buffer.allocUnsafeSlow(fate.maxBytes);
       let at = 0;
       for (const part of this.parts) at += part.copy(this.room, at);
@@ -161,7 +161,7 @@ export class CdpPipe {
   }
 }
 
-/** Chromium puts the session behind all that a page may have written. */
+/** Chromium puts the session id at the end of a message, after all content of a page. */
 function sessionOf(content: Buffer): string {
   return SESSION_AT_END.exec(content.toString('latin1', Math.max(0, content.length - SESSION_TAIL_BYTES)))?.[1] ?? '';
 }

@@ -1,21 +1,21 @@
 /**
- * How Chromium is started: locked down as far as its flags go without changing what pages look like
- * (decisions.md, Destinations; Capture semantics), and the same picture every time.
+ * Chromium's flags: as restrictive as possible without changing how pages look (decisions.md, Destinations; Capture
+ * semantics), and deterministic.
  */
 
 export interface FlagOptions {
   profile: string;
   sandbox: boolean;
-  /** For whatever no session overrides: script requests of workers among them. */
+  /** The user agent of requests that no session overrides, such as those for scripts of workers. */
   userAgent: string | null;
-  /** Whether shared memory may lie in /dev/shm. */
+  /** Whether /dev/shm may be used for shared memory. */
   roomyShm: boolean;
 }
 
 export function chromiumFlags(options: FlagOptions): string[] {
   return [
     '--headless',
-    // The only way in is the pipe we hold: no debugging port.
+    // The pipe is the only connection: no debugging port.
     '--remote-debugging-pipe',
     '--no-startup-window',
     `--user-data-dir=${options.profile}/data`,
@@ -31,20 +31,20 @@ export function chromiumFlags(options: FlagOptions): string[] {
   ];
 }
 
-/** Every context is given a proxy of its own; whatever is not goes to a port where nobody answers. */
+/** Every context has its own proxy; all other requests go to a port without a listener. */
 const NETWORK = [
   '--proxy-server=http://127.0.0.1:1',
   '--proxy-bypass-list=<-loopback>',
-  // The gate resolves names, Chromium never does.
+  // The proxy resolves names, Chromium never does.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
   '--disable-quic',
-  // Full Chromium knows the first spelling, the headless shell the second.
+  // Full Chromium supports the first form, the headless shell the second.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--no-pings',
 ];
 
-/** Nothing of Chromium's own: no updates, reports, experiments, accounts, prompts or windows. */
+/** Disables Chromium's own activities: updates, reports, experiments, accounts, prompts and windows. */
 const SILENCE = [
   '--disable-background-networking',
   '--disable-breakpad',
@@ -69,12 +69,12 @@ const SILENCE = [
   '--password-store=basic',
   '--use-mock-keychain',
   '--deny-permission-prompts',
-  // Popups are refused (decisions.md, Capture semantics): the shell's flag; full Chromium's are refused as they attach.
+  // Blocks popups (decisions.md, Capture semantics) in the headless shell; those of full Chromium are closed as they attach.
   '--block-new-web-contents',
   '--disable-blink-features=AutomationControlled',
 ];
 
-/** The same page gives the same pixels. */
+/** Flags for deterministic pixels. */
 const PICTURE = [
   '--force-color-profile=srgb',
   '--font-render-hinting=none',
@@ -82,14 +82,14 @@ const PICTURE = [
   '--mute-audio',
   '--lang=en-US',
   '--accept-lang=en-US,en',
-  // A machine without a pointer looks like one with a mouse: hover styles and fine pointers, as on a desk. Animated pictures show their first frame.
+  // Emulates a mouse on machines without one (hover styles, fine pointer). Animated images show their first frame.
   '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,imageAnimationPolicy=2',
-  // WebGL without a graphics card.
+  // WebGL without a GPU.
   '--enable-unsafe-swiftshader',
   '--disable-back-forward-cache',
 ];
 
-/** Measured (design.md): one raster thread and no spare renderer gain 8 to 10 % each where several pages share few cores. */
+/** Measured: one raster thread and no spare renderer gain 8 to 10 % each if several pages share few cores. */
 const SPEED = [
   '--num-raster-threads=1',
   '--disable-background-timer-throttling',
@@ -106,17 +106,17 @@ const DISABLED_FEATURES = [
   'AvoidUnnecessaryBeforeUnloadCheckSync',
   'DestroyProfileOnBrowserClose',
   'DialMediaRouteProvider',
-  // A page given as http is captured as http.
+  // Does not upgrade http URLs to https.
   'HttpsFirstBalancedModeAutoEnable',
   'HttpsUpgrades',
   'LensOverlay',
   'MediaRouter',
   'NetworkTimeServiceQuerying',
   'OptimizationHints',
-  // The first paint shows the page, not what was there before.
+  // The first paint shows the new page, not the previous one.
   'PaintHolding',
   'PreconnectToSearch',
-  // Nothing is fetched, resolved or run that the page in view did not ask for.
+  // No prefetching, prerendering or preconnecting.
   'LoadingPredictorUseLocalPredictions',
   'NavigationPredictor',
   'Prerender2',

@@ -16,26 +16,26 @@ import { withNiceness } from './with-niceness.js';
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;
 const VERSION_TIMEOUT_MS = 5_000;
-/** Half of Docker's default would do for one page; several share it. */
+/** One page needs about half of Docker's default; several pages share it. */
 const SHM_ENOUGH_BYTES = 512 * 1024 * 1024;
 const STDERR_KEPT_CHARS = 4_096;
 
 export interface LaunchOptions {
   executable: Executable;
-  /** Where profiles lie: see profilesRoot. */
+  /** Directory of profiles; see profilesRoot. */
   profiles: string;
   sandbox: boolean;
-  /** Run as this user; null: as ourselves. */
+  /** The user to run as; null: the server's own. */
   user: Unprivileged | null;
-  /** As `156.0.8078.79`, when it is known before the start. */
+  /** Such as `156.0.8078.79`, if known before the start. */
   version: string | null;
-  /** Ends a start that is under way; null: nothing does. */
+  /** Aborts the start; null: never. */
   signal: AbortSignal | null;
 }
 
 /**
- * One Chromium, in a process group and a profile directory of its own, spoken to over a pipe that closes with us, so that it ends when we do.
- * Playwright drives it and never starts it: so it can run as another user, in a place of our choosing, and be ended by its group.
+ * One Chromium, with its own process group and profile directory, connected by a pipe that closes with the server, so that it exits as well.
+ * Playwright only connects to it: thus it can run as another user, with a profile of our choice, and be killed by process group.
  */
 export class ChromiumProcess implements AsyncDisposable {
   private ending: Promise<void> | undefined;
@@ -45,13 +45,13 @@ export class ChromiumProcess implements AsyncDisposable {
     readonly pid: number,
     private readonly child: ChildProcess,
     private readonly profile: string,
-    /** Settles when the process is gone. */
+    /** Settles when the process has exited. */
     readonly exited: Promise<void>,
-    /** Why it was ended, when it has sent what cannot be handled. */
+    /** Why it was killed, if it has sent messages that cannot be handled. */
     readonly fault: () => string | null,
   ) {}
 
-  /** @throws Error with the last of what Chromium said, when it does not come up within 20 s */
+  /** @throws Error with the end of Chromium's output, if it does not start within 20 s */
   static async launch(options: LaunchOptions): Promise<ChromiumProcess> {
     const profile = createProfile(options.profiles, options.user);
     try {
@@ -63,7 +63,7 @@ export class ChromiumProcess implements AsyncDisposable {
     }
   }
 
-  /** Kills the whole group at once: a throwaway profile has nothing worth a farewell. Settles within 2 s, tolerates repetition. */
+  /** Kills the process group at once, since the profile is temporary. Settles within 2 s. May be called twice. */
   kill(): Promise<void> {
     this.ending ??= this.end();
     return this.ending;
@@ -81,7 +81,7 @@ export class ChromiumProcess implements AsyncDisposable {
   }
 }
 
-/** @returns the version that the program itself names, or null when it names none in time */
+/** @returns the version that the program reports, or null if it reports none in time */
 export async function versionOf(executable: Executable): Promise<string | null> {
   try {
     const { stdout } = await promisify(execFile)(executable.path, ['--version'], {
@@ -147,13 +147,13 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   }
 }
 
-/** Nothing of the server's environment reaches the browser: settings and secrets of ours are none of its business. */
+/** The browser does not inherit the server's environment, which may contain secrets. */
 function environment(executable: Executable, profile: string): NodeJS.ProcessEnv {
   return {
     PATH: SYSTEM_PATH,
     TZ: new Intl.DateTimeFormat().resolvedOptions().timeZone,
     LANG: 'en_US.UTF-8',
-    // Perl, which may come first, is not to complain of a language that the system does not have.
+    // Keeps Perl, which may run first, from complaining about a missing locale.
     PERL_BADLANG: '0',
     HOME: profile,
     XDG_CONFIG_HOME: profile,
@@ -166,7 +166,7 @@ function environment(executable: Executable, profile: string): NodeJS.ProcessEnv
   };
 }
 
-/** Shared memory on a disk is slow, in a small /dev/shm it kills pages. */
+/** Shared memory on disk is slow, but a small /dev/shm crashes pages. */
 function shmIsRoomy(): boolean {
   try {
     accessSync('/dev/shm', constants.W_OK);
@@ -177,7 +177,7 @@ function shmIsRoomy(): boolean {
   }
 }
 
-/** Keeps the last of what Chromium says, without the noise of machines that have no desktop. */
+/** Keeps the end of Chromium's output, without the usual errors of machines without a desktop. */
 function listen(child: ChildProcess): () => string {
   let text = '';
   child.stderr?.setEncoding('utf8');

@@ -1,24 +1,24 @@
-/** What is done with one message of the protocol, as its first bytes tell. */
+/** How to handle a protocol message, by its first bytes. */
 export interface MessageClass {
   name: 'event' | 'answer';
   /** false: dropped, however long it is. */
   kept: boolean;
-  /** A longer event is dropped; a longer answer ends the browser, since whoever asked would wait for ever. */
+  /** A longer event is dropped; a longer result ends the browser, since its caller would wait for ever. */
   maxBytes: number;
 }
 
-/** Enough for the method, and for what kind of URL a request has. */
+/** Enough for the method, and for the scheme of a request's URL. */
 export const HEAD_BYTES = 1_024;
 
 const MB = 1024 * 1024;
-/** Chromium's URLs have 2 MB at most, and an event names two or three; more is what a page has put into headers, stacks or data: URLs. */
+/** Chromium's URLs have at most 2 MB, and an event has two or three; a longer one has large headers, stacks or data: URLs. */
 const EVENT_MAX_BYTES = 8 * MB;
-/** Our scripts answer with less than 2 MB; a tree of frames with long addresses is longer. */
+/** Our scripts return less than 2 MB; a frame tree with long URLs is larger. */
 const ANSWER_MAX_BYTES = 16 * MB;
-/** In base64. The largest view at the highest density has 75 million pixels, and as a png of photographs about 90 MB. */
+/** In base64. The largest viewport at the highest density has 75 million pixels, which is about 90 MB as a png of photographs. */
 const PICTURE_MAX_BYTES = 128 * MB;
 
-/** By prefix, as Chromium writes: nothing of a page's comes before the method, and quotes of a page's are escaped. */
+/** By prefix, as serialised by Chromium: no page content precedes the method, and quotes in page content are escaped. */
 export function classifyMessage(head: string): MessageClass {
   const method = /^\{"method":"([A-Za-z.]+)"/.exec(head)?.[1];
   if (method !== undefined) return { name: 'event', kept: HEARD.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
@@ -26,13 +26,13 @@ export function classifyMessage(head: string): MessageClass {
   return { name: 'answer', kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : ANSWER_MAX_BYTES };
 }
 
-/** Playwright ignores these requests, and the whole picture is in their address. */
+/** Playwright ignores these requests, whose URL contains the whole image. */
 function isOfDataUrl(method: string, head: string): boolean {
   if (method === 'Network.requestWillBeSent') return head.includes('"request":{"url":"data:');
   return method === 'Network.responseReceived' && head.includes('"response":{"url":"data:');
 }
 
-/** What Playwright or a part of ours listens to. Not: console, exceptions, the log, and what passes through WebSockets. */
+/** Events that Playwright or our code uses; not: console, exceptions, log, and WebSocket messages. */
 const HEARD = new Set([
   'Browser.downloadProgress',
   'Browser.downloadWillBegin',

@@ -1,20 +1,20 @@
 import type { CdpMessage } from './cdp-pipe.js';
 
-/** Whole addresses are longer only where somebody means harm. Above what the contract allows an address, so that a cut one is known by its length. */
+/** Only hostile pages have longer URLs. Above the API's limit for URLs, so that a cut one is recognised by its length. */
 const STRING_MAX_CHARS = 16_384;
-/** Once a session has used up what it may. */
+/** Limit once a session has used up its allowance. */
 const SHORT_STRING_CHARS = 1_024;
 const SESSION_CHARS = 2 * 1024 * 1024;
 const ENTRIES_MAX = 256;
-/** Of a header; entries with longer names are left out. */
+/** Limit of a header's name; headers with longer names are omitted. */
 const NAME_MAX_CHARS = 256;
 
-/** Events of which nothing is kept, and whose headers go back to the browser as they are. */
+/** Events that are not stored, and whose headers are returned to the browser unchanged. */
 const PASSING = new Set(['Fetch.requestPaused', 'Target.receivedMessageFromTarget']);
 
 /**
- * Cuts what a page has written into its events, before Playwright remembers it: it keeps thousands of requests a browser, with every header
- * and address. Of one session's long strings 2 million characters are kept, and 1,024 of each that follows.
+ * Shortens page content in events before Playwright stores it: it keeps thousands of requests per browser, with all headers and URLs. Keeps 2
+ * million characters of a session's long strings, and then 1,024 of each further one.
  */
 export class EventCutter {
   private left = SESSION_CHARS;
@@ -41,7 +41,7 @@ export class EventCutter {
     if (text.length <= SHORT_STRING_CHARS) return text;
     const most = this.left > 0 ? STRING_MAX_CHARS : SHORT_STRING_CHARS;
     this.left -= Math.min(text.length, most);
-    // A slice would hold on to the whole.
+    // A slice would keep the whole string in memory.
     return text.length <= most ? text : Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
   }
 }

@@ -2,26 +2,26 @@ import { BrowserError } from './browser-error.js';
 import type { LaunchOptions } from './chromium-process.js';
 import { unprivilegedUser } from './unprivileged.js';
 
-/** How confined a browser runs. */
+/** The restrictions that a browser runs with. */
 export type LaunchMode = Pick<LaunchOptions, 'sandbox' | 'user'>;
 
-/** `required`: rather no browser than one without its sandbox. */
+/** `required`: never start a browser without its sandbox. */
 export type SandboxWish = boolean | 'required';
 
 export interface ConfinedLaunch<Started> {
   started: Started;
   mode: LaunchMode;
-  /** Why the browser runs less confined than was asked for; null when it does not. */
+  /** Why the browser runs with fewer restrictions than requested; null if it does not. */
   concession: string | null;
 }
 
-/** What Chromium ends with where the kernel gives it none of its sandboxes. Any other failure may be temporary. */
+/** Chromium's message if the kernel supports none of its sandboxes. Any other failure may be temporary. */
 const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to new namespace/;
 
 /**
- * Starts a browser as confined as this system lets it: as nobody in particular and in its sandbox. Without the sandbox only where the browser
- * itself says, twice, that there is none; as root only where the operator has switched the sandbox off.
- * @throws SandboxMissing when the sandbox is required and refused; the second failure when the browser does not start for another reason
+ * Starts a browser with all restrictions that this system supports: as an unprivileged user, and in its sandbox. Without the sandbox only if
+ * the browser itself reports twice that none is usable; as root only if the operator has disabled the sandbox.
+ * @throws SandboxMissing if the sandbox is required but not usable; the second failure if the browser does not start for another reason
  */
 export async function launchConfined<Started>(
   wish: SandboxWish,
@@ -41,7 +41,7 @@ export async function launchConfined<Started>(
   }
 }
 
-/** This system refuses a sandbox that the operator requires. */
+/** This system does not support the sandbox, which the operator requires. */
 export class SandboxMissing extends BrowserError {
   constructor(reason: string) {
     const advice =
@@ -50,7 +50,7 @@ export class SandboxMissing extends BrowserError {
   }
 }
 
-/** The operator has said so: as somebody else when the server is root, and as root where that cannot be. */
+/** The operator has disabled the sandbox: as another user if the server is root, or as root if that is impossible. */
 async function launchOpen<Started>(start: (mode: LaunchMode) => Promise<Started>): Promise<ConfinedLaunch<Started>> {
   const user = unprivilegedUser();
   const mode = { sandbox: false, user };
@@ -67,7 +67,7 @@ async function twice<Started>(mode: LaunchMode, start: (mode: LaunchMode) => Pro
   try {
     return await start(mode);
   } catch {
-    // A full disk or a busy machine: the second failure is the one that counts.
+    // A full disk or a busy machine, for example: only the second failure counts.
     return await start(mode);
   }
 }

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { getPriority, setPriority } from 'node:os';
 import { SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
 
-/** Of util-linux, and of BusyBox: where neither is, priorities stay. */
+/** From util-linux or BusyBox; without either, priorities stay unchanged. */
 const RENICE = 'renice';
 
 /**
- * Makes threads so nice (0 to 19). Those of another user may be refused even to root, where it has lost that right, as in a container: their
- * own user may still do it.
- * @param user whose threads they are; null: ours
- * @returns whether it holds for all that are still there
+ * Sets the niceness (0 to 19) of threads. Root may lack the right to do so for threads of another user, as in a container; that user has it.
+ * @param user the threads' user; null: the server's own
+ * @returns whether all threads that still exist have the niceness
  */
 export async function lowerPriority(threads: readonly number[], niceness: number, user: Unprivileged | null): Promise<boolean> {
   for (const thread of threads) setOwn(thread, niceness);
@@ -26,7 +25,7 @@ function setOwn(thread: number, niceness: number): void {
   try {
     if (isAbove(thread, niceness)) setPriority(thread, niceness);
   } catch {
-    // It has ended meanwhile, or the system forbids it: which of them, is asked afterwards.
+    // A thread has ended, or the system forbids it; the check afterwards tells.
   }
 }
 

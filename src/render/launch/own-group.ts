@@ -1,21 +1,21 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** How to start a command at the head of a process group of its own. */
+/** How to start a command as the leader of a new process group. */
 export interface GroupedCommand {
   command: string;
   args: string[];
-  /** Whether Node must put it into a session of its own, which is the only way that Node has. */
+  /** Whether Node must start it in a new session, which is Node's only way. */
   detached: boolean;
 }
 
-/** Part of the base system of Debian and its kin; it is gone, replaced by the command, within some milliseconds. */
+/** Part of the base system of Debian and its derivatives; it replaces itself with the command within milliseconds. */
 const PERL = '/usr/bin/perl';
 const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\n"';
 
 /**
- * A new session is also a new share of the processor where the kernel groups processes by session (sched(7), autogroup): niceness then holds
- * among the processes of one browser only, and a page that is busy for ever takes as much as all other browsers' pages together. So there
- * the browser gets a group without a session, where the system has a program that does it.
+ * If the kernel groups processes by session (sched(7), autogroup), each session gets the same share of CPU time: niceness then matters only
+ * among the processes of one browser, and a busy page gets as much as all pages of the other browsers. In this case the browser gets a
+ * process group without a session, if the system has a program for that.
  */
 export function inOwnGroup(command: string, args: string[], perl = PERL): GroupedCommand {
   if (!sessionsShareTheProcessor() || !isRunnableByAll(perl)) return { command, args, detached: true };
@@ -30,7 +30,7 @@ function sessionsShareTheProcessor(): boolean {
   }
 }
 
-/** By the user that the browser runs as, too. */
+/** Also executable by the browser's user. */
 export function isRunnableByAll(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && (found.mode & 0o005) === 0o005;

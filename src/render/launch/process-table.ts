@@ -1,4 +1,4 @@
-/** What the kernel says of processes, read from /proc. On systems without it everything is unknown: null or empty. */
+/** Processes as listed in /proc. On systems without it everything is unknown: null or empty. */
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -7,28 +7,28 @@ export interface ProcessEntry {
   /** One letter, as in ps: R, S, D, T (stopped), Z … */
   state: string;
   group: number;
-  /** Clock ticks since boot: with the pid, names one process for ever. */
+  /** Clock ticks since boot; together with the pid, identifies a process. */
   startTime: number;
   rssBytes: number;
-  /** Processor time of all its threads so far, in clock ticks. */
+  /** CPU time of all its threads so far, in clock ticks. */
   cpuTicks: number;
 }
 
-/** One of a browser's own. */
+/** A process of a browser. */
 export interface GroupProcess extends ProcessEntry {
-  /** It runs pages, and not what all of them share. */
+  /** Whether it is a renderer, not one of the shared processes. */
   renderer: boolean;
 }
 
 const PAGE_BYTES = 4_096;
-/** How long a clock tick of /proc is, on every system that Chromium runs on. */
+/** Length of a clock tick in /proc, on every system that Chromium runs on. */
 export const TICK_MS = 10;
 
-/** @returns null when there is no such process (any more) */
+/** @returns null if there is no such process (any more) */
 export function readProcess(pid: number): ProcessEntry | null {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === null) return null;
-  // The second field is the program's name in brackets and may hold anything: count from its end.
+  // The second field is the program's name in brackets, which may contain anything: parse after its end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return {
     pid,
@@ -46,7 +46,7 @@ export function processGroup(group: number): ProcessEntry[] {
 
 const FORGET_OTHERS_MS = 5_000;
 
-/** A process group that is looked at again and again, on a machine where most processes belong to others. */
+/** A process group that is read repeatedly, on a machine where most processes belong to other groups. */
 export class GroupWatch {
   private others = new Set<number>();
   private renderers = new Set<number>();
@@ -54,7 +54,7 @@ export class GroupWatch {
 
   constructor(private readonly group: number) {}
 
-  /** @param now ms; those of others are not read again for some seconds, in which no number of theirs comes up for a process of the group */
+  /** @param now ms; processes of other groups are not read again for some seconds, in which their pids are not reused for this group */
   processes(now: number): GroupProcess[] {
     if (Math.abs(now - this.forgottenAt) >= FORGET_OTHERS_MS) {
       this.forgottenAt = now;
@@ -66,14 +66,14 @@ export class GroupWatch {
     return entries.filter(({ group }) => group === this.group).map((entry) => ({ ...entry, renderer: this.runsPages(entry.pid) }));
   }
 
-  /** What has become a renderer stays one; others may be about to become one. */
+  /** A renderer stays one; other processes may still become one. */
   private runsPages(pid: number): boolean {
     if (!this.renderers.has(pid) && isRenderer(pid)) this.renderers.add(pid);
     return this.renderers.has(pid);
   }
 }
 
-/** Processes whose command line or environment names the text. */
+/** Processes whose command line or environment contains the text. */
 export function processesNaming(text: string): ProcessEntry[] {
   const names = (pid: number) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => read(file)?.includes(text));
   return readProcesses(allPids().filter((pid) => pid !== process.pid && names(pid)));
@@ -83,7 +83,7 @@ export function isRenderer(pid: number): boolean {
   return read(`/proc/${pid}/cmdline`)?.includes('--type=renderer') ?? false;
 }
 
-/** Whether every renderer of the group runs under a seccomp filter; null when there is none to look at. */
+/** Whether every renderer of the group has a seccomp filter; null if there are no renderers. */
 export function renderersConfined(group: number): boolean | null {
   const renderers = processGroup(group).filter(({ pid }) => isRenderer(pid));
   if (renderers.length === 0) return null;
@@ -91,15 +91,15 @@ export function renderersConfined(group: number): boolean | null {
 }
 
 /**
- * SIGKILL to a child and the group that it leads, or is just about to lead: to itself first, so that it starts nothing more, and by its
- * handle, so that nobody is hit who has its number when it is gone.
+ * Kills a child and the group that it leads, or is about to lead: the child first, so that it starts no further processes, and by its
+ * handle, so that a process that has reused its pid is not killed.
  */
 export function killGroup(leader: ChildProcess): void {
   leader.kill('SIGKILL');
   if (leader.pid !== undefined) killProcess(-leader.pid);
 }
 
-/** SIGKILL to a process, or to a group when negative; one that is gone already is as good. */
+/** Kills a process, or a group if negative; ignores one that has exited. */
 export function killProcess(target: number): void {
   try {
     process.kill(target, 'SIGKILL');
@@ -108,7 +108,7 @@ export function killProcess(target: number): void {
   }
 }
 
-/** Those that are there. */
+/** The existing processes. */
 function readProcesses(pids: readonly number[]): ProcessEntry[] {
   return pids.map(readProcess).filter((entry) => entry !== null);
 }
@@ -123,7 +123,7 @@ function allPids(): number[] {
   }
 }
 
-/** Processes come and go while they are looked at: unreadable is the same as gone. */
+/** Processes may exit while they are read, so an unreadable one counts as exited. */
 function read(file: string): string | null {
   try {
     return readFileSync(file, 'latin1');

@@ -3,18 +3,18 @@ import type { CdpMessage } from './cdp-pipe.js';
 interface Known {
   /** The sessions and requests that asked for a script, by its URL. */
   asked: Map<string, { sessionId: string; requestId: string }>;
-  /** URLs of the workers that have come. */
+  /** URLs of the workers that have started. */
   workers: Set<string>;
 }
 
 /**
- * Chromium tells a page that it asks for a shared worker's script, and tells its end to the worker alone: to whoever waits for the page, the request
- * would be in flight for ever. It ends here when the worker and its request are both known.
+ * Chromium reports the request for a shared worker's script to the page, but its end only to the worker: for the page, the request would be
+ * in flight for ever. It is ended here once both the worker and its request are known.
  */
 export class SharedWorkerScripts {
   private readonly contexts = new Map<string, Known>();
 
-  /** To be told of each `Network.requestWillBeSent`. @returns the message that ends it, when there is cause to */
+  /** To be called for each `Network.requestWillBeSent`. @returns the message that ends the request, if its worker is known */
   onRequest(context: string, { params, sessionId }: CdpMessage): CdpMessage | null {
     const { type, loaderId, requestId, request } = params as {
       type: string;
@@ -22,13 +22,13 @@ export class SharedWorkerScripts {
       requestId: string;
       request: { url: string };
     };
-    // Workers' own scripts are of no document.
+    // Worker scripts belong to no document.
     if (type !== 'Script' || loaderId !== '' || sessionId === undefined) return null;
     this.of(context).asked.set(request.url, { sessionId, requestId });
     return this.end(context, request.url, params?.timestamp);
   }
 
-  /** To be told of each shared worker that comes. @returns the message that ends its request, when that is known */
+  /** To be called for each new shared worker. @returns the message that ends its request, if that is known */
   onWorker(context: string, url: string): CdpMessage | null {
     this.of(context).workers.add(url);
     return this.end(context, url, 0);

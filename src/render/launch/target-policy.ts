@@ -6,15 +6,15 @@ import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { EventCutter } from './cut-event.js';
 import { SharedWorkerScripts } from './shared-worker-scripts.js';
 
-/** Ids of our own commands, far from Playwright's, which count up from 1. */
+/** Ids of our own commands, separate from Playwright's, which count up from 1. */
 const OWN_IDS_FROM = 1 << 30;
-/** Below this nothing of an event is long enough to be cut. */
+/** Shorter events contain nothing that is long enough to be cut. */
 const CUT_FROM_BYTES = 2_048;
-/** Of large events, for the life of a session: a page that makes more is not listened to any more but for what is small. */
+/** Limit of a session's large events in total; beyond it, only small events of the page are processed. */
 const SESSION_MAX_BYTES = 64 * 1024 * 1024;
-/** A command of ours: service workers of the session's context wait for whoever lays rules on them before they run. */
+/** Our own command: service workers of the session's context wait until their rules have been applied. */
 export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
-/** A service worker that someone lays rules on is let go by them; by us when they have not heard of it. */
+/** How long a service worker waits to be resumed by whoever applies its rules, before it is resumed here. */
 const HELD_BACK_MS = 1_000;
 
 interface TargetInfo {
@@ -26,15 +26,15 @@ interface TargetInfo {
 
 interface Agent {
   identity: Identity;
-  /** Of Emulation.setUserAgentOverride. */
+  /** Parameters of Emulation.setUserAgentOverride. */
   override: Record<string, unknown>;
 }
 
 /**
- * Playwright's line to Chromium, with two rules laid on every target before it runs, which no session opened later could keep:
- * each page, frame and worker of a context tells the same story of who the browser is (client hints included), and a context has
- * the pages that we open, and no other: popups are closed before they ask for anything. And where that is asked for, service workers
- * wait for other rules: the first session that lets go of a target does so for all.
+ * Playwright's connection to Chromium, with two rules that are applied to every target before it runs, which sessions opened later could
+ * not do: all pages, frames and workers of a context report the same browser identity (client hints included), and a context has only the
+ * pages that we open: popups are closed before their first request. On request, service workers wait for further rules, since the first
+ * session that resumes a target does so for all.
  */
 export class TargetPolicy implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
@@ -43,12 +43,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private nextId = OWN_IDS_FROM;
   private versionRequest: number | undefined;
   private version = '0';
-  /** Pages asked for and not yet come, by context. */
+  /** Pages that have been requested but not yet attached, by context. */
   private readonly expected = new Map<string, number>();
   private readonly contextOf = new Map<string, string>();
   private readonly agents = new Map<string, Agent>();
   private readonly kept = new Set<string>();
-  /** Contexts whose service workers somebody lays rules on before they run. */
+  /** Contexts whose service workers wait for rules before they run. */
   private readonly held = new Set<string>();
   private readonly serviceWorkers = new Set<string>();
   private readonly workers = new Set<string>();
@@ -57,7 +57,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly spent = new Map<string, number>();
   private readonly cutters = new Map<string, EventCutter>();
 
-  /** @param failed told, once, when the browser has sent what cannot be handled: it must be ended */
+  /** @param failed called once, if the browser has sent a message that cannot be handled and must be ended */
   constructor(
     output: Writable,
     input: Readable,
@@ -86,12 +86,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       this.answer(message);
       return;
     }
-    // Playwright lets go of them as soon as it finds them.
+    // Playwright resumes them as soon as it finds them.
     if (method === 'Runtime.runIfWaitingForDebugger' && this.serviceWorkers.has(sessionId ?? '') && this.held.has(context ?? '')) {
       setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
       return;
     }
-    // Nobody listens to the log, nor to what workers say or to their contexts: it is not even to be written.
+    // Nobody uses the log, workers' console or their contexts, so these events are disabled.
     if (method === 'Log.enable' || (method === 'Runtime.enable' && this.workers.has(sessionId ?? ''))) {
       this.answer(message);
       return;
@@ -129,12 +129,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     return cutter.cut(message);
   }
 
-  /** @returns false for a target that Playwright must not hear of */
+  /** @returns false for a target that must be hidden from Playwright */
   private admit({ params, sessionId: parent }: CdpMessage): boolean {
     const { sessionId, targetInfo } = params as { sessionId: string; targetInfo: TargetInfo };
     const { type, browserContextId: context, targetId } = targetInfo;
     if (context === undefined) return true;
-    // Targets come to the root session; on any other one, a page is somebody's own attaching.
+    // Targets attach to the root session; on any other session, a page was attached explicitly.
     if (type === 'page' && parent === undefined) {
       if ((this.expected.get(context) ?? 0) === 0) {
         this.refuse(targetId, sessionId);
@@ -159,24 +159,24 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   private refuse(targetId: string, sessionId: string): void {
-    // Whatever it asks for is held, and goes with it.
+    // Its requests are paused, and discarded with it.
     this.command('Fetch.enable', {}, sessionId);
-    // Its opener may share its thread, which stands still until the newcomer is let go: once closed, it can be told no more.
+    // Its opener may share its thread, which is blocked until the popup is resumed; a closed target cannot be resumed any more.
     this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
     this.command('Target.closeTarget', { targetId });
   }
 
   private introduce(type: string, sessionId: string, { identity, override }: Agent): void {
-    // A further session without the override would take part of it back at the next navigation.
+    // Another session without the override would undo part of it at the next navigation.
     if (type === 'page') this.command('Emulation.setUserAgentOverride', override, sessionId);
     if (!type.endsWith('worker')) return;
-    // Playwright lets go of shared workers at once, and what was told to them would go with the session.
+    // Playwright detaches from shared workers at once, which would undo the override.
     if (type === 'shared_worker') this.kept.add(sessionId);
     this.command('Emulation.setUserAgentOverride', override, sessionId);
     this.command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
   }
 
-  /** Playwright's own client hints miss what a real browser sends, and name the headless product. */
+  /** Playwright's client hints lack parts that a real browser sends, and reveal the headless product. */
   private agentFor(message: CdpMessage): Agent {
     const { userAgent, acceptLanguage } = message.params as { userAgent: string; acceptLanguage?: string };
     const identity = this.options.identify(userAgent, this.version);
@@ -220,7 +220,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.workerScripts.forget(context);
   }
 
-  /** Started under a user agent without the word, Chromium is taken by Playwright for one with windows, whose frames it allows for. */
+  /** With a user agent that lacks "Headless", Playwright assumes a browser with windows, and adds their frames to the size. */
   private meet({ result }: CdpMessage): void {
     if (result === undefined) return;
     this.version = String(result.product).split('/')[1] ?? this.version;

@@ -5,7 +5,7 @@ import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, re
 import { basename, dirname, join } from 'node:path';
 import type { Executable } from './executable.js';
 
-/** Where the system's own programs are: of our environment nothing else reaches a process of the browser's. */
+/** Directories of system programs; nothing else of the server's environment is passed to the browser. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface Unprivileged {
@@ -14,21 +14,21 @@ export interface Unprivileged {
 }
 
 /**
- * From the range that no distribution hands out to people or services (60,578–61,183), and below the 65,536 that
- * rootless containers map. Not `nobody`: that is whom unmapped files seem to belong to.
+ * From the range that no distribution assigns to users or services (60,578–61,183), and below the 65,536 that
+ * rootless containers map. Not `nobody`, which unmapped files appear to belong to.
  */
 const BROWSER_USER: Unprivileged = { uid: 60_911, gid: 60_911 };
 
-/** Whom to run the browser as; null means: as ourselves. */
+/** The user to run the browser as; null: the server's own. */
 export function unprivilegedUser(): Unprivileged | null {
   return process.getuid?.() === 0 ? BROWSER_USER : null;
 }
 
 /**
- * The executable at a place where everybody may run it: itself, or, when a directory above is closed to others (a data directory is), a
- * copy of its own directory, by hard links where the file system allows, made once. Only a browser's own directory is
- * copied, and nothing in it becomes more open than it was: what is not, is left where it is, and only we can run it.
- * @param placeForCopies makes the directory that holds the copy, when there has to be one
+ * The executable at a path where every user may run it: itself, or, if a parent directory is closed to others (such as a data directory), a
+ * copy of its directory, made once, with hard links if possible. Copies only a browser's own directory, and keeps all permissions; if that
+ * is not possible, the executable stays where it is, and only the server's user can run it.
+ * @param placeForCopies creates the directory for the copy, if one is needed
  */
 export function reachableBy(user: Unprivileged | null, executable: Executable, placeForCopies: () => string): Executable {
   const home = dirname(executable.path);
@@ -45,7 +45,7 @@ export function reachableBy(user: Unprivileged | null, executable: Executable, p
   return { ...executable, path: join(copy, basename(executable.path)), env: Object.fromEntries(env) };
 }
 
-/** What every Chromium has beside it, and the libraries that ours brings. */
+/** The files beside every Chromium, and the libraries of our npm copy. */
 function isBrowserHome(dir: string): boolean {
   return ['icudtl.dat', 'libvk_swiftshader.so'].some((file) => existsSync(join(dir, file)));
 }
@@ -72,7 +72,7 @@ function linkOrCopy(source: string, target: string): void {
   try {
     linkSync(source, target);
   } catch {
-    // Another file system, or one without links.
+    // Another file system, or one without hard links.
     copyFileSync(source, target, constants.COPYFILE_FICLONE);
   }
 }
