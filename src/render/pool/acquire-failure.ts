@@ -1,6 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 
-/** The error for a capture that no browser could be had for. @param reason what ended the wait */
+/** The error for a capture that got no browser. @param reason what ended the wait */
 export function noBrowser(reason: unknown): CaptureError {
   return new CaptureError({
     code: 'internal_error',
@@ -15,7 +15,7 @@ export function isBadEmulation(error: unknown): boolean {
   return error instanceof Error && /Invalid (timezone|locale)/i.test(error.message);
 }
 
-/** The error for that. */
+/** The error for an unknown locale or timezone. */
 export function badEmulation(error: Error): CaptureError {
   const field = /timezone/i.test(error.message) ? 'timezone' : 'locale';
   return new CaptureError({

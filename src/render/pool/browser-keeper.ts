@@ -13,7 +13,7 @@ import { leaveRoot } from './profile-dir.js';
 const RECYCLE_AFTER_CAPTURES = 500;
 /** Memory of the browser process itself after which it is replaced. */
 const RECYCLE_AT_BYTES = 700 * 1024 * 1024;
-/** Between attempts to bring a browser back; the first is at once. */
+/** Delays between attempts to restart a browser; the first attempt is immediate. */
 const RESTART_WAITS_MS = [0, 250, 1_000, 5_000];
 
 export interface KeeperOptions {
@@ -23,22 +23,22 @@ export interface KeeperOptions {
   /** See profilesRoot. */
   profiles: string;
   sandbox: SandboxWish;
-  /** Chromium's version, when it is known before a start. */
+  /** Chromium's version, if known before the start. */
   version: string | null;
-  /** What each browser draws once before it is used. */
+  /** The emulation of the page that each browser draws before its first use. */
   emulation: Emulation;
   recycleAfter: number | undefined;
   pageMaxBytes: number | undefined;
   followAfterMs: number | undefined;
   log: Log;
   now(): number;
-  /** A browser has come, and may open pages. */
+  /** Called when a browser has started, and may open pages. */
   onReady(browser: PooledBrowser): void;
   /** See PooledBrowserOptions. */
   onHeavy(browser: PooledBrowser): void;
 }
 
-/** The first captures after a start have the machine to themselves: further browsers come so much later, or when they are wanted. */
+/** Delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
 const FOLLOW_AFTER_MS = 2_000;
 
 interface Slot {
@@ -46,14 +46,14 @@ interface Slot {
   failures: number;
 }
 
-/** Keeps so many browsers alive: brings back what dies, and replaces what has done its work, successor first. */
+/** Keeps a number of browsers running: restarts crashed ones, and replaces worn ones after their successor has started. */
 export class BrowserKeeper implements AsyncDisposable {
   private readonly slots: Slot[];
   private readonly starting = new Set<PooledBrowser>();
   private readonly retired = new Set<PooledBrowser>();
   private readonly ended = new AbortController();
   private readonly wanted = new AbortController();
-  /** Work that nobody waits for: the end does. */
+  /** Background work, which stopping waits for. */
   private readonly chores = new Set<Promise<void>>();
   private waiters: (() => void)[] = [];
   private mode: LaunchMode | undefined;
@@ -64,7 +64,7 @@ export class BrowserKeeper implements AsyncDisposable {
     this.slots = Array.from({ length: options.browsers }, () => ({ browser: null, failures: 0 }));
   }
 
-  /** Settles with the first browser; the others follow by themselves, or sooner: see hurry. @throws Error when none can be started in any mode */
+  /** Resolves with the first browser; the others follow later, or sooner: see hurry. @throws Error if none can be started in any mode */
   async start(): Promise<void> {
     const { sandbox, log } = this.options;
     const { started, mode, concession } = await launchConfined(sandbox, (tried) => this.launch(tried));
@@ -80,12 +80,12 @@ export class BrowserKeeper implements AsyncDisposable {
     for (const slot of this.slots.slice(1)) this.chore(this.follow(slot));
   }
 
-  /** To be told when one browser is not enough: those that have not been started yet are started now. */
+  /** Starts the remaining browsers now. To be called when one browser is not enough. */
   hurry(): void {
     this.wanted.abort();
   }
 
-  /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */
+  /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
   get sandboxed(): boolean {
     return this.confined;
   }
@@ -94,23 +94,23 @@ export class BrowserKeeper implements AsyncDisposable {
     return this.ended.signal.aborted;
   }
 
-  /** Browsers that take new captures. */
+  /** Browsers that accept new captures. */
   live(): PooledBrowser[] {
     return this.slots.flatMap(({ browser }) => (browser?.live === true ? [browser] : []));
   }
 
-  /** Settles when a browser has come, or the signal has aborted. */
+  /** Resolves when a browser has started, or the signal has aborted. */
   async newcomer(signal: AbortSignal): Promise<void> {
     await abortable(new Promise<void>((resolve) => this.waiters.push(resolve)), signal).catch(() => {});
   }
 
-  /** To be told after each capture: a browser that has done its work goes, unseen by clients. */
+  /** To be called after each capture: replaces a worn browser, without effect on clients. */
   retireOrRecycle(browser: PooledBrowser): void {
     if (browser.retiring && browser.active === 0) this.chore(browser[Symbol.asyncDispose]());
     else if (browser.live && this.isSpent(browser)) this.recycle(browser);
   }
 
-  /** Sees a piece of upkeep through: its failure is logged, and the end waits for it. */
+  /** Runs maintenance work: logs its failure, and makes stopping wait for it. */
   chore(work: Promise<void>): void {
     this.chores.add(work);
     void work
@@ -118,7 +118,7 @@ export class BrowserKeeper implements AsyncDisposable {
       .finally(() => this.chores.delete(work));
   }
 
-  /** Ends every browser, within 3 s; tolerates repetition. */
+  /** Stops every browser, within 3 s. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
     this.ending ??= this.end();
     return this.ending;
@@ -151,7 +151,7 @@ export class BrowserKeeper implements AsyncDisposable {
   private async succeed(old: PooledBrowser): Promise<void> {
     const successor = await this.launch();
     const slot = this.slots.find(({ browser }) => browser === old);
-    // It died meanwhile, and its slot is being filled anew.
+    // It has crashed in the meantime, and is being replaced.
     if (slot === undefined || this.over) return successor[Symbol.asyncDispose]();
     old.retiring = true;
     this.install(slot, successor);

@@ -5,32 +5,32 @@ import type { Unprivileged } from '../launch/unprivileged.js';
 import { Courtesy } from './courtesy.js';
 import { SharedLoad } from './shared-load.js';
 
-/** Processor time from which on a page is heavy. An article takes a third of it. */
+/** CPU time from which a page counts as heavy. An article takes a third of it. */
 const HEAVY_MS = 1_500;
-/** What was that close at the last look may have got there since. */
+/** A page this close to the limit at the last sample may have reached it since. */
 const NEARLY_HEAVY_MS = 1_000;
-/** What took longer may only have been kept from running: it is not called quick. */
+/** A page that took longer does not count as quick, since it may have been waiting for CPU time. */
 const QUICK_WITHIN_MS = 3_000;
-/** Processor time after which a renderer has more to do than to stand ready. */
+/** CPU time after which a renderer is no longer idle in reserve. */
 const AWAKE_MS = 100;
-/** What the shared processes do for an ordinary capture, generously: it is nobody else's. */
+/** A generous estimate of the shared processes' CPU time for an ordinary capture. */
 const ORDINARY_SHARED_MS = 300;
-/** Of a processor core. Two captures at a time, one after the other, take half of one. */
+/** Share of a CPU core. Two captures at a time take half of one. */
 const STRAINED_SHARE = 0.6;
-/** A page's renderer is gone so many looks later: a page is closed within 5 s. */
+/** Number of samples after which a page's renderer has exited: a page is closed within 5 s. */
 const LOOKS_UNTIL_GONE = 12;
 
-/** Told once for each capture, if it becomes known: whether its page took much of the processor. */
+/** Called at most once per capture, if it becomes known whether its page was heavy. */
 export type Verdict = (heavy: boolean) => void;
 
 interface Weighing {
   since: number;
   verdict: Verdict;
-  /** Its part of what the shared processes did while they were strained. */
+  /** Its share of the shared processes' CPU time while they were busy. */
   sharedMs: number;
 }
 
-/** A capture that is over, while renderers that were heavy are still there: one that goes now was its own. */
+/** A finished capture, while heavy renderers still run: the next one that exits was its own. */
 interface Suspect {
   capture: object;
   weighing: Weighing;
@@ -40,33 +40,33 @@ interface Suspect {
 }
 
 export interface BrowserLoadOptions {
-  /** Of the browser, which leads its group. */
+  /** The browser's pid, which is also that of its process group. */
   pid: number;
   group: Pick<GroupWatch, 'processes'>;
-  /** Whom its processes belong to; null: us. */
+  /** The user of its processes; null: the server's own. */
   user: Unprivileged | null;
-  /** Memory of one renderer after which it is ended; by the machine's size when absent. */
+  /** Memory limit of one renderer. Default: depends on the machine's memory. */
   pageMaxBytes?: number | undefined;
   log: Log;
   now(): number;
 }
 
 /**
- * What the pages of one browser take of the machine. Renderers that go on and on yield, one that takes too much memory is ended, and of
- * each capture it is told whether it was heavy: by its own renderer, or by what it made the browser's shared processes do.
+ * Monitors the resources that the pages of one browser use. Lowers the priority of long-running renderers, kills a renderer that takes too
+ * much memory, and reports for each capture whether it was heavy, by its own renderer or by the load that it put on shared processes.
  */
 export class BrowserLoad {
   private readonly courtesy: Courtesy;
   private readonly shared = new SharedLoad();
   private readonly weighings = new Map<object, Weighing>();
   private suspects: Suspect[] = [];
-  /** When each renderer was first seen to do more than stand ready. */
+  /** When each renderer was first seen working. */
   private awake = new Map<number, number>();
   private lookedAt: number | null = null;
-  /** Captures that have begun or ended since the last look. */
+  /** Captures that have begun or ended since the last sample. */
   private comings = 0;
   private heavyNow = false;
-  /** Renderers, at the last look. */
+  /** Renderers at the last sample. */
   private nearlyHeavy: number[] = [];
   private readonly pageMaxBytes: number;
 
@@ -77,34 +77,34 @@ export class BrowserLoad {
     );
   }
 
-  /** What all pages share was busy between the last two looks: one more page there would wait for the others. */
+  /** Whether the shared processes were busy between the last two samples: another page would wait for the others. */
   get strained(): boolean {
     return this.weighings.size > 0 && this.shared.share > STRAINED_SHARE;
   }
 
-  /** There was a heavy page at the last look. */
+  /** Whether there was a heavy page at the last sample. */
   get heavy(): boolean {
     return this.heavyNow;
   }
 
-  /** All that the browser does comes after what others do, for ever: the system lets nobody take it back. */
+  /** Whether the whole browser has a lower priority, which cannot be undone. */
   get yielding(): boolean {
     return this.courtesy.general;
   }
 
-  /** From here on everything in this browser yields. Where nobody else wants the processor, it costs it nothing. */
+  /** Lowers the priority of the whole browser from now on, which costs nothing while the CPU is idle. */
   yieldToOthers(): void {
     this.courtesy.general = true;
     this.courtesy.look(this.options.group.processes(this.options.now()));
   }
 
-  /** A capture begins. */
+  /** To be called when a capture begins. */
   begin(capture: object, verdict: Verdict): void {
     this.comings += 1;
     this.weighings.set(capture, { since: this.options.now(), verdict, sharedMs: 0 });
   }
 
-  /** It ends, and its page is about to be closed. @param crashed its page is gone already */
+  /** To be called when a capture has ended, before its page is closed. @param crashed whether its page has crashed */
   end(capture: object, crashed = false): void {
     const weighing = this.take(capture);
     if (weighing === null) return;
@@ -115,25 +115,25 @@ export class BrowserLoad {
     else if (lasted < QUICK_WITHIN_MS && !crashed) weighing.verdict(false);
   }
 
-  /** It has ended, and its page cannot be closed: nobody will see its renderer go. */
+  /** To be called when a capture has ended and its page cannot be closed, so that its renderer does not exit. */
   convict(capture: object): void {
     const suspect = this.suspects.find((one) => one.capture === capture);
     this.suspects = this.suspects.filter((one) => one !== suspect);
     suspect?.weighing.verdict(true);
   }
 
-  /** It was lost with the whole browser: nothing is known of it. */
+  /** To be called when a capture was lost with its browser, so that nothing is known of it. */
   acquit(capture: object): void {
     this.take(capture);
   }
 
-  /** To be called about twice a second. */
+  /** Takes a sample. To be called about twice a second. */
   look(): void {
     if (this.weighings.size > 0 || this.suspects.length > 0) this.weigh();
     else this.rest();
   }
 
-  /** @returns null when its verdict has been told already */
+  /** @returns null if its verdict has been reported already */
   private take(capture: object): Weighing | null {
     const weighing = this.weighings.get(capture);
     if (this.weighings.delete(capture)) this.comings += 1;
@@ -172,13 +172,13 @@ export class BrowserLoad {
       if (renderer && cpuTicks * TICK_MS >= AWAKE_MS) this.awake.set(pid, before.get(pid) ?? now);
   }
 
-  /** A renderer that was awake before a capture began is another's: a page has it to itself from its opening to its end. */
+  /** A renderer that was working before a capture began belongs to another one: pages do not share renderers. */
   private mayBeOf(renderer: number, { since }: Weighing): boolean {
     const awakeAt = this.awake.get(renderer);
     return awakeAt === undefined || awakeAt >= since;
   }
 
-  /** One page's memory bomb must not take the machine: its renderer dies, and its capture with it; the others stay. */
+  /** Kills a renderer that exceeds its memory limit, and thus its capture only. */
   private endBombs(processes: readonly GroupProcess[]): void {
     const { pid: browser, log } = this.options;
     for (const { pid, rssBytes } of processes) {
@@ -189,7 +189,7 @@ export class BrowserLoad {
     }
   }
 
-  /** A renderer that has gone was that of the capture that ended last. */
+  /** Assigns a renderer that has exited to the capture that ended last. */
   private settle(processes: readonly GroupProcess[]): void {
     const alive = new Set(processes.filter(({ state }) => state !== 'Z').map(({ pid }) => pid));
     const guilty = new Set<Suspect>();
@@ -206,7 +206,7 @@ export class BrowserLoad {
     });
   }
 
-  /** To those that were there all the time, and not for what others' comings and goings took. */
+  /** Charges only captures that ran all the time, and not for opening and closing others. */
   private charge(): void {
     const { lookedAt } = this;
     const there = [...this.weighings.values()].filter(({ since }) => lookedAt !== null && since <= lookedAt);
@@ -223,7 +223,7 @@ function hasUsed({ renderer, cpuTicks }: GroupProcess, ms: number): boolean {
   return renderer && cpuTicks * TICK_MS >= ms;
 }
 
-/** A quarter of the machine, but no less than a big honest page needs and no more than any does. */
+/** A quarter of the machine's memory, but within the range of what large ordinary pages need. */
 function pageMaxBytes(): number {
   const GiB = 1024 ** 3;
   return Math.min(3 * GiB, Math.max(1.5 * GiB, totalmem() / 4));

@@ -1,6 +1,6 @@
 /**
- * Browsers, kept ready: several Chromium processes with pages opened ahead of need, each page used once, each process watched,
- * replaced when it dies and recycled before it bloats. Knows contexts and pages; must not know what a capture does on them.
+ * The browser pool: several Chromium processes with pages opened in advance. Each page is used once; each process is monitored, replaced
+ * when it crashes, and recycled before it grows too large. Knows contexts and pages; must not know what a capture does with them.
  */
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Requester } from '../../egress/egress.js';
@@ -23,7 +23,7 @@ import { profilesRoot, sweepProfiles } from './profile-dir.js';
 import { sweepAbandoned } from './sweep-abandoned.js';
 
 const READY_WITHIN_MS = 30_000;
-/** Where captures were quick so lately, more of them will come. */
+/** How long after a quick capture more of them are expected. */
 const ABOUT_MS = 10_000;
 const HOST = { platform: process.platform, arch: process.arch };
 
@@ -32,18 +32,18 @@ export interface PoolOptions {
   egress: Pick<Egress, 'openCaptureProxy'>;
   /** Chromium processes. */
   browsers: number;
-  /** Captures that each is meant to hold at once, and so the pages it has open ahead when it is idle. */
+  /** Concurrent captures per browser, and thus the pages that an idle browser opens in advance. */
   pagesPerBrowser: number;
-  /** Names this server's own place for profiles; the profiles themselves lie in the temporary directory. */
+  /** Identifies this server's profiles, which are in the temporary directory. */
   runDir: string;
-  /** `required`: rather no browser than one without its sandbox. */
+  /** `required`: never start a browser without its sandbox. */
   sandbox: boolean | 'required';
   log: Log;
-  /** Captures after which a browser is replaced, unseen by clients; 500 when absent. */
+  /** Captures after which a browser is replaced, without effect on clients. Default: 500. */
   recycleAfter?: number;
-  /** Memory of one page's renderer after which it is ended; a quarter of the machine's, from 1.5 to 3 GiB, when absent. */
+  /** Memory limit of one page's renderer. Default: a quarter of the machine's memory, from 1.5 to 3 GiB. */
   pageMaxBytes?: number;
-  /** ms after the first browser's start at which the others start, unless they are wanted sooner; 2,000 when absent. */
+  /** ms after the first browser's start at which the others start, unless needed sooner. Default: 2,000. */
   followAfterMs?: number;
   now?(): number;
 }
@@ -54,9 +54,9 @@ export interface PageLease {
   release(): Promise<void>;
 }
 
-/** One capture's page, as its history knows it. */
+/** One capture's page, for the history. */
 interface Visit {
-  /** null: nothing is learned of it. */
+  /** null: not recorded in the history. */
   page: PageName | null;
   expected: Expectation;
 }
@@ -92,8 +92,8 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /**
-   * Settles when the first browser has drawn; the other browsers follow, at once when they are wanted.
-   * @throws Error when no browser can be started in any mode
+   * Resolves when the first browser has drawn a page; the others follow, at once if needed.
+   * @throws Error if no browser can be started in any mode
    */
   static async start(options: PoolOptions): Promise<BrowserPool> {
     const profiles = profilesRoot(options.runDir);
@@ -123,26 +123,26 @@ export class BrowserPool implements AsyncDisposable {
     else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install');
   }
 
-  /** Whether renderers run in Chromium's sandbox, as the kernel tells it. */
+  /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
   get sandboxed(): boolean {
     return this.keeper.sandboxed;
   }
 
-  /** Chromium's full version, as `156.0.8078.79`. */
+  /** Chromium's full version, such as `156.0.8078.79`. */
   get version(): string {
     return this.knownVersion ?? this.keeper.live()[0]?.version ?? 'unknown';
   }
 
-  /** Browsers that have answered within the last 30 s. */
+  /** Browsers that have responded within the last 30 s. */
   readyBrowsers(): number {
     const since = this.now() - READY_WITHIN_MS;
     return this.keeper.live().filter((browser) => browser.lastAnswerAt >= since).length;
   }
 
   /**
-   * A fresh page session with the emulation of the options, opened ahead where possible. Its proxy has begun: traffic counts from here.
-   * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 when no
-   * browser could be had before the signal aborted
+   * A new page session with the emulation of the options, opened in advance if possible. Its proxy has begun to count traffic.
+   * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 if no
+   * browser was available before the signal aborted
    */
   async acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
@@ -157,12 +157,12 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  /** Ends every browser; captures still running are lost. Within 3 s, tolerates repetition. */
+  /** Stops every browser, within 3 s; running captures are lost. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.keeper[Symbol.asyncDispose]();
   }
 
-  /** @returns null when the browser died meanwhile and another may do */
+  /** @returns null if the browser has crashed in the meantime, and another one can be tried */
   private async lease(
     browser: PooledBrowser,
     { emulation, visit }: { emulation: Emulation; visit: Visit },
@@ -192,13 +192,13 @@ export class BrowserPool implements AsyncDisposable {
   private async giveBack(browser: PooledBrowser, session: OpenPageSession): Promise<void> {
     const closed = browser.close(session);
     browser.active -= 1;
-    // The next page opens while this one closes.
+    // The next page is opened while this one is being closed.
     this.fill(browser);
     await closed;
     this.keeper.retireOrRecycle(browser);
   }
 
-  /** For a page session that nobody waits for any more, or that never came. */
+  /** For a page session that is no longer needed, or could not be opened. */
   private async giveBackLate(browser: PooledBrowser, taking: Promise<OpenPageSession>): Promise<void> {
     const [outcome] = await Promise.allSettled([taking]);
     if (outcome.status === 'fulfilled') return this.giveBack(browser, outcome.value);
@@ -207,7 +207,7 @@ export class BrowserPool implements AsyncDisposable {
     this.keeper.retireOrRecycle(browser);
   }
 
-  /** Waits for a live browser when there is none. Counted at once, so that two captures that come together part. */
+  /** Waits for a browser if there is none. Counts the capture at once, so that two simultaneous ones get different browsers. */
   private async reserve(emulation: Emulation, page: Expectation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
@@ -234,7 +234,7 @@ export class BrowserPool implements AsyncDisposable {
     });
   }
 
-  /** What a caller's script or proxy makes of a page says nothing of it to others. */
+  /** Captures with a caller's script or proxy are not recorded, since they are not typical of the page. */
   private visitOf({ url, fullPage, customJs, proxy }: CaptureOptions): Visit {
     const page = customJs === null && proxy === null ? pageName(url, fullPage) : null;
     return { page, expected: page === null ? 'unknown' : this.history.expect(page) };
@@ -249,7 +249,7 @@ export class BrowserPool implements AsyncDisposable {
     return Math.abs(this.now() - at) < ABOUT_MS;
   }
 
-  /** Only for the sake of others, and only while another browser stays that does not. */
+  /** Lowers a browser's priority only if others benefit, and only while another browser keeps its priority. */
   private makeYield(browser: PooledBrowser): void {
     if (!this.isLately(this.quickAt) || this.keeper.live().every((other) => other === browser || other.yielding)) return;
     this.options.log.debug(
@@ -259,14 +259,14 @@ export class BrowserPool implements AsyncDisposable {
     browser.yieldToOthers();
   }
 
-  /** It comes with the page that it has drawn on, which is of no use where another emulation is asked for. */
+  /** Closes the page that a new browser has drawn, if another emulation is needed. */
   private welcome(browser: PooledBrowser): void {
     const wanted = this.mostUsed.current;
     if (wanted !== null) this.keeper.chore(browser.drop(wanted.key));
     this.fill(browser);
   }
 
-  /** Opens pages ahead, of the emulation most asked for lately. */
+  /** Opens pages in advance, with the emulation that was most used recently. */
   private fill(browser: PooledBrowser): void {
     const emulation = this.mostUsed.current ?? this.defaultEmulation;
     const room = this.options.pagesPerBrowser - browser.active;

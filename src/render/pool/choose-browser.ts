@@ -1,40 +1,40 @@
 import type { Expectation } from './page-history.js';
 
-/** What the choice looks at. */
+/** The properties of a browser that the choice depends on. */
 export interface Candidate {
-  /** Captures on it now. */
+  /** Running captures. */
   readonly active: number;
-  /** Captures ever. */
+  /** Captures in total. */
   readonly served: number;
   readonly strained: boolean;
-  /** All that it does comes after what other browsers do. */
+  /** Whether the whole browser has a lower priority. */
   readonly yielding: boolean;
-  /** Pages that stand ready with this emulation. */
+  /** Open pages with this emulation. */
   warmFor(key: string): number;
 }
 
 export interface Call {
   emulationKey: string;
-  /** Captures that a browser is meant to hold at once. */
+  /** Concurrent captures per browser. */
   pagesPerBrowser: number;
   page: Expectation;
-  /** Captures have been quick lately: a heavy page must not hold up more of them. */
+  /** Whether there were quick captures recently, which heavy pages must not delay. */
   quickAbout: boolean;
-  /** Pages have come lately that were quick before, and will be so again. */
+  /** Whether there were recent captures of pages that are known to be quick. */
   knownQuickAbout: boolean;
 }
 
 export interface Choice<T> {
   browser: T;
-  /** It has to yield from now on. */
+  /** Whether its priority must be lowered from now on. */
   toYield: boolean;
 }
 
 /**
- * Where a capture goes. Heavy pages come together in browsers that yield. As long as quick ones are about, one browser that does not yield
- * is kept free of them; and of those of which nothing is known, while there are some that are known to be quick.
- * @param live in an order that stays
- * @returns null when there is no browser
+ * Chooses the browser of a capture. Heavy pages share browsers with a lower priority. While there are quick captures, one browser with normal
+ * priority is kept free of heavy pages; and also of unknown pages, while there are captures of pages that are known to be quick.
+ * @param live in a stable order
+ * @returns null if there is no browser
  */
 export function chooseBrowser<T extends Candidate>(live: readonly T[], call: Call): Choice<T> | null {
   const yielding = live.filter((browser) => browser.yielding);
@@ -60,8 +60,8 @@ export function chooseBrowser<T extends Candidate>(live: readonly T[], call: Cal
 }
 
 /**
- * Room first, then one that nothing holds up, then, for others than heavy pages, one that does not yield, then a page that stands ready, then
- * the fewest neighbours.
+ * Preference: a free slot; then shared processes that are not busy; then, except for heavy pages, normal priority; then an open page; then
+ * the fewest running captures.
  */
 function compare(a: Candidate, b: Candidate, call: Call): number {
   const mindsYielding = call.page !== 'heavy';

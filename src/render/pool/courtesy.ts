@@ -6,37 +6,37 @@ import type { Unprivileged } from '../launch/unprivileged.js';
 import { BROWSER_NICENESS } from '../launch/with-niceness.js';
 
 /**
- * From so many clock ticks (hundredths of a second, as /proc counts them on every system that Chromium runs on) of its own on, a process is so
- * nice, beyond what every browser is. By what it has used and not by its share: where four of them press on two cores, none has a core to itself. Most
- * pages are done before the first step; of two that are not, the one that has used less goes first.
+ * Niceness of a process, in addition to that of every browser, by the CPU time that it has used, in clock ticks (1/100 s in /proc, on every
+ * system that Chromium runs on). By time used and not by share, since with four processes on two cores none has a core to itself. Most pages
+ * finish before the first step; of two that do not, the one that has used less runs first.
  */
 const STEPS = [
   { ticks: 100, niceness: 16 },
   { ticks: 40, niceness: 10 },
 ];
 
-/** Of what all of a browser's pages share, where it yields as a whole. */
+/** Niceness of a browser's shared processes, if the whole browser has a lower priority. */
 const GENERAL_NICENESS = 14;
 const MOST_NICE = 19;
 
-/** Makes renderers that go on and on yield to those that have just begun. Where nobody else wants the processor, it costs them nothing. */
+/** Gives long-running renderers a lower priority than new ones, which costs nothing while the CPU is idle. */
 export class Courtesy {
-  /** Everything yields, and not only renderers that go on and on. */
+  /** Whether the whole browser has a lower priority, not only long-running renderers. */
   general = false;
   /** Niceness by pid. */
   private yielding = new Map<number, number>();
   private isRefused = false;
 
   /**
-   * @param user that the processes belong to; null: ours
-   * @param onRefused called once, when the system does not let us lower a priority
+   * @param user the user of the processes; null: the server's own
+   * @param onRefused called once, if the system forbids lowering a priority
    */
   constructor(
     private readonly user: Unprivileged | null,
     private readonly onRefused: () => void,
   ) {}
 
-  /** To be told of a browser's processes about twice a second. */
+  /** To be called with a browser's processes about twice a second. */
   look(processes: readonly GroupProcess[]): void {
     const before = this.yielding;
     this.yielding = new Map();
@@ -58,7 +58,7 @@ export class Courtesy {
   }
 }
 
-/** Niceness is a thread's own; those that come later have their parent's. */
+/** Niceness belongs to a thread; new threads inherit it. */
 function threadsOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).map(Number);

@@ -2,7 +2,7 @@ import type { Emulation } from '../emulate/emulation-of.js';
 
 const REMEMBERED = 16;
 
-/** Which emulation is most asked for lately: that of most of the last 16 captures, the latest among equals. */
+/** The emulation that most of the last 16 captures used; the latest one if several are equal. */
 export class MostUsedEmulation {
   private recent: Emulation[] = [];
 

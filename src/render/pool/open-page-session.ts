@@ -9,26 +9,26 @@ import type { PageSession } from '../page-session.js';
 
 const HOST = { platform: process.platform, arch: process.arch };
 
-/** A page session that can be taken down, and told from outside that its browser died. */
+/** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {
   pageOptions: PageEmulation;
   /** Aborts `lost`. */
   lose(why: string): void;
-  /** Closes page, context and proxy. Unbounded: the browser may not answer. */
+  /** Closes page, context and proxy. No time limit: the browser may not respond. */
   close(): Promise<void>;
 }
 
 export interface PageSessionOptions {
   browser: Browser;
-  /** Belongs to the page session from here on, and is closed with it. */
+  /** Owned by the page session, and closed with it. */
   captureProxy: CaptureProxy;
   emulation: Emulation;
   chromiumVersion: string;
 }
 
 /**
- * Opens a context that nothing has used before, with one page, behind the proxy. A browser that dies meanwhile may leave this waiting for ever.
- * @throws Error of Playwright's; nothing stays open then but the proxy
+ * Opens a new context with one page, behind the proxy. May never settle if the browser crashes in the meantime.
+ * @throws Playwright's Error, after closing everything but the proxy
  */
 export async function openPageSession({ browser, captureProxy, emulation, chromiumVersion }: PageSessionOptions): Promise<OpenPageSession> {
   const context = await browser.newContext(contextOptions(emulation, captureProxy.port));
@@ -44,7 +44,7 @@ export async function openPageSession({ browser, captureProxy, emulation, chromi
   }
 }
 
-/** Brings an open page to the page options of an emulation: a round trip or two, and none when it has it already. */
+/** Applies the page options of an emulation to an open page: one or two round trips, or none if they are set already. */
 export async function applyPageEmulation(session: OpenPageSession, pageOptions: PageEmulation): Promise<void> {
   const { width, height, colorScheme, reducedMotion } = pageOptions;
   const same = session.pageOptions;
@@ -70,9 +70,9 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
     ...(contextOptions.locale === null ? {} : { locale: contextOptions.locale }),
     ...(contextOptions.timezone === null ? {} : { timezoneId: contextOptions.timezone }),
     acceptDownloads: false,
-    // None are granted, so all are denied (decisions.md, Capture semantics).
+    // Grants no permissions, so all are denied (decisions.md, Capture semantics).
     permissions: [],
-    // Pages that wait for their worker must get it; it dies with the context, and its traffic passes the gate like all else.
+    // Allowed, since pages may wait for their service worker. It is closed with the context, and uses its proxy.
     serviceWorkers: 'allow',
   };
 }
@@ -89,7 +89,7 @@ function staged(
   const onClose = (): void => lose('the page was closed');
   parts.page.once('crash', onCrash);
   parts.page.once('close', onClose);
-  // The target policy refuses popups; this is for what it may not know.
+  // The target policy closes popups; this closes any others.
   parts.context.on('page', (extra) => {
     if (extra !== parts.page) extra.close().catch(() => {});
   });

@@ -1,9 +1,9 @@
-/** Names of temporary files and directories that tell which process they belong to, so that what a killed one left can be removed. */
+/** Names of temporary files and directories that identify their process, so that those of a killed process can be removed. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { readProcess } from '../launch/process-table.js';
 
-/** What mkdtemp adds may follow. */
+/** May be followed by mkdtemp's suffix. */
 const NAME = /^(\d+)-([0-9a-z]+)-([0-9a-f]{2})[0-9a-f]{4}(?:-\w{6})?$/;
 
 /** A new name that belongs to this process. */
@@ -21,18 +21,18 @@ export function ownerLives(name: string): boolean {
   return readProcess(Number(pid))?.startTime === Number.parseInt(startTime, 36);
 }
 
-/** Whether its owner, were it alive, could be seen from here. */
+/** Whether the owner would be visible to this process if it were running. */
 export function ownerIsVisible(name: string): boolean {
   return NAME.exec(name)?.[3] === processNamespace();
 }
 
-/** Two hexadecimal digits: containers that share a temporary directory do not see each other's processes. */
+/** Two hexadecimal digits that identify the PID namespace: containers that share a temporary directory do not see each other's processes. */
 function processNamespace(): string {
   let name = '';
   try {
     name = readlinkSync('/proc/self/ns/pid');
   } catch {
-    // This system has no namespaces, and one set of processes.
+    // This system has no PID namespaces.
   }
   return createHash('sha256').update(name).digest('hex').slice(0, 2);
 }

@@ -1,37 +1,36 @@
 const REMEMBERED = 1_000;
 const HEAVY_FOR_MS = 10 * 60_000;
-/** How much one capture says of its whole site, and from which part of heavy ones on the next is expected to be heavy. */
+/** The weight of one capture in its site's average, and the average from which the next page is expected to be heavy. */
 const WEIGHT_OF_ONE = 0.2;
 const HEAVY_SHARE = 0.15;
 
-/** What a page is going to take of the processor. */
+/** The expected CPU usage of a page. */
 export type Expectation = 'quick' | 'unknown' | 'heavy';
 
-/** As the history knows it. */
+/** The key of a page in the history. */
 export interface PageName {
   page: string;
   site: string;
 }
 
 interface Site {
-  /** Of its captures, the later ones counting more: 0 to 1. */
+  /** Share of its heavy captures, weighted by recency: 0 to 1. */
   heavyShare: number;
   heavyAt: number;
 }
 
 /**
- * What captures of pages have taken: a page that was quick is expected to be so again; one that was heavy within ten minutes, and one of
- * which nothing is known on a site where many are, are expected to be heavy. By what was measured and by nothing else; of 1,000 pages and
- * 1,000 sites, the latest.
+ * Measured CPU usage of pages. A page that was quick is expected to be quick again; a page that was heavy within the last ten minutes is
+ * expected to be heavy, and so is an unknown page of a site with many heavy ones. Keeps the latest 1,000 pages and 1,000 sites.
  */
 export class PageHistory {
-  /** When each was found heavy; null: it was quick. */
+  /** When each page was heavy; null: it was quick. */
   private readonly pages = new Map<string, number | null>();
   private readonly sites = new Map<string, Site>();
 
   constructor(private readonly now: () => number) {}
 
-  /** One that was heavy is not quick for having been so once: it may have been kept from running. */
+  /** One quick capture does not make a heavy page quick: it may have been waiting for CPU time. */
   note({ page, site: name }: PageName, heavy: boolean): void {
     const heavyAt = this.pages.get(page) ?? null;
     remember(this.pages, page, heavy ? this.now() : this.isLately(heavyAt) ? heavyAt : null);
@@ -54,7 +53,7 @@ export class PageHistory {
   }
 }
 
-/** The query is no part of it: it is what differs from capture to capture of the same page. A full page is another matter than its view. */
+/** Without the query, which often differs between captures of the same page. Full-page captures count separately from viewport captures. */
 export function pageName(url: string, fullPage: boolean): PageName {
   const { origin, pathname } = new URL(url);
   return { page: `${origin}${pathname}${fullPage ? ' full' : ''}`, site: origin };

@@ -9,20 +9,20 @@ import { BrowserLoad, type Verdict } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { Late, settlesWithin, within } from './within.js';
 
-/** A browser that has not answered for so long is hung. */
+/** A browser that has not responded for this long is considered hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const ASK_EVERY_MS = 5_000;
-/** So often the kernel is asked whether the browser was stopped; twice in a row is stopped. */
+/** How often the kernel is asked whether the browser is stopped; twice in a row means stopped. */
 const LOOK_EVERY_MS = 500;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** Where others go first. */
 const YIELDING_CLOSE_TIMEOUT_MS = 5_000;
-/** A page that stands open takes another size at once, unless its browser draws no more. */
+/** Time limit for resizing an open page, which is immediate unless its browser has stopped drawing. */
 const EMULATE_TIMEOUT_MS = 5_000;
-/** A capture that takes so long may be waiting for a browser that draws no more. */
+/** A capture that takes this long may be waiting for a browser that has stopped drawing. */
 const LONG_LEASE_MS = 5_000;
-/** A browser that yields, and where no page was heavy for so long, makes room for one that does not. */
+/** A browser with a lower priority that has had no heavy page for this long is replaced by one with normal priority. */
 const YIELDING_REST_MS = 60_000;
 
 export interface PooledBrowserOptions {
@@ -30,13 +30,13 @@ export interface PooledBrowserOptions {
   egress: Pick<Egress, 'openCaptureProxy'>;
   log: Log;
   now(): number;
-  /** Memory of one renderer after which it is ended; by the machine's size when absent. */
+  /** Memory limit of one renderer. Default: depends on the machine's memory. */
   pageMaxBytes?: number | undefined;
-  /** Called once, when the browser is of no more use. */
+  /** Called once, when the browser can no longer be used. */
   onGone(browser: PooledBrowser, why: string): void;
-  /** Called twice a second while one of its pages takes much of the processor and the browser does not yield. */
+  /** Called twice a second while one of its pages is heavy and the browser has normal priority. */
   onHeavy(browser: PooledBrowser): void;
-  /** Called when it yields and no page of it was heavy for a minute, and again after each further one. */
+  /** Called if it has a lower priority and no page was heavy for a minute, and again after each further minute. */
   onRested(browser: PooledBrowser): void;
 }
 
@@ -45,17 +45,17 @@ interface WarmSession {
   session: Promise<OpenPageSession>;
 }
 
-/** One Chromium of the pool: the page sessions on it, those opened ahead included, and the watch over its health. */
+/** One Chromium of the pool: its page sessions, including those opened in advance, and its health checks. */
 export class PooledBrowser implements AsyncDisposable {
-  /** Page sessions leased out now. */
+  /** Page sessions in use. */
   active = 0;
-  /** Page sessions leased out ever. */
+  /** Page sessions used in total. */
   served = 0;
-  /** No new leases: it goes when its last one ends. */
+  /** Accepts no new captures, and is stopped after its last one. */
   retiring = false;
   lastAnswerAt: number;
   private readonly sessions = new Set<OpenPageSession>();
-  /** When each page session that is leased out now was given. */
+  /** Since when each page session has been in use. */
   private readonly leasedAt = new Map<OpenPageSession, number>();
   private primedWith: Emulation | undefined;
   private warm: WarmSession[] = [];
@@ -64,7 +64,7 @@ export class PooledBrowser implements AsyncDisposable {
   private lastAskedAt: number;
   private lastHeavyAt: number;
   private readonly load: BrowserLoad;
-  /** Aborted when the browser is of no more use: what was under way on it may never settle by itself. */
+  /** Aborted when the browser can no longer be used: pending work on it may never settle by itself. */
   private readonly end = new AbortController();
 
   private constructor(
@@ -83,7 +83,7 @@ export class PooledBrowser implements AsyncDisposable {
     chromium.browser.once('disconnected', () => this.lose(chromium.fault() ?? 'the browser closed its pipe'));
   }
 
-  /** @throws Error when Chromium does not come up */
+  /** @throws Error if Chromium does not start */
   static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
     const chromium = await ChromiumProcess.launch(options.launch);
     try {
@@ -106,12 +106,12 @@ export class PooledBrowser implements AsyncDisposable {
     return this.chromium.browser.version();
   }
 
-  /** What all its pages share is busy: one more page there would wait for the others. */
+  /** Whether its shared processes are busy, so that another page would wait for the others. */
   get strained(): boolean {
     return this.load.strained;
   }
 
-  /** All that it does comes after what other browsers do. */
+  /** Whether the whole browser has a lower priority. */
   get yielding(): boolean {
     return this.load.yielding;
   }
@@ -121,7 +121,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.load.yieldToOthers();
   }
 
-  /** Page sessions opened ahead with these context options, those still opening included. */
+  /** Page sessions opened in advance with these context options, including those still being opened. */
   warmFor(key: string): number {
     return this.warm.filter((entry) => entry.key === key).length;
   }
@@ -131,9 +131,9 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /**
-   * A page session with the emulation, from those opened ahead when there is one.
-   * @param verdict told when it is known whether its page took much of the processor
-   * @throws Error when it cannot be opened within 15 s
+   * A page session with the emulation, opened in advance if there is one.
+   * @param verdict called when it is known whether its page was heavy
+   * @throws Error if it cannot be opened within 15 s
    */
   async take(emulation: Emulation, verdict: Verdict): Promise<OpenPageSession> {
     const index = this.warm.findIndex((entry) => entry.key === emulation.key);
@@ -153,18 +153,18 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /**
-   * Opens a first page session ahead and draws one pixel of it: the first picture of a process sets up its painting, and no client should wait
-   * for that.
+   * Opens the first page session in advance and draws one pixel of it, so that no client waits for the set-up that a process's first picture
+   * needs.
    */
   async prime(emulation: Emulation): Promise<void> {
     this.primedWith = emulation;
     const session = await this.openAndDraw(emulation);
-    // Lost as it drew: what stood ready has been given up already, and nobody would close this one.
+    // The browser was lost while drawing: its open page sessions have been discarded already, so close this one.
     if (this.gone) return this.close(session);
     this.warm.push({ key: emulation.key, session: Promise.resolve(session) });
   }
 
-  /** Opens a page session ahead of need. */
+  /** Opens a page session in advance. */
   prepare(emulation: Emulation): Promise<void> {
     const session = this.open(emulation);
     const entry = { key: emulation.key, session };
@@ -178,7 +178,7 @@ export class PooledBrowser implements AsyncDisposable {
     );
   }
 
-  /** Gives up page sessions that were opened ahead for other emulations. */
+  /** Discards page sessions that were opened in advance for other emulations. */
   async drop(keepKey: string): Promise<void> {
     const rest = this.warm.filter((entry) => entry.key !== keepKey);
     this.warm = this.warm.filter((entry) => entry.key === keepKey);
@@ -202,12 +202,12 @@ export class PooledBrowser implements AsyncDisposable {
     else this.load.end(session, session.lost.aborted);
   }
 
-  /** Bytes of memory of the browser process alone: renderers come and go, it stays. 0 where the system does not tell. */
+  /** Memory of the browser process itself in bytes, without renderers, which come and go; 0 if unknown. */
   memoryBytes(): number {
     return readProcess(this.chromium.pid)?.rssBytes ?? 0;
   }
 
-  /** Ends the browser and all that is on it; leases still out are lost. */
+  /** Stops the browser; page sessions in use are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.lose('the browser was closed');
     await this.chromium.kill();
@@ -227,7 +227,7 @@ export class PooledBrowser implements AsyncDisposable {
     }
   }
 
-  /** Its page died as it stood ready; its context and its proxy are still open. */
+  /** For an unused page that has crashed, whose context and proxy are still open. */
   private async insteadOf(lost: OpenPageSession, emulation: Emulation): Promise<OpenPageSession> {
     const [session] = await Promise.all([this.open(emulation), this.close(lost)]);
     return session;
@@ -272,13 +272,13 @@ export class PooledBrowser implements AsyncDisposable {
     else this.lose(answered ? 'the browser did not draw' : 'the browser did not answer');
   }
 
-  /** One page's drawing can hold up that of all: the process that draws is shared, and answers for itself only by drawing. */
+  /** Checks the shared process that draws, which one page can block for all, by drawing. */
   private async drawIfHeldUp(now: number): Promise<void> {
     const isHeldUp = [...this.leasedAt.values()].some((since) => now - since >= LONG_LEASE_MS);
     if (isHeldUp && this.primedWith !== undefined) await this.close(await this.openAndDraw(this.primedWith));
   }
 
-  /** Only the captures on this browser are lost with it (decisions.md, Jobs). */
+  /** Marks the browser's own captures as lost (decisions.md, Jobs). */
   private lose(why: string): void {
     if (this.gone) return;
     this.end.abort(new Error(why));

@@ -1,7 +1,7 @@
 /**
- * Profile directories: one a browser, private to it, and gone when it is. They lie under the system's temporary directory, since
- * the data directory is closed to the unprivileged user that the browser runs as. A name tells its owner, so that
- * the next start can remove what a killed server left behind.
+ * Profile directories: one per browser, private to it, and removed with it. They are in the system's temporary directory, since the
+ * unprivileged user that the browser runs as cannot read the data directory. Their names identify the owner, so that the next start can
+ * remove those of a killed server.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
@@ -13,9 +13,9 @@ import type { Unprivileged } from '../launch/unprivileged.js';
 import { isOwnedName, ownedName, ownerLives } from './owned-name.js';
 
 /**
- * The private place for the profiles of one data directory.
- * @param runDir of the data directory; servers that share it share the place
- * @throws when somebody else has taken the name
+ * The private directory for the profiles of one data directory.
+ * @param runDir of the data directory; servers that share it share the directory
+ * @throws Error if another user owns the name
  */
 export function profilesRoot(runDir: string): string {
   const uid = process.getuid?.() ?? 0;
@@ -25,8 +25,9 @@ export function profilesRoot(runDir: string): string {
 }
 
 /**
- * Where a browser is copied to that its user could not reach: beside the profiles of `root`, and gone with the last of them.
- * @throws when somebody else has taken the name
+ * The directory for a copy of a browser that its user could not execute otherwise: beside the profiles of `root`, and removed with the last
+ * of them.
+ * @throws Error if another user owns the name
  */
 export function browserCopies(root: string): string {
   const place = copiesOf(root);
@@ -34,7 +35,7 @@ export function browserCopies(root: string): string {
   return place;
 }
 
-/** Removes the place, and the browser's copy beside it, when no profile is left in it. */
+/** Removes the directory, and the browser's copy beside it, if no profile is left. */
 export function leaveRoot(root: string): void {
   try {
     rmdirSync(root);
@@ -46,7 +47,7 @@ export function leaveRoot(root: string): void {
   rmSync(copiesOf(root), { recursive: true, force: true });
 }
 
-/** Whether there or not: see browserCopies. */
+/** The path, existing or not: see browserCopies. */
 export function copiesOf(root: string): string {
   return `${root}-browser`;
 }
@@ -57,20 +58,20 @@ function ensurePlace(root: string, uid: number): void {
   if (!found.isDirectory() || (process.getuid !== undefined && found.uid !== uid)) {
     throw new Error(`${root} exists and is not a directory of this user. Remove it, or set TMPDIR to a private directory.`);
   }
-  // Others may pass through to their own profile, and list nothing. The umask may have taken even that.
+  // Other users may traverse it to their own profile, but not list it; the umask may have prevented that.
   chmodSync(root, 0o711);
 }
 
-/** Chromium keeps a socket in its profile, and the name of a socket has 107 characters at most: ours take 50, Chromium's 45. */
+/** Chromium creates a socket in its profile, whose path has at most 107 characters: ours takes 50, Chromium's part 45. */
 const TMPDIR_MAX_CHARS = 12;
 
 function shortTmpdir(): string {
   return tmpdir().length <= TMPDIR_MAX_CHARS || !existsSync('/tmp') ? tmpdir() : '/tmp';
 }
 
-/** A fresh private profile, given away to the user that the browser runs as. */
+/** Creates a private profile, owned by the user that the browser runs as. */
 export function createProfile(root: string, user: Unprivileged | null): string {
-  // Another program of the same data directory may just have left.
+  // Another process of the same data directory may just have removed the directory.
   ensurePlace(root, process.getuid?.() ?? 0);
   const profile = join(root, ownedName());
   for (const dir of [profile, join(profile, 'data')]) {
@@ -85,7 +86,7 @@ export async function removeProfile(profile: string): Promise<void> {
 }
 
 /**
- * Ends browsers and removes profiles whose server is gone, and the browser's copy when nobody is left who could use it.
+ * Kills browsers and removes profiles whose server has ended, and the browser's copy if nobody uses it.
  * @returns how many profiles were removed
  */
 export async function sweepProfiles(root: string): Promise<number> {
@@ -100,12 +101,12 @@ export async function sweepProfiles(root: string): Promise<number> {
   return left.length;
 }
 
-/** Names of what is in it; none when it is not there. */
+/** Names of the entries; none if the directory does not exist. */
 export function entriesOf(dir: string): string[] {
   return existsSync(dir) ? readdirSync(dir) : [];
 }
 
-/** A browser leads a process group of its own: whoever names the profile gives the whole group away, stopped processes too. */
+/** Kills the process groups of all processes that name the profile, including stopped processes. */
 function killNaming(profile: string): void {
   const found = processesNaming(profile);
   const own = readProcess(process.pid)?.group;

@@ -1,11 +1,11 @@
 import { type GroupProcess, TICK_MS } from '../launch/process-table.js';
 
 /**
- * How busy one browser's shared processes are: those that draw, fetch and steer for all its pages. A page that keeps them busy holds up every
- * other page there, however few they are.
+ * The load of one browser's shared processes (browser, GPU, network), which serve all its pages. A page that keeps them busy delays all
+ * other pages of the browser.
  */
 export class SharedLoad {
-  /** Processor time between the last two looks, and how much of one core that was; 0 before that. */
+  /** CPU time between the last two samples, and its share of one core; 0 before that. */
   spentMs = 0;
   share = 0;
   private seen = new Map<number, number>();
@@ -23,7 +23,7 @@ export class SharedLoad {
     this.seenAt = now;
   }
 
-  /** Nothing is on the browser: what was seen says nothing of what comes. */
+  /** To be called when the browser has no captures: earlier load does not predict later load. */
   forget(): void {
     this.spentMs = 0;
     this.share = 0;

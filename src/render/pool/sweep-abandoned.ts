@@ -5,16 +5,17 @@ import { basename, dirname, join } from 'node:path';
 import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
 import { copiesOf, entriesOf, leaveRoot, sweepProfiles } from './profile-dir.js';
 
-/** What a process keeps outside of its profiles starts with this, and goes on with an owned name. */
+/** Prefix of a process's files outside its profiles; an owned name follows. */
 export const TEMPORARY_DIR = 'stillframe-sections-';
 
 const ROOT = /^(stillframe-[0-9a-f]{10})(?:-browser)?$/;
-/** A root is made a moment before its first profile. */
+/** A root directory is created shortly before its first profile. */
 const YOUNG_MS = 60_000;
 
 /**
- * Removes from the temporary directory what killed servers of other data directories have left, which may never start again, and ends their browsers.
- * @param root the place for the profiles of this server, which is left alone
+ * Removes files that killed servers of other data directories, which may never start again, have left in the temporary directory, and kills
+ * their browsers.
+ * @param root the profile directory of this server, which is kept
  * @returns how many directories were removed
  */
 export async function sweepAbandoned(root: string): Promise<number> {

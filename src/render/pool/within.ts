@@ -1,14 +1,14 @@
-/** The work did not settle in time. */
+/** The work did not finish in time. */
 export class Late extends Error {}
 
-/** A time is waited for in so many parts. */
+/** A wait is divided into this many parts. */
 const PARTS = 10;
-/** A part that took so many times its time was not waited: this process did something else, and could hear nothing. */
+/** A part that took this many times its length does not count: the process was blocked, and could not receive a response. */
 const BLOCKED_FACTOR = 2;
-/** So often, at most, a part is waited for again. */
+/** Maximum number of repetitions of a part. */
 const REPEATS_MAX = 50;
 
-/** @returns whether it settled well in time */
+/** @returns whether the work finished in time */
 export function settlesWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   return within(work, timeoutMs).then(
     () => true,
@@ -17,8 +17,8 @@ export function settlesWithin(work: Promise<unknown>, timeoutMs: number): Promis
 }
 
 /**
- * Time in which this process itself was blocked does not count: a browser that has answered meanwhile is not late, it has not been heard.
- * @throws Late when the work has not settled within so many ms; what it throws itself
+ * Waits for work, not counting time in which this process was blocked: a browser that responded in the meantime is not late.
+ * @throws Late if the work has not finished within this many ms; or the error of the work itself
  */
 export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
