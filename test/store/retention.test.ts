@@ -76,6 +76,14 @@ test('jobs that are not ended, or not yet announced, are kept', async () => {
   expect(await it.store.findJob(waiting.id)).not.toBeNull();
 });
 
+test('many jobs that are not yet announced do not keep later ones', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  for (let i = 0; i < 130; i++) await anEnded(it.store, caller, { endedAt: NOON + i, webhook: true });
+  for (const endedAt of [NOON - 1, NOON + 1_000]) await anEnded(it.store, caller, { endedAt });
+  expect(await it.store.deleteJobs({ before: NOON + 1e9, limit: 100 })).toBe(2);
+});
+
 test('deleting goes to its limit and no further, over several slices', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);

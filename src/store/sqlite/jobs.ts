@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, gt, inArray, isNotNull, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, exists, getTableColumns, gt, gte, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import type { Claim } from '../store.js';
 import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
@@ -10,8 +10,17 @@ export type NewJobRow = Omit<JobRow, 'seq'>;
 /** The result of a job: `data` and `artifactName`, or `error`. */
 export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & { state: 'completed' | 'failed'; now: number };
 
-/** How many jobs with a pending delivery (for a day at most) are skipped, so that a slice of deletions stays short. */
-const LOOK_AHEAD_ROWS = 1_000;
+/** A place in the order in which jobs ended. */
+export interface EndedPlace {
+  endedAt: number;
+  seq: number;
+}
+
+interface EndedRow extends EndedPlace {
+  id: string;
+  artifactName: string | null;
+  isPending: boolean;
+}
 
 interface Booking {
   workerId: string;
@@ -221,22 +230,30 @@ function following(orm: Orm) {
 }
 
 function deletion(orm: Orm) {
-  const oldest = orm
-    .select({ id: jobs.id, artifactName: jobs.artifactName, endedAt: jobs.endedAt })
-    .from(jobs)
-    .where(and(lt(jobs.endedAt, sql.placeholder('before')), isNotNull(jobs.endedAt)))
-    .orderBy(asc(jobs.endedAt))
-    .limit(LOOK_AHEAD_ROWS)
-    .as('oldest');
   const pending = orm
     .select({ jobId: deliveries.jobId })
     .from(deliveries)
-    .where(and(eq(deliveries.jobId, oldest.id), eq(deliveries.state, 'pending')));
-  const endedBefore = orm
-    .select({ id: oldest.id, artifactName: oldest.artifactName })
-    .from(oldest)
-    .where(notExists(pending))
-    .orderBy(asc(oldest.endedAt))
+    .where(and(eq(deliveries.jobId, jobs.id), eq(deliveries.state, 'pending')));
+  const endedAt = sql.placeholder('endedAt');
+  const endedAfter = orm
+    .select({
+      id: jobs.id,
+      artifactName: jobs.artifactName,
+      endedAt: jobs.endedAt,
+      seq: jobs.seq,
+      isPending: sql<number>`${exists(pending)}`,
+    })
+    .from(jobs)
+    .where(
+      and(
+        // The first condition starts the index; the second one leaves out those of the same millisecond.
+        gte(jobs.endedAt, endedAt),
+        or(gt(jobs.endedAt, endedAt), gt(jobs.seq, sql.placeholder('seq'))),
+        lt(jobs.endedAt, sql.placeholder('before')),
+        isNotNull(jobs.endedAt),
+      ),
+    )
+    .orderBy(asc(jobs.endedAt), asc(jobs.seq))
     .limit(sql.placeholder('limit'))
     .prepare();
   const remove = orm
@@ -244,8 +261,9 @@ function deletion(orm: Orm) {
     .where(and(matching(jobs, 'id'), inArray(jobs.state, ['completed', 'failed'])))
     .prepare();
   return {
-    /** Ended jobs without a pending delivery, oldest first. */
-    endedBefore: (before: number, limit: number) => endedBefore.all({ before, limit }),
+    /** Ended jobs from a place on, oldest first, and whether each has a delivery pending. */
+    endedAfter: (place: EndedPlace, { before, limit }: { before: number; limit: number }): EndedRow[] =>
+      endedAfter.all({ ...place, before, limit }).map((row) => ({ ...row, endedAt: row.endedAt ?? 0, isPending: row.isPending === 1 })),
     /** Also deletes its order, credits and delivery. */
     remove: (id: string): boolean => remove.run({ id }).changes === 1,
   };

@@ -1,9 +1,13 @@
 import type { RetentionStore } from '../store.js';
+import type { EndedPlace } from './jobs.js';
 import type { Tables } from './tables.js';
 import type { Writer } from './writer.js';
 
 /** Rows per transaction; few, so that a slice does not delay other writes (no statement over 50 ms). */
 const SLICE_ROWS = 25;
+/** Rows that one transaction looks at to find them. */
+const LOOKED_AT_ROWS = 100;
+const OLDEST: EndedPlace = { endedAt: 0, seq: 0 };
 
 /** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
 export async function expireArtifacts(
@@ -20,13 +24,21 @@ export async function expireArtifacts(
   return expired;
 }
 
-/** Deletes ended jobs in slices, with other writes in between. @returns how many */
-export function deleteJobs(
+/** Deletes ended jobs without a pending delivery in slices, with other writes in between. @returns how many */
+export async function deleteJobs(
   tables: Pick<Tables, 'jobs' | 'artifacts'>,
   writer: Writer,
   rules: { before: number; limit: number },
 ): Promise<number> {
-  return inSlices(rules.limit, (limit) => writer.run(() => deleteSlice(tables, { ...rules, limit })));
+  let deleted = 0;
+  let place: EndedPlace | null = OLDEST;
+  while (place !== null && deleted < rules.limit) {
+    const slice = { before: rules.before, place, limit: Math.min(SLICE_ROWS, rules.limit - deleted) };
+    const done: DeletedSlice = await writer.run(() => deleteSlice(tables, slice));
+    deleted += done.deleted;
+    place = done.next;
+  }
+  return deleted;
 }
 
 /** Runs slices until one is not full. @returns the total */
@@ -68,12 +80,26 @@ function tooMuch(artifacts: Tables['artifacts']) {
   return artifacts.oldestOfLargest() ?? artifacts.oldest();
 }
 
-function deleteSlice({ jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>, rules: { before: number; limit: number }): number {
-  const ended = jobs.endedBefore(rules.before, rules.limit);
-  for (const { id, artifactName } of ended) {
+interface DeletedSlice {
+  deleted: number;
+  /** The place to go on from; null at the end. */
+  next: EndedPlace | null;
+}
+
+/** Looks at the jobs from a place on, until `limit` are deleted. */
+function deleteSlice(
+  { jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>,
+  { before, place, limit }: { before: number; place: EndedPlace; limit: number },
+): DeletedSlice {
+  const ended = jobs.endedAfter(place, { before, limit: LOOKED_AT_ROWS });
+  let deleted = 0;
+  for (const { id, artifactName, isPending, endedAt, seq } of ended) {
+    if (isPending) continue;
     jobs.remove(id);
     // The row of a deleted picture is kept as long as a job refers to it, so that requests get 410.
     if (artifactName !== null) artifacts.forget(artifactName);
+    deleted++;
+    if (deleted === limit) return { deleted, next: { endedAt, seq } };
   }
-  return ended.length;
+  return { deleted, next: ended.length < LOOKED_AT_ROWS ? null : (ended.at(-1) ?? null) };
 }
