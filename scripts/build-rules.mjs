@@ -19,7 +19,7 @@ import { bundleForPage } from './in-page-bundle.mjs';
 const require = createRequire(import.meta.url);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Which switch a category of third-party-web belongs to; all others are left alone. */
+/** The switch of each category of third-party-web; others are not blocked. */
 const SWITCH_OF = {
   ad: 'ads',
   analytics: 'trackers',
@@ -100,7 +100,7 @@ async function bundleListThread(outfile) {
 
 const ASSETS = ['rules.json', 'list-thread.mjs', 'consent-page.js', 'consent-page.LICENSE.txt'];
 
-/** Writes all of them; each appears whole or not at all. */
+/** Writes all files, each atomically. */
 export async function writeBlockingAssets(directory) {
   await mkdir(directory, { recursive: true });
   const passing = (name) => join(directory, `.${process.pid}.${name}`);

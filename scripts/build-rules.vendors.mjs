@@ -1,6 +1,6 @@
 /**
- * Our own knowledge of vendors, by switch: what third-party-web lacks, files elsewhere, or files too broadly.
- * A plain name is a host with everything under it (third parties only); anything else is a filter rule as it stands.
+ * Our own data on vendors, by switch: what third-party-web lacks, or classifies differently or too broadly.
+ * A plain name is a host with its subdomains (third parties only); anything else is a filter rule.
  */
 
 const lines = (text) =>
@@ -51,7 +51,7 @@ export const LEFT_ALONE = new Set(
   `),
 );
 
-/** What third-party-web files under advertising although it watches rather than advertises. */
+/** Trackers that third-party-web classifies as advertising. */
 export const RATHER_TRACKERS = new Set(
   words(`
   scorecardresearch.com bluekai.com bkrtx.com exelator.com crwdcntrl.net agkn.com liadm.com tapad.com eyeota.net company-target.com bizible.com

@@ -1,5 +1,6 @@
 /**
- * What a new user does: packs this project, installs the tarball into an empty directory, starts it, makes a key, takes a picture, stops.
+ * Tests the first steps of a new user: packs this project, installs the tarball into an empty directory, starts the server, creates a key,
+ * takes a picture and stops the server.
  *
  * Usage: node scripts/first-hour.mjs [NODE:NPM …]   e.g. 20:10 22:11 24:12 (majors of npm's `node` and `npm` packages)
  * Without arguments: with the Node and npm that run it. Prints a line for each pair; exit code 1 when one fails.
@@ -14,7 +15,7 @@ import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const READY_MS = 180_000;
-/** For each command: a registry that says nothing must not hold it up for ever. */
+/** Time limit of each command, since a registry may not respond. */
 const COMMAND_MS = 300_000;
 const PICTURE_MS = 60_000;
 const execute = promisify(execFile);

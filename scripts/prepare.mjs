@@ -1,4 +1,4 @@
-/** What has to be there before the program or its tests can run. Each step does nothing when its result is fresh. */
+/** Prepares a clone for the program or its tests. Each step does nothing if its result is up to date. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
 export function ensureInstalled() {
   if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
-  // A pack that was cut off leaves it, and npm would read it instead of the lock.
+  // Left by an interrupted `npm pack`; npm would read it instead of the lock file.
   rmSync(join(ROOT, 'npm-shrinkwrap.json'), { force: true });
   say('Installing dependencies (about a minute, once) …');
   run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error', ...scriptsIfNeeded()], {
@@ -33,7 +33,7 @@ function headersAtHand() {
   return there && process.env.npm_config_nodedir === undefined ? { npm_config_nodedir: prefix } : {};
 }
 
-/** Builds dist/ when it is missing or older than what it is built from. */
+/** Builds dist/ if it is missing or older than its sources. */
 export function ensureBuilt() {
   ensureInstalled();
   const bundle = join(ROOT, 'dist', 'main.js');

@@ -20,7 +20,7 @@ await build({
   packages: 'external',
   sourcemap: 'inline',
   logLevel: 'error',
-  // Sources find their neighbours by import.meta.url: each keeps its own.
+  // Sources locate files by import.meta.url, so each keeps its own.
   plugins: [inPageForEsbuild(), { name: 'own-url', setup: keepOwnUrls }],
 });
 process.on('exit', () => rmSync(outfile, { force: true }));

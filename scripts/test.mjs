@@ -6,7 +6,7 @@ import { ensureBuilt, run } from './prepare.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 ensureBuilt();
-// Not a user's data directory: what is there is none of the tests' business.
+// Keeps the tests away from the user's data directory.
 const browserDir = join(ROOT, 'node_modules', '.cache', 'stillframe', 'browser');
 run(process.execPath, ['dist/main.js', 'browser', 'install', '--if-missing', '--data-dir', browserDir]);
 const browser = spawnSync(process.execPath, ['dist/main.js', 'browser', 'path', '--data-dir', browserDir], { cwd: ROOT, encoding: 'utf8' });

@@ -14,7 +14,7 @@ import { programFiles } from './program-files.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-/** An executable can only require: this one file crosses over to the program's ES modules. */
+/** The executable can only load CommonJS: this file imports the program's ES modules. */
 const CROSSING = "import('./dist/main.js');\n";
 
 async function main(output: string): Promise<void> {
@@ -62,7 +62,7 @@ async function makeBlob(work: string): Promise<Buffer> {
   return readFileSync(at('blob'));
 }
 
-/** A key takes the driver of the database, its migrations and all modules. */
+/** Creates a key, which tests the database driver, the migrations and all modules. */
 function prove(executable: string, work: string): void {
   const env = { XDG_CACHE_HOME: join(work, 'cache'), STILLFRAME_DATA_DIR: join(work, 'data') };
   const printed = execFileSync(executable, ['keys', 'create', '--label', 'check', '--json'], { cwd: work, env, encoding: 'utf8' });

@@ -1,13 +1,13 @@
-/** What the program consists of once it is built: its own files, and of each package that it needs at run time what can be loaded. */
+/** The files of the built program: its own, and the loadable files of each package that it needs at run time. */
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 const OWN = ['dist', 'drizzle', 'package.json', 'LICENSE'];
-/** Types, maps and texts are for people and compilers; licences stay. */
+/** Types, source maps and texts are not needed at run time; licences are kept. */
 const NOT_LOADED = /\.(d\.[cm]?ts|[cm]?ts|map|markdown|flow|cc|cpp|c|h|hpp|gyp|gypi|a|o|tsbuildinfo)$/i;
 const READING = /\.md$/i;
 const LICENCE = /licen[cs]e|notice|copying/i;
-/** The sources and by-products of a native part: only what was compiled is loaded. */
+/** Sources and by-products of native modules: only the compiled files are loaded. */
 const NATIVE_SOURCES = /^(deps|src|build\/(?!Release\/[^/]+\.node$).*)(\/|$)/;
 
 /** Paths below the root, sorted. @param root a clone that is installed and built */
@@ -49,7 +49,7 @@ function isLoaded(dir: string, path: string): boolean {
   return !(existsSync(join(dir, 'binding.gyp')) && NATIVE_SOURCES.test(path));
 }
 
-/** Packages with prebuilt parts carry those of every platform. */
+/** Packages with prebuilt binaries include those of every platform. */
 function isForOtherPlatform(path: string): boolean {
   const [, platform] = /^prebuilds\/([a-z0-9]+-[a-z0-9]+)[./-]/.exec(path) ?? [];
   return platform !== undefined && platform !== `${process.platform}-${process.arch}`;

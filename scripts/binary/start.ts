@@ -1,6 +1,6 @@
 /**
- * What the self-contained executable runs first: it unpacks the program into the user's cache, then starts it from there. Bundled as
- * CommonJS, without dependencies: Node accepts nothing else in an executable.
+ * The entry point of the self-contained executable: unpacks the program into the user's cache, then starts it from there. Bundled as
+ * CommonJS without dependencies, since Node accepts nothing else in an executable.
  */
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
@@ -8,7 +8,7 @@ import { join, sep } from 'node:path';
 import { getAsset, getRawAsset } from 'node:sea';
 import { unpack } from './unpack.js';
 
-/** What keeps glibc from holding on to the memory of pictures; it is read when a process begins. */
+/** Settings that make glibc release the memory of pictures; read at process start. */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576' };
 
 try {
@@ -20,7 +20,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Begins again with the settings, as the same process, unless the operator has made them. Node 20 cannot. */
+/** Replaces the process with one that has the settings, unless the operator has set them. Not possible with Node 20. */
 function setAllocator(): void {
   const execve = (process as { execve?: (file: string, args: string[], env: NodeJS.ProcessEnv) => never }).execve;
   const isSet = Object.keys(ALLOCATOR).every((name) => process.env[name] !== undefined);
@@ -30,14 +30,14 @@ function setAllocator(): void {
   execve.call(process, process.execPath, [process.argv0, ...process.argv.slice(2)], { ...ALLOCATOR, ...process.env });
 }
 
-/** systemd names the cache directory of a service; a variable that is set to nothing counts as unset. */
+/** systemd sets the cache directory of a service; an empty variable counts as unset. */
 function cacheDir(): string {
   const { CACHE_DIRECTORY, XDG_CACHE_HOME } = process.env;
   const [ofService] = (CACHE_DIRECTORY || '').split(':');
   return ofService || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'stillframe');
 }
 
-/** The program starts itself as Node for the scripts of its packages (Playwright's installer): only what was unpacked is run so. */
+/** The program starts itself as Node for the scripts of its packages (Playwright's installer); accepts only unpacked files. */
 function scriptOf(home: string): string | null {
   const first = process.argv[2];
   if (first === undefined || !first.startsWith(home + sep) || first.includes(`${sep}..`) || !first.endsWith('.js')) return null;

@@ -14,14 +14,14 @@ import { dirname, join } from 'node:path';
 import { type Archive, type ArchiveIndex, digestOf, entriesOf, readIndex } from './archive.js';
 
 const DRAFT = '.draft-';
-/** Unpacking takes seconds: an older draft belongs to a process that was killed. */
+/** Unpacking takes seconds, so an older temporary directory belongs to a killed process. */
 const DRAFT_MAX_AGE_MS = 3_600_000;
 
 /**
- * Puts the archive's files into a directory of their own below the cache, unless they are there already, and says where. The directory is
- * named for what it holds, appears whole or not at all, and belongs to this user alone (mode 0700). What is no longer whole is replaced.
+ * Unpacks the archive into its own directory below the cache, unless it is there already, and returns the path. The directory is named for
+ * its content, created atomically, and private to this user (mode 0700). An incomplete one is replaced.
  *
- * @throws Error in an operator's words when the cache cannot be written, or others could write into it
+ * @throws Error with a message for the operator if the cache cannot be written, or other users could write to it
  */
 export function unpack(archive: Archive, cache: string): string {
   makeCache(cache);
@@ -50,7 +50,7 @@ function makeCache(cache: string): void {
 
 const ADVICE = 'Set XDG_CACHE_HOME to a directory of your own.';
 
-/** Of this user, and without the permissions of the mask. */
+/** Whether it belongs to this user, and has none of the permissions in the mask. */
 function isOursAlone(found: Stats, mask: number): boolean {
   return found.isDirectory() && found.uid === process.geteuid?.() && (found.mode & mask) === 0;
 }
@@ -75,7 +75,7 @@ function writeAll(archive: Archive, draft: string): void {
   chmodSync(draft, 0o700);
 }
 
-/** Another process may be doing the same: whoever comes first, both have the same files. */
+/** Another process may be doing the same; both have the same files. */
 function place(draft: string, home: string, index: ArchiveIndex): void {
   try {
     renameSync(draft, home);

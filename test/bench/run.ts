@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- <name> …]`: what the service costs over the browser itself, as ratios and rates from one run on this machine.
- * Nothing here passes or fails: the figures that were recorded stand in RESULTS.md with their command.
+ * `npm run bench [-- <name> …]`: measures the service against the bare browser, as ratios and rates from one run on this machine.
+ * Benchmarks do not pass or fail; RESULTS.md has recorded figures with their commands.
  */
 import { benchBlocking } from './blocking.js';
 import { benchCaptures } from './captures.js';
