@@ -1,6 +1,6 @@
 /**
- * Clean pictures: refuses what four switches are about, answers consent banners, and gives the target its headers.
- * Owns the filter engines and their lists. Knows no job, no destination policy and nothing of how pictures are made.
+ * Blocks ads, trackers, chats and cookie banners (one switch each), and adds the caller's headers to requests to the target.
+ * Owns the filter engines and their lists. Knows no jobs or destination policy, and not how pictures are made.
  */
 import { readFile } from 'node:fs/promises';
 import type { CaptureOptions } from '../../contract/capture-request.js';
@@ -19,12 +19,12 @@ import { type ListParts, loadEngines, updateLists } from './lists.js';
 
 export interface BlockerOptions {
   dataDir: string;
-  /** Directory of what scripts/build-rules.mjs makes, with a slash at its end. */
+  /** Output directory of scripts/build-rules.mjs, with a trailing slash. */
   built: URL;
   lists: {
-    /** Whether lists are fetched by themselves, now and daily. What is there is used in any case. */
+    /** Whether lists are fetched automatically, now and daily. Existing ones are used in any case. */
     enabled: boolean;
-    /** Addresses in place of the usual ones, by switch. */
+    /** URLs that replace the default ones, by switch. */
     urls?: Partial<Record<Category, readonly string[]>>;
   };
   egress: Pick<Egress, 'fetch'>;
@@ -36,14 +36,14 @@ export interface ListStatus {
   name: string;
   category: Category;
   url: string;
-  /** `missing`: only the built-in rules are at work for it; `old`: not confirmed for three days. */
+  /** `missing`: only the built-in rules are used; `old`: not updated for three days. */
   state: 'in use' | 'old' | 'missing';
   rules: number;
   /** Unix ms, null when it was never fetched. */
   fetchedAt: number | null;
   /** Where the copy came from. */
   origin: 'address' | 'package' | null;
-  /** What the last update of this process met with. */
+  /** The problem of this process's last update. */
   problem: string | null;
 }
 
@@ -51,7 +51,7 @@ const REFRESH_MS = 86_400_000;
 const OLD_MS = 3 * 86_400_000;
 /** After an update that met with problems. */
 const RETRY_MS = 3_600_000;
-/** How often it is asked whether a refresh is due, or another process made one. */
+/** How often to check whether a refresh is due, or another process has made one. */
 const LOOK_MS = 600_000;
 
 export class Blocker implements AsyncDisposable {
@@ -75,7 +75,7 @@ export class Blocker implements AsyncDisposable {
     this.engines = builtInEngines(lists.builtIn);
   }
 
-  /** Ready with what is there; fetching, if any, goes on behind. */
+  /** Resolves with the existing lists loaded; fetches others in the background. */
   static async start(options: BlockerOptions): Promise<Blocker> {
     const { built, dataDir, egress, fetchPackaged } = options;
     const [builtIn, store, consentBundle] = await Promise.all([
@@ -98,7 +98,7 @@ export class Blocker implements AsyncDisposable {
   }
 
   /**
-   * Before navigation. Nothing of the page is touched when all four switches are off and there are no headers.
+   * To be called before the navigation. Does nothing if all four switches are off and there are no headers.
    *
    * @param id of the capture, for the log
    */
@@ -110,7 +110,7 @@ export class Blocker implements AsyncDisposable {
     );
   }
 
-  /** Fetches what has changed, now, whether or not fetching is on. Never rejects but when stopped: problems are in the answer. */
+  /** Fetches changed lists now, even if automatic fetching is off. Returns problems; rejects only if stopped. */
   async updateLists(): Promise<ListStatus[]> {
     this.updating ??= this.update().finally(() => {
       this.updating = null;

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { CATEGORIES, type Category } from './category.js';
 
-/** What scripts/build-rules.mjs leaves in rules.json. */
+/** The content of rules.json, written by scripts/build-rules.mjs. */
 export interface BuiltInRules {
-  /** Of the filter library that made `engines`; another version must parse the text again. */
+  /** Version of the filter library that built `engines`; another version must parse the rules again. */
   engineVersion: number;
   /** Changes with the rules. */
   digest: string;
-  /** Vendors that a switch owns, each with everything under it. */
+  /** Vendors of a switch, each with all subdomains. */
   hosts: Record<Category, string[]>;
-  /** Filter rules as they stand. */
+  /** Filter rules, verbatim. */
   rules: Record<Category, string[]>;
   /** Serialised engines of the two, base64. */
   engines: Record<Category, string>;
@@ -27,8 +27,8 @@ export function builtInText(builtIn: Pick<BuiltInRules, 'hosts' | 'rules'>, cate
 }
 
 /**
- * Exceptions that keep a switch's hands off the vendors of the other three: lists overlap, and each vendor is to be
- * caught by its own switch only. With all on nothing is lost, since the owner blocks the same.
+ * Exceptions of a switch for the vendors of the other three: lists overlap, but each vendor must be blocked by its own
+ * switch only. With all switches on nothing is lost, since that switch blocks the same requests.
  */
 export function othersText(builtIn: Pick<BuiltInRules, 'hosts' | 'rules'>, category: Category): string {
   return CATEGORIES.filter((other) => other !== category)

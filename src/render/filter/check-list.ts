@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** Fewer than this is no list of anything. */
+/** A list with fewer rules is invalid. */
 const RULES_MIN = 10;
-/** A list that lost more than this share of its rules at once is taken for cut off. */
+/** A list that has lost more than this share of its rules is considered truncated. */
 const SHRINK_MAX = 0.5;
 const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)[^\n]*\n/im;
 
@@ -14,10 +14,10 @@ export function countRules(text: string): number {
 }
 
 /**
- * Whether fetched text may take a list's place.
+ * Checks whether a fetched text may replace a list.
  *
- * @param formerRules rules of the list that it replaces, 0 for none
- * @returns what is wrong, or null
+ * @param formerRules number of rules of the list that it replaces, 0 for none
+ * @returns the problem, or null
  */
 export function listProblem(text: string, formerRules: number): string | null {
   const normal = text.replaceAll('\r', '').replace(/^\uFEFF/, '');
@@ -32,7 +32,7 @@ export function listProblem(text: string, formerRules: number): string | null {
   return null;
 }
 
-/** As the makers of lists compute it: MD5 without the checksum's own line, with empty lines counted or not. */
+/** The checksum that list authors use: MD5 without the checksum line, with or without empty lines. */
 function checksums(text: string): string[] {
   const rest = text.replace(CHECKSUM_LINE, '');
   return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/=+$/, ''));

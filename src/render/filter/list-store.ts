@@ -3,27 +3,27 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import type { Category } from './category.js';
 
-/** What is kept of one fetched list. */
+/** Metadata of one fetched list. */
 export interface KeptList {
   url: string;
   file: string;
-  /** Of a packaged list: the package's version. */
+  /** The version of the package, for a list from npm. */
   etag: string | null;
   lastModified: string | null;
   rules: number;
   bytes: number;
-  /** Where it came from: its own address, or the npm package. */
+  /** Its source: its own URL, or the npm package. */
   origin: 'address' | 'package';
-  /** Unix ms: when its text last changed here. */
+  /** Unix ms: when its text last changed. */
   fetchedAt: number;
-  /** Unix ms: when its address last said that it is the newest. */
+  /** Unix ms: when its URL last confirmed that it is current. */
   checkedAt: number;
 }
 
-/** What is kept of one engine made of built-in rules and lists. */
+/** Metadata of one engine built from built-in rules and lists. */
 export interface KeptEngine {
   file: string;
-  /** What it was made of; another key means: make it again. */
+  /** Key of its inputs; an engine with another key must be rebuilt. */
   key: string;
   /** CRC-32 of the file. */
   crc: number;
@@ -36,7 +36,7 @@ export interface Manifest {
 
 const MANIFEST = 'lists.json';
 
-/** The lists' corner of the data directory. A file appears whole under a name made of its content, or not at all. */
+/** The directory of lists and engines in the data directory. Files are written atomically, and named for their content. */
 export class ListStore {
   private constructor(readonly dir: string) {}
 
@@ -46,7 +46,7 @@ export class ListStore {
     return new ListStore(dir);
   }
 
-  /** An unreadable manifest is an empty one: all of it can be fetched again. */
+  /** An unreadable manifest counts as empty: everything can be fetched again. */
   async readManifest(): Promise<Manifest> {
     try {
       const parsed = JSON.parse(await readFile(join(this.dir, MANIFEST), 'utf8')) as Partial<Manifest>;
@@ -64,7 +64,7 @@ export class ListStore {
     );
   }
 
-  /** The last step of a change; also forgets files that no one names any more. */
+  /** The last step of a change; also removes unused files. */
   async writeManifest(manifest: Manifest): Promise<void> {
     await this.#put(MANIFEST, Buffer.from(JSON.stringify(manifest, null, 1)));
     const named = new Set([MANIFEST, ...Object.values(manifest.lists).map(({ file }) => file)]);
@@ -81,7 +81,7 @@ export class ListStore {
     return file;
   }
 
-  /** @returns null when it is gone */
+  /** @returns null if the file is missing */
   async read(file: string): Promise<Buffer | null> {
     return await readFile(join(this.dir, file)).catch(() => null);
   }

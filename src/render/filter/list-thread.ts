@@ -1,11 +1,11 @@
-/** A worker that does the heavy half of filter lists, once and then ends: parsing them, and taking them out of a package. */
+/** A worker for one expensive task: parsing filter lists, or extracting them from a package. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FiltersEngine } from '@ghostery/adblocker';
 import { ENGINE_OPTIONS } from './engines.js';
 
-/** What the worker is given. */
+/** The worker's task. */
 export type ListJob =
   | {
       kind: 'parse';
@@ -20,7 +20,7 @@ export type ListJob =
       ids: number[];
     };
 
-/** What it answers with. */
+/** The worker's result. */
 export type ListWork = { kind: 'parse'; engine: Uint8Array; rules: number } | { kind: 'extract'; lists: Record<number, string> };
 
 export async function runListJob(job: ListJob): Promise<ListWork> {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { ListJob, ListWork } from './list-thread.js';
 
-/** Runs one job in a thread of its own, which ends with it: parsing takes 200 MB that are wanted back. */
+/** Runs one task in a new thread, which then ends to release its memory: parsing takes 200 MB. */
 export class ListThread {
   /** @param file the built list-thread.mjs */
   constructor(private readonly file: URL) {}

