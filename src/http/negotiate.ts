@@ -13,12 +13,16 @@ const ACCEPT_MAX_CHARS = 1_024;
 export function negotiate(accept: string | undefined, format: CaptureFormat): 'json' | 'bytes' {
   if (accept === undefined || accept.trim() === '') return 'json';
   const ranges = accept.slice(0, ACCEPT_MAX_CHARS).split(',').map(readRange);
-  const weightOf = (...types: string[]) => Math.max(0, ...ranges.filter(({ type }) => types.includes(type)).map(({ weight }) => weight));
+  // The most specific range that is named decides, as in RFC 9110, 12.5.1.
+  const weightOf = (...types: string[]) => {
+    const named = types.find((type) => ranges.some((range) => range.type === type));
+    return Math.max(0, ...ranges.filter(({ type }) => type === named).map(({ weight }) => weight));
+  };
   const mediaType = contentTypeOf(format);
   const bytes = weightOf(mediaType, ...(format === 'pdf' ? [] : ['image/*']));
-  const json = weightOf('application/json', 'application/*');
-  if (bytes > 0 && bytes >= json) return 'bytes';
-  if (json > 0 || weightOf('*/*') > 0) return 'json';
+  const json = weightOf('application/json', 'application/*', '*/*');
+  if (bytes > 0 && bytes >= weightOf('application/json', 'application/*')) return 'bytes';
+  if (json > 0) return 'json';
   if (ranges.some(({ type, weight }) => weight > 0 && (type.startsWith('image/') || type === 'application/pdf'))) {
     throw notAcceptable(mediaType, format);
   }

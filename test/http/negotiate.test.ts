@@ -18,6 +18,8 @@ describe('negotiate', () => {
     ['application/pdf', 'pdf', 'bytes'],
     ['text/html', 'png', 'json'],
     ['image/png;q=0', 'png', 'json'],
+    ['image/png;q=0, image/*, application/json', 'png', 'json'],
+    ['image/png, application/json;q=0, application/*', 'png', 'bytes'],
   ] as const)('%s with format %s is answered with %s', (accept, format, form) => {
     expect(negotiate(accept, format)).toBe(form);
   });
@@ -27,6 +29,7 @@ describe('negotiate', () => {
     ['image/*', 'pdf'],
     ['application/pdf', 'png'],
     ['image/png, image/jpeg;q=0.3', 'webp'],
+    ['image/webp;q=0, image/*', 'webp'],
   ] as const)('%s with format %s is not acceptable', (accept, format) => {
     expect(() => negotiate(accept, format)).toThrow(expect.objectContaining({ code: 'invalid_request', status: 406 }));
   });
