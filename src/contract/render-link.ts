@@ -108,7 +108,9 @@ function place(body: Record<string, unknown>, path: readonly string[], value: st
   if (path.length > DEPTH_MAX) parents.length = 0;
   for (const name of parents) {
     const inner = Object.hasOwn(target, name) ? target[name] : undefined;
-    const next = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? (inner as Record<string, unknown>) : {};
+    // Given as a value, too: the schema rejects it.
+    if (inner !== undefined && (typeof inner !== 'object' || inner === null || Array.isArray(inner))) return;
+    const next = (inner ?? {}) as Record<string, unknown>;
     define(target, name, next);
     target = next;
   }

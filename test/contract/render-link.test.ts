@@ -76,6 +76,11 @@ describe('flat fields', () => {
     });
   });
 
+  it('do not drop a value that is given for an object', () => {
+    expect(bodyOf(read('viewport=5&viewport.width=400')).body).toEqual({ viewport: '5' });
+    expect(bodyOf(read('viewport.width=400&viewport=5')).body).toEqual({ viewport: [{ width: 400 }, '5'] });
+  });
+
   it('hold nothing secret', () => {
     const { body, refused } = bodyOf(
       read('html=x&custom_js=x&webhook.url=x&proxy.server=x&headers.a=x&cookies=x&storage_state=x&base_url=x'),
