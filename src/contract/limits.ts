@@ -44,6 +44,7 @@ export const HTML_MAX_BYTES = 196_608;
 export const COOKIES_MAX_ITEMS = 50;
 export const COOKIE_NAME_MAX_CHARS = 1_024;
 export const COOKIE_VALUE_MAX_CHARS = 4_096;
+export const COOKIE_MAX_BYTES = 4_096;
 export const STORAGE_STATE_MAX_BYTES = 65_536;
 export const PADDING_MAX_PX = 200;
 /** The maximum height of a captured page. */

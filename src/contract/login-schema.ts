@@ -29,7 +29,12 @@ const cookieName = () =>
     .refine((name) => !/[\s=,]/.test(name), 'must not contain spaces, commas or equals signs');
 const cookiePath = () => cookieText(limits.COOKIE_NAME_MAX_CHARS).refine((path) => path.startsWith('/'), 'must begin with a slash');
 
-export const cookieSchema = z.strictObject({
+/** Chromium's limit on a cookie's name and value together. */
+const fitsBrowser = ({ name, value }: { name: string; value: string }) =>
+  Buffer.byteLength(name) + Buffer.byteLength(value) <= limits.COOKIE_MAX_BYTES;
+const TOO_LONG = { path: ['value'], message: `must be at most ${limits.COOKIE_MAX_BYTES} bytes together with the name` };
+
+const cookieFields = z.strictObject({
   name: cookieName().meta({ description: 'cookie name', example: 'session' }),
   value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta({ description: 'cookie value; write-only', example: 'abc123', writeOnly: true }),
   domain: z
@@ -45,21 +50,25 @@ export const cookieSchema = z.strictObject({
   expires: expires().optional().meta({ description: 'Unix seconds; -1 or absent for a session cookie', example: 1_893_456_000 }),
 });
 
+export const cookieSchema = cookieFields.refine(fitsBrowser, TOO_LONG);
+
 /** Playwright's storage state file. Other members (`indexedDB`, `credentials`) are ignored, since newer versions add some. */
 export const storageStateSchema = z
   .object({
     cookies: z
       .array(
-        z.object({
-          name: cookieName(),
-          value: cookieText(limits.COOKIE_VALUE_MAX_CHARS),
-          domain: z.string().min(1).max(253),
-          path: cookiePath().default('/'),
-          expires: expires().default(-1),
-          httpOnly: z.boolean().default(false),
-          secure: z.boolean().default(false),
-          sameSite: sameSite.default('Lax'),
-        }),
+        z
+          .object({
+            name: cookieName(),
+            value: cookieText(limits.COOKIE_VALUE_MAX_CHARS),
+            domain: z.string().min(1).max(253),
+            path: cookiePath().default('/'),
+            expires: expires().default(-1),
+            httpOnly: z.boolean().default(false),
+            secure: z.boolean().default(false),
+            sameSite: sameSite.default('Lax'),
+          })
+          .refine(fitsBrowser, TOO_LONG),
       )
       .default([]),
     origins: z

@@ -67,6 +67,20 @@ describe('extensions in the identity', () => {
   });
 });
 
+describe('a cookie', () => {
+  it('has at most the 4,096 bytes that Chromium takes, name and value together', () => {
+    const body = (length: number) => ({ ...URL_ONLY, cookies: [{ name: 'n'.repeat(1_024), value: 'v'.repeat(length) }] });
+    expect(() => parse(body(3_072))).not.toThrow();
+    expect(pathsOf(body(3_073))).toEqual(['cookies.0.value']);
+  });
+
+  it('counts in bytes, in `storage_state` too', () => {
+    expect(pathsOf({ ...URL_ONLY, cookies: [{ name: 'a', value: 'é'.repeat(2_048) }] })).toEqual(['cookies.0.value']);
+    const state = { cookies: [{ name: 'a', value: 'é'.repeat(2_048), domain: 'shop.example.co.uk' }] };
+    expect(pathsOf({ ...URL_ONLY, storage_state: state })).toEqual(['storage_state.cookies.0.value']);
+  });
+});
+
 describe('html', () => {
   it('stands in for `url`, at its base or at an origin that reaches nothing', () => {
     expect(parse({ html: '<p>' }).options.url).toBe('http://html.invalid/');
