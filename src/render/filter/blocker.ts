@@ -160,7 +160,7 @@ export class Blocker implements AsyncDisposable {
     const listed = await loadEngines(this.lists);
     this.listed = new Set(Object.keys(listed));
     const plain = builtInEngines(builtIn);
-    this.engines = engineSet((category) => listed[category] ?? plain[category]);
+    this.engines = engineSet((category) => listed[category] ?? plain[category], plain.ownExceptions);
   }
 
   private keepFresh(): void {

@@ -1,6 +1,7 @@
-import { type FiltersEngine, Request } from '@ghostery/adblocker';
+import { Request } from '@ghostery/adblocker';
 import type { Category } from './category.js';
 import { type Engines, matchedPart } from './engines.js';
+import { hidingExceptions } from './hiding-exceptions.js';
 
 /** The classes, ids and links of a page that hiding rules can match. */
 export interface Features {
@@ -23,7 +24,7 @@ export interface StartRules {
  * @returns null if there is nothing to hide
  */
 export function startRules(engines: Engines, on: readonly Category[], url: string): StartRules | null {
-  const base = joined(on, (category) => hiding(engines[category], url, { base: true, host: false, features: null }));
+  const base = exceptBanners(engines, on, { url, base: true });
   const byHost = Object.fromEntries(likelyHosts(url).map((host) => [host, hostCss(engines, on, `https://${host}/`)]));
   if (base === '' && Object.values(byHost).every((css) => css === '')) return null;
   return { base, byHost };
@@ -31,7 +32,7 @@ export function startRules(engines: Engines, on: readonly Category[], url: strin
 
 /** Rules for the documents of one host. */
 export function hostCss(engines: Engines, on: readonly Category[], url: string): string {
-  return joined(on, (category) => hiding(engines[category], url, { base: false, host: true, features: null }));
+  return exceptBanners(engines, on, { url, host: true });
 }
 
 /** With and without `www.`, which covers most redirects. */
@@ -41,41 +42,51 @@ function likelyHosts(url: string): string[] {
 }
 
 /** Rules that depend on the page's content. */
-export function featureCss(engines: Engines, on: readonly Category[], url: string, features: Features): string {
-  return joined(on, (category) => hiding(engines[category], url, { base: false, host: false, features }));
+export function featureCss(engines: Engines, on: readonly Category[], at: { url: string; features: Features }): string {
+  return exceptBanners(engines, on, at);
 }
 
 /** Rules that hide cookie banners for this URL, whatever the page contains. */
-export function bannerCss(engines: Engines, url: string): string {
-  return hiding(engines.cookies, url, { base: true, host: true, features: null });
+export function bannerCss(engines: Engines, on: readonly Category[], url: string): string {
+  return hiding(engines, { of: ['cookies'], on }, { url, base: true, host: true });
 }
 
 /** Rules that hide cookie banners by the page's content. */
-export function bannerFeatureCss(engines: Engines, url: string, features: Features): string {
-  return hiding(engines.cookies, url, { base: false, host: false, features });
+export function bannerFeatureCss(engines: Engines, on: readonly Category[], at: { url: string; features: Features }): string {
+  return hiding(engines, { of: ['cookies'], on }, at);
 }
 
-function joined(on: readonly Category[], css: (category: Category) => string): string {
-  return on
-    .filter((category) => category !== 'cookies')
-    .map(css)
-    .filter((part) => part !== '')
-    .join('\n');
+/** Which rules of a page are asked for. */
+interface Wanted {
+  url: string;
+  base?: boolean;
+  host?: boolean;
+  features?: Features;
 }
 
-function hiding(engine: FiltersEngine, address: string, want: { base: boolean; host: boolean; features: Features | null }): string {
-  const url = matchedPart(address);
+function exceptBanners(engines: Engines, on: readonly Category[], wanted: Wanted): string {
+  return hiding(engines, { of: on.filter((category) => category !== 'cookies'), on }, wanted);
+}
+
+// Scripts and pseudo-selectors of filter lists would need a runtime in the page.
+const STYLES_ONLY = { getInjectionRules: false, getExtendedRules: false, injectScriptlets: false, injectExtended: false };
+
+/** The rules of some switches, less what the lists of any switch that is on make an exception of. */
+function hiding(engines: Engines, { of, on }: { of: readonly Category[]; on: readonly Category[] }, wanted: Wanted): string {
+  if (of.length === 0) return '';
+  const { base = false, host = false, features } = wanted;
+  const url = matchedPart(wanted.url);
   const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
-  return engine.getCosmeticsFilters({
-    url,
-    hostname,
-    domain,
-    ...(want.features ?? {}),
-    getBaseRules: want.base,
-    getRulesFromHostname: want.host,
-    getRulesFromDOM: want.features !== null,
-    // Scripts and pseudo-selectors of filter lists would need a runtime in the page.
-    getInjectionRules: false,
-    getExtendedRules: false,
-  }).styles;
+  const exceptions = hidingExceptions(engines, on, { url, hostname, domain });
+  const asked = { url, hostname, domain, ...features, getRulesFromHostname: host, getRulesFromDOM: features !== undefined };
+  const css = of.map((category) => {
+    const engine = engines[category];
+    const { matches, allowGenericHides } = engine.matchCosmeticFilters({ ...asked, ...STYLES_ONLY });
+    const rules = matches.flatMap(({ filter, exception }) =>
+      filter !== undefined && exception === undefined && exceptions.allows(filter) ? [filter] : [],
+    );
+    const general = allowGenericHides && exceptions.general;
+    return engine.injectCosmeticFilters(rules, { url, ...STYLES_ONLY, allowGenericHides: general, getBaseRules: base }).styles;
+  });
+  return css.filter((part) => part !== '').join('\n');
 }

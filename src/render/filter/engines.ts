@@ -1,9 +1,12 @@
 import { ENGINE_VERSION, FiltersEngine, Request, type RequestType } from '@ghostery/adblocker';
-import { type BuiltInRules, builtInText } from './built-in.js';
+import { type BuiltInRules, builtInExceptions, builtInText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 
 /** Four engines, one per switch; a set is never changed, only replaced. */
-export type Engines = Readonly<Record<Category, FiltersEngine>>;
+export type Engines = Readonly<Record<Category, FiltersEngine>> & {
+  /** Ids of exceptions that hold within their own engine only: the built-in ones, which say whose a vendor is. */
+  readonly ownExceptions: ReadonlySet<number>;
+};
 
 /**
  * The library's options: no content policies, no scriptlets, no rewriting of pages. Its integrity check takes longer than the rest of a
@@ -21,14 +24,16 @@ export interface Ask {
 
 /** The engines of the built-in rules: prebuilt, or parsed if another version of the library built them. */
 export function builtInEngines(builtIn: BuiltInRules): Engines {
-  return engineSet((category) => {
+  const engineOf = (category: Category) => {
     const readyMade = builtIn.engineVersion === ENGINE_VERSION ? loadEngine(Buffer.from(builtIn.engines[category], 'base64')) : null;
     return readyMade ?? FiltersEngine.parse(builtInText(builtIn, category), ENGINE_OPTIONS);
-  });
+  };
+  return engineSet(engineOf, builtInExceptions(builtIn));
 }
 
-export function engineSet(of: (category: Category) => FiltersEngine): Engines {
-  return Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<Category, FiltersEngine>;
+export function engineSet(of: (category: Category) => FiltersEngine, ownExceptions: ReadonlySet<number>): Engines {
+  const engines = Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<Category, FiltersEngine>;
+  return { ...engines, ownExceptions };
 }
 
 /** @returns null if the bytes are damaged or of another version */
@@ -48,9 +53,21 @@ export function matchedPart(url: string): string {
   return url.length <= MATCHED_CHARS ? url : Buffer.from(url.slice(0, MATCHED_CHARS)).toString();
 }
 
-/** The first switch whose rules block the request, or null. Takes about 5 µs. Matches only the first 4,096 characters of URLs. */
+/**
+ * The first switch whose rules refuse the request, or null. About 5 µs. Of URLs, only the first 4,096 characters are looked at.
+ * An exception of any list that is on holds against the rules of all of them, unless a rule is marked important.
+ */
 export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
   const request = Request.fromRawDetails({ ...ask, url: matchedPart(ask.url), sourceUrl: matchedPart(ask.sourceUrl) });
-  for (const category of on) if (engines[category].match(request).match) return category;
+  for (const category of on) {
+    const { match, filter } = engines[category].match(request);
+    if (!match) continue;
+    const others = on.filter((other) => other !== category);
+    if (filter?.isImportant() || !others.some((other) => isExcepted(engines, other, request))) return category;
+  }
   return null;
+}
+
+function isExcepted(engines: Engines, category: Category, request: Request): boolean {
+  return engines[category].exceptions.matchAll(request).some((exception) => !engines.ownExceptions.has(exception.getId()));
 }

@@ -114,13 +114,13 @@ class PageGuard implements Guard {
     const url = page.url();
     if (this.on.length === 0 || interception === null || !/^https?:/.test(url)) return true;
     const { engines } = this.parts;
-    const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
+    const general = this.on.includes('cookies') ? bannerCss(engines, this.on, url) : null;
     const seen = await world.call('consent.glance', { bannerCss: general, refused: interception.refusedScripts });
     if (seen === null) return false;
-    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.lay', { css, count: false });
     if (general === null) return true;
-    const special = bannerFeatureCss(engines, url, seen);
+    const special = bannerFeatureCss(engines, this.on, { url, features: seen });
     if (special !== '' && (await world.call('consent.hides', { css: special }))) return false;
     return interception.blocked.cookies === 0 || !(await world.call('consent.freeScroll'));
   }
@@ -136,12 +136,12 @@ class PageGuard implements Guard {
     const { page, world } = this.session;
     const url = page.url();
     if (!/^https?:/.test(url)) return NO_BANNER;
-    const general = this.on.includes('cookies') ? bannerCss(engines, url) : null;
+    const general = this.on.includes('cookies') ? bannerCss(engines, this.on, url) : null;
     const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
-    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, url, seen)}`.trim();
+    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.lay', { css, count: false });
     if (general === null) return NO_BANNER;
-    const special = bannerFeatureCss(engines, url, seen);
+    const special = bannerFeatureCss(engines, this.on, { url, features: seen });
     return await answerBanners({
       page,
       world,

@@ -6,7 +6,7 @@ import type { Egress } from '../../egress/egress.js';
 import { type BuiltInRules, builtInText, othersText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 import { countRules, listProblem } from './check-list.js';
-import { ENGINE_OPTIONS, loadEngine, refusing } from './engines.js';
+import { ENGINE_OPTIONS, engineSet, loadEngine, refusing } from './engines.js';
 import { fetchList, type Validators } from './fetch-list.js';
 import { fetchPackagedLists, LIST_PACKAGE } from './fetch-packaged-lists.js';
 import type { ListSource } from './list-sources.js';
@@ -212,6 +212,6 @@ const ORDINARY = [
 ] as const;
 
 function refusesOrdinary(engine: FiltersEngine, category: Category): boolean {
-  const engines = { ads: engine, trackers: engine, chats: engine, cookies: engine };
+  const engines = engineSet(() => engine, new Set());
   return ORDINARY.some(([url, type]) => refusing(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
 }

@@ -1,0 +1,93 @@
+import { FiltersEngine } from '@ghostery/adblocker';
+import { describe, expect, it } from 'vitest';
+import { builtInExceptions, builtInText, othersText, readBuiltInRules } from '../../../src/render/filter/built-in.js';
+import { CATEGORIES, type Category } from '../../../src/render/filter/category.js';
+import { bannerCss, bannerFeatureCss, featureCss, hostCss, startRules } from '../../../src/render/filter/cosmetics.js';
+import { ENGINE_OPTIONS, type Engines, engineSet, refusing } from '../../../src/render/filter/engines.js';
+import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
+import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
+import { CONSENT_VENDORS } from '../../fixtures/vendors/consent.js';
+import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
+import { builtForTests } from './built.js';
+
+const PAGE = 'https://page.test/';
+
+/** Engines of these lists beside the built-in vendors `vendor.test` (ads) and `meter.test` (trackers). */
+function enginesOf(lists: Partial<Record<Category, string>>): Engines {
+  const builtIn = {
+    hosts: { ads: ['vendor.test'], trackers: ['meter.test'], chats: [], cookies: [] },
+    rules: { ads: [], trackers: [], chats: [], cookies: [] },
+  };
+  const textOf = (category: Category) => [builtInText(builtIn, category), othersText(builtIn, category), lists[category] ?? ''].join('\n');
+  return engineSet((category) => FiltersEngine.parse(textOf(category), ENGINE_OPTIONS), builtInExceptions(builtIn));
+}
+
+describe('a request that one list refuses and another excepts', () => {
+  const engines = enginesOf({
+    ads: '@@||cdn.test/player.js$domain=page.test\n@@||meter.test/needed.js\n||strict.test^$important',
+    trackers: '||cdn.test^\n@@||strict.test^',
+    cookies: '@@||vendor.test/consent.js$script',
+  });
+  const refuser = (on: Category[], url: string, sourceUrl = PAGE) => refusing(engines, on, { url, type: 'script', sourceUrl });
+
+  it('goes through where both switches are on, and only there', () => {
+    expect(refuser(['trackers'], 'https://cdn.test/player.js')).toBe('trackers');
+    expect(refuser(['ads', 'trackers'], 'https://cdn.test/player.js')).toBeNull();
+    expect(refuser(['ads', 'trackers'], 'https://cdn.test/other.js')).toBe('trackers');
+    expect(refuser(['ads', 'trackers'], 'https://cdn.test/player.js', 'https://other.test/')).toBe('trackers');
+  });
+
+  it('goes through though the rule be built in, and vendors are refused by their own switch all the same', () => {
+    expect(refuser(['ads', 'trackers'], 'https://meter.test/needed.js')).toBeNull();
+    expect(refuser(['ads', 'cookies'], 'https://vendor.test/consent.js')).toBeNull();
+    expect(refuser([...CATEGORIES], 'https://meter.test/x.js')).toBe('trackers');
+    expect(refuser([...CATEGORIES], 'https://vendor.test/x.js')).toBe('ads');
+  });
+
+  it('is refused where the rule is important', () => {
+    expect(refuser([...CATEGORIES], 'https://strict.test/x.js')).toBe('ads');
+  });
+
+  it('is no matter of the built-in rules: with all on, each switch refuses its own vendors', async () => {
+    const builtIn = await readBuiltInRules(await builtForTests());
+    const parsed = (category: Category) =>
+      FiltersEngine.parse([builtInText(builtIn, category), othersText(builtIn, category)].join('\n'), ENGINE_OPTIONS);
+    const real = engineSet((category) => FiltersEngine.deserialize(parsed(category).serialize()), builtInExceptions(builtIn));
+    const vendors = { ads: AD_VENDORS, trackers: TRACKER_VENDORS, chats: CHAT_VENDORS, cookies: CONSENT_VENDORS };
+    for (const category of CATEGORIES)
+      expect(vendors[category].filter(({ url, type }) => refusing(real, CATEGORIES, { url, type, sourceUrl: PAGE }) !== category)).toEqual(
+        [],
+      );
+  });
+});
+
+describe('what one list hides and another excepts', () => {
+  const features = { ids: [], classes: ['offer', 'teaser', 'notice'], hrefs: [] };
+  const engines = enginesOf({
+    ads: '##.offer\n##.teaser\npage.test##.aside\n##amp-ad',
+    trackers: 'page.test#@#.offer\npage.test#@#.aside\n@@||bare.test^$generichide\n@@||plain.test^$elemhide',
+    cookies: '##.notice\npage.test##.bar\nplain.test##.bar',
+  });
+
+  it('is shown where both switches are on, and only there', () => {
+    expect(featureCss(engines, ['ads'], { url: PAGE, features })).toContain('.offer');
+    expect(featureCss(engines, ['ads', 'trackers'], { url: PAGE, features })).not.toContain('.offer');
+    expect(featureCss(engines, ['ads', 'trackers'], { url: PAGE, features })).toContain('.teaser');
+    expect(featureCss(engines, ['ads', 'trackers'], { url: 'https://other.test/', features })).toContain('.offer');
+    expect(hostCss(engines, ['ads', 'chats'], PAGE)).toContain('.aside');
+    expect(hostCss(engines, ['ads', 'trackers'], PAGE)).toBe('');
+  });
+
+  it('is shown on pages that a list excepts from general rules or from all', () => {
+    const bare = 'https://bare.test/';
+    expect(startRules(engines, ['ads'], bare)?.base).toContain('amp-ad');
+    expect(startRules(engines, ['ads', 'trackers'], bare)).toBeNull();
+    expect(startRules(engines, ['ads', 'trackers'], PAGE)?.base).toContain('amp-ad');
+    expect(featureCss(engines, ['ads', 'trackers'], { url: bare, features })).toBe('');
+    const plain = 'https://plain.test/';
+    expect(bannerCss(engines, ['cookies'], plain)).toContain('.bar');
+    expect(bannerCss(engines, ['trackers', 'cookies'], plain)).toBe('');
+    expect(bannerFeatureCss(engines, ['cookies'], { url: plain, features })).toContain('.notice');
+    expect(bannerFeatureCss(engines, ['trackers', 'cookies'], { url: plain, features })).toBe('');
+  });
+});
