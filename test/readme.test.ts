@@ -6,7 +6,7 @@ import { ERROR_CODES } from '../src/contract/capture-error.js';
 import { parseSubmission } from '../src/contract/submission.js';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-const HELP = readFileSync(new URL('../src/main.ts', import.meta.url), 'utf8');
+const HELP = readFileSync(new URL('../src/cli/program.ts', import.meta.url), 'utf8');
 
 describe('the README', () => {
   it.each(Object.values(SETTINGS).map((setting) => `STILLFRAME_${setting.env}`))('names the setting %s', (variable) => {

@@ -6,28 +6,16 @@ import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join, sep } from 'node:path';
 import { getAsset, getRawAsset } from 'node:sea';
+import { setAllocator } from '../../src/cli/set-allocator.js';
 import { unpack } from './unpack.js';
 
-/** Settings that make glibc release the memory of pictures; read at process start. */
-const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576' };
-
 try {
-  setAllocator();
+  setAllocator([process.argv0, ...process.argv.slice(2)]);
   const home = unpack({ index: getAsset('index', 'utf8'), content: new Uint8Array(getRawAsset('content') as ArrayBuffer) }, cacheDir());
   load(scriptOf(home) ?? join(home, 'start.cjs'));
 } catch (error) {
   process.stderr.write(`stillframe: ${(error as Error).message}\n`);
   process.exitCode = 1;
-}
-
-/** Replaces the process with one that has the settings, unless the operator has set them. Not possible with Node 20. */
-function setAllocator(): void {
-  const execve = (process as { execve?: (file: string, args: string[], env: NodeJS.ProcessEnv) => never }).execve;
-  const isSet = Object.keys(ALLOCATOR).every((name) => process.env[name] !== undefined);
-  if (isSet || execve === undefined || process.platform !== 'linux') return;
-  // It would warn that the call is experimental.
-  process.emitWarning = () => {};
-  execve.call(process, process.execPath, [process.argv0, ...process.argv.slice(2)], { ...ALLOCATOR, ...process.env });
 }
 
 /** systemd sets the cache directory of a service; an empty variable counts as unset. */

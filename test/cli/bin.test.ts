@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -31,6 +32,28 @@ it('as a command it becomes Node, with its arguments, and tells glibc to give me
   const PATH = `${dir}:${process.env.PATH}`;
   expect(run(command, ['keys', 'create', '--label', 'two words'], { PATH })).toBe(`2 1048576 ${command} keys create --label two words`);
   expect(run(command, ['serve'], { PATH, MALLOC_ARENA_MAX: '7' })).toBe(`7 1048576 ${command} serve`);
+});
+
+it('started by Node it starts again with the same settings and arguments, once', () => {
+  const preload = join(dir, 'execve.cjs');
+  // Node 20 has no execve.
+  writeFileSync(preload, 'process.execve = (...call) => { console.log(JSON.stringify(call)); process.exit(); };\n');
+  const args = ['--require', preload, command, '--version'];
+  const [file, again, env] = JSON.parse(run(process.execPath, args, { MALLOC_ARENA_MAX: '7' }));
+  expect([file, ...again]).toEqual([process.execPath, process.execPath, ...args.slice(0, 2), command, '--version']);
+  expect(env).toMatchObject({ MALLOC_ARENA_MAX: '7', MALLOC_MMAP_THRESHOLD_: '1048576', PATH: process.env.PATH });
+  expect(run(process.execPath, args, env)).toBe(version);
+});
+
+it('keeps the channel to a parent that forked it, which would be lost if it started again', async () => {
+  const preload = join(dir, 'execve-fails.cjs');
+  writeFileSync(preload, 'process.execve = () => process.exit(9);\n');
+  const child = fork(command, ['--version'], {
+    execArgv: ['--require', preload],
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
 it('a word that is no command is told as such, with what was meant, and exits 2', () => {
