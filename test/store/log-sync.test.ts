@@ -95,7 +95,7 @@ test('after a sync that failed, nothing is answered before the whole log is in t
     if (failing) setImmediate(() => done(new Error('EIO')));
     else fdatasync(handle, done);
   };
-  const { insert, file, logBytes } = aWriter({ syncFile });
+  const { insert, file, log, logBytes } = aWriter({ syncFile });
   const reader = new Database(file);
   reader.exec('BEGIN');
   reader.prepare('SELECT count(*) FROM rows').get();
@@ -103,6 +103,7 @@ test('after a sync that failed, nothing is answered before the whole log is in t
   failing = false;
   // The log cannot be emptied while it is read, so it may still lack what was written before.
   await expect(insert()).rejects.toMatchObject({ code: 'internal_error', status: 503 });
+  await expect(log.settled()).rejects.toThrow('could not be');
   reader.exec('COMMIT');
   reader.close();
   expect(await insert()).toBe(1);

@@ -48,7 +48,7 @@ export class LogSync {
 
   /** Resolves when all that a read can see at this moment is on the disk. */
   async settled(): Promise<void> {
-    await (this.#next ?? this.#running);
+    await (this.#next ?? this.#running ?? (this.#mayBeDamaged ? this.#start() : null));
   }
 
   async close(): Promise<void> {
