@@ -1,4 +1,4 @@
-import { fdatasync, rmSync, statSync } from 'node:fs';
+import { fdatasync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { STORE_FILES } from '../../src/package-files.js';
@@ -25,14 +25,20 @@ class HeldSyncs {
   }
 }
 
-function aWriter({ syncFile, thread = STORE_FILES.checkpointThread }: { syncFile?: SyncFile; thread?: URL } = {}) {
+interface WriterOptions {
+  syncFile?: SyncFile;
+  thread?: URL;
+  idleMs?: number;
+}
+
+function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, idleMs }: WriterOptions = {}) {
   const dir = aDataDir();
   const file = join(dir, 'test.db');
   const connection: { db: Db; reopen(): void } = { db: new Database(file), reopen };
   connection.db.pragma('journal_mode = WAL');
   startRunning(connection.db);
   connection.db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
-  const checkpoints = new Checkpoints(connection, thread);
+  const checkpoints = new Checkpoints(connection, thread, idleMs);
   const log = new LogSync({ connection, checkpoints, ...(syncFile === undefined ? {} : { syncFile }) });
   const writer = new Writer(connection, log);
   onTestFinished(async () => {
@@ -143,3 +149,22 @@ test('the log stays short under constant writes, also where the thread is missin
     expect(logBytes()).toBe(0);
   }
 });
+
+test('the checkpoint thread ends when it has had nothing to do, and starts again', async () => {
+  const { checkpoints, file } = aWriter({ idleMs: 50 });
+  const connections = () => readdirSync('/proc/self/fd').filter((name) => linkOf(name) === `${file}-wal`).length;
+  for (let round = 0; round < 2; round++) {
+    expect(await checkpoints.truncate()).toBe(true);
+    expect(connections()).toBe(2);
+    await expect.poll(connections).toBe(1);
+  }
+});
+
+/** Descriptors may close between listing and reading. */
+function linkOf(name: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${name}`);
+  } catch {
+    return '';
+  }
+}

@@ -17,6 +17,8 @@ const FULL_FROM_PAGES = 12_000;
 /** Between two checkpoints; longer after one that a reader or the disk got in the way of. */
 const REST_MS = 100;
 const REST_AFTER_FAILURE_MS = 2_000;
+/** How long the thread is kept after a checkpoint. */
+const IDLE_MS = 10_000;
 
 interface LogState {
   /** Pages in the log. */
@@ -31,8 +33,11 @@ const EMPTY: LogState = { log: 0, checkpointed: 0 };
 export class Checkpoints {
   readonly #connection: Pick<Connection, 'db'>;
   readonly #thread: URL;
+  readonly #idleMs: number;
   #worker: Worker | null = null;
   #isThreadBroken = false;
+  #ended: Promise<void> = Promise.resolve();
+  #idle: NodeJS.Timeout | undefined;
   #underWay: Promise<boolean> | null = null;
   #restsUntil = 0;
   #pages = 0;
@@ -41,9 +46,10 @@ export class Checkpoints {
   #state: { db: Db; statement: Statement<[], LogState> } | null = null;
 
   /** @param thread the built checkpoint-thread; where it cannot run, checkpoints block the connection instead */
-  constructor(connection: Pick<Connection, 'db'>, thread: URL) {
+  constructor(connection: Pick<Connection, 'db'>, thread: URL, idleMs: number = IDLE_MS) {
     this.#connection = connection;
     this.#thread = thread;
+    this.#idleMs = idleMs;
   }
 
   /** To be called after each commit: starts a checkpoint when one is due. */
@@ -70,16 +76,12 @@ export class Checkpoints {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#underWay;
-    const worker = this.#worker;
-    if (worker === null) return;
-    const ended = new Promise((resolve) => worker.once('exit', resolve));
-    worker.ref();
-    worker.postMessage('close' satisfies CheckpointTask);
-    await ended;
+    await this.#stopThread();
   }
 
   /** Never rejects: what was not copied stays in the log, and is tried again after a later commit. */
   #start(modes: readonly CheckpointMode[]): Promise<boolean> {
+    clearTimeout(this.#idle);
     const run = async (): Promise<boolean> => {
       let succeeded = true;
       for (const mode of modes) {
@@ -89,6 +91,7 @@ export class Checkpoints {
       this.#needsWritersOut = false;
       this.#restsUntil = performance.now() + (succeeded ? REST_MS : REST_AFTER_FAILURE_MS);
       this.#underWay = null;
+      this.#idle = setTimeout(() => void this.#stopThread(), this.#idleMs).unref();
       return succeeded;
     };
     this.#underWay = run();
@@ -126,10 +129,21 @@ export class Checkpoints {
     // Its end follows.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
-      this.#worker = null;
+      if (this.#worker === worker) this.#worker = null;
     });
     this.#worker = worker;
     return worker;
+  }
+
+  #stopThread(): Promise<void> {
+    clearTimeout(this.#idle);
+    const worker = this.#worker;
+    if (worker === null) return this.#ended;
+    this.#worker = null;
+    this.#ended = new Promise((resolve) => worker.once('exit', () => resolve()));
+    worker.ref();
+    worker.postMessage('close' satisfies CheckpointTask);
+    return this.#ended;
   }
 
   /** Never throws: the commit has succeeded. */
