@@ -99,7 +99,7 @@ describe('a capture that is asked for wrongly', () => {
     [['example.com', '-o', 'missing/b.png'], 'there is no directory missing'],
     [['missing.html'], 'There is no file missing.html'],
     [['example.com', '--width', '800'], 'Did you mean --viewport-width?'],
-    [['capture', 'example.com', '--cookies', 'a=b'], 'Give JSON, or a file of it as @FILE'],
+    [['capture', 'example.com', '--cookies', 'a=b'], 'Give JSON, or a JSON file as @FILE'],
     [['capture', 'example.com', '--html', 'x'], 'capture - for HTML on standard input'],
     [['capture', 'example.com', '--full-pgae'], 'Did you mean --full-page?'],
     [['capture', 'example.com', '--viewport-width', '9000'], '--viewport-width must be at most 3840'],
