@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { fdatasync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { STORE_FILES } from '../../src/package-files.js';
 import { Checkpoints } from '../../src/store/sqlite/checkpoints.js';
@@ -7,6 +9,7 @@ import { startRunning } from '../../src/store/sqlite/connect.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync, type SyncFile } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
+import { buildProgram } from '../fixtures/build-program.js';
 import { aDataDir } from './factories.js';
 
 /** Calls of the disk sync, each answered by the test. */
@@ -157,6 +160,16 @@ test('the checkpoint thread ends when it has had nothing to do, and starts again
     expect(await checkpoints.truncate()).toBe(true);
     expect(connections()).toBe(2);
     await expect.poll(connections).toBe(1);
+  }
+});
+
+test('a process that has nothing else to do waits for a checkpoint, then ends', async () => {
+  const dir = aDataDir();
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  await using program = await buildProgram(new URL('./checkpoint-program.ts', import.meta.url));
+  for (const thread of [STORE_FILES.checkpointThread, new URL('missing.js', STORE_FILES.checkpointThread)]) {
+    const { stdout } = await promisify(execFile)(process.execPath, [program.file, join(dir, basename(thread.pathname)), thread.href]);
+    expect(stdout).toBe('true true');
   }
 });
 

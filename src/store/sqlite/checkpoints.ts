@@ -29,7 +29,7 @@ interface LogState {
 
 const EMPTY: LogState = { log: 0, checkpointed: 0 };
 
-/** Keeps the write-ahead log short from a thread of its own, which is started when first needed and keeps no process alive. */
+/** Keeps the write-ahead log short from a thread of its own, which is started when first needed and keeps the process alive only while it copies. */
 export class Checkpoints {
   readonly #connection: Pick<Connection, 'db'>;
   readonly #thread: URL;
@@ -114,11 +114,14 @@ export class Checkpoints {
     return new Promise((resolve) => {
       const onMessage = (succeeded: boolean) => {
         worker.off('exit', onExit);
+        worker.unref();
         resolve(succeeded);
       };
       const onExit = () => resolve(null);
       worker.once('message', onMessage);
       worker.once('exit', onExit);
+      // A process with nothing else to do would end before the answer.
+      worker.ref();
       worker.postMessage(mode satisfies CheckpointTask);
     });
   }
