@@ -15,15 +15,17 @@ function addInstall(browser: Command): void {
     .command('install')
     .description('install Chromium by the first method that works on this machine')
     .option('--if-missing', 'do nothing if a browser is found')
+    .option('--playwright', "download Playwright's headless shell over HTTPS; it is not pinned by a checksum")
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe browser install');
   addSettings(install, ['dataDir', 'chromium', 'sandbox']).action(
-    async (options: { ifMissing?: boolean; json?: boolean }, command: Command) => {
+    async (options: { ifMissing?: boolean; playwright?: boolean; json?: boolean }, command: Command) => {
       const config = readSettings(command);
       const { findChromium } = await import('../render/install/find-chromium.js');
       const { installChromium } = await import('../render/install/install-chromium.js');
       const found = options.ifMissing === true ? await findChromium(config) : null;
-      const executable = found ?? (await installChromium({ ...config, say: (line) => process.stderr.write(`${line}\n`) }));
+      const say = (line: string) => process.stderr.write(`${line}\n`);
+      const executable = found ?? (await installChromium({ ...config, playwright: options.playwright === true, say }));
       print(options.json, { path: executable.path, kind: executable.kind }, () => executable.path);
     },
   );

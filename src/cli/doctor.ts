@@ -112,7 +112,7 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
       found: `${pool.version} at ${executable.path} (${executable.source})${age === null ? '' : `: ${age}`}`,
       advice:
         age !== null
-          ? 'Update it with the package manager it came from, or run: stillframe browser install'
+          ? 'Update it with the package manager it came from, or run: stillframe browser install --playwright'
           : slow
             ? 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell'
             : '',

@@ -18,6 +18,11 @@ const QUIET_DOWNLOAD_MS = 240_000;
 const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
 
 export interface InstallOptions extends ProofOptions {
+  /**
+   * Downloads Playwright's headless shell, and tries nothing else: current and for every platform, but checked by HTTPS alone, where
+   * Debian's package is signed and the npm package pinned by its sha512.
+   */
+  playwright?: boolean;
   /** Prints one line for the user: what is about to be done, or its result. */
   say(line: string): void;
 }
@@ -41,7 +46,7 @@ interface Way {
 export async function installChromium(options: InstallOptions): Promise<Executable> {
   const { dataDir, say } = options;
   mkdirSync(copiesDir(dataDir), { recursive: true, mode: 0o700 });
-  for (const way of WAYS) {
+  for (const way of options.playwright === true ? [playwright] : PINNED_WAYS) {
     const obstacle = way.obstacle();
     if (obstacle !== null) {
       say(`Chromium: not ${way.title} (${obstacle}).`);
@@ -118,7 +123,7 @@ const apt: Way = {
 };
 
 /** The npm package comes last: it gets no updates. */
-const WAYS: Way[] = [playwright, apt, npmPackage];
+const PINNED_WAYS: Way[] = [apt, npmPackage];
 
 async function inflatePackage(dataDir: string): Promise<void> {
   const [draft, target] = [join(copiesDir(dataDir), `inflating-${process.pid}`), inflatedDir(dataDir)];
@@ -151,7 +156,8 @@ function makeOurs(path: string): void {
 function lineToType(): string {
   const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
   const [, line] = MANAGERS.find(([program]) => existsSync(program)) ?? [];
-  const otherwise = 'or set STILLFRAME_CHROMIUM to the path of a Chromium or Chrome';
+  const otherwise =
+    'or download one with: stillframe browser install --playwright, or set STILLFRAME_CHROMIUM to the path of a Chromium or Chrome';
   return line === undefined ? `your system's package manager, ${otherwise}` : `${line.replaceAll('sudo ', sudo)}   (${otherwise})`;
 }
 

@@ -120,7 +120,7 @@ export class BrowserPool implements AsyncDisposable {
     const age = describeAge(this.version);
     const found = { version: this.version, path: executable.path, source: executable.source };
     if (age === null) log.info(found, 'Chromium started');
-    else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install');
+    else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install --playwright');
   }
 
   /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
