@@ -1,6 +1,6 @@
 /** Prepares a clone for the program or its tests. Each step does nothing if its result is up to date. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,8 +13,6 @@ const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
 export function ensureInstalled() {
   if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
-  // Left by an interrupted `npm pack`; npm would read it instead of the lock file.
-  rmSync(join(ROOT, 'npm-shrinkwrap.json'), { force: true });
   say('Installing dependencies (about a minute, once) …');
   run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error', ...scriptsIfNeeded()], {
     env: { ...process.env, ...headersAtHand() },

@@ -10,8 +10,9 @@ const PREBUILT_NODE_MAJOR = 22;
 const NAME = Number.parseInt(process.versions.node, 10) >= PREBUILT_NODE_MAJOR ? 'better-sqlite3' : 'better-sqlite3-node20';
 
 /**
- * SQLite's driver for this Node: the one with prebuilt binaries, or for Node 20 its predecessor, an optional dependency that is compiled
- * or downloaded at installation. If it is missing, the class can still be imported, but not constructed.
+ * SQLite's driver for this Node: the one with prebuilt binaries, or for Node 20 its predecessor, which is compiled or downloaded at
+ * installation: in a clone as an optional dependency, in the npm package in the directory `node20`. If it is missing, the class can still be
+ * imported, but not constructed.
  */
 export const Database: typeof BetterSqlite3 = load();
 
@@ -41,7 +42,7 @@ function advice(): string {
 
 function load(): typeof BetterSqlite3 {
   try {
-    return createRequire(import.meta.url)(NAME) as typeof BetterSqlite3;
+    return createRequire(new URL('node20/', import.meta.url))(NAME) as typeof BetterSqlite3;
   } catch (error) {
     return class MissingDriver {
       constructor() {
