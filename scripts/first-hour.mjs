@@ -1,95 +1,195 @@
 /**
- * Tests the first steps of a new user: packs this project, installs the tarball into an empty directory, starts the server, creates a key,
- * takes a picture and stops the server.
+ * Tests the first steps of a new user, on every way that is named: gets the program, starts it, creates a key, takes a picture, stops it, and
+ * looks for what stayed behind in the temporary directory.
  *
- * Usage: node scripts/first-hour.mjs [NODE:NPM …]   e.g. 20:10 22:11 24:12 (majors of npm's `node` and `npm` packages)
- * Without arguments: with the Node and npm that run it. Prints a line for each pair; exit code 1 when one fails.
+ * Usage: node scripts/first-hour.mjs [--from WAYS] [--browsers NAMES] [NODE:NPM …]   e.g. 20:10 22:11 24:12 (majors of npm's packages)
+ *   --from       registry (default): `npm install stillframe`, from a registry on loopback; tarball: the packed file is installed;
+ *                clone: `npm start` in a new clone, before and after tests
+ *   --browsers   any (default): the one that the program chooses; shell, chromium: those of the system; none: the machine has none, so that
+ *                the program installs one (as root, in a mount namespace without the system's browsers)
+ * Without pairs: with the Node and npm that run it. Prints a line for each combination; exit code 1 when one fails.
  */
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
+import { startRegistry } from './loopback-registry.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const READY_MS = 180_000;
+/** A clone's first start installs, compiles and builds. */
+const READY_MS = 400_000;
 /** Time limit of each command, since a registry may not respond. */
-const COMMAND_MS = 300_000;
+const COMMAND_MS = 600_000;
 const PICTURE_MS = 60_000;
+/** npm keeps its own compiled code in the temporary directory. */
+const NPM_CACHE = 'node-compile-cache';
+const SYSTEM_BROWSERS = { shell: '/usr/bin/chromium-headless-shell', chromium: '/usr/bin/chromium' };
+/** What a machine without a browser has not: the browsers, and the means of the system to install one. */
+const HIDDEN_FILES = [
+  ...Object.values(SYSTEM_BROWSERS),
+  ...['chromium', 'chromium-headless-shell'].map((name) => `/usr/lib/chromium/${name}`),
+];
+const HIDDEN_TOOL = '/usr/bin/apt-get';
+/** They depend most on which browser it is. */
+const TESTS_OF_A_CLONE = ['test/render/pool/browser-pool.test.ts', 'test/render/pool/watchdog.test.ts', 'test/cli/npm-start.test.ts'];
+const WAYS = { registry: fromRegistry, tarball: fromTarball, clone: fromClone };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { from: { type: 'string', default: 'registry' }, browsers: { type: 'string', default: 'any' } },
+});
 const execute = promisify(execFile);
-const run = (command, args, options) => execute(command, args, { timeout: COMMAND_MS, ...options });
+const run = (command, args, options) => execute(command, args, { timeout: COMMAND_MS, maxBuffer: 64 << 20, ...options });
 const work = mkdtempSync(join(tmpdir(), 'first-hour-'));
 let failed = false;
 try {
-  await run('npm', ['pack', '--pack-destination', work], { cwd: ROOT });
-  const tarball = join(work, readdirSync(work).find((name) => name.endsWith('.tgz')) ?? '');
-  const pairs = process.argv.slice(2);
-  for (const pair of pairs.length === 0 ? [null] : pairs) {
-    try {
-      console.log(await firstHour(pair, tarball));
-    } catch (error) {
-      failed = true;
-      console.log(`${pair ?? process.version}: FAILED: ${error.stderr || error.message}`);
-    }
+  const tarball = values.from === 'clone' ? null : await pack();
+  for (const pair of positionals.length === 0 ? [null] : positionals) {
+    const path = pair === null ? process.env.PATH : `${await tools(pair)}${delimiter}${process.env.PATH}`;
+    for (const way of values.from.split(',')) await tryWay(way, { pair, path, tarball });
   }
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
 process.exitCode = failed ? 1 : 0;
 
-async function firstHour(pair, tarball) {
-  const path = pair === null ? process.env.PATH : `${await tools(pair)}${delimiter}${process.env.PATH}`;
-  const dir = emptyProject(`app-${(pair ?? 'own').replace(':', '-')}`);
-  const env = {
-    ...process.env,
-    PATH: path,
-    STILLFRAME_DATA_DIR: join(dir, 'data'),
-    STILLFRAME_LISTS: 'false',
-    STILLFRAME_LOG_FORMAT: 'json',
-  };
-  const began = performance.now();
-  await run('npm', ['install', tarball, '--no-fund', '--no-audit'], { cwd: dir, env });
-  const installed = performance.now();
-  const program = join(dir, 'node_modules', '.bin', 'stillframe');
-  const server = spawn(program, ['serve', '--port', '0'], { cwd: dir, env, stdio: ['ignore', 'ignore', 'pipe'] });
-  try {
-    const url = await untilReady(server);
-    const { stdout } = await run(program, ['keys', 'create', '--label', 'first', '--json'], { env });
-    const { secret } = JSON.parse(stdout);
-    const answer = await fetch(`${url}/v1/screenshot`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', accept: 'image/png' },
-      signal: AbortSignal.timeout(PICTURE_MS),
-      body: JSON.stringify({ html: '<h1>The first picture</h1>', format: 'png' }),
-    });
-    const picture = Buffer.from(await answer.arrayBuffer());
-    if (answer.status !== 200 || picture.subarray(1, 4).toString() !== 'PNG')
-      throw new Error(`${answer.status} ${picture.subarray(0, 300)}`);
-    const { stdout: node } = await run('node', ['--version'], { env });
-    const { stdout: npm } = await run('npm', ['--version'], { env });
-    const [install, picture1] = [installed - began, performance.now() - began].map((ms) => (ms / 1000).toFixed(1));
-    return `Node ${node.trim()}, npm ${npm.trim()}: installed after ${install} s, first picture after ${picture1} s`;
-  } finally {
-    server.kill('SIGTERM');
-    await new Promise((resolve) => server.once('close', resolve));
-  }
+async function pack() {
+  await run('npm', ['pack', '--pack-destination', work], { cwd: ROOT });
+  return join(work, readdirSync(work).find((name) => name.endsWith('.tgz')) ?? '');
 }
 
 /** The directories of a Node and an npm of these majors, for PATH. */
 async function tools(pair) {
   const [node, npm] = pair.split(':');
-  const dir = emptyProject(`tools-${node}-${npm}`);
+  const dir = emptyDir(`tools-${node}-${npm}`);
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ allowScripts: { node: true } }));
   await run('npm', ['install', `node@${node}`, `npm@${npm}`, '--no-fund', '--no-audit'], { cwd: dir });
   return [join(dir, 'node_modules', 'node', 'bin'), join(dir, 'node_modules', '.bin')].join(delimiter);
 }
 
-function emptyProject(name) {
-  const dir = join(work, name);
-  mkdirSync(dir);
+/** Gets the program once, and starts it with each browser. */
+async function tryWay(way, { pair, path, tarball }) {
+  const name = `${way}-${(pair ?? 'own').replace(':', '-')}`;
+  const [dir, temporary] = [emptyDir(name), emptyDir(`${name}-tmp`)];
+  const { STILLFRAME_CHROMIUM, STILLFRAME_DATA_DIR, ...ours } = process.env;
+  const env = { ...ours, PATH: path, TMPDIR: temporary, STILLFRAME_LISTS: 'false', STILLFRAME_LOG_FORMAT: 'json', STILLFRAME_PORT: '0' };
+  let title = `${way}, ${pair ?? process.version}`;
+  try {
+    const versions = await Promise.all(['node', 'npm'].map(async (tool) => (await run(tool, ['--version'], { env })).stdout.trim()));
+    title = `${way}, Node ${versions[0]}, npm ${versions[1]}`;
+    const began = performance.now();
+    const program = await WAYS[way]({ dir, env, tarball });
+    const installMs = performance.now() - began;
+    for (const browser of values.browsers.split(',')) await tryBrowser({ title, browser, dir, env, temporary, program, installMs });
+  } catch (error) {
+    fail(title, error);
+  }
+  rmSync(dir, { recursive: true, force: true });
+}
+
+async function tryBrowser({ title, browser, dir, env, temporary, program, installMs }) {
+  const named = SYSTEM_BROWSERS[browser];
+  const around = browser === 'none' ? withoutBrowsers() : [];
+  const place = {
+    dir,
+    command: [...around, ...program.command],
+    tests: [...around, 'npm', 'test', '--', ...TESTS_OF_A_CLONE],
+    keys: program.keys,
+    env: { ...env, STILLFRAME_DATA_DIR: join(dir, `data-${browser}`), ...(named === undefined ? {} : { STILLFRAME_CHROMIUM: named }) },
+  };
+  try {
+    const pictureMs = installMs + (await firstPicture(place));
+    if (program.isTested) await runTests(place);
+    if (program.isTested) await firstPicture(place);
+    const left = readdirSync(temporary).filter((name) => name !== NPM_CACHE);
+    if (left.length > 0) throw new Error(`left in the temporary directory: ${left.join(', ')}`);
+    const [install, picture] = [installMs, pictureMs].map((ms) => (ms / 1000).toFixed(1));
+    const tested = program.isTested ? ', tests passed, started again' : '';
+    console.log(`${title}, browser ${browser}: installed after ${install} s, first picture after ${picture} s${tested}`);
+  } catch (error) {
+    fail(`${title}, browser ${browser}`, error);
+    for (const name of readdirSync(temporary)) rmSync(join(temporary, name), { recursive: true, force: true });
+  }
+}
+
+function fail(title, error) {
+  failed = true;
+  console.log(`${title}: FAILED: ${error.stdout?.slice(-4000) ?? ''}${error.stderr || error.message}`);
+}
+
+async function fromRegistry({ dir, env, tarball }) {
+  const registry = await startRegistry(tarball);
+  try {
+    await install(['stillframe', '--registry', registry.url], { dir, env });
+  } finally {
+    await registry.close();
+  }
+  return installed(dir);
+}
+
+async function fromTarball({ dir, env, tarball }) {
+  await install([tarball], { dir, env });
+  return installed(dir);
+}
+
+async function install(what, { dir, env }) {
   writeFileSync(join(dir, 'package.json'), '{}');
-  return dir;
+  await run('npm', ['install', ...what, '--no-fund', '--no-audit'], { cwd: dir, env });
+}
+
+function installed(dir) {
+  const program = join(dir, 'node_modules', '.bin', 'stillframe');
+  return { command: [program, 'serve'], keys: [program] };
+}
+
+/** `npm start` installs and builds at the first start. */
+async function fromClone({ dir, env }) {
+  await run('git', ['clone', '--quiet', ROOT, dir], { env });
+  return { command: ['npm', 'start', '--silent'], keys: ['node', 'dist/main.js'], isTested: true };
+}
+
+/** `npm test` chooses a browser by itself, in the clone, as the program does. */
+async function runTests({ tests: [command, ...args], dir, env }) {
+  rmSync(join(dir, 'node_modules/.cache/stillframe/browser'), { recursive: true, force: true });
+  await run(command, args, { cwd: dir, env });
+}
+
+/** Runs a command where no browser is found, and none can be installed by the system. */
+function withoutBrowsers() {
+  const files = [...HIDDEN_FILES, HIDDEN_TOOL].filter((path) => existsSync(path)).map((path) => `mount --bind /dev/null ${path}`);
+  const cache = join(homedir(), '.cache/ms-playwright');
+  const mounts = [...files, ...(existsSync(cache) ? [`mount -t tmpfs none ${cache}`] : [])].join(' && ');
+  return ['unshare', '--mount', 'sh', '-c', `${mounts} && exec "$@"`, 'sh'];
+}
+
+/** @returns after which time, in ms, the picture was there */
+async function firstPicture({ command: [command, ...args], keys: [program, ...first], dir, env }) {
+  const began = performance.now();
+  const server = spawn(command, args, { cwd: dir, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise((resolve) => server.once('close', resolve));
+  try {
+    const url = await untilReady(server);
+    const { stdout } = await run(program, [...first, 'keys', 'create', '--label', 'first', '--json'], { cwd: dir, env });
+    await takePicture(url, JSON.parse(stdout).secret);
+    return performance.now() - began;
+  } finally {
+    server.kill('SIGTERM');
+    await ended;
+  }
+}
+
+async function takePicture(url, secret) {
+  const answer = await fetch(`${url}/v1/screenshot`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', accept: 'image/png' },
+    signal: AbortSignal.timeout(PICTURE_MS),
+    body: JSON.stringify({ html: '<h1>The first picture</h1>', format: 'png' }),
+  });
+  const picture = Buffer.from(await answer.arrayBuffer());
+  if (answer.status !== 200 || picture.subarray(1, 4).toString() !== 'PNG') throw new Error(`${answer.status} ${picture.subarray(0, 300)}`);
 }
 
 function untilReady(server) {
@@ -108,4 +208,10 @@ function untilReady(server) {
       reject(new Error(`the server ended (${code}): ${said.slice(-3).join(' ')}`));
     });
   });
+}
+
+function emptyDir(name) {
+  const dir = join(work, name);
+  mkdirSync(dir);
+  return dir;
 }
