@@ -8,7 +8,7 @@
  *
  * It rewrites package.json; `--restore` puts the original back.
  */
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -26,6 +26,8 @@ if (process.argv[2] !== '--restore') prepare();
 function prepare() {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   assertInstalled(lock);
+  // By-products of compiling, made on Node 20 although nothing is compiled: they name directories of this machine.
+  rmSync(join(ROOT, 'node_modules/better-sqlite3/build'), { recursive: true, force: true });
   const source = readFileSync(MANIFEST, 'utf8');
   mkdirSync(dirname(ORIGINAL), { recursive: true });
   writeFileSync(ORIGINAL, source);
