@@ -164,7 +164,7 @@ function lineToType(): string {
 const MANAGERS: [string, string][] = [
   ['/usr/bin/apt-get', 'sudo apt-get update && sudo apt-get install -y chromium-headless-shell'],
   ['/usr/bin/dnf', 'sudo dnf install -y chromium-headless'],
-  ['/sbin/apk', 'sudo apk add chromium'],
+  ['/sbin/apk', 'sudo apk add -U chromium'],
   ['/usr/bin/pacman', 'sudo pacman -S --noconfirm chromium'],
   ['/usr/bin/zypper', 'sudo zypper install -y chromium'],
   ['/opt/homebrew/bin/brew', 'brew install --cask chromium'],
