@@ -38,6 +38,11 @@ export class LogSync {
     return this.#options.checkpoints.room();
   }
 
+  /** Resolves when no sync is under way; null when none is. Each transaction writes its pages anew, so that few large ones cost less. */
+  idle(): Promise<unknown> | null {
+    return this.#running === null ? null : this.#running.catch(() => undefined);
+  }
+
   /** To be called after a commit; resolves when it, and all before it, are on the disk. @throws StoreError code `SQLITE_IOERR_FSYNC` */
   committed(): Promise<void> {
     this.#options.checkpoints.afterCommit();

@@ -20,13 +20,13 @@ interface Entry {
 type Outcome = { value: unknown } | { reason: unknown };
 
 /**
- * All writes of the process, in order of arrival. Those that arrive while the event loop turns once share one immediate
- * transaction (group commit); each has its savepoint, so that a failing one takes nothing with it, and each is answered only when its
- * commit is on the disk. Later transactions do not wait for that.
+ * All writes of the process, in order of arrival. Those that arrive while the event loop turns once, or while the disk is busy with the
+ * transaction before, share one immediate transaction (group commit); each has its savepoint, so that a failing one takes nothing with it,
+ * and each is answered only when its commit is on the disk.
  */
 export class Writer {
   readonly #connection: Pick<Connection, 'db' | 'reopen'>;
-  readonly #log: Pick<LogSync, 'committed' | 'room' | 'settled'>;
+  readonly #log: Pick<LogSync, 'committed' | 'idle' | 'room' | 'settled'>;
   readonly #lockWaitMs: number;
   #statements: Statements;
   #entries: Entry[] = [];
@@ -35,7 +35,7 @@ export class Writer {
 
   constructor(
     connection: Pick<Connection, 'db' | 'reopen'>,
-    log: Pick<LogSync, 'committed' | 'room' | 'settled'>,
+    log: Pick<LogSync, 'committed' | 'idle' | 'room' | 'settled'>,
     lockWaitMs: number = LOCK_WAIT_MS,
   ) {
     this.#connection = connection;
@@ -68,6 +68,7 @@ export class Writer {
     await nextTurn();
     while (this.#entries.length > 0) {
       await this.#log.room();
+      await this.#log.idle();
       const batch = this.#entries.splice(0, BATCH_LIMIT);
       await this.#commit(batch);
       if (this.#entries.length > 0) await nextTurn();
