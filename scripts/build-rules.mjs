@@ -79,7 +79,12 @@ function withEngines(builtIn) {
   const engines = {};
   for (const category of Object.keys(builtIn.hosts)) {
     const text = [...builtIn.hosts[category].map((host) => `||${host}^$third-party`), ...builtIn.rules[category]].join('\n');
-    const engine = FiltersEngine.parse(text, { loadCSPFilters: false, enableHtmlFiltering: false, integrityCheck: false });
+    const engine = FiltersEngine.parse(text, {
+      loadCSPFilters: false,
+      enableHtmlFiltering: false,
+      loadExtendedSelectors: true,
+      integrityCheck: false,
+    });
     engines[category] = Buffer.from(engine.serialize()).toString('base64');
   }
   const digest = createHash('sha256').update(JSON.stringify(builtIn)).digest('hex').slice(0, 16);

@@ -22,6 +22,8 @@ export interface BannerTools {
   consentBundle: string;
   /** Rules that hide banners in this page and have not been applied yet; may be empty. */
   css: string;
+  /** Hides banners by rules that no style sheet can express. Resolves with the number of visible elements that it hid. */
+  hideMore(): Promise<number>;
   /** Result of the first inspection. */
   seen: Pick<Look, 'banner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
   /** Whether the picture is taken next: later banners are suppressed. */
@@ -54,7 +56,7 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   const rest = inView
     ? await world.call('consent.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
     : { refused: 0, hidden: 0 };
-  const laid = css === '' ? 0 : await world.call('consent.lay', { css, count: true });
+  const laid = (css === '' ? 0 : await world.call('consent.lay', { css, count: true })) + (await tools.hideMore());
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
   const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('consent.freeScroll'));

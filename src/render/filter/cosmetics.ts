@@ -1,7 +1,9 @@
 import { Request } from '@ghostery/adblocker';
+import type { ProceduralRule } from '../in-page/procedural-rule.js';
 import type { Category } from './category.js';
 import { type Engines, matchedPart } from './engines.js';
-import { hidingExceptions } from './hiding-exceptions.js';
+import { hidingExceptions, type Site } from './hiding-exceptions.js';
+import { parseProcedural } from './parse-procedural.js';
 
 /** The classes, ids and links of a page that hiding rules can match. */
 export interface Features {
@@ -56,6 +58,28 @@ export function bannerFeatureCss(engines: Engines, on: readonly Category[], at: 
   return hiding(engines, { of: ['cookies'], on }, at);
 }
 
+/** More rules for one page are not evaluated. */
+const PROCEDURAL_MAX = 500;
+
+/** The rules of some switches for this page that no style sheet can express, less exceptions of any switch that is on. */
+export function proceduralRules(
+  engines: Engines,
+  { of, on }: { of: readonly Category[]; on: readonly Category[] },
+  url: string,
+): ProceduralRule[] {
+  const site = siteOf(url);
+  const exceptions = hidingExceptions(engines, on, site);
+  const rules = of.flatMap((category) => {
+    const { matches } = engines[category].matchCosmeticFilters({ ...site, getRulesFromDOM: false, getInjectionRules: false });
+    return matches.flatMap(({ filter, exception }) =>
+      filter?.isExtended() && exception === undefined && exceptions.allows(filter)
+        ? parseProcedural(filter.getSelector(), filter.style)
+        : [],
+    );
+  });
+  return rules.slice(0, PROCEDURAL_MAX);
+}
+
 /** Which rules of a page are asked for. */
 interface Wanted {
   url: string;
@@ -68,17 +92,16 @@ function exceptBanners(engines: Engines, on: readonly Category[], wanted: Wanted
   return hiding(engines, { of: on.filter((category) => category !== 'cookies'), on }, wanted);
 }
 
-// Scripts and pseudo-selectors of filter lists would need a runtime in the page.
+// What a style sheet cannot express is asked for separately.
 const STYLES_ONLY = { getInjectionRules: false, getExtendedRules: false, injectScriptlets: false, injectExtended: false };
 
 /** The rules of some switches, less what the lists of any switch that is on make an exception of. */
 function hiding(engines: Engines, { of, on }: { of: readonly Category[]; on: readonly Category[] }, wanted: Wanted): string {
   if (of.length === 0) return '';
   const { base = false, host = false, features } = wanted;
-  const url = matchedPart(wanted.url);
-  const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
-  const exceptions = hidingExceptions(engines, on, { url, hostname, domain });
-  const asked = { url, hostname, domain, ...features, getRulesFromHostname: host, getRulesFromDOM: features !== undefined };
+  const site = siteOf(wanted.url);
+  const exceptions = hidingExceptions(engines, on, site);
+  const asked = { ...site, ...features, getRulesFromHostname: host, getRulesFromDOM: features !== undefined };
   const css = of.map((category) => {
     const engine = engines[category];
     const { matches, allowGenericHides } = engine.matchCosmeticFilters({ ...asked, ...STYLES_ONLY });
@@ -86,7 +109,13 @@ function hiding(engines: Engines, { of, on }: { of: readonly Category[]; on: rea
       filter !== undefined && exception === undefined && exceptions.allows(filter) ? [filter] : [],
     );
     const general = allowGenericHides && exceptions.general;
-    return engine.injectCosmeticFilters(rules, { url, ...STYLES_ONLY, allowGenericHides: general, getBaseRules: base }).styles;
+    return engine.injectCosmeticFilters(rules, { url: site.url, ...STYLES_ONLY, allowGenericHides: general, getBaseRules: base }).styles;
   });
   return css.filter((part) => part !== '').join('\n');
+}
+
+function siteOf(address: string): Site {
+  const url = matchedPart(address);
+  const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
+  return { url, hostname, domain };
 }

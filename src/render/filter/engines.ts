@@ -9,10 +9,15 @@ export type Engines = Readonly<Record<Category, FiltersEngine>> & {
 };
 
 /**
- * The library's options: no content policies, no scriptlets, no rewriting of pages. Its integrity check takes longer than the rest of a
+ * The library's options: no content policies, no rewriting of pages. Its integrity check takes longer than the rest of a
  * start, so stored engines have their own checksum.
  */
-export const ENGINE_OPTIONS = { loadCSPFilters: false, enableHtmlFiltering: false, integrityCheck: false } as const;
+export const ENGINE_OPTIONS = {
+  loadCSPFilters: false,
+  enableHtmlFiltering: false,
+  loadExtendedSelectors: true,
+  integrityCheck: false,
+} as const;
 
 /** A request, for the engines. */
 export interface Ask {

@@ -1,12 +1,14 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
 import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
+import type { ProceduralRule } from '../in-page/procedural-rule.js';
+import { PageMoved } from '../page/page-moved.js';
 import type { PageSession } from '../page-session.js';
 import { Interception } from '../requests/interception.js';
 import { TargetHeaders } from '../requests/target-headers.js';
 import { targetSessionOf } from '../requests/target-session-of.js';
 import { CATEGORIES, type Category, switchedOn } from './category.js';
-import { bannerCss, bannerFeatureCss, featureCss, hostCss, startRules } from './cosmetics.js';
+import { bannerCss, bannerFeatureCss, featureCss, hostCss, proceduralRules, startRules } from './cosmetics.js';
 import type { Engines } from './engines.js';
 
 /** One capture's blocking, from before its navigation to its end. */
@@ -66,6 +68,7 @@ class PageGuard implements Guard {
   #interception: Interception | null = null;
   /** Hosts whose own hiding rules have been applied. */
   readonly #styledHosts = new Set<string>();
+  readonly #procedural = new Map<string, Procedural>();
 
   constructor(
     private readonly parts: PageGuardParts,
@@ -119,7 +122,9 @@ class PageGuard implements Guard {
     if (seen === null) return false;
     const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.lay', { css, count: false });
+    await this.procedurally('apply', url, 'others');
     if (general === null) return true;
+    if ((await this.procedurally('matches', url, 'banners')) > 0) return false;
     const special = bannerFeatureCss(engines, this.on, { url, features: seen });
     if (special !== '' && (await world.call('consent.hides', { css: special }))) return false;
     return interception.blocked.cookies === 0 || !(await world.call('consent.freeScroll'));
@@ -140,6 +145,7 @@ class PageGuard implements Guard {
     const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
     const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.lay', { css, count: false });
+    await this.procedurally('apply', url, 'others');
     if (general === null) return NO_BANNER;
     const special = bannerFeatureCss(engines, this.on, { url, features: seen });
     return await answerBanners({
@@ -148,6 +154,7 @@ class PageGuard implements Guard {
       consentBundle,
       // If there was nothing to decline, the inspection has applied the general rules already.
       css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
+      hideMore: () => this.procedurally('apply', url, 'banners'),
       seen,
       last,
       refusedPlatform: interception.blocked.cookies > 0,
@@ -162,6 +169,31 @@ class PageGuard implements Guard {
     await this.session.world.callAtStart('consent.hideFromStart', [rules], { inFrames: false });
   }
 
+  /** Calls one of the in-page functions for procedural rules, if there are any; rules that do not end are dropped. */
+  private async procedurally(what: 'apply' | 'matches', url: string, of: keyof Procedural): Promise<number> {
+    const { [of]: rules } = this.proceduralOf(url);
+    if (rules.length === 0) return 0;
+    try {
+      return Number(await this.session.world.callWithin(PROCEDURAL_MAX_MS, `procedural.${what}`, rules));
+    } catch (error) {
+      if (error instanceof PageMoved) throw error;
+      this.parts.log.debug({ err: error }, 'the procedural rules for a page were dropped');
+      this.#procedural.set(new URL(url).hostname, { banners: [], others: [] });
+      return 0;
+    }
+  }
+
+  private proceduralOf(url: string): Procedural {
+    const { hostname } = new URL(url);
+    const known = this.#procedural.get(hostname);
+    if (known !== undefined) return known;
+    const rulesOf = (of: Category[]) => proceduralRules(this.parts.engines, { of, on: this.on }, url);
+    const [banners, others] = [this.on.filter((one) => one === 'cookies'), this.on.filter((one) => one !== 'cookies')].map(rulesOf);
+    const procedural = { banners: banners ?? [], others: others ?? [] };
+    this.#procedural.set(hostname, procedural);
+    return procedural;
+  }
+
   /** @returns the rules of a host that a redirect led to */
   private hidingRulesOf(url: string): string {
     const { hostname } = new URL(url);
@@ -170,6 +202,15 @@ class PageGuard implements Guard {
     return hostCss(this.parts.engines, this.on, url);
   }
 }
+
+/** A page's rules that no style sheet can express: for banners, which are hidden once they could be declined, and others. */
+interface Procedural {
+  banners: ProceduralRule[];
+  others: ProceduralRule[];
+}
+
+/** The page ends it much sooner by itself, unless a list's regular expression does not end. */
+const PROCEDURAL_MAX_MS = 500;
 
 /** @throws Error if the signal aborts, the page closes or the time is up first */
 async function bounded<Result>(work: Promise<Result>, ...signals: AbortSignal[]): Promise<Result> {

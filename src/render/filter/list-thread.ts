@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FiltersEngine } from '@ghostery/adblocker';
+import { commonSyntax } from './common-syntax.js';
 import { ENGINE_OPTIONS } from './engines.js';
 
 /** The worker's task. */
@@ -25,7 +26,7 @@ export type ListWork = { kind: 'parse'; engine: Uint8Array; rules: number } | { 
 
 export async function runListJob(job: ListJob): Promise<ListWork> {
   if (job.kind === 'extract') return { kind: 'extract', lists: extractLists(job.dir, job.ids) };
-  const engine = FiltersEngine.parse(job.texts.join('\n'), ENGINE_OPTIONS);
+  const engine = FiltersEngine.parse(commonSyntax(job.texts.join('\n')), ENGINE_OPTIONS);
   const { networkFilters, cosmeticFilters } = engine.getFilters();
   return { kind: 'parse', engine: engine.serialize(), rules: networkFilters.length + cosmeticFilters.length };
 }

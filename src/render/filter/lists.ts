@@ -6,6 +6,7 @@ import type { Egress } from '../../egress/egress.js';
 import { type BuiltInRules, builtInText, othersText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 import { countRules, listProblem } from './check-list.js';
+import { SYNTAX_VERSION } from './common-syntax.js';
 import { ENGINE_OPTIONS, engineSet, loadEngine, refusing } from './engines.js';
 import { fetchList, type Validators } from './fetch-list.js';
 import { fetchPackagedLists, LIST_PACKAGE } from './fetch-packaged-lists.js';
@@ -198,7 +199,7 @@ function listsOf(manifest: Manifest, sources: readonly ListSource[], category: C
 }
 
 function engineKey(builtIn: BuiltInRules, lists: readonly KeptList[]): string {
-  const parts = [builtIn.digest, String(ENGINE_VERSION), JSON.stringify(ENGINE_OPTIONS), ...lists.map(({ file }) => file)];
+  const parts = [builtIn.digest, `${ENGINE_VERSION} ${SYNTAX_VERSION}`, JSON.stringify(ENGINE_OPTIONS), ...lists.map(({ file }) => file)];
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
 }
 

@@ -19,6 +19,7 @@ export * as mechanisms from './mechanisms.js';
 export * as motion from './motion.js';
 export * as pin from './pin.js';
 export * as print from './print.js';
+export * as procedural from './procedural.js';
 export * as pseudos from './pseudos.js';
 export * as reveal from './reveal.js';
 export * as rules from './rules.js';

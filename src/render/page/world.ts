@@ -44,12 +44,21 @@ export class World {
    *
    * @throws PageMoved if the document is replaced in the meantime, Error if the function throws
    */
-  async call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
+  call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
+    return this.#call(callOf(name, given));
+  }
+
+  /** As `call`, but the browser ends the function after so many ms of computing, and the call is rejected. */
+  callWithin<Name extends Call>(timeoutMs: number, name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
+    return this.#call(callOf(name, given), timeoutMs);
+  }
+
+  async #call(expression: string, timeout?: number) {
     const contextId = await this.#context();
-    const answer = await this.#evaluate(callOf(name, given), contextId);
+    const answer = await this.#evaluate(expression, contextId, timeout);
     if (!isMissing(answer.exceptionDetails)) return resultOf(answer);
     // A document that is older than the program, or in which no scripts run at the start, such as the browser's own pages.
-    return resultOf(await this.#evaluate(`${INSTALL}\n${callOf(name, given)}`, contextId));
+    return resultOf(await this.#evaluate(`${INSTALL}\n${expression}`, contextId, timeout));
   }
 
   /**
@@ -83,8 +92,9 @@ export class World {
     return executionContextId;
   }
 
-  #evaluate(expression: string, contextId: number): Promise<Evaluated> {
-    return this.#send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true });
+  #evaluate(expression: string, contextId: number, timeout?: number): Promise<Evaluated> {
+    const within = timeout === undefined ? {} : { timeout };
+    return this.#send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true, ...within });
   }
 
   #send: CDPSession['send'] = async (method, params) => {

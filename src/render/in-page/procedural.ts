@@ -1,0 +1,259 @@
+import { documentProperty, isVisible } from './dom.js';
+import type { ProceduralRule, Step } from './procedural-rule.js';
+import { force, styleOf } from './styles.js';
+
+/** What one call may take, and all calls in one document together. */
+const CALL_MAX_MS = 25;
+const DOCUMENT_MAX_MS = 75;
+/** A look at the clock costs about as much as a look at an element. */
+const LOOK_EVERY = 16;
+const FRAMES_MAX = 20;
+/** Of the text that an element holds. */
+const TEXT_MAX_CHARS = 100_000;
+/** XPath is evaluated in one go, and may take the square of the number of elements. */
+const XPATH_ELEMENTS_MAX = 10_000;
+
+let spentMs = 0;
+
+/**
+ * Hides or changes what the rules are about, in this document and the frames that may be read, as far as the time allows.
+ *
+ * @returns how many visible elements were hidden or removed
+ */
+export function apply(rules: readonly ProceduralRule[]): number {
+  const all = matched(rules);
+  // Before anything is changed: the layout is computed once.
+  const gone = all.filter(({ element, rule }) => disappears(rule) && isVisible(element)).length;
+  for (const { element, rule } of all) act(element, rule);
+  return gone;
+}
+
+/** Whether the rules would hide or remove something that is visible. */
+export function matches(rules: readonly ProceduralRule[]): boolean {
+  return matched(rules.filter(disappears)).some(({ element }) => isVisible(element));
+}
+
+function disappears({ action }: ProceduralRule): boolean {
+  return action === 'hide' || action === 'remove';
+}
+
+class OutOfTime extends Error {}
+
+/** Counts time; throws when there is none left. */
+class Clock {
+  readonly #began = performance.now();
+  readonly #endsAt = this.#began + Math.min(CALL_MAX_MS, DOCUMENT_MAX_MS - spentMs);
+  #looks = 0;
+
+  get ms(): number {
+    return performance.now() - this.#began;
+  }
+
+  tick(): void {
+    if (this.#looks++ % LOOK_EVERY === 0) this.check();
+  }
+
+  check(): void {
+    if (performance.now() > this.#endsAt) throw new OutOfTime();
+  }
+}
+
+interface Matched {
+  element: HTMLElement;
+  rule: ProceduralRule;
+}
+
+/** What the rules are about, as far as it is found in time. */
+function matched(rules: readonly ProceduralRule[]): Matched[] {
+  const all: Matched[] = [];
+  if (rules.length === 0) return all;
+  const clock = new Clock();
+  try {
+    for (const tree of documents()) {
+      for (const rule of rules) for (const element of found(rule, tree, clock)) all.push({ element: element as HTMLElement, rule });
+    }
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
+  } finally {
+    spentMs += clock.ms;
+  }
+  return all;
+}
+
+function documents(): Document[] {
+  const frames = [...document.querySelectorAll('iframe')].slice(0, FRAMES_MAX);
+  return [document, ...frames.map((frame) => frame.contentDocument).filter((inner) => inner !== null)];
+}
+
+/** What a rule is about; nothing if it is not valid. */
+function found(rule: ProceduralRule, tree: Document, clock: Clock): Element[] {
+  clock.check();
+  try {
+    return run(rule.steps, [tree], clock).filter((node) => node.nodeType === Node.ELEMENT_NODE) as Element[];
+  } catch (error) {
+    if (error instanceof OutOfTime) throw error;
+    return [];
+  }
+}
+
+type Subject = Document | Element;
+
+function run(steps: readonly Step[], from: readonly Subject[], clock: Clock): Subject[] {
+  let subjects = [...from];
+  for (const step of steps) {
+    const next = new Set<Subject>();
+    const take = taker(step, clock);
+    for (const subject of subjects) {
+      clock.tick();
+      for (const one of take(subject)) next.add(one);
+    }
+    subjects = [...next];
+    if (subjects.length === 0) break;
+  }
+  return subjects;
+}
+
+/** What a step makes of one element. */
+type Take = (subject: Subject) => Iterable<Subject>;
+
+function taker(step: Step, clock: Clock): Take {
+  switch (step.op) {
+    case 'find':
+      return (subject) => below(subject, step.arg);
+    case 'is':
+      return (subject) => (isElement(subject) ? only(subject, subject.matches(step.arg)) : below(subject, step.arg));
+    case 'has':
+      return (subject) => only(subject, leads(step.of, subject, clock));
+    case 'not':
+      return (subject) => only(subject, !leads(step.of, subject, clock));
+    case 'upward':
+      return upward(step.arg);
+    case 'xpath':
+      return (subject) => byXPath(subject, step.arg);
+    default:
+      return filterOf(step.op, step.arg);
+  }
+}
+
+function leads(chains: readonly Step[][], subject: Subject, clock: Clock): boolean {
+  return chains.some((steps) => run(steps, [subject], clock).length > 0);
+}
+
+function filterOf(op: Exclude<Step['op'], 'find' | 'is' | 'has' | 'not' | 'upward' | 'xpath'>, arg: string): Take {
+  if (op === 'matches-path') {
+    const fits = textTest(arg);
+    return (subject) => only(subject, fits(pathOf(subject)));
+  }
+  const test = op === 'has-text' ? textOf(arg) : op === 'matches-attr' ? attributeTest(arg) : styleTest(op, arg);
+  return (subject) => only(subject, isElement(subject) && test(subject));
+}
+
+function only(subject: Subject, fits: boolean): Subject[] {
+  return fits ? [subject] : [];
+}
+
+/** By its number: what a frame holds is of classes of its own. */
+function isElement(subject: Subject): subject is Element {
+  return subject.nodeType === Node.ELEMENT_NODE;
+}
+
+/** By a selector that may begin with a combinator. */
+function below(subject: Subject, css: string): Iterable<Element> {
+  const selector = css.trim();
+  if (!isElement(subject)) return subject.querySelectorAll(/^[>+~]/.test(selector) ? `:scope ${selector}` : selector);
+  if (!/^[+~]/.test(selector)) return subject.querySelectorAll(`:scope ${selector}`);
+  const parent = subject.parentElement;
+  if (parent === null) return [];
+  const place = Array.prototype.indexOf.call(parent.children, subject) + 1;
+  return parent.querySelectorAll(`:scope > :nth-child(${place}) ${selector}`);
+}
+
+function upward(arg: string): Take {
+  const steps = /^\d{1,3}$/.test(arg) ? Number(arg) : null;
+  return (subject) => {
+    let at = isElement(subject) ? subject.parentElement : null;
+    if (steps === null) at = at?.closest(arg) ?? null;
+    else for (let left = steps; left > 1 && at !== null; left--) at = at.parentElement;
+    return at === null || steps === 0 ? [] : [at];
+  };
+}
+
+function byXPath(subject: Subject, expression: string): Element[] {
+  const tree = subject.ownerDocument ?? (subject as Document);
+  if (tree.getElementsByTagName('*').length > XPATH_ELEMENTS_MAX) return [];
+  const result = tree.evaluate(expression, subject, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE);
+  const elements: Element[] = [];
+  for (let at = 0; at < result.snapshotLength; at++) {
+    const node = result.snapshotItem(at);
+    if (node?.nodeType === Node.ELEMENT_NODE) elements.push(node as Element);
+  }
+  return elements;
+}
+
+function pathOf(subject: Subject): string {
+  const { location } = subject.ownerDocument?.defaultView ?? (subject as Document).defaultView ?? window;
+  return location.pathname + location.search;
+}
+
+function textOf(arg: string): (element: Element) => boolean {
+  const fits = textTest(arg);
+  return (element) => fits((element.textContent ?? '').slice(0, TEXT_MAX_CHARS).trim());
+}
+
+/** `name`, `name=value`, each a text or a regular expression. */
+function attributeTest(arg: string): (element: Element) => boolean {
+  const [, name = arg, value] = /^("[^"]*"|\/.*?[^\\]\/[imu]*|[^=]*)=(.*)$/s.exec(arg) ?? [];
+  const namely = exactTest(name);
+  const worth = value === undefined ? () => true : exactTest(value);
+  return (element) => element.getAttributeNames().some((one) => namely(one) && worth(element.getAttribute(one) ?? ''));
+}
+
+/** `property: value`, the value a text or a regular expression. */
+function styleTest(op: 'matches-css' | 'matches-css-after' | 'matches-css-before', arg: string): (element: Element) => boolean {
+  const [, part, property = '', value = ''] = /^(?:(before|after)\s*,\s*)?([\w-]+)\s*:\s*(.*)$/s.exec(arg) ?? [];
+  const pseudo = part ?? (op === 'matches-css' ? null : op.slice('matches-css-'.length));
+  const fits = exactTest(value);
+  return (element) => {
+    const style = element.ownerDocument.defaultView?.getComputedStyle(element, pseudo === null ? null : `::${pseudo}`);
+    return style !== undefined && fits(style.getPropertyValue(property));
+  };
+}
+
+function textTest(pattern: string): (text: string) => boolean {
+  const expression = expressionOf(pattern);
+  return expression === null ? (text) => text.includes(pattern) : (text) => expression.test(text);
+}
+
+function exactTest(pattern: string): (text: string) => boolean {
+  const plain = pattern.replace(/^(["'])(.*)\1$/s, '$2');
+  const expression = expressionOf(plain);
+  return expression === null ? (text) => text === plain : (text) => expression.test(text);
+}
+
+/** Of `/…/flags`; null for other text. */
+function expressionOf(pattern: string): RegExp | null {
+  const [, source, flags] = /^\/(.+)\/([imsu]*)$/s.exec(pattern) ?? [];
+  return source === undefined ? null : new RegExp(source, flags);
+}
+
+function act(element: HTMLElement, { action, value }: ProceduralRule): void {
+  if (element === documentProperty('documentElement', element.ownerDocument)) return;
+  if (action === 'hide') force(element, 'display', 'none');
+  else if (action === 'remove') Element.prototype.remove.call(element);
+  else if (action === 'remove-attr') eachNamed(element.getAttributeNames(), value, (name) => element.removeAttribute(name));
+  else if (action === 'remove-class') eachNamed([...element.classList], value, (name) => element.classList.remove(name));
+  else setStyle(element, value);
+}
+
+function eachNamed(names: readonly string[], pattern: string, change: (name: string) => void): void {
+  const fits = exactTest(pattern);
+  for (const name of names) if (fits(name)) change(name);
+}
+
+function setStyle(element: HTMLElement, declarations: string): void {
+  const wanted = document.createElement('i').style;
+  wanted.cssText = declarations;
+  for (const property of wanted) {
+    styleOf(element).setProperty(property, wanted.getPropertyValue(property), wanted.getPropertyPriority(property));
+  }
+}

@@ -1,0 +1,275 @@
+import { FiltersEngine } from '@ghostery/adblocker';
+import type { Browser, Frame } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Category } from '../../../src/render/filter/category.js';
+import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
+import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
+import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { parseProcedural } from '../../../src/render/filter/parse-procedural.js';
+import { guardPartsForTests } from './built.js';
+import { aPageSession, FixtureWeb, launchOnto, someOptions } from './site.js';
+
+const PAGE = 'http://page.test/feed?tab=home';
+
+let web: FixtureWeb;
+let browser: Browser;
+let parts: PageGuardParts;
+
+beforeAll(async () => {
+  parts = await guardPartsForTests();
+  web = await FixtureWeb.open();
+  browser = await launchOnto(web);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await web[Symbol.asyncDispose]();
+});
+
+function enginesOf(lists: Partial<Record<Category, string>>): Engines {
+  return engineSet((category) => FiltersEngine.parse(commonSyntax(lists[category] ?? ''), ENGINE_OPTIONS), new Set());
+}
+
+interface Visit {
+  html: string;
+  lists: Partial<Record<Category, string>>;
+  wire?: Record<string, unknown>;
+}
+
+async function visit({ html, lists, wire = { block_ads: true } }: Visit) {
+  web.page('http://page.test/feed', `<!doctype html>${html}`);
+  const session = await aPageSession(browser);
+  const guard = await guardPage({ ...parts, engines: enginesOf(lists) }, session, someOptions(PAGE, wire));
+  await session.page.goto(PAGE);
+  const report = await guard.answerBanners(AbortSignal.timeout(10_000), true);
+  return { session, guard, report, page: session.page, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+}
+
+/** Ids of the elements that are there and visible. */
+function shown(frame: Frame): Promise<string[]> {
+  return frame.evaluate(() => [...document.querySelectorAll('[id]')].filter((one) => one.checkVisibility()).map(({ id }) => id));
+}
+
+const FEED = `<style>#painted { color: rgb(1, 2, 3) } #before::before { content: "Ad" }</style>
+  <main id="feed">
+    <article id="story"><p>News of the day</p></article>
+    <article id="ad"><div><span>Sponsored</span></div></article>
+    <article id="offer" data-kind="promo-17"><b>Offer</b></article>
+    <article id="painted">Painted</article><article id="before">Text</article>
+    <article id="next">Next</article>
+  </main>`;
+
+describe('a procedural rule', () => {
+  it.each([
+    ['page.test##article:has-text(Sponsored)', ['ad']],
+    ['page.test##article:has-text(/^(sponsored|offer)$/i)', ['ad', 'offer']],
+    ['page.test##article span:has-text(Sponsored):upward(2)', ['ad']],
+    ['page.test##span:has-text(Sponsored):upward(article)', ['ad']],
+    ['page.test##article:has(> div > span:has-text(Sponsored))', ['ad']],
+    ['page.test##article:not(:has-text(/Sponsored|Offer|Painted|Text|Next/))', ['story']],
+    ['page.test##article:has-text(Painted) + article', ['before']],
+    ['page.test##article:has-text(Painted) ~ #next', ['next']],
+    ['page.test##main:has-text(News) > article:has-text(Offer)', ['offer']],
+    ['page.test##article:has-text(Offer)[data-kind]', ['offer']],
+    ['page.test##article:matches-css(color: rgb(1, 2, 3))', ['painted']],
+    ['page.test##article:matches-css-before(content: /Ad/)', ['before']],
+    ['page.test##article:matches-attr("data-kind"="/^promo-/")', ['offer']],
+    ['page.test##:matches-path(/^\\/feed\\?tab=/) #ad', ['ad']],
+    ['page.test##:matches-path(/elsewhere) #ad', []],
+    ['page.test###offer:matches-path(/feed)', ['offer']],
+    ['page.test##:xpath(//b[text()="Offer"]/..)', ['offer']],
+    ['page.test##b:xpath(..)', ['offer']],
+    ['page.test###ad:remove()', ['ad']],
+    ['page.test##article:has-text(Offer):remove()', ['offer']],
+    ['page.test##article:has-text(Sponsored), article:has-text(Offer)', ['ad', 'offer']],
+    ['page.test#?#article:contains(Sponsored)', ['ad']],
+    ['page.test#?#article:-abp-has(> div > span:-abp-contains(Sponsored))', ['ad']],
+    ['page.test#$?#article:contains(Offer) { visibility: hidden !important; display: none !important; }', ['offer']],
+    ['page.test#$#article#ad { remove: true; }', ['ad']],
+    ['other.test##article:has-text(Sponsored)', []],
+    ['page.test##article:has-text(/((/)', []],
+  ])('%s hides what it is about', async (rule, hidden) => {
+    await using visited = await visit({ html: FEED, lists: { ads: rule } });
+    const all = ['feed', 'story', 'ad', 'offer', 'painted', 'before', 'next'];
+    expect(await shown(visited.page.mainFrame())).toEqual(all.filter((id) => !hidden.includes(id)));
+  });
+
+  it('may take away attributes and classes, and set styles, but fetch nothing with them', async () => {
+    await using visited = await visit({
+      html: '<p id="a" class="lock veil" data-x="1" onclick="x">One</p><p id="b">Two</p><p id="c">Three</p>',
+      lists: {
+        ads: [
+          'page.test###a:has-text(One):remove-class(lock)',
+          'page.test###a:has-text(One):remove-attr(/^data-/)',
+          'page.test###b:has-text(Two):style(margin-top: 7px !important)',
+          'page.test###c:has-text(Three):style(background: url(http://page.test/leak.png))',
+        ].join('\n'),
+      },
+    });
+    expect(await visited.page.innerHTML('body')).toBe(
+      '<p id="a" class="veil" onclick="x">One</p><p id="b" style="margin-top: 7px !important;">Two</p><p id="c">Three</p>',
+    );
+    expect(web.urls()).not.toContain('http://page.test/leak.png');
+  });
+
+  it('holds in frames of the same origin', async () => {
+    await using visited = await visit({
+      html: `<iframe srcdoc="<p id=ad>Sponsored</p><p id=text>Text</p>"></iframe>`,
+      lists: { ads: 'page.test##p:has-text(Sponsored)' },
+    });
+    const [, inner] = visited.page.frames();
+    if (inner === undefined) throw new Error('the frame is missing');
+    expect(await shown(inner)).toEqual(['text']);
+  });
+
+  it('yields to an exception of another list that is on', async () => {
+    const lists = { ads: 'page.test##article:has-text(Sponsored)', trackers: 'page.test#@#article:has-text(Sponsored)' };
+    await using excepted = await visit({ html: FEED, lists, wire: { block_ads: true, block_trackers: true } });
+    expect(await shown(excepted.page.mainFrame())).toContain('ad');
+    await using alone = await visit({ html: FEED, lists });
+    expect(await shown(alone.page.mainFrame())).not.toContain('ad');
+  });
+
+  it('does nothing with blocking off', async () => {
+    await using visited = await visit({
+      html: FEED,
+      lists: { ads: 'page.test##article:has-text(Sponsored)' },
+      wire: { block_trackers: true },
+    });
+    expect(await shown(visited.page.mainFrame())).toContain('ad');
+  });
+
+  it('for a banner is part of the answer to banners', async () => {
+    const html = `${FEED}<div id="bar">We like biscuits</div>`;
+    const lists = { cookies: 'page.test##div:has-text(biscuits)' };
+    await using visited = await visit({ html, lists, wire: { block_cookie_banners: true } });
+    expect(visited.report.outcome).toBe('hidden');
+    expect(await shown(visited.page.mainFrame())).not.toContain('bar');
+    await using early = await aPageSession(browser);
+    const guard = await guardPage({ ...parts, engines: enginesOf(lists) }, early, someOptions(PAGE, { block_cookie_banners: true }));
+    await early.page.goto(PAGE);
+    expect(await guard.glance()).toBe(false);
+  });
+
+  it('is in the early picture, and changes the page no more on a second look', async () => {
+    web.page('http://page.test/feed', `<!doctype html>${FEED}`);
+    await using session = await aPageSession(browser);
+    const engines = enginesOf({ ads: 'page.test##article:has-text(Sponsored)' });
+    const guard = await guardPage({ ...parts, engines }, session, someOptions(PAGE, { block_ads: true }));
+    await session.page.goto(PAGE);
+    expect(await guard.glance()).toBe(true);
+    expect(await shown(session.page.mainFrame())).not.toContain('ad');
+    const changes = session.page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          const observer = new MutationObserver(() => {});
+          observer.observe(document, { subtree: true, attributes: true, childList: true });
+          addEventListener('looked', () => resolve(observer.takeRecords().length));
+        }),
+    );
+    await guard.glance();
+    await session.page.evaluate(() => dispatchEvent(new Event('looked')));
+    expect(await changes).toBe(0);
+  });
+});
+
+describe('the time that procedural rules take', () => {
+  const many = `<main>${'<section><div><p>one</p><p>two</p><i></i></div></section>'.repeat(5_000)}</main><article id="late">Sponsored</article>`;
+
+  it('is bounded on a page of 25,000 elements, and what is left over is skipped', async () => {
+    const rules = Array.from({ length: 60 }, (_, i) => `page.test##div:has-text(/(a|b|c)+${i}/):upward(section)`);
+    web.page('http://page.test/feed', `<!doctype html>${many}`);
+    await using session = await aPageSession(browser);
+    await session.page.goto(PAGE);
+    const steps = rules.flatMap((rule) => parseProcedural(rule.slice(rule.indexOf('##') + 2), undefined));
+    expect(steps).toHaveLength(60);
+    const clocked = async () => {
+      const began = performance.now();
+      await session.world.call('procedural.apply', steps);
+      return performance.now() - began;
+    };
+    await session.world.call('procedural.apply', []);
+    const times = [await clocked(), await clocked(), await clocked(), await clocked(), await clocked()];
+    // 75 ms by the page's clock for all calls together; the rest of this is for a busy machine.
+    expect(times.reduce((sum, ms) => sum + ms)).toBeLessThan(400);
+    await session.world.call('procedural.apply', parseProcedural('article:has-text(Sponsored)', undefined));
+    expect(await shown(session.page.mainFrame())).toContain('late');
+  });
+
+  it('is enough for the rules that a site has', async () => {
+    await using visited = await visit({ html: many, lists: { ads: 'page.test##article:has-text(Sponsored)' } });
+    expect(await shown(visited.page.mainFrame())).not.toContain('late');
+  });
+
+  it('ends for a regular expression that does not, which costs the page no other blocking', async () => {
+    await using visited = await visit({
+      html: `<p id="a">${'a'.repeat(60)}!</p><div class="offer" id="b">Offer</div>`,
+      lists: { ads: 'page.test##p:has-text(/^(a+)+$/)\n##.offer' },
+    });
+    expect(visited.report.outcome).toBe('none');
+    expect(await shown(visited.page.mainFrame())).toEqual(['a']);
+  });
+});
+
+describe('the steps of a selector', () => {
+  it.each([
+    [
+      'a:has-text(", )")',
+      [
+        { op: 'find', arg: 'a' },
+        { op: 'has-text', arg: ', )' },
+      ],
+    ],
+    [
+      "a:has(b:has-text(it's)) > i",
+      [
+        { op: 'find', arg: 'a' },
+        {
+          op: 'has',
+          of: [
+            [
+              { op: 'find', arg: ' b' },
+              { op: 'has-text', arg: "it's" },
+            ],
+          ],
+        },
+        { op: 'find', arg: ' > i' },
+      ],
+    ],
+    [
+      ':has-text(x) > :upward(1).c',
+      [
+        { op: 'find', arg: '*' },
+        { op: 'has-text', arg: 'x' },
+        { op: 'find', arg: ' > *' },
+        { op: 'upward', arg: '1' },
+        { op: 'is', arg: '.c' },
+      ],
+    ],
+  ])('%s', (selector, steps) => {
+    expect(parseProcedural(selector, undefined)).toEqual([{ steps, action: 'hide', value: '' }]);
+  });
+
+  it.each([
+    'a:has-text((',
+    `a:has-text(${'x'.repeat(3_000)})`,
+    'a:not(b > c:has-text(x) d)',
+    'a:has(:has(:has(:has(:has(:has-text(x))))))',
+  ])('are none for %s', (selector) => {
+    expect(parseProcedural(selector, undefined)).toEqual([]);
+  });
+});
+
+it('leaves other rules as they are', () => {
+  const text = [
+    '! page.test#?#p:contains(x)',
+    '||ads.test^$domain=page.test',
+    '##.ad',
+    'page.test##p:has-text(#?#)',
+    'page.test#%#alert(1)',
+    'page.test#$#body { overflow: auto !important; }',
+    "page.test#$#abort-on-property-read ads; log 'x'",
+    '/banner#?#x',
+  ].join('\n');
+  expect(commonSyntax(text)).toBe(text);
+});
