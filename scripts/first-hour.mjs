@@ -24,6 +24,8 @@ const READY_MS = 400_000;
 /** Time limit of each command, since a registry may not respond. */
 const COMMAND_MS = 600_000;
 const PICTURE_MS = 60_000;
+/** In a directory with a longer path than this one's, twelve characters, the program would not put its profiles. */
+const SHORT_TMPDIR = '/tmp/f';
 /** npm keeps its own compiled code in the temporary directory. */
 const NPM_CACHE = 'node-compile-cache';
 const SYSTEM_BROWSERS = { shell: '/usr/bin/chromium-headless-shell', chromium: '/usr/bin/chromium' };
@@ -73,7 +75,7 @@ async function tools(pair) {
 /** Gets the program once, and starts it with each browser. */
 async function tryWay(way, { pair, path, tarball }) {
   const name = `${way}-${(pair ?? 'own').replace(':', '-')}`;
-  const [dir, temporary] = [emptyDir(name), emptyDir(`${name}-tmp`)];
+  const [dir, temporary] = [emptyDir(name), mkdtempSync(SHORT_TMPDIR)];
   const { STILLFRAME_CHROMIUM, STILLFRAME_DATA_DIR, ...ours } = process.env;
   const env = { ...ours, PATH: path, TMPDIR: temporary, STILLFRAME_LISTS: 'false', STILLFRAME_LOG_FORMAT: 'json', STILLFRAME_PORT: '0' };
   let title = `${way}, ${pair ?? process.version}`;
@@ -86,8 +88,9 @@ async function tryWay(way, { pair, path, tarball }) {
     for (const browser of values.browsers.split(',')) await tryBrowser({ title, browser, dir, env, temporary, program, installMs });
   } catch (error) {
     fail(title, error);
+  } finally {
+    for (const made of [dir, temporary]) rmSync(made, { recursive: true, force: true });
   }
-  rmSync(dir, { recursive: true, force: true });
 }
 
 async function tryBrowser({ title, browser, dir, env, temporary, program, installMs }) {

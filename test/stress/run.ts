@@ -51,6 +51,10 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   soak: async () => ({ title: 'thousands of mixed captures leave nothing behind', ...(await import('./soak.js')) }),
   isolation: async () => ({ title: 'no trace of one capture in another', ...(await import('./isolation.js')) }),
   binary: async () => ({ title: 'the self-contained executable, alone on a machine without Node', ...(await import('./binary.js')) }),
+  strangers: async () => ({
+    title: 'the first hour with every Node, npm and browser that can be had',
+    ...(await import('./strangers.js')),
+  }),
   image: async () => ({ title: 'the steps of the Dockerfile in clean Debian roots', ...(await import('./image.js')) }),
   'real-pages': async () => ({
     title: 'realistic pages: both algorithms agree, Markdown holds the text',
