@@ -6,7 +6,7 @@
  * Sabotage that turns it red: leave `@img/` out of scripts/binary/program-files.ts, or the check of the first argument out of start.ts.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -106,14 +106,22 @@ async function serve(place: Place, { key, problems }: { key: string; problems: s
       const { status } = await callApi(url + path, key);
       if (status !== 200) problems.push(`${path} answers ${status}`);
     }
+    const allocator = allocatorOf(server);
+    if (allocator === 'as it is' && 'execve' in process) problems.push("glibc's allocator is not set up for pictures");
     server.kill('SIGTERM');
     const code = await ended;
     if (code !== 0) problems.push(`SIGTERM ended it with ${code}`);
-    return { ready_ms: readyMs, executable_mb: Math.round(Number(execFileSync('stat', ['-Lc', '%s', place.executable])) / 1e6) };
+    const megabytes = Math.round(Number(execFileSync('stat', ['-Lc', '%s', place.executable])) / 1e6);
+    return { ready_ms: readyMs, executable_mb: megabytes, node: process.version, allocator };
   } finally {
     server.kill('SIGKILL');
     await ended;
   }
+}
+
+/** Whether the server has started itself again with the settings for glibc: one that was built with Node 20 cannot. */
+function allocatorOf(server: ChildProcess): 'as it is' | 'set up' {
+  return /\bMALLOC_ARENA_MAX=2\b/.test(readFileSync(`/proc/${server.pid}/environ`, 'utf8')) ? 'set up' : 'as it is';
 }
 
 function readyUrl(server: ChildProcess): Promise<string> {
