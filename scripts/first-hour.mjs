@@ -10,7 +10,7 @@
  * Without pairs: with the Node and npm that run it. Prints a line for each combination; exit code 1 when one fails.
  */
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -76,6 +76,8 @@ async function tools(pair) {
 async function tryWay(way, { pair, path, tarball }) {
   const name = `${way}-${(pair ?? 'own').replace(':', '-')}`;
   const [dir, temporary] = [emptyDir(name), mkdtempSync(SHORT_TMPDIR)];
+  // Like /tmp: where the program is root, its browser is another user.
+  chmodSync(temporary, 0o1777);
   const { STILLFRAME_CHROMIUM, STILLFRAME_DATA_DIR, ...ours } = process.env;
   const env = { ...ours, PATH: path, TMPDIR: temporary, STILLFRAME_LISTS: 'false', STILLFRAME_LOG_FORMAT: 'json', STILLFRAME_PORT: '0' };
   let title = `${way}, ${pair ?? process.version}`;
