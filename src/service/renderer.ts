@@ -20,6 +20,8 @@ export interface RendererParts {
   say(line: string): void;
   /** The directory in which a browser is searched for and installed. */
   browserDir: string;
+  /** Ends the start. */
+  signal?: AbortSignal;
 }
 
 /** Concurrent captures per Chromium process: more would wait for each other inside it. */
@@ -46,6 +48,7 @@ export class Renderer implements AsyncDisposable {
         runDir: config.dataDir,
         sandbox: config.sandbox,
         log,
+        signal: given.signal,
       }),
       startBlocker(config, egress, log),
     ]);
@@ -90,7 +93,7 @@ export function startBlocker(config: Config, egress: Egress, log: Log): Promise<
 }
 
 async function provideChromium(config: Config, given: RendererParts) {
-  const proof = { dataDir: given.browserDir, sandbox: config.sandbox };
+  const proof = { dataDir: given.browserDir, sandbox: config.sandbox, signal: given.signal };
   const found = await findChromium({ ...proof, chromium: config.chromium });
   if (found !== null) return found;
   if (!config.browserInstall) {

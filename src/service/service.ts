@@ -59,7 +59,7 @@ export class Service implements AsyncDisposable {
   private readonly places: PublicPlaces = { baseUrl: '' };
   private readonly jobs: Loop<ClaimedJob>;
   private readonly deliveries: Loop<DueDelivery>;
-  /** Aborted when running captures can be waited for no longer. */
+  /** Aborted when running captures can be waited for no longer, and the start of the browsers neither. */
   private readonly cut = new AbortController();
   private renderer: Renderer | null = null;
   private http: HttpServer | null = null;
@@ -128,7 +128,8 @@ export class Service implements AsyncDisposable {
   private async openForCaptures(parts: ServiceParts): Promise<void> {
     const { egress } = this.made;
     const { log, say } = parts;
-    const renderer = await Renderer.start(this.config, { egress, log, say, browserDir: parts.browserDir ?? this.config.dataDir });
+    const browserDir = parts.browserDir ?? this.config.dataDir;
+    const renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.cut.signal });
     if (this.draining) return await renderer[Symbol.asyncDispose]();
     try {
       // Only after a successful start, which shows the key: its secret cannot be shown again later.

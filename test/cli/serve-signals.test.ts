@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -28,13 +28,23 @@ async function untilAlive(port: number): Promise<void> {
   }
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 when %s comes before it is ready', async (signal) => {
+/** With a path so short that profiles are created in it, and open to the browser's user. */
+function aTemporaryDir(): { path: string } & Disposable {
+  const path = mkdtempSync('/tmp/s');
+  chmodSync(path, 0o1777);
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 and leaves nothing when %s comes before it is ready', async (signal) => {
   using dir = aTrialDir();
+  using temporary = aTemporaryDir();
   chmodSync(dir.dataDir, 0o755);
   const port = await freePort();
-  const server = startServerProcess({ dataDir: dir.dataDir, port, env: { STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir) } });
+  const env = { STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir), TMPDIR: temporary.path };
+  const server = startServerProcess({ dataDir: dir.dataDir, port, env });
   await untilAlive(port);
   server.kill(signal);
   expect(await server.exited).toEqual({ code: 0, signal: null });
   expect(server.said.join('\n')).toContain('draining');
+  expect(readdirSync(temporary.path)).toEqual([]);
 });

@@ -2,18 +2,11 @@ import { accessSync, constants } from 'node:fs';
 import { BrowserError } from '../launch/browser-error.js';
 import { versionOf } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
-import { SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
+import { SandboxMissing } from '../launch/launch-mode.js';
 import { FAR_BEHIND_MAJORS, majorOf } from './browser-age.js';
 import { namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
 import { recallBrowser, rememberBrowser } from './known-browsers.js';
-import { PROOF_EDITION, proveBrowser } from './prove-browser.js';
-
-export interface ProofOptions {
-  /** Where results are stored. */
-  dataDir: string;
-  /** A browser is tested under the restrictions that it will run with. */
-  sandbox: SandboxWish;
-}
+import { PROOF_EDITION, type ProofOptions, proveBrowser } from './prove-browser.js';
 
 export interface FindOptions extends ProofOptions {
   /** --chromium or STILLFRAME_CHROMIUM; null if not set. */
@@ -89,6 +82,7 @@ export async function firstProven(
     try {
       return await prove(executable, options);
     } catch (error) {
+      if (options.signal?.aborted) throw error;
       if (error instanceof SandboxMissing) unconfined ??= error;
       onFailure(executable, error as Error);
     }
@@ -120,7 +114,8 @@ async function prove({ path, kind, env, source }: Executable, options: ProofOpti
     rememberBrowser(executable, options.dataDir, { version, proof: PROOF_EDITION, failedAt: null });
     return { ...executable, version };
   } catch (error) {
-    if (!(error instanceof SandboxMissing)) rememberBrowser(executable, options.dataDir, { failedAt: Date.now() });
+    const isItsFault = !(error instanceof SandboxMissing) && options.signal?.aborted !== true;
+    if (isItsFault) rememberBrowser(executable, options.dataDir, { failedAt: Date.now() });
     throw error;
   }
 }

@@ -7,8 +7,9 @@ import type { Executable } from '../launch/executable.js';
 import { SandboxMissing } from '../launch/launch-mode.js';
 import pins from '../pinned-packages.json';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
-import { firstProven, type ProofOptions } from './find-chromium.js';
+import { firstProven } from './find-chromium.js';
 import { installLocked } from './install-locked.js';
+import type { ProofOptions } from './prove-browser.js';
 import { runCommand } from './run-command.js';
 
 const DOWNLOAD_MS = 600_000;
@@ -32,7 +33,8 @@ interface Way {
   title: string;
   /** Why it is impossible on this machine; null if it is possible. */
   obstacle(): string | null;
-  run(dataDir: string): Promise<void>;
+  /** @param signal ends it, where that does no harm */
+  run(dataDir: string, signal?: AbortSignal): Promise<void>;
   /** The browser that it has installed. */
   brought(dataDir: string): Executable[];
   /** Removes a browser that does not work. */
@@ -47,6 +49,7 @@ export async function installChromium(options: InstallOptions): Promise<Executab
   const { dataDir, say } = options;
   mkdirSync(copiesDir(dataDir), { recursive: true, mode: 0o700 });
   for (const way of options.playwright === true ? [playwright] : PINNED_WAYS) {
+    options.signal?.throwIfAborted();
     const obstacle = way.obstacle();
     if (obstacle !== null) {
       say(`Chromium: not ${way.title} (${obstacle}).`);
@@ -65,14 +68,14 @@ export async function installChromium(options: InstallOptions): Promise<Executab
 async function tryWay(way: Way, options: InstallOptions): Promise<Executable | null> {
   const { dataDir, say } = options;
   try {
-    await way.run(dataDir);
+    await way.run(dataDir, options.signal);
     const works = await firstProven(way.brought(dataDir), options, (executable, error) =>
       say(`  ${executable.path} cannot capture: ${firstLine(error)}`),
     );
     if (works !== null) return works;
   } catch (error) {
-    // Other browsers would fail in the same way.
-    if (error instanceof SandboxMissing) throw error;
+    // Other browsers would fail in the same way, or are not wanted any more.
+    if (error instanceof SandboxMissing || options.signal?.aborted) throw error;
     say(`  failed:  ${firstLine(error as Error)}`);
   }
   await way.undo(dataDir);
@@ -82,11 +85,11 @@ async function tryWay(way: Way, options: InstallOptions): Promise<Executable | n
 const playwright: Way = {
   title: "downloading Playwright's headless shell into the data directory",
   obstacle: () => null,
-  run: (dataDir) => {
+  run: (dataDir, signal) => {
     const cli = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'cli.js');
     const settings = [`PLAYWRIGHT_BROWSERS_PATH=${copiesDir(dataDir)}`, 'PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT=10000'];
     const command = [...settings, process.execPath, cli, 'install', '--only-shell', 'chromium'];
-    return runCommand('env', command, { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: SILENCE_MS });
+    return runCommand('env', command, { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: SILENCE_MS, signal });
   },
   brought: (dataDir) => ownCopies(dataDir).filter(({ env }) => env === undefined),
   undo: async (dataDir) => {
@@ -125,9 +128,9 @@ const apt: Way = {
 /** The npm package comes last: it gets no updates. */
 const PINNED_WAYS: Way[] = [apt, npmPackage];
 
-async function inflatePackage(dataDir: string): Promise<void> {
+async function inflatePackage(dataDir: string, signal?: AbortSignal): Promise<void> {
   const [draft, target] = [join(copiesDir(dataDir), `inflating-${process.pid}`), inflatedDir(dataDir)];
-  const limits = { cwd: draft, timeoutMs: QUIET_DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };
+  const limits = { cwd: draft, timeoutMs: QUIET_DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS, signal };
   const [packages, out] = [join(draft, 'package'), join(draft, 'out')];
   mkdirSync(out, { recursive: true });
   try {

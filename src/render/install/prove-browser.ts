@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { CDPSession } from 'playwright-core';
 import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
+import { abortable } from '../abortable.js';
 import { ChromiumProcess } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/launch-mode.js';
@@ -17,7 +18,17 @@ const PROOF_TIMEOUT_MS = 20_000;
 const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
 const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
 <div style="height:${3 * VIEW.height}px"></div><script src="/blocked.js" onerror="document.title='intercepted'"></script>`;
+const NEVER = new AbortController().signal;
 const URL_OF_PAGE = 'http://proof.invalid/';
+
+export interface ProofOptions {
+  /** Where results are stored. */
+  dataDir: string;
+  /** A browser is tested under the restrictions that it will run with. */
+  sandbox: SandboxWish;
+  /** Ends it sooner, and kills the browser that is being tested. */
+  signal?: AbortSignal | undefined;
+}
 
 /**
  * Starts the browser and tests what captures need: a page through a proxy, an intercepted request, a picture larger than the viewport, a PDF.
@@ -25,15 +36,15 @@ const URL_OF_PAGE = 'http://proof.invalid/';
  * @returns Chromium's version
  * @throws SandboxMissing if the sandbox is required and the system refuses it; Error with the cause
  */
-export async function proveBrowser(executable: Executable, options: { dataDir: string; sandbox: SandboxWish }): Promise<string> {
-  const profiles = profilesRoot(options.dataDir);
+export async function proveBrowser(executable: Executable, { dataDir, sandbox, signal = NEVER }: ProofOptions): Promise<string> {
+  const profiles = profilesRoot(dataDir);
   try {
     const prove = async (mode: LaunchMode) => {
-      await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal: null, ...mode });
-      await within(captureLikeTheService(chromium), PROOF_TIMEOUT_MS);
+      await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal, ...mode });
+      await within(abortable(captureLikeTheService(chromium), signal), PROOF_TIMEOUT_MS);
       return chromium.browser.version();
     };
-    return (await launchConfined(options.sandbox, prove)).started;
+    return (await launchConfined(sandbox, prove)).started;
   } finally {
     leaveRoot(profiles);
   }

@@ -8,7 +8,7 @@ export interface CommandLimits {
   /** Time limit without output, ms. */
   silenceMs: number;
   /** Ends it sooner. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 const OUTPUT_KEPT_CHARS = 8_192;

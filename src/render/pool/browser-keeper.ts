@@ -67,7 +67,15 @@ export class BrowserKeeper implements AsyncDisposable {
   /** Resolves with the first browser; the others follow later, or sooner: see hurry. @throws Error if none can be started in any mode */
   async start(): Promise<void> {
     const { sandbox, log } = this.options;
-    const { started, mode, concession } = await launchConfined(sandbox, (tried) => this.launch(tried));
+    const launching = launchConfined(sandbox, (tried) => this.launch(tried));
+    // Its failure is this method's; stopping waits for the end of it.
+    this.chore(
+      launching.then(
+        () => {},
+        () => {},
+      ),
+    );
+    const { started, mode, concession } = await launching;
     this.mode = mode;
     this.confined = mode.sandbox && (renderersConfined(started.chromium.pid) ?? true);
     if (!this.confined && sandbox === 'required') {

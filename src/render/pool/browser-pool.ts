@@ -45,6 +45,8 @@ export interface PoolOptions {
   pageMaxBytes?: number;
   /** ms after the first browser's start at which the others start, unless needed sooner. Default: 2,000. */
   followAfterMs?: number;
+  /** Ends the start, and kills the browser that is being started. */
+  signal?: AbortSignal | undefined;
   now?(): number;
 }
 
@@ -105,13 +107,18 @@ export class BrowserPool implements AsyncDisposable {
     if (swept + abandoned > 0)
       options.log.info({ directories: swept + abandoned }, 'removed processes and directories of an earlier server');
     const pool = new BrowserPool(options, profiles, version);
+    const stop = (): void => void pool[Symbol.asyncDispose]();
+    options.signal?.addEventListener('abort', stop, { once: true });
     try {
+      options.signal?.throwIfAborted();
       await pool.keeper.start();
       pool.tellVersion();
       return pool;
     } catch (error) {
       await pool[Symbol.asyncDispose]();
       throw error;
+    } finally {
+      options.signal?.removeEventListener('abort', stop);
     }
   }
 

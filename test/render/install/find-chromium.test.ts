@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -106,6 +106,20 @@ describe('a proof', () => {
     rmSync(link);
     writeFileSync(link, 'another file');
     expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
+  });
+
+  it('can be stopped: the browser is gone with its profile, and does not count as one that failed', async () => {
+    const path = impostor('hanging', 'chromium');
+    writeFileSync(path, '#!/bin/sh\ntouch "$0.started"; exec sleep 60\n', { mode: 0o755 });
+    chmodSync(dirname(path), 0o777);
+    const executable = { ...ANY_BROWSER, path };
+    const stop = new AbortController();
+    const finding = firstProven([executable, ANY_BROWSER], { ...options(), signal: stop.signal }, () => {});
+    await expect.poll(() => existsSync(`${path}.started`)).toBe(true);
+    stop.abort(new Error('stopped'));
+    await expect(finding).rejects.toThrow();
+    expect(recallBrowser(executable, dataDir)?.failedAt ?? null).toBeNull();
+    expect(readdirSync(profilesRoot(dataDir))).toEqual([]);
   });
 
   it('asks for no less confinement than the server will run with', async () => {
