@@ -146,16 +146,18 @@ export class ModelState {
   dueDeliveries(now: number, perReceiver: number): ModelJob[] {
     const open = this.#all().filter((job) => job.delivery?.state === 'pending' && job.delivery.dueAt !== null);
     const isHeld = (job: ModelJob) => job.delivery?.claimedUntil !== null;
-    const heldBy = (accountId: string) => open.filter((job) => isHeld(job) && job.wish.accountId === accountId).length;
-    const heldAt = (receiver: string) => open.filter((job) => isHeld(job) && receiverOf(job) === receiver).length;
+    const held = open.filter(isHeld);
+    const heldBy = countBy(held, (job) => job.wish.accountId);
+    const heldAt = countBy(held, receiverOf);
     const pauseOf = (job: ModelJob) => this.#receivers.get(receiverOf(job)) ?? { silences: 0, pausedUntil: 0 };
     const readyAt = (job: ModelJob) => Math.max(job.delivery?.dueAt ?? 0, pauseOf(job).pausedUntil);
     const due = open.filter((job) => {
       const places = pauseOf(job).silences >= 8 ? 1 : perReceiver;
-      return !isHeld(job) && readyAt(job) <= now && heldAt(receiverOf(job)) < places;
+      return !isHeld(job) && readyAt(job) <= now && (heldAt.get(receiverOf(job)) ?? 0) < places;
     });
-    const fewest = Math.min(...due.map((job) => heldBy(job.wish.accountId)));
-    const inTurn = due.filter((job) => heldBy(job.wish.accountId) === fewest);
+    const heldByOwner = (job: ModelJob) => heldBy.get(job.wish.accountId) ?? 0;
+    const fewest = Math.min(...due.map(heldByOwner));
+    const inTurn = due.filter((job) => heldByOwner(job) === fewest);
     const first = Math.min(...inTurn.map(readyAt));
     const receivers = new Set(inTurn.filter((job) => readyAt(job) === first).map(receiverOf));
     return [...receivers].flatMap((receiver) => {
@@ -325,6 +327,12 @@ export class ModelState {
 
 function sum(artifacts: readonly [string, ModelArtifact][]): number {
   return artifacts.reduce((bytes, [, artifact]) => bytes + artifact.bytes, 0);
+}
+
+function countBy(jobs: readonly ModelJob[], keyOf: (job: ModelJob) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const job of jobs) counts.set(keyOf(job), (counts.get(keyOf(job)) ?? 0) + 1);
+  return counts;
 }
 
 function receiverOf(job: ModelJob): string {
