@@ -4,7 +4,7 @@
  * remove those of a killed server.
  */
 import { createHash } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,13 @@ function ensurePlace(root: string, uid: number): void {
 const TMPDIR_MAX_CHARS = 12;
 
 function shortTmpdir(): string {
-  return tmpdir().length <= TMPDIR_MAX_CHARS || !existsSync('/tmp') ? tmpdir() : '/tmp';
+  const serves = tmpdir().length <= TMPDIR_MAX_CHARS && isReachable(tmpdir());
+  return serves || !existsSync('/tmp') ? tmpdir() : '/tmp';
+}
+
+/** Root's browser runs as another user, who cannot enter a temporary directory that is root's alone, such as libpam-tmpdir's. */
+function isReachable(dir: string): boolean {
+  return process.getuid?.() !== 0 || (statSync(dir).mode & 0o001) !== 0;
 }
 
 /** Creates a private profile, owned by the user that the browser runs as. */
