@@ -6,7 +6,8 @@ import { aTrialDir, startServerProcess } from '../stress/server-process.js';
 
 /** A browser that never comes up: the server listens, and is not ready. */
 function aBrowserThatHangs(dir: string): string {
-  const path = join(dir, 'chromium');
+  // Not named like a distribution's wrapper script, whose program would be run instead.
+  const path = join(dir, 'hanging-browser');
   writeFileSync(path, '#!/bin/sh\ncase "$*" in *--version*) echo "Chromium 156.0.0.0" ;; *) exec sleep 60 ;; esac\n');
   chmodSync(path, 0o755);
   return path;
