@@ -3,8 +3,8 @@
  * and after tests; with every pair of Node and npm that npm supports; with each browser source that can be had here. As root, since a machine
  * without a browser is a mount namespace. Nothing may be left: no file in the temporary directory, no process.
  *
- * Sabotage that turns it red: take "install" out of the scripts that scripts/package-manifest.mjs writes (no driver on Node 20), or let a
- * stopped pool keep its profile directory.
+ * Sabotage that turns it red: take "install" out of the scripts that scripts/package-manifest.mjs writes (no driver on Node 20), or vite out
+ * of the overrides in package.json (npm 10 then refuses the lock file of a clone), or let a stopped pool keep its profile directory.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
