@@ -84,6 +84,17 @@ test('a write is answered when a sync that began after its commit has ended; tho
   expect(held.waiting).toHaveLength(0);
 });
 
+test('a write that changes many rows needs no temporary file', async () => {
+  const { writer, connection } = aWriter();
+  const insert = () => connection.db.prepare('INSERT INTO rows (body) VALUES (zeroblob(500))').run();
+  await writer.run(() => Array.from({ length: 2_000 }, insert));
+  const temporary = await Promise.all([
+    writer.run(() => connection.db.prepare('UPDATE rows SET body = zeroblob(600)').run()),
+    writer.run(() => readdirSync('/proc/self/fd').map(linkOf).filter((path) => path.includes('etilqs'))),
+  ]);
+  expect(temporary[1]).toEqual([]);
+});
+
 test('what a client is told waits for the sync that is under way', async () => {
   const held = new HeldSyncs();
   const { insert, log } = aWriter({ syncFile: held.sync });

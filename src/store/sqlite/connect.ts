@@ -41,13 +41,14 @@ export function reconnect(file: string): Db {
 }
 
 /**
- * Settings for after the migration: enforces foreign keys, and blocks the event loop only briefly for locks. log-sync.ts and checkpoints.ts
- * make the disk syncs of commits and checkpoints.
+ * Settings for after the migration: enforces foreign keys, blocks the event loop only briefly for locks, and works where the temporary
+ * directory is full. log-sync.ts and checkpoints.ts make the disk syncs of commits and checkpoints.
  */
 export function startRunning(db: Db): void {
   db.pragma('foreign_keys = ON');
   db.pragma('synchronous = NORMAL');
   db.pragma('wal_autocheckpoint = 0');
+  db.pragma('temp_store = MEMORY');
   db.pragma(`busy_timeout = ${RUNNING_BUSY_MS}`);
 }
 
