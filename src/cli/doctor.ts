@@ -13,6 +13,7 @@ import type { Executable } from '../render/launch/executable.js';
 import { unprivilegedUser } from '../render/launch/unprivileged.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
+import { StoreError } from '../store/sqlite/store-error.js';
 import { egressLock } from './egress-lock.js';
 import { fontAdvice } from './font-advice.js';
 import { addSettings, readSettings } from './settings-flags.js';
@@ -170,7 +171,11 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     return [{ check, state: queue.paused ? 'warn' : 'ok', found, advice }, checkClock(await store.newestJobAt())];
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
-    const advice = 'If the database is locked, stop the process that locks it; otherwise restore a backup (README, In production).';
+    // Why a database cannot be opened ends with what to do.
+    const advice =
+      error instanceof StoreError
+        ? ''
+        : 'If the database is locked, stop the process that locks it; otherwise restore a backup (README, In production).';
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
 }
