@@ -1,5 +1,7 @@
+import { scriptletLine } from './scriptlet-syntax.js';
+
 /** Raise it when the result changes: lists are then parsed again. */
-export const SYNTAX_VERSION = 1;
+export const SYNTAX_VERSION = 2;
 
 /** Domains, the rule's kind between `#` and `#`, and its body. */
 const RULE = /^([^#\s[/|^]*)#(@?)(\$?\??)#(.+)$/;
@@ -15,15 +17,17 @@ const PROCEDURAL = /:(?:has-text|upward|xpath|matches-(?:path|attr|css(?:-before
 
 /**
  * A filter list with AdGuard's and Adblock Plus' procedural rules in the syntax of uBlock Origin, which is the only one that the library
- * parses. Other lines stay as they are.
+ * parses, and with calls of scriptlets written in one way. Other lines stay as they are.
  */
 export function commonSyntax(text: string): string {
-  return text.split('\n').map(commonLine).join('\n');
+  return text.split(/\r?\n/).map(commonLine).join('\n');
 }
 
 function commonLine(line: string): string {
   const sharp = line.indexOf('#');
   if (sharp === -1 || line.startsWith('!')) return line;
+  const scriptlet = scriptletLine(line);
+  if (scriptlet !== null) return scriptlet;
   const [, domains, at, kind, body] = RULE.exec(line) ?? [];
   if (body === undefined || (kind === '' && !line.includes(':'))) return line;
   const selector = SYNONYMS.reduce((renamed, [synonym, name]) => renamed.replace(synonym, name), body);

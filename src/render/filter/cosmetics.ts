@@ -38,7 +38,7 @@ export function hostCss(engines: Engines, on: readonly Category[], url: string):
 }
 
 /** With and without `www.`, which covers most redirects. */
-function likelyHosts(url: string): string[] {
+export function likelyHosts(url: string): string[] {
   const { hostname } = new URL(url);
   return [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
 }
@@ -114,7 +114,8 @@ function hiding(engines: Engines, { of, on }: { of: readonly Category[]; on: rea
   return css.filter((part) => part !== '').join('\n');
 }
 
-function siteOf(address: string): Site {
+/** A page's address in the terms of hiding rules. */
+export function siteOf(address: string): Site {
   const url = matchedPart(address);
   const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
   return { url, hostname, domain };

@@ -10,6 +10,7 @@ import { targetSessionOf } from '../requests/target-session-of.js';
 import { CATEGORIES, type Category, switchedOn } from './category.js';
 import { bannerCss, bannerFeatureCss, featureCss, hostCss, proceduralRules, startRules } from './cosmetics.js';
 import type { Engines } from './engines.js';
+import { scriptletSource } from './scriptlets.js';
 
 /** One capture's blocking, from before its navigation to its end. */
 export interface Guard {
@@ -85,6 +86,7 @@ class PageGuard implements Guard {
         document: html === null ? null : { url, html },
       }),
       this.hideAtStart(url),
+      this.runScriptlets(url),
     ]);
     this.#interception = interception;
   }
@@ -167,6 +169,14 @@ class PageGuard implements Guard {
     if (rules === null) return;
     for (const host of Object.keys(rules.byHost)) this.#styledHosts.add(host);
     await this.session.world.callAtStart('consent.hideFromStart', [rules], { inFrames: false });
+  }
+
+  /** Must precede the navigation, too. */
+  private async runScriptlets(url: string): Promise<void> {
+    const source = scriptletSource(this.parts.engines, this.on, url);
+    if (source === null) return;
+    const { cdp } = this.session;
+    await Promise.all([cdp.send('Page.enable'), cdp.send('Page.addScriptToEvaluateOnNewDocument', { source })]);
   }
 
   /** Calls one of the in-page functions for procedural rules, if there are any; rules that do not end are dropped. */

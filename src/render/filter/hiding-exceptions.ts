@@ -27,15 +27,19 @@ export function hidingExceptions(engines: Engines, on: readonly Category[], site
   const pageWide = on.flatMap((category) => pageWideExceptions(engines[category], site));
   const general = !pageWide.some((exception) => exception.isGenericHide());
   const specific = !pageWide.some((exception) => exception.isSpecificHide());
-  const isUnhidden = (rule: CosmeticFilter) =>
+  const isUnhidden = (key: string) =>
     on.some((category) =>
       unhidesOf(engines[category])
-        .get(keyOf(rule))
+        .get(key)
         ?.some((unhide) => unhide.match(site.hostname, site.domain)),
     );
   return {
     general,
-    allows: (rule) => (rule.isGenericHide() ? general : specific) && !isUnhidden(rule),
+    allows: (rule) => {
+      // One that names no scriptlet excepts a site from all; those for a whole page are about hiding.
+      if (rule.isScriptInject()) return !isUnhidden(keyOf(rule)) && !isUnhidden('');
+      return (rule.isGenericHide() ? general : specific) && !isUnhidden(keyOf(rule));
+    },
   };
 }
 

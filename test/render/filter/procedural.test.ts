@@ -260,6 +260,11 @@ describe('the steps of a selector', () => {
   });
 });
 
+it('reads lists with either kind of line end', () => {
+  const text = "page.test#?#p:contains(x)\r\npage.test#%#//scriptlet('set-constant', 'a', 'true')\r\n##.ad";
+  expect(commonSyntax(text).split('\n')).toEqual(['page.test##p:has-text(x)', 'page.test##+js(["set-constant","a","true"])', '##.ad']);
+});
+
 it('leaves other rules as they are', () => {
   const text = [
     '! page.test#?#p:contains(x)',

@@ -1,0 +1,79 @@
+import { CosmeticFilter } from '@ghostery/adblocker';
+import type { Scriptlet } from '../in-page/scriptlets/scriptlet.js';
+
+/** The scriptlets of src/render/in-page/scriptlets/run.ts, with the other names that uBlock Origin and AdGuard have for them. */
+const NAMES: Record<string, readonly string[]> = {
+  'abort-current-script': ['acs', 'abort-current-inline-script', 'acis'],
+  'abort-on-property-read': ['aopr'],
+  'abort-on-property-write': ['aopw'],
+  'adjust-setInterval': ['nano-setInterval-booster', 'nano-sib'],
+  'adjust-setTimeout': ['nano-setTimeout-booster', 'nano-stb'],
+  'json-prune': [],
+  'prevent-addEventListener': ['addEventListener-defuser', 'aeld'],
+  'prevent-fetch': ['no-fetch-if'],
+  'prevent-setInterval': ['no-setInterval-if', 'nosiif', 'setInterval-defuser'],
+  'prevent-setTimeout': ['no-setTimeout-if', 'nostif', 'setTimeout-defuser'],
+  'prevent-window-open': ['nowoif', 'no-window-open-if', 'window.open-defuser'],
+  'prevent-xhr': ['no-xhr-if'],
+  'remove-attr': ['ra'],
+  'remove-class': ['rc'],
+  'remove-node-text': ['rmnt'],
+  'set-constant': ['set'],
+  'set-cookie': ['set-cookie-reload'],
+  'set-local-storage-item': [],
+  'set-session-storage-item': [],
+};
+const NAME_OF = new Map(Object.entries(NAMES).flatMap(([name, others]) => [name, ...others].map((one) => [one, name] as const)));
+
+const ARGUMENTS_MAX = 9;
+const ARGUMENT_MAX_CHARS = 1_000;
+/** Domains, exception or not, and the call. */
+const ADGUARD = /^([^#]*)#(@?)%#\/\/scriptlet\((.*)\)\s*$/;
+const UBLOCK = /^([^#]*)#(@?)#\+js\((.*)\)\s*$/;
+const QUOTED = /(["'])((?:\\.|(?!\1).)*)\1/g;
+
+/**
+ * A rule that calls a scriptlet, in uBlock Origin's or AdGuard's syntax, as `domains##+js(…)` with name and arguments as JSON: exceptions
+ * hold for the same call however it is written.
+ *
+ * @returns null for any other line, an empty one if there is no such scriptlet
+ */
+export function scriptletLine(line: string): string | null {
+  const adguard = line.includes('%#//scriptlet(') ? ADGUARD.exec(line) : null;
+  const ublock = adguard === null && line.includes('#+js(') ? UBLOCK.exec(line) : null;
+  const [, domains = '', at = '', text = ''] = adguard ?? ublock ?? [];
+  if (adguard === null && ublock === null) return null;
+  // AdGuard's rules for certain paths or apps: without that condition they would hold everywhere.
+  if (domains.startsWith('[')) return '';
+  if (text.trim() === '') return at === '' ? '' : `${domains}#@#+js()`;
+  const scriptlet = canonical(adguard === null ? ublockCall(line) : adguardCall(text));
+  // The library takes a line with two dollar signs for a rule of another kind.
+  return scriptlet === null ? '' : `${domains}#${at}#+js(${JSON.stringify(scriptlet).replaceAll('$', '\\u0024')})`;
+}
+
+/** What a rule that was written by `scriptletLine` calls; null for another one. */
+export function readScriptlet(selector: string): Scriptlet | null {
+  if (!selector.startsWith('[')) return null;
+  try {
+    return canonical(JSON.parse(selector) as string[]);
+  } catch {
+    return null;
+  }
+}
+
+function ublockCall(line: string): string[] {
+  const { name = '', args = [] } = CosmeticFilter.parse(line)?.parseScript() ?? {};
+  return [name, ...args];
+}
+
+function adguardCall(text: string): string[] {
+  return [...text.matchAll(QUOTED)].map(([, quote = '', inner = '']) => inner.replaceAll(`\\${quote}`, quote));
+}
+
+function canonical([called = '', ...given]: string[]): Scriptlet | null {
+  const name = NAME_OF.get(called.replace(/^ubo-/, '').replace(/\.js$/, ''));
+  if (name === undefined || given.length > ARGUMENTS_MAX || given.some((one) => one.length > ARGUMENT_MAX_CHARS)) return null;
+  // The call's condition on the stack is not supported; without it, it would hold everywhere.
+  if (name === 'set-constant' && given.slice(2).some((one) => one !== '')) return null;
+  return [name, ...given];
+}

@@ -1,0 +1,29 @@
+export type Test = (text: string) => boolean;
+
+/** A test for a text that contains the pattern, or fits it if it is `/…/flags`; `!` in front turns it round. Nothing and `*` fit any text. */
+export function patternTest(pattern: string): Test {
+  if (pattern.startsWith('!')) {
+    const test = patternTest(pattern.slice(1));
+    return (text) => !test(text);
+  }
+  if (pattern === '' || pattern === '*') return () => true;
+  const [, source, flags] = /^\/(.+)\/([gimsu]*)$/s.exec(pattern) ?? [];
+  if (source === undefined) return (text) => text.includes(pattern);
+  const expression = new RegExp(source, flags?.replace('g', ''));
+  return (text) => expression.test(text);
+}
+
+/** A test for a number of ms: none or `*` for any, `!` in front turns it round. */
+export function delayTest(pattern: string): (ms: unknown) => boolean {
+  const [, not, wanted] = /^(!?)(\d+)$/.exec(pattern) ?? [];
+  return wanted === undefined ? () => true : (ms) => (Number(ms) === Number(wanted)) !== (not === '!');
+}
+
+/** A function's source, or any other value as text. */
+export function sourceOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return '';
+  }
+}
