@@ -31,7 +31,7 @@ function prepare() {
   const source = readFileSync(MANIFEST, 'utf8');
   mkdirSync(dirname(ORIGINAL), { recursive: true });
   writeFileSync(ORIGINAL, source);
-  const { devDependencies, optionalDependencies, overrides, allowScripts, ...manifest } = JSON.parse(source);
+  const { devDependencies, optionalDependencies, overrides, allowScripts, scarfSettings, ...manifest } = JSON.parse(source);
   const packed = {
     ...manifest,
     scripts: { install: 'node dist/node20/install.mjs' },
