@@ -7,6 +7,8 @@ const CALL_MAX_MS = 25;
 const DOCUMENT_MAX_MS = 75;
 /** A look at the clock costs about as much as a look at an element. */
 const LOOK_EVERY = 16;
+/** What a page's few rules look at is seen through, though a busy machine gives the page no time. */
+const LOOKS_MIN = 512;
 const FRAMES_MAX = 20;
 /** Of the text that an element holds. */
 const TEXT_MAX_CHARS = 100_000;
@@ -54,7 +56,7 @@ class Clock {
   }
 
   check(): void {
-    if (performance.now() > this.#endsAt) throw new OutOfTime();
+    if (this.#looks > LOOKS_MIN && performance.now() > this.#endsAt) throw new OutOfTime();
   }
 }
 
