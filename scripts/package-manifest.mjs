@@ -27,7 +27,8 @@ function prepare() {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   assertInstalled(lock);
   // By-products of compiling, made on Node 20 although nothing is compiled: they name directories of this machine.
-  rmSync(join(ROOT, 'node_modules/better-sqlite3/build'), { recursive: true, force: true });
+  const built = join(ROOT, 'node_modules/better-sqlite3/build');
+  if (!existsSync(join(built, 'Release/better_sqlite3.node'))) rmSync(built, { recursive: true, force: true });
   const source = readFileSync(MANIFEST, 'utf8');
   mkdirSync(dirname(ORIGINAL), { recursive: true });
   writeFileSync(ORIGINAL, source);
