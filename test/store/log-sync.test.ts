@@ -90,7 +90,11 @@ test('a write that changes many rows needs no temporary file', async () => {
   await writer.run(() => Array.from({ length: 2_000 }, insert));
   const temporary = await Promise.all([
     writer.run(() => connection.db.prepare('UPDATE rows SET body = zeroblob(600)').run()),
-    writer.run(() => readdirSync('/proc/self/fd').map(linkOf).filter((path) => path.includes('etilqs'))),
+    writer.run(() =>
+      readdirSync('/proc/self/fd')
+        .map(linkOf)
+        .filter((path) => path.includes('etilqs')),
+    ),
   ]);
   expect(temporary[1]).toEqual([]);
 });
