@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import type { Log } from '../../log.js';
 import { type GroupProcess, type GroupWatch, killProcess, TICK_MS } from '../launch/process-table.js';
 import type { Unprivileged } from '../launch/unprivileged.js';
-import { Courtesy } from './courtesy.js';
+import { RendererPriority } from './renderer-priority.js';
 import { SharedLoad } from './shared-load.js';
 
 /** CPU time from which a page counts as heavy. An article takes a third of it. */
@@ -18,25 +18,25 @@ const ORDINARY_SHARED_MS = 300;
 /** Share of a CPU core. Two captures at a time take half of one. */
 const STRAINED_SHARE = 0.6;
 /** Number of samples after which a page's renderer has exited: a page is closed within 5 s. */
-const LOOKS_UNTIL_GONE = 12;
+const SAMPLES_UNTIL_GONE = 12;
 
 /** Called at most once per capture, if it becomes known whether its page was heavy. */
-export type Verdict = (heavy: boolean) => void;
+export type HeavyReport = (heavy: boolean) => void;
 
-interface Weighing {
+interface Usage {
   since: number;
-  verdict: Verdict;
+  report: HeavyReport;
   /** Its share of the shared processes' CPU time while they were busy. */
   sharedMs: number;
 }
 
 /** A finished capture, while heavy renderers still run: the next one that exits was its own. */
-interface Suspect {
+interface EndedCapture {
   capture: object;
-  weighing: Weighing;
+  usage: Usage;
   endedAt: number;
   renderers: Set<number>;
-  looks: number;
+  samples: number;
 }
 
 export interface BrowserLoadOptions {
@@ -56,15 +56,15 @@ export interface BrowserLoadOptions {
  * much memory, and reports for each capture whether it was heavy, by its own renderer or by the load that it put on shared processes.
  */
 export class BrowserLoad {
-  private readonly courtesy: Courtesy;
+  private readonly priority: RendererPriority;
   private readonly shared = new SharedLoad();
-  private readonly weighings = new Map<object, Weighing>();
-  private suspects: Suspect[] = [];
+  private readonly usages = new Map<object, Usage>();
+  private endedCaptures: EndedCapture[] = [];
   /** When each renderer was first seen working. */
   private awake = new Map<number, number>();
-  private lookedAt: number | null = null;
+  private sampledAt: number | null = null;
   /** Captures that have begun or ended since the last sample. */
-  private comings = 0;
+  private changes = 0;
   private heavyNow = false;
   /** Renderers at the last sample. */
   private nearlyHeavy: number[] = [];
@@ -72,14 +72,14 @@ export class BrowserLoad {
 
   constructor(private readonly options: BrowserLoadOptions) {
     this.pageMaxBytes = options.pageMaxBytes ?? pageMaxBytes();
-    this.courtesy = new Courtesy(options.user, () =>
+    this.priority = new RendererPriority(options.user, () =>
       options.log.warn('process priorities cannot be lowered on this system: heavy pages slow down other captures'),
     );
   }
 
   /** Whether the shared processes were busy between the last two samples: another page would wait for the others. */
   get strained(): boolean {
-    return this.weighings.size > 0 && this.shared.share > STRAINED_SHARE;
+    return this.usages.size > 0 && this.shared.share > STRAINED_SHARE;
   }
 
   /** Whether there was a heavy page at the last sample. */
@@ -89,80 +89,80 @@ export class BrowserLoad {
 
   /** Whether the whole browser has a lower priority, which cannot be undone. */
   get yielding(): boolean {
-    return this.courtesy.general;
+    return this.priority.wholeBrowser;
   }
 
   /** Lowers the priority of the whole browser from now on, which costs nothing while the CPU is idle. */
   yieldToOthers(): void {
-    this.courtesy.general = true;
-    this.courtesy.look(this.options.group.processes(this.options.now()));
+    this.priority.wholeBrowser = true;
+    this.priority.update(this.options.group.processes(this.options.now()));
   }
 
   /** To be called when a capture begins. */
-  begin(capture: object, verdict: Verdict): void {
-    this.comings += 1;
-    this.weighings.set(capture, { since: this.options.now(), verdict, sharedMs: 0 });
+  begin(capture: object, report: HeavyReport): void {
+    this.changes += 1;
+    this.usages.set(capture, { since: this.options.now(), report, sharedMs: 0 });
   }
 
   /** To be called when a capture has ended, before its page is closed. @param crashed whether its page has crashed */
   end(capture: object, crashed = false): void {
-    const weighing = this.take(capture);
-    if (weighing === null) return;
+    const usage = this.take(capture);
+    if (usage === null) return;
     const endedAt = this.options.now();
-    const lasted = endedAt - weighing.since;
-    const renderers = new Set(this.nearlyHeavy.filter((pid) => this.mayBeOf(pid, weighing)));
-    if (renderers.size > 0) this.suspects.push({ capture, weighing, endedAt, renderers, looks: 0 });
-    else if (lasted < QUICK_WITHIN_MS && !crashed) weighing.verdict(false);
+    const lasted = endedAt - usage.since;
+    const renderers = new Set(this.nearlyHeavy.filter((pid) => this.mayBeOf(pid, usage)));
+    if (renderers.size > 0) this.endedCaptures.push({ capture, usage, endedAt, renderers, samples: 0 });
+    else if (lasted < QUICK_WITHIN_MS && !crashed) usage.report(false);
   }
 
   /** To be called when a capture has ended and its page cannot be closed, so that its renderer does not exit. */
-  convict(capture: object): void {
-    const suspect = this.suspects.find((one) => one.capture === capture);
-    this.suspects = this.suspects.filter((one) => one !== suspect);
-    suspect?.weighing.verdict(true);
+  reportHeavy(capture: object): void {
+    const ended = this.endedCaptures.find((one) => one.capture === capture);
+    this.endedCaptures = this.endedCaptures.filter((one) => one !== ended);
+    ended?.usage.report(true);
   }
 
   /** To be called when a capture was lost with its browser, so that nothing is known of it. */
-  acquit(capture: object): void {
+  forget(capture: object): void {
     this.take(capture);
   }
 
   /** Takes a sample. To be called about twice a second. */
   look(): void {
-    if (this.weighings.size > 0 || this.suspects.length > 0) this.weigh();
+    if (this.usages.size > 0 || this.endedCaptures.length > 0) this.sample();
     else this.rest();
   }
 
-  /** @returns null if its verdict has been reported already */
-  private take(capture: object): Weighing | null {
-    const weighing = this.weighings.get(capture);
-    if (this.weighings.delete(capture)) this.comings += 1;
-    return weighing === undefined || weighing.sharedMs >= HEAVY_MS ? null : weighing;
+  /** @returns null if it has been reported as heavy already */
+  private take(capture: object): Usage | null {
+    const usage = this.usages.get(capture);
+    if (this.usages.delete(capture)) this.changes += 1;
+    return usage === undefined || usage.sharedMs >= HEAVY_MS ? null : usage;
   }
 
   private rest(): void {
     this.heavyNow = false;
-    this.lookedAt = null;
-    this.comings = 0;
+    this.sampledAt = null;
+    this.changes = 0;
     this.nearlyHeavy = [];
     this.awake.clear();
     this.shared.forget();
   }
 
-  private weigh(): void {
+  private sample(): void {
     const now = this.options.now();
     const processes = this.options.group.processes(now);
-    this.courtesy.look(processes);
+    this.priority.update(processes);
     this.shared.look(processes, now);
-    this.settle(processes);
+    this.assignExited(processes);
     this.noteAwake(processes, now);
-    this.endBombs(processes);
+    this.killOversized(processes);
     if (this.strained) this.charge();
-    this.lookedAt = now;
-    this.comings = 0;
+    this.sampledAt = now;
+    this.changes = 0;
     this.nearlyHeavy = processes.filter((one) => hasUsed(one, NEARLY_HEAVY_MS)).map(({ pid }) => pid);
     this.heavyNow =
-      processes.some((one) => hasUsed(one, HEAVY_MS)) || [...this.weighings.values()].some(({ sharedMs }) => sharedMs >= HEAVY_MS);
+      processes.some((one) => hasUsed(one, HEAVY_MS)) || [...this.usages.values()].some(({ sharedMs }) => sharedMs >= HEAVY_MS);
   }
 
   private noteAwake(processes: readonly GroupProcess[], now: number): void {
@@ -173,48 +173,48 @@ export class BrowserLoad {
   }
 
   /** A renderer that was working before a capture began belongs to another one: pages do not share renderers. */
-  private mayBeOf(renderer: number, { since }: Weighing): boolean {
+  private mayBeOf(renderer: number, { since }: Usage): boolean {
     const awakeAt = this.awake.get(renderer);
     return awakeAt === undefined || awakeAt >= since;
   }
 
   /** Kills a renderer that exceeds its memory limit, and thus its capture only. */
-  private endBombs(processes: readonly GroupProcess[]): void {
+  private killOversized(processes: readonly GroupProcess[]): void {
     const { pid: browser, log } = this.options;
     for (const { pid, rssBytes } of processes) {
       if (pid === browser || rssBytes <= this.pageMaxBytes) continue;
       log.warn({ pid, rssBytes }, 'a page used too much memory and was closed');
       killProcess(pid);
-      for (const suspect of this.suspects) suspect.renderers.delete(pid);
+      for (const ended of this.endedCaptures) ended.renderers.delete(pid);
     }
   }
 
   /** Assigns a renderer that has exited to the capture that ended last. */
-  private settle(processes: readonly GroupProcess[]): void {
+  private assignExited(processes: readonly GroupProcess[]): void {
     const alive = new Set(processes.filter(({ state }) => state !== 'Z').map(({ pid }) => pid));
-    const guilty = new Set<Suspect>();
-    const latestFirst = [...this.suspects].sort((a, b) => b.endedAt - a.endedAt);
+    const heavy = new Set<EndedCapture>();
+    const latestFirst = [...this.endedCaptures].sort((a, b) => b.endedAt - a.endedAt);
     for (const pid of new Set(latestFirst.flatMap(({ renderers }) => [...renderers].filter((one) => !alive.has(one))))) {
       const owner = latestFirst.find(({ renderers }) => renderers.has(pid));
-      if (owner !== undefined) guilty.add(owner);
-      for (const { renderers } of this.suspects) renderers.delete(pid);
+      if (owner !== undefined) heavy.add(owner);
+      for (const { renderers } of this.endedCaptures) renderers.delete(pid);
     }
-    for (const { weighing } of guilty) weighing.verdict(true);
-    this.suspects = this.suspects.filter((suspect) => {
-      suspect.looks += 1;
-      return !guilty.has(suspect) && suspect.renderers.size > 0 && suspect.looks < LOOKS_UNTIL_GONE;
+    for (const { usage } of heavy) usage.report(true);
+    this.endedCaptures = this.endedCaptures.filter((ended) => {
+      ended.samples += 1;
+      return !heavy.has(ended) && ended.renderers.size > 0 && ended.samples < SAMPLES_UNTIL_GONE;
     });
   }
 
   /** Charges only captures that ran all the time, and not for opening and closing others. */
   private charge(): void {
-    const { lookedAt } = this;
-    const there = [...this.weighings.values()].filter(({ since }) => lookedAt !== null && since <= lookedAt);
-    const part = Math.max(0, this.shared.spentMs - ORDINARY_SHARED_MS * this.comings) / Math.max(1, there.length);
-    for (const weighing of there) {
-      const before = weighing.sharedMs;
-      weighing.sharedMs += part;
-      if (before < HEAVY_MS && weighing.sharedMs >= HEAVY_MS) weighing.verdict(true);
+    const { sampledAt } = this;
+    const there = [...this.usages.values()].filter(({ since }) => sampledAt !== null && since <= sampledAt);
+    const part = Math.max(0, this.shared.spentMs - ORDINARY_SHARED_MS * this.changes) / Math.max(1, there.length);
+    for (const usage of there) {
+      const before = usage.sharedMs;
+      usage.sharedMs += part;
+      if (before < HEAVY_MS && usage.sharedMs >= HEAVY_MS) usage.report(true);
     }
   }
 }

@@ -5,7 +5,7 @@ import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
 import { GroupWatch, readProcess } from '../launch/process-table.js';
-import { BrowserLoad, type Verdict } from './browser-load.js';
+import { BrowserLoad, type HeavyReport } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { Late, settlesWithin, within } from './within.js';
 
@@ -132,10 +132,10 @@ export class PooledBrowser implements AsyncDisposable {
 
   /**
    * A page session with the emulation, opened in advance if there is one.
-   * @param verdict called when it is known whether its page was heavy
+   * @param report called when it is known whether its page was heavy
    * @throws Error if it cannot be opened within 15 s
    */
-  async take(emulation: Emulation, verdict: Verdict): Promise<OpenPageSession> {
+  async take(emulation: Emulation, report: HeavyReport): Promise<OpenPageSession> {
     const index = this.warm.findIndex((entry) => entry.key === emulation.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
     const ready = await (found?.session ?? this.open(emulation));
@@ -143,7 +143,7 @@ export class PooledBrowser implements AsyncDisposable {
     try {
       await within(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
       this.leasedAt.set(session, this.options.now());
-      this.load.begin(session, verdict);
+      this.load.begin(session, report);
       return session;
     } catch (error) {
       if (error instanceof Late) this.lose('a page did not accept its emulation');
@@ -188,17 +188,17 @@ export class PooledBrowser implements AsyncDisposable {
   /** Closes a page session within 2 s, within 5 s where the browser yields; one that does not manage that is killed. */
   async close(session: OpenPageSession): Promise<void> {
     this.sessions.delete(session);
-    if (this.leasedAt.delete(session)) this.weigh(session);
+    if (this.leasedAt.delete(session)) this.endUsage(session);
     if (this.gone) return void (await session.captureProxy[Symbol.asyncDispose]());
     const closed = await settlesWithin(session.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
     if (closed) return;
-    this.load.convict(session);
+    this.load.reportHeavy(session);
     this.lose('a page could not be closed');
     await session.captureProxy[Symbol.asyncDispose]();
   }
 
-  private weigh(session: OpenPageSession): void {
-    if (this.gone) this.load.acquit(session);
+  private endUsage(session: OpenPageSession): void {
+    if (this.gone) this.load.forget(session);
     else this.load.end(session, session.lost.aborted);
   }
 

@@ -20,13 +20,13 @@ function aBrowser() {
       return { pid, cpuTicks: ms / 10, renderer: pid >= renderer(0), state: 'S', group: BROWSER, startTime: 1, rssBytes: 1 };
     });
   const load = new BrowserLoad({ pid: BROWSER, group: { processes }, user: null, log: silentLog(), now: () => now });
-  const verdicts: string[] = [];
+  const reports: string[] = [];
   return {
     load,
-    verdicts,
+    reports,
     begin: (name: string) => {
       const capture = {};
-      load.begin(capture, (heavy) => verdicts.push(`${name} ${heavy ? 'heavy' : 'quick'}`));
+      load.begin(capture, (heavy) => reports.push(`${name} ${heavy ? 'heavy' : 'quick'}`));
       return capture;
     },
     /** Half a second, in which each process uses so much, and a look. */
@@ -45,26 +45,26 @@ function aBrowser() {
 
 describe('a capture', () => {
   it('that took little is quick, at once', () => {
-    const { load, verdicts, begin, open, pass } = aBrowser();
+    const { load, reports, begin, open, pass } = aBrowser();
     open(renderer(1));
     const capture = begin('one');
     pass({ [renderer(1)]: 200 });
     load.end(capture);
-    expect(verdicts).toEqual(['one quick']);
+    expect(reports).toEqual(['one quick']);
   });
 
   it('whose renderer took much is heavy, when that has gone', () => {
-    const { load, verdicts, begin, open, close, pass } = aBrowser();
+    const { load, reports, begin, open, close, pass } = aBrowser();
     open(renderer(1));
     const capture = begin('one');
     for (let nth = 0; nth < 4; nth++) pass({ [renderer(1)]: 450 });
     expect(load.heavy).toBe(true);
     load.end(capture);
     pass();
-    expect(verdicts).toEqual([]);
+    expect(reports).toEqual([]);
     close(renderer(1));
     pass();
-    expect(verdicts).toEqual(['one heavy']);
+    expect(reports).toEqual(['one heavy']);
     pass();
     pass();
     expect(load.heavy).toBe(false);
@@ -72,7 +72,7 @@ describe('a capture', () => {
 
   it('that ends beside a heavy one is not blamed for it, whichever ends first', () => {
     for (const heavyLast of [true, false]) {
-      const { load, verdicts, begin, open, close, pass } = aBrowser();
+      const { load, reports, begin, open, close, pass } = aBrowser();
       open(renderer(1));
       const heavy = begin('heavy');
       for (let nth = 0; nth < 5; nth++) pass({ [renderer(1)]: 400 });
@@ -85,12 +85,12 @@ describe('a capture', () => {
       load.end(heavyLast ? heavy : quick);
       close(heavyLast ? renderer(1) : renderer(2));
       pass();
-      expect(verdicts.sort()).toEqual(['heavy heavy', 'quick quick']);
+      expect(reports.sort()).toEqual(['heavy heavy', 'quick quick']);
     }
   });
 
   it('that ends shortly before a heavy one of its own age is not blamed: the death is told to the last', () => {
-    const { load, verdicts, begin, open, close, pass } = aBrowser();
+    const { load, reports, begin, open, close, pass } = aBrowser();
     open(renderer(1));
     open(renderer(2));
     const heavy = begin('heavy');
@@ -103,21 +103,21 @@ describe('a capture', () => {
     close(renderer(1));
     pass();
     pass();
-    expect(verdicts).toEqual(['heavy heavy']);
+    expect(reports).toEqual(['heavy heavy']);
   });
 
   it('that took long and used little may have been kept from running: nothing is told of it', () => {
-    const { load, verdicts, begin, open, pass } = aBrowser();
+    const { load, reports, begin, open, pass } = aBrowser();
     open(renderer(1));
     const capture = begin('starved');
     for (let nth = 0; nth < 7; nth++) pass({ [renderer(1)]: 100 });
     load.end(capture);
     pass();
-    expect(verdicts).toEqual([]);
+    expect(reports).toEqual([]);
   });
 
   it('whose page crashed is heavy when it had taken much, and never quick', () => {
-    const { load, verdicts, begin, open, close, pass } = aBrowser();
+    const { load, reports, begin, open, close, pass } = aBrowser();
     open(renderer(1));
     load.end(begin('crashed at once'), true);
     const crashed = begin('crashed');
@@ -125,52 +125,52 @@ describe('a capture', () => {
     close(renderer(1));
     load.end(crashed, true);
     pass();
-    expect(verdicts).toEqual(['crashed heavy']);
+    expect(reports).toEqual(['crashed heavy']);
   });
 
   it('whose page cannot be closed is heavy when it had taken much', () => {
-    const { load, verdicts, begin, open, pass } = aBrowser();
+    const { load, reports, begin, open, pass } = aBrowser();
     const stopped = begin('stopped');
     pass();
     load.end(stopped, true);
-    load.convict(stopped);
+    load.reportHeavy(stopped);
     open(renderer(1));
     const stuck = begin('stuck');
     for (let nth = 0; nth < 4; nth++) pass({ [renderer(1)]: 450 });
     load.end(stuck);
-    load.convict(stuck);
-    load.convict(stuck);
+    load.reportHeavy(stuck);
+    load.reportHeavy(stuck);
     for (let nth = 0; nth < 13; nth++) pass();
-    expect(verdicts).toEqual(['stuck heavy']);
+    expect(reports).toEqual(['stuck heavy']);
   });
 
   it('that was lost with its browser is neither', () => {
-    const { load, verdicts, begin, open, close, pass } = aBrowser();
+    const { load, reports, begin, open, close, pass } = aBrowser();
     open(renderer(1));
     const lost = begin('lost');
     for (let nth = 0; nth < 4; nth++) pass({ [renderer(1)]: 450 });
-    load.acquit(lost);
+    load.forget(lost);
     close(renderer(1));
     pass();
-    expect(verdicts).toEqual([]);
+    expect(reports).toEqual([]);
   });
 });
 
 describe('what the shared processes do', () => {
   it('is told once to the captures that were there all the time', () => {
-    const { load, verdicts, begin, pass } = aBrowser();
+    const { load, reports, begin, pass } = aBrowser();
     const restless = begin('restless');
     for (let nth = 0; nth < 6; nth++) pass({ [DRAWING]: 450 });
-    expect(verdicts).toEqual(['restless heavy']);
+    expect(reports).toEqual(['restless heavy']);
     expect(load.strained).toBe(true);
     expect(load.heavy).toBe(true);
     load.end(restless);
-    expect(verdicts).toEqual(['restless heavy']);
+    expect(reports).toEqual(['restless heavy']);
     expect(load.strained).toBe(false);
   });
 
   it('for ordinary captures is not told to one that waits beside them', () => {
-    const { load, verdicts, begin, pass, later } = aBrowser();
+    const { load, reports, begin, pass, later } = aBrowser();
     begin('waiting');
     for (let nth = 0; nth < 40; nth++) {
       const quick = begin('quick');
@@ -178,6 +178,6 @@ describe('what the shared processes do', () => {
       load.end(quick);
       pass({ [DRAWING]: 250, [BROWSER]: 200 });
     }
-    expect(verdicts.filter((verdict) => verdict !== 'quick quick')).toEqual([]);
+    expect(reports.filter((report) => report !== 'quick quick')).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
 import { type GroupProcess, readProcess } from '../../../src/render/launch/process-table.js';
-import { Courtesy } from '../../../src/render/pool/courtesy.js';
+import { RendererPriority } from '../../../src/render/pool/renderer-priority.js';
 
 const children: ChildProcess[] = [];
 const refused = () => {
@@ -31,9 +31,9 @@ async function aProcess(renderer: boolean): Promise<GroupProcess> {
 it('a renderer that goes on and on yields more and more, and only it', async () => {
   const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
   if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
-  const courtesy = new Courtesy(null, refused);
+  const priority = new RendererPriority(null, refused);
   const look = (ticks: number) => {
-    courtesy.look([
+    priority.update([
       { ...greedy, cpuTicks: ticks },
       { ...modest, cpuTicks: 35 },
       { ...other, cpuTicks: 900 },
@@ -47,19 +47,19 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
 
 it('a process that has ended meanwhile is no fault', async () => {
   const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };
-  expect(() => new Courtesy(null, refused).look([{ ...gone, cpuTicks: 500 }])).not.toThrow();
+  expect(() => new RendererPriority(null, refused).update([{ ...gone, cpuTicks: 500 }])).not.toThrow();
 });
 
 it('where everything yields, so do those that are no renderers, and those that come later', async () => {
   const [greedy, modest, other] = await Promise.all([true, true, false].map(aProcess));
   if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
-  const courtesy = new Courtesy(null, refused);
-  courtesy.general = true;
-  courtesy.look([
+  const priority = new RendererPriority(null, refused);
+  priority.wholeBrowser = true;
+  priority.update([
     { ...greedy, cpuTicks: 150 },
     { ...other, cpuTicks: 1 },
   ]);
   expect([greedy, modest, other].map(({ pid }) => getPriority(pid))).toEqual([19, own, more(17)]);
-  courtesy.look([modest]);
+  priority.update([modest]);
   expect(getPriority(modest.pid)).toBe(more(17));
 });

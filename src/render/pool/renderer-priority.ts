@@ -20,9 +20,9 @@ const GENERAL_NICENESS = 14;
 const MOST_NICE = 19;
 
 /** Gives long-running renderers a lower priority than new ones, which costs nothing while the CPU is idle. */
-export class Courtesy {
+export class RendererPriority {
   /** Whether the whole browser has a lower priority, not only long-running renderers. */
-  general = false;
+  wholeBrowser = false;
   /** Niceness by pid. */
   private yielding = new Map<number, number>();
   private isRefused = false;
@@ -37,13 +37,13 @@ export class Courtesy {
   ) {}
 
   /** To be called with a browser's processes about twice a second. */
-  look(processes: readonly GroupProcess[]): void {
+  update(processes: readonly GroupProcess[]): void {
     const before = this.yielding;
     this.yielding = new Map();
     const usual = getPriority() + BROWSER_NICENESS;
     for (const { pid, cpuTicks, renderer } of processes) {
       const step = renderer ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
-      const more = Math.max(step?.niceness ?? 0, this.general ? GENERAL_NICENESS : 0);
+      const more = Math.max(step?.niceness ?? 0, this.wholeBrowser ? GENERAL_NICENESS : 0);
       if (more === 0) continue;
       const niceness = Math.min(usual + more, MOST_NICE);
       if (before.get(pid) !== niceness) void this.lower(pid, niceness);
