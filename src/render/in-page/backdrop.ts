@@ -1,7 +1,7 @@
 import { isPinned } from './containing.js';
 import { isWithin, scopeOf, viewHeight } from './dom.js';
 
-/** Whether a fixed element covers the view behind the content: a background, which every section has. */
+/** Whether a fixed element covers the view behind the content: a background, which is shown in every section. */
 export function isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean {
   if (box.width < innerWidth * 0.95 || box.height < viewHeight() * 0.95) return false;
   if (Number(style.zIndex) < 0) return true;
@@ -19,7 +19,7 @@ export function isUnseen(element: Element, box: DOMRect): boolean {
   });
 }
 
-/** Content of the page lies on it in places, and nowhere under it: an overlay covers the content around its dialog. */
+/** Content lies above it in places, and nowhere below it; an overlay, by contrast, covers the content around its dialog. */
 function isUnder(element: Element): boolean {
   const scope = scopeOf(element);
   const over = new Set<Element>();

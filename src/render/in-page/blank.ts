@@ -3,7 +3,7 @@ import { all, areaInView, body, documentProperty, isVisible } from './dom.js';
 import { finiteMotion } from './motion.js';
 import { alphaOf } from './styles.js';
 
-/** `covered`: nothing is seen but a bare sheet that lies over the whole view, and over something. */
+/** `covered`: an empty layer covers the whole view and the content below it. */
 export type Sight = 'something' | 'nothing' | 'covered';
 
 /** 0–255. */
@@ -11,16 +11,16 @@ export type Rgb = [red: number, green: number, blue: number];
 
 export interface Look {
   sight: Sight;
-  /** The opaque colours that lie behind all content: a view of one of these alone shows nothing. */
+  /** The opaque colours behind all content: a view of only these shows nothing. */
   backdrops: Rgb[];
 }
 
 const LOOKED_AT = 5_000;
 const CANVAS_SAMPLE_PX = 16;
-/** Where frameworks put the application; empty once it has crashed. */
+/** Where frameworks mount the application; empty after a crash. */
 const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 
-/** What has an animation that ends, as this look found it. */
+/** Elements with a finite animation, found by this call. */
 let moving: Element[] | null = null;
 
 /**
@@ -44,7 +44,7 @@ function sightOf(): Sight {
   return holdsSomething(root) ? 'something' : 'nothing';
 }
 
-/** Whether a canvas that is seen was drawn on, in whatever colour. */
+/** Whether a visible canvas was drawn on, in any colour. */
 export function hasDrawnCanvas(): boolean {
   return all('canvas').some((canvas) => isShown(canvas) && isDrawn(canvas));
 }
@@ -57,7 +57,7 @@ function backdrops(): Rgb[] {
   });
 }
 
-/** Of a colour in whatever notation. */
+/** Parses a colour in any notation. */
 function rgbOf(colour: string): Rgb {
   const pixel = new OffscreenCanvas(1, 1).getContext('2d');
   if (pixel === null) return [255, 255, 255];
@@ -75,7 +75,7 @@ function coversView(element: Element): boolean {
   return areaInView(Element.prototype.getBoundingClientRect.call(element)) >= 0.95 * innerWidth * innerHeight;
 }
 
-/** What has begun to fade out is gone when the picture is taken. */
+/** An element that fades out is gone when the picture is taken. */
 function coverAtRest(): Element | null {
   const found = coverOnTop();
   return found === null || isMoving(found) ? null : found;
@@ -99,13 +99,13 @@ function holdsSomething(scope: Element): boolean {
   return false;
 }
 
-/** Words for screen readers alone have a box of a pixel. */
+/** Text for screen readers only has a box of one pixel. */
 function isSpacious(element: Element): boolean {
   const { width, height } = element.getBoundingClientRect();
   return width * height >= 4;
 }
 
-/** What has just begun to fade in is transparent only now: the picture is taken of its end. */
+/** An element that fades in is transparent only now: the picture is taken at the end. */
 function isShown(element: Element): boolean {
   if (!isVisible(element)) return false;
   return Element.prototype.checkVisibility.call(element, { opacityProperty: true }) || isMoving(element);
@@ -127,7 +127,7 @@ function isPainted(element: Element): boolean {
   });
 }
 
-/** Where any pixel is not transparent; a canvas that may not be read has been drawn on with another site's picture. */
+/** Whether any pixel is not transparent. A canvas that cannot be read was drawn on with an image of another origin. */
 function isDrawn(canvas: Element): boolean {
   const { width, height } = canvas as HTMLCanvasElement;
   if (width === 0 || height === 0) return false;
@@ -141,7 +141,7 @@ function isDrawn(canvas: Element): boolean {
   }
 }
 
-/** Plain white is what an empty page looks like. */
+/** An empty page is white. */
 function isColoured(element: Element): boolean {
   const colour = getComputedStyle(element).backgroundColor;
   return alphaOf(colour) > 0.02 && !/^rgba?\(255, 255, 255/.test(colour);

@@ -1,20 +1,20 @@
 import { eachElement, isUnveiled, pageScroller } from './dom.js';
 import { fire } from './mechanisms.js';
 
-/** What of the page blurs or tints what lies behind it (`backdrop-filter`). */
+/** Elements with `backdrop-filter`. */
 export interface Blurs {
-  /** CSS px from the view's edges within which they lack what is beyond: the browser mirrors there what the view shows. 0: there are none. */
+  /** CSS px from the view's edges within which they are wrong, since the browser mirrors the view's content beyond its edges. 0: none. */
   reach: number;
-  /** From where to where each is that the view begins or ends within, or has yet to come to, CSS px of the page. */
+  /** Top and bottom, CSS px of the page, of each that crosses an edge of the view or is below it. */
   spans: { top: number; bottom: number }[];
 }
 
 const MOST_ELEMENTS = 30_000;
 const MOST_SPANS = 500;
-/** A blur's radius is its standard deviation: beyond three of these next to nothing of it is seen. */
+/** A blur's radius is its standard deviation: beyond three of these, almost nothing of it is visible. */
 const DEVIATIONS = 3;
 
-/** What blurs only itself is blurred as a whole, and no matter. */
+/** Without fixed elements, which are always in the view as a whole. */
 export function find(): Blurs {
   const spans: Blurs['spans'] = [];
   const { scrollTop } = pageScroller();

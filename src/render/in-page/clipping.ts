@@ -9,10 +9,10 @@ interface Box {
   bottom: number;
 }
 
-/** Whether something is left of a box of this element's, or of a text of its, by what clips it. */
+/** Whether clipping leaves anything visible of this element's boxes or text. */
 export function leavesSome(box: Box, of: Element, isText = false): boolean {
   const [width, height] = [box.right - box.left, box.bottom - box.top];
-  // A rule is thin in one direction only; what is a dot in both is there for screen readers.
+  // A line is thin in one direction only; a dot in both is for screen readers.
   if (width < 2 && height < 2) return false;
   let seen = isText ? box : cutOut(box, of);
   let hangs = isText ? 'static' : getComputedStyle(of).position;
@@ -27,7 +27,7 @@ export function leavesSome(box: Box, of: Element, isText = false): boolean {
   return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
 }
 
-/** What an element's own `clip` and the insets of its `clip-path` leave of a part of it. */
+/** The part of a rectangle that an element's own `clip` and `clip-path: inset()` leave. */
 function cutOut(seen: Box, at: Element): Box {
   const { clipPath, clip, position } = getComputedStyle(at);
   if (/absolute|fixed/.test(position) && /^rect\((\d+px)(, \1){3}\)$/.test(clip)) return { ...seen, right: seen.left, bottom: seen.top };
@@ -44,13 +44,13 @@ function cutOut(seen: Box, at: Element): Box {
   };
 }
 
-/** Whether what is positioned so hangs in a box of this style, and not in one further out, which alone clips it. */
+/** Whether a box of this style is the containing block of an element with this position, and thus clips it. */
 function holds(box: Element, style: CSSStyleDeclaration, hangs: string): boolean {
   if (hangs !== 'absolute' && hangs !== 'fixed') return true;
   return (hangs === 'absolute' && style.position !== 'static') || containsFixed(box, style);
 }
 
-/** What a box leaves of a part of it: of a scroller that a visitor can move, what it shows when it has been moved there. */
+/** The part of a rectangle that a box leaves visible; for a scroller, after scrolling it there. */
 function showIn(seen: Box, at: Element, { display, overflowX, overflowY }: CSSStyleDeclaration): Box {
   if (!(at instanceof HTMLElement) || /^(inline|contents|table-(row|.*group))$/.test(display)) return seen;
   const box = at.getBoundingClientRect();

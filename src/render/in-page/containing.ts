@@ -1,11 +1,11 @@
 import { body, documentProperty, flatTreeParent } from './dom.js';
 
-/** In which box an element keeps its place while the page is scrolled. */
+/** The box relative to which an element keeps its position while the page is scrolled. */
 
-/** A fixed element inside a transformed one scrolls along with it; inside a pinned one, that one is dealt with. */
+/** A fixed element inside a transformed one scrolls with it; inside a pinned one, the outer one is handled. */
 export function fixedContainer(element: Element): Element | null {
   for (let at: Element = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
-    // The view alone holds the top layer.
+    // Elements in the top layer are positioned relative to the viewport.
     if (at.matches(':modal, :popover-open, :fullscreen')) return null;
     const style = getComputedStyle(parent);
     if (style.position === 'fixed' || containsFixed(parent, style)) return parent;
@@ -13,7 +13,7 @@ export function fixedContainer(element: Element): Element | null {
   return null;
 }
 
-/** As Chromium does it: an inline box is not transformed, the root's filter is the view's, a box that is none has neither. */
+/** As in Chromium: inline boxes are not transformed, the root's filter applies to the viewport, `display: contents` has neither. */
 export function containsFixed(element: Element, style: CSSStyleDeclaration): boolean {
   const { display, willChange } = style;
   if (display === 'contents') return false;
@@ -28,13 +28,13 @@ export function containsFixed(element: Element, style: CSSStyleDeclaration): boo
   );
 }
 
-/** In a box that scrolls by itself what is sticky keeps its place there, however the page is scrolled. */
+/** A sticky element in an inner scroller keeps its place there, however the page is scrolled. */
 export function isScrolledByPage(holder: Element | null): boolean {
   const root = documentProperty('documentElement');
   for (let box = holder; box !== null && box !== root; box = flatTreeParent(box)) {
     const { overflowX, overflowY, display } = getComputedStyle(box);
     if (!/auto|scroll|hidden/.test(overflowX + overflowY) || /^(inline|contents|table-(row|header|footer).*)$/.test(display)) continue;
-    // The body's is the view's, unless the root has one.
+    // The body's overflow applies to the viewport, unless the root has its own.
     return box === body() && getComputedStyle(root).overflow === 'visible';
   }
   return true;

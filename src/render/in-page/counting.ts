@@ -1,19 +1,19 @@
 import { sleep } from './frames.js';
 
 /**
- * Numbers that count up and bars that fill by script, which no animation tells of: the page is looked at from `watch` on, and what changes
- * again and again is waited for.
+ * Numbers that count up and bars that fill by script, without an animation: changes are observed from `watch` on, and repeated ones are
+ * waited for.
  */
 
-/** Whatever changes so often is counting. */
+/** Changes after which an element counts as counting. */
 const CHANGES = 3;
-/** A number that has changed just before may be the first step of a count. */
+/** A number that has changed this recently may have begun to count. */
 const FIRST_STEP_MAX_MS = 300;
 const NUMBER_MAX_CHARS = 24;
-/** A clock, a price or a game never ends. */
+/** Clocks, prices and games never end. */
 const WAIT_MAX_MS = 2_500;
 const LOOK_EVERY_MS = 50;
-/** Without a change: the count is over, or was none. */
+/** Time without a change after which a count is over. */
 const QUIET_LOOKS = 5;
 const FIRST_QUIET_LOOKS = 3;
 
@@ -22,7 +22,7 @@ let watching = false;
 let changedAt = Number.NEGATIVE_INFINITY;
 let isCounting = false;
 
-/** Looks from now on; once is enough. */
+/** Observes changes from now on; further calls do nothing. */
 export function watch(): void {
   if (watching) return;
   watching = true;
@@ -31,7 +31,7 @@ export function watch(): void {
 }
 
 /**
- * Waits while something counts, but no longer than `ms`. Counts its looks, not the time between them: a page that is held up counts on
+ * Waits while something counts, at most `ms`. Measures in samples, not by the clock: a page that is blocked for a while continues
  * afterwards.
  */
 export async function counted(ms: number): Promise<void> {

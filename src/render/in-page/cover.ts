@@ -1,10 +1,10 @@
 import { areaInView, body } from './dom.js';
 import { alphaOf } from './styles.js';
 
-/** A field of a form may be named like any property of it. */
+/** A form field may have the name of any property of its form. */
 const parentElement = Object.getOwnPropertyDescriptor(Node.prototype, 'parentElement')?.get;
 
-/** The one opaque layer, without a background image, that lies on top all over the view; null when the page itself does. */
+/** The opaque element without a background image that covers the whole view; null if there is none. */
 export function coverOnTop(): Element | null {
   const middle = coverAt(0.5, 0.5);
   const places = [0.1, 0.5, 0.9];

@@ -25,24 +25,24 @@ export function body(): HTMLElement | null {
   return documentProperty('body') ?? null;
 }
 
-/** What scrolls the page. */
+/** The element that scrolls the page. */
 export function pageScroller(): Element {
   return documentProperty('scrollingElement') ?? documentProperty('documentElement');
 }
 
-/** CSS px that the view shows at once, at the page's own zoom. */
+/** The view's size in CSS px, at the page's own zoom. */
 export function viewHeight(): number {
   return visualViewport?.height ?? innerHeight;
 }
 
 /**
- * What can have no shadow tree: the most frequent of those elements. To touch an element from here is what costs, and a page may have tens
- * of thousands of them.
+ * Frequent elements that cannot have a shadow tree. Accessing an element from this world is expensive, and a page may have tens of
+ * thousands of them.
  */
 const HOSTLESS =
   'a,abbr,b,br,button,circle,code,dd,dl,dt,em,figure,form,g,hr,i,img,input,label,li,line,link,meta,ol,option,path,picture,pre,rect,script,select,small,source,strong,style,sub,sup,svg,table,tbody,td,text,tfoot,th,thead,time,title,tr,tspan,ul,use';
 
-/** The elements of one tree that may have a shadow tree, in its order. */
+/** The elements of one tree that may have a shadow tree, in tree order. */
 export function mayHost(tree: Tree): Element[] {
   return allIn(tree, `:not(${HOSTLESS})`);
 }
@@ -51,12 +51,12 @@ export function shadowRootOf(element: Element): ShadowRoot | null {
   return getters.shadowRoot.call(element);
 }
 
-/** Elements of one tree that match, in its order. Throws the browser's SyntaxError for a bad selector. */
+/** Elements of one tree that match, in tree order. @throws the browser's SyntaxError for an invalid selector */
 export function allIn(tree: Tree, selector: string): Element[] {
   // What lies in a frame is of that frame's realm, where `instanceof` is of no use.
   const prototype = tree.nodeType === Node.DOCUMENT_NODE ? Document.prototype : DocumentFragment.prototype;
   const found: NodeListOf<Element> = prototype.querySelectorAll.call(tree, selector);
-  // A list of tens of thousands takes several times as long by its iterator.
+  // Its iterator takes several times as long for tens of thousands.
   const elements = new Array<Element>(found.length);
   for (let at = 0; at < elements.length; at++) elements[at] = found[at] as Element;
   return elements;
@@ -66,7 +66,7 @@ export function all(selector: string): Element[] {
   return allIn(document, selector);
 }
 
-/** A document, ours unless given, and the open shadow trees in it, each before those within it. */
+/** A document, by default this one, and the open shadow trees in it, outer ones first. */
 export function trees(root: Tree = document): Tree[] {
   const found = [root];
   for (const tree of found) {
@@ -78,7 +78,7 @@ export function trees(root: Tree = document): Tree[] {
   return found;
 }
 
-/** Visits all elements, those of an open shadow tree before its host, until there have been so many. */
+/** Visits elements up to the given number, those of an open shadow tree before its host. */
 export function eachElement(most: number, visit: (element: HTMLElement) => void): void {
   let left = most;
   const visitTree = (tree: Tree) => {
@@ -92,7 +92,7 @@ export function eachElement(most: number, visit: (element: HTMLElement) => void)
   visitTree(document);
 }
 
-/** As it is rendered: out of a shadow tree to its host, from what is slotted to its slot. */
+/** The parent in the flat tree: from a shadow tree to its host, from a slotted element to its slot. */
 export function flatTreeParent(element: Element): Element | null {
   const parent = getters.assignedSlot.call(element) ?? getters.parentElement.call(element);
   if (parent !== null) return parent;
@@ -100,24 +100,24 @@ export function flatTreeParent(element: Element): Element | null {
   return root instanceof ShadowRoot ? root.host : null;
 }
 
-/** The element and all that it is rendered in. */
+/** The element and its ancestors in the flat tree. */
 export function ancestry(element: Element): Element[] {
   const found: Element[] = [];
   for (let at: Element | null = element; at !== null; at = flatTreeParent(at)) found.push(at);
   return found;
 }
 
-/** Whether one is rendered in the other, or is it. */
+/** Whether one is the other, or its ancestor in the flat tree. */
 export function isWithin(inner: Element | null | undefined, outer: Element | null | undefined): boolean {
   for (let at = inner ?? null; at !== null; at = flatTreeParent(at)) if (at === outer) return true;
   return false;
 }
 
-/** What is rendered in an element: its shadow tree, what is slotted to it, or its children. */
+/** An element's children in the flat tree: of its shadow tree, slotted ones, or its own. */
 export function flatTreeChildren(element: Element): Iterable<Node> {
   const shadow = shadowRootOf(element);
   if (shadow !== null) return shadow.childNodes;
-  // By its name: what a frame holds is of classes of its own.
+  // By name: objects of a frame are instances of that frame's classes.
   if (element.localName === 'slot') {
     const assigned = (element as Partial<HTMLSlotElement>).assignedNodes?.() ?? [];
     if (assigned.length > 0) return assigned;
@@ -125,7 +125,7 @@ export function flatTreeChildren(element: Element): Iterable<Node> {
   return element.childNodes;
 }
 
-/** Where hits are to be asked for: of what is in a shadow tree the document tells the host alone. */
+/** The root to use for hit tests: the document returns only the host of what is in a shadow tree. */
 export function scopeOf(element: Element): DocumentOrShadowRoot {
   const scope = Node.prototype.getRootNode.call(element);
   return scope instanceof ShadowRoot ? scope : document;
@@ -138,12 +138,12 @@ export function isVisible(element: Element): boolean {
   return Element.prototype.checkVisibility.call(element, { visibilityProperty: true });
 }
 
-/** Is neither hidden nor seen through. */
+/** Whether an element is neither hidden nor fully transparent. */
 export function isUnveiled(element: Element): boolean {
   return Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true });
 }
 
-/** The part of a box that lies in the view, in CSS px²; 0 when outside. */
+/** Area of the part of a box that is in the view, CSS px². */
 export function areaInView(box: DOMRectReadOnly): number {
   const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0);
   const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);

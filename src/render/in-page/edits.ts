@@ -6,13 +6,13 @@ import { keepAdopted } from './styles.js';
 
 export interface Edits {
   css: string | null;
-  /** Its statements that import others. */
+  /** Its `@import` statements. */
   imports: string;
   hide: string[];
   remove: string[];
 }
 
-/** A page may insist on its own style as well: frame after frame we try no more than this for an element. */
+/** A page may keep restoring its own style: the most attempts for an element, one per frame. */
 const TRIES_MAX = 20;
 
 let edits: Edits | null = null;
@@ -35,7 +35,7 @@ export function start(given: Edits): void {
   watch();
 }
 
-/** Applies all of it anew: the page may have taken it back. */
+/** Applies everything again, since the page may have undone it. */
 export function apply(): void {
   if (edits === null) return;
   keepAdopted(sheets);
@@ -51,8 +51,8 @@ function asSheet(css: string): CSSStyleSheet {
 }
 
 /**
- * Rules of its own for each, so that none takes others down with it. What is within may set a visibility of its own, in a shadow tree too,
- * but cannot opt out of its parent's opacity.
+ * A rule for each selector, so that an invalid one does not affect others. Descendants can override `visibility`, also in a shadow tree,
+ * but not their parent's opacity.
  */
 function hidingCss(selectors: string[]): string {
   return selectors
@@ -71,7 +71,7 @@ function addImports(): void {
   Element.prototype.append.call(place, importer);
 }
 
-/** Where the page's own style overrides the sheet, by an inline one, which overrides all but that of a shadow tree's host. */
+/** Where the page's own style takes precedence over the sheet, by an inline style. */
 function conceal(element: HTMLElement): void {
   const { visibility, opacity } = getComputedStyle(element);
   const tried = tries.get(element) ?? 0;
@@ -83,14 +83,14 @@ function conceal(element: HTMLElement): void {
   style.setProperty('opacity', '0', 'important');
 }
 
-/** Without its root or body a document shows nothing at all: those are emptied. */
+/** The root and the body are emptied instead of removed, since a document without them shows nothing. */
 function remove(element: Element): void {
   const isPage = element === documentProperty('documentElement') || element === documentProperty('body');
   if (isPage) Element.prototype.replaceChildren.call(element);
   else Element.prototype.remove.call(element);
 }
 
-/** The sheets hide most of what comes at once; once a frame is often enough for the rest. */
+/** The style sheets hide most new elements at once; once per frame suffices for the rest. */
 function watch(): void {
   let asked = false;
   const observer = new MutationObserver(() => {

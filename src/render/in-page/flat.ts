@@ -2,15 +2,15 @@ import { all, documentProperty, eachElement, isUnveiled, viewHeight } from './do
 import { orLate } from './frames.js';
 import { hosts } from './pseudos.js';
 
-/** Whether captures beyond the view show the page as the view does that is scrolled there. */
+/** Whether a capture beyond the viewport shows the page as a scrolled viewport would. */
 
 const MOST_ELEMENTS = 30_000;
 const MOST_IMAGES = 1_000;
 const DECODE_MAX_MS = 1_000;
-/** What is drawn, or goes on, only where the view is. */
+/** Elements that are drawn, or run, only in the viewport. */
 const DRAWN_IN_VIEW = /^(audio|canvas|embed|frame|iframe|object|video)$/;
 
-/** With the page at its top: whether nothing in it is pinned below the view's middle, moves with the view, or is drawn only there. */
+/** With the page at its top: whether nothing is pinned below the middle of the view, moves with scrolling, or is drawn only in the view. */
 export function isFlat(): boolean {
   if (all(':modal, :popover-open, :fullscreen').length > 0) return false;
   if (Document.prototype.getAnimations.call(document).some(({ timeline }) => !(timeline instanceof DocumentTimeline))) return false;
@@ -25,7 +25,7 @@ export function isFlat(): boolean {
   return flat && seen < MOST_ELEMENTS;
 }
 
-/** All images, whether or not the view shows them. */
+/** All images, in view or not. */
 export async function imagesDecoded(): Promise<void> {
   const whole = Array.from(documentProperty('images'))
     .slice(0, MOST_IMAGES)

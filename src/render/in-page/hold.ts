@@ -2,15 +2,15 @@ import { allIn, documentProperty, shadowRootOf, trees } from './dom.js';
 import { passFrames } from './frames.js';
 import { force } from './styles.js';
 
-/** Of a bar that says only that something goes on. */
+/** Of an indeterminate progress bar. */
 const BAR_AT = '0.25';
-/** Frames within frames that are gone through. */
+/** Levels of nested frames. */
 const DEPTH_MAX = 3;
 const FRAMES_MAX_MS = 200;
 
 /**
- * Holds what would make two pictures of the same page differ: hides the caret, and freezes motion without an end in its first moment, that
- * in frames of the same origin too.
+ * Freezes what would make two pictures of the same page differ: hides the caret, and stops infinite animations at their start, also in
+ * frames of the same origin.
  */
 export async function still({ motion }: { motion: boolean }): Promise<void> {
   let frozen = 0;
@@ -18,7 +18,7 @@ export async function still({ motion }: { motion: boolean }): Promise<void> {
     hideCaret(tree);
     if (motion) frozen += freeze(tree);
   }
-  // The compositor moves on by itself until it hears of it.
+  // The compositor goes on with it until the next commit.
   if (frozen > 0) await passFrames(2, FRAMES_MAX_MS);
 }
 
@@ -28,12 +28,12 @@ function documents(root: Document, depth: number): Document[] {
   return [root, ...inner.flatMap((found) => documents(found, depth - 1))];
 }
 
-/** Its colour is inherited by all that is edited within. */
+/** The caret colour is inherited by editable descendants. */
 function hideCaret(root: Document): void {
   let focused = documentProperty('activeElement', root);
   while (focused !== null) {
     const inner: Element | null = shadowRootOf(focused)?.activeElement ?? null;
-    // By their names: what a frame holds is of classes of its own.
+    // By name: objects of a frame are instances of that frame's classes.
     const isEdited = /^(input|textarea)$/.test(focused.localName) || (focused as HTMLElement).isContentEditable === true;
     if (isEdited && getComputedStyle(focused).caretColor !== 'rgba(0, 0, 0, 0)')
       force(focused as HTMLElement, 'caret-color', 'transparent');
@@ -41,7 +41,7 @@ function hideCaret(root: Document): void {
   }
 }
 
-/** @returns how much was moving */
+/** @returns the number of animations that were running */
 function freeze(root: Document): number {
   let frozen = 0;
   const animations = trees(root).flatMap((tree) => tree.getAnimations());
@@ -60,7 +60,7 @@ function freeze(root: Document): number {
   return frozen;
 }
 
-/** A drawing whose motion ends is held at that. */
+/** An SVG whose animation ends is stopped at its end. */
 function holdDrawing(drawing: SVGSVGElement): void {
   if (drawing.ownerSVGElement !== null || drawing.querySelector('[repeatCount="indefinite"],[repeatDur="indefinite"]') === null) return;
   drawing.pauseAnimations();

@@ -2,33 +2,33 @@ import { isPinned } from './containing.js';
 import { documentProperty, pageScroller } from './dom.js';
 import { sleep } from './frames.js';
 
-/** What a page does when it is scrolled, at once or a while after, as those do that wait for the scrolling to pause. */
+/** What a page changes when it is scrolled, at once or later, as pages do that wait for scrolling to pause. */
 
 const MOST_IMAGES = 5_000;
-/** Nodes that are looked at for whether they are pinned. */
+/** The most nodes that are checked for being pinned. */
 const MOST_LOOKED_AT = 500;
 const LOOK_EVERY_MS = 20;
 
 interface Watch {
   observer: MutationObserver;
-  /** Each node that has changed, with what its attributes were before. */
+  /** Each node that has changed, with its former attributes. */
   changed: Map<Node, Map<string, string | null>>;
-  /** How many of them are not pinned to the view: what is, changes with the scrolling on many pages. */
+  /** The number of those that are not pinned to the view: pinned elements change with scrolling on many pages. */
   content: number;
-  /** How many there were when last asked. */
+  /** That number at the last call. */
   told: number;
-  /** Nodes have come or gone. */
+  /** Nodes were added or removed. */
   rebuilt: boolean;
 }
 
 let watched: Watch | null = null;
 
-/** Notes from now on what changes: what does so again and again, as a clock or a carousel, counts once. */
+/** Records changes from now on; a node that changes repeatedly, such as a clock or a carousel, counts once. */
 export function watch(): void {
   begun();
 }
 
-/** Whether content has changed that had not before, since this was last asked. */
+/** Whether content has changed for the first time since the last call. */
 export function stirred(): boolean {
   const state = begun();
   note(state, state.observer.takeRecords());
@@ -37,7 +37,7 @@ export function stirred(): boolean {
   return isNew;
 }
 
-/** Whether all that has changed is again as it was. */
+/** Whether everything that has changed has its former state again. */
 export function isBack(): boolean {
   const state = begun();
   note(state, state.observer.takeRecords());
@@ -47,7 +47,7 @@ export function isBack(): boolean {
   );
 }
 
-/** Whether nothing has changed, not even for a while: an observer that marks where the view is would do so again for a larger one. */
+/** Whether nothing has changed, not even temporarily: an observer that marks what is in view would do so again for a larger view. */
 export function isUntouched(): boolean {
   const state = begun();
   note(state, state.observer.takeRecords());
@@ -55,9 +55,10 @@ export function isUntouched(): boolean {
 }
 
 /**
- * Waits, and tells whether content has changed meanwhile that had not changed before.
+ * Waits for content to change that had not changed before.
  *
- * @param given.onlyLazy waits only where an image in view still waits for its source
+ * @returns whether it has
+ * @param given.onlyLazy waits only if an image in view still has no source
  */
 export async function change({ waitMs, onlyLazy }: { waitMs: number; onlyLazy: boolean }): Promise<boolean> {
   const scroller = pageScroller();
@@ -70,7 +71,7 @@ export async function change({ waitMs, onlyLazy }: { waitMs: number; onlyLazy: b
 }
 
 /**
- * Waits until the page is longer than it was, but no longer than given.
+ * Waits until the page is longer than before, at most as long as given.
  *
  * @returns whether content has changed meanwhile
  */
@@ -111,7 +112,7 @@ function note(state: Watch, records: MutationRecord[]): void {
   }
 }
 
-/** An image that shows nothing yet, or next to nothing, and carries data of its own, such as where its source is. */
+/** An image that shows nothing yet, or a placeholder, and has data attributes, which may contain its source. */
 function lazyInView(): boolean {
   return Array.from(documentProperty('images'))
     .slice(0, MOST_IMAGES)

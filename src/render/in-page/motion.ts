@@ -1,9 +1,9 @@
 import { nextFrame, orLate } from './frames.js';
 
-/** What ends can set off more, and that again: a page that goes on for ever is pictured on its way. */
+/** The end of an animation can start others, repeatedly: a page that never stops is captured in motion. */
 const ROUNDS = 3;
 
-/** Running transitions and animations that have an end in time. */
+/** Running transitions and animations that end by themselves. */
 export function finiteMotion(): Animation[] {
   return Document.prototype.getAnimations.call(document).filter(({ timeline, playState, effect }) => {
     const runs = timeline instanceof DocumentTimeline && playState === 'running';
@@ -11,10 +11,10 @@ export function finiteMotion(): Animation[] {
   });
 }
 
-/** Brings it to its last frame, and what its end sets off. */
+/** Brings animations to their last frame, including those that their end starts. */
 export async function end(): Promise<void> {
   for (let round = 0; round < ROUNDS && finishMotion(); round++) {
-    // The page hears of the end in the first frame, and its observers see what that has changed in the second.
+    // End events fire in the first frame, and observers see their effects in the second.
     await nextFrame();
     await nextFrame();
   }
@@ -28,13 +28,13 @@ export function finishMotion(): boolean {
       animation.finish();
       ended = true;
     } catch {
-      // An animation without an end cannot be finished: it is left as it runs.
+      // An infinite animation cannot be finished: it is left running.
     }
   }
   return ended;
 }
 
-/** Waits for its end, but no longer than `ms`. */
+/** Waits for them to end, at most `ms`. */
 export async function motionEnded(ms: number): Promise<void> {
   const ends = finiteMotion().map((animation) => animation.finished.catch(() => {}));
   if (ends.length > 0) await orLate(Promise.all(ends), ms);

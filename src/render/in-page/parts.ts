@@ -9,7 +9,7 @@ export interface ElementBox {
   bottom: number;
 }
 
-/** A part of an element that has no box of its own: where it is, and what to scroll to. */
+/** A part of an element that has no box of its own: its position, and what to scroll to. */
 export interface Part {
   box: ElementBox;
   at: Element;
@@ -17,7 +17,7 @@ export interface Part {
 
 const MOST_CONTENTS = 2_000;
 
-/** Where an element is, in the view. */
+/** An element's position in the view. */
 export function boxOf(target: Element): ElementBox {
   const own = target.getBoundingClientRect();
   const parts = isEmpty(own) ? partsOf(target) : [];
@@ -34,14 +34,14 @@ export function isEmpty(box: DOMRect): boolean {
   return box.width < 1 || box.height < 1;
 }
 
-/** CSS px of the leftmost column: a page written from right to left is scrolled to the left. */
+/** CSS px of the leftmost column: a right-to-left page scrolls to the left. */
 export function pageLeft(): number {
   const scroller = pageScroller();
   const isRtl = getComputedStyle(body() ?? scroller).direction === 'rtl';
   return isRtl ? scroller.clientWidth - scroller.scrollWidth : 0;
 }
 
-/** Where no scrolling leads: above or before the page's beginning. */
+/** Out of reach of scrolling: above or before the page's origin. */
 export function isOffPage(candidate: Element, box: ElementBox): boolean {
   const scroller = pageScroller();
   if (box.right + scroller.scrollLeft > pageLeft() && box.bottom + scroller.scrollTop > 0) return false;
@@ -50,7 +50,7 @@ export function isOffPage(candidate: Element, box: ElementBox): boolean {
     .every((at) => at === scroller || (at.scrollTop === 0 && at.scrollLeft === 0));
 }
 
-/** The outermost things with a box in an element that are shown. What is fixed is no part of its place, unless there is nothing else. */
+/** The outermost visible boxes in an element. Fixed ones do not count, unless there are no others. */
 export function partsOf(target: Element): Part[] {
   const found: Found = { parts: [], fixed: [], visited: 0 };
   if (isThere(target)) collect(target, false, found);
@@ -63,7 +63,7 @@ interface Found {
   visited: number;
 }
 
-/** Neither hidden with what it is in, nor seen through. */
+/** Neither hidden nor transparent, by itself or an ancestor. */
 function isThere(element: Element): boolean {
   let at: Element | null = element;
   while (at !== null && getComputedStyle(at).display === 'contents') at = flatTreeParent(at);

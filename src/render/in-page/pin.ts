@@ -6,14 +6,14 @@ import { nextFrame } from './frames.js';
 import { fire } from './mechanisms.js';
 import { abandon, adopt, styleOf } from './styles.js';
 
-/** Keeps every pinned element where it belongs, once, however many sections are captured (decisions.md, `full_page`, `by_sections`). */
+/** Shows every pinned element once and in its place, whatever the number of sections (decisions.md, `full_page`, `by_sections`). */
 
 export interface Pinning {
-  /** The section at the top: the page is as nothing has been scrolled. */
+  /** The section at the top of the page. */
   first: boolean;
-  /** The section at the end. */
+  /** The last section. */
   last: boolean;
-  /** `page`: fixed elements once. `none`: of these only those that lie in the marked element; one that holds it stays as it is. */
+  /** `page`: fixed elements are shown once. `none`: only those inside the marked element are; one that contains it is left alone. */
   keep: 'page' | 'none';
 }
 
@@ -23,11 +23,11 @@ export interface Pins {
   roles: Map<HTMLElement, Role>;
   /** Position and inset of each element that was in the page before anything was scrolled. */
   origins: WeakMap<Element, string>;
-  /** Those that scrolling made fixed, and that were put back. */
+  /** Elements that became fixed by scrolling and were put back. */
   putBack: Set<HTMLElement>;
-  /** The hidden ones, each with what shows it again. */
+  /** Hidden elements, each with a function that shows it again. */
   hidden: Map<HTMLElement, () => void>;
-  /** Those that a pinned one with a role of its own is in. */
+  /** Elements that contain a pinned element with a role of its own. */
   holders: Set<Element>;
   undo: (() => void)[];
   backdropsHidden: boolean;
@@ -40,8 +40,8 @@ const STILL_FRAMES = 4;
 let pins: Pins | null = null;
 
 /**
- * With a section in view: sticky elements go back into the flow, so do elements that became fixed only by scrolling; what was fixed at
- * the top is seen in the first section, what is fixed to the bottom in the last.
+ * With a section in view: sticky elements, and elements that became fixed by scrolling, return to the flow. Elements fixed at the top are
+ * shown in the first section, those fixed to the bottom in the last.
  *
  * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
  */
@@ -55,7 +55,7 @@ export function place(pinning: Pinning): number {
   return bottomReach(state);
 }
 
-/** Waits, at most a second, until what only the scrolling brought looks the same for some frames: fades take 200 to 600 ms. */
+/** Waits, at most a second, until elements that appeared by scrolling look the same for some frames: fades take 200 to 600 ms. */
 export async function lateAtRest(): Promise<void> {
   const { roles, origins, hidden } = current();
   const late = Array.from(roles.keys()).filter((element) => !origins.has(element) && !hidden.has(element) && element.isConnected);
@@ -71,7 +71,7 @@ export async function lateAtRest(): Promise<void> {
   }
 }
 
-/** What is done to the page for the picture, and undone after it. */
+/** Changes to the page for the picture, which are undone after it. */
 export function current(): Pins {
   pins ??= {
     roles: new Map(),
@@ -85,14 +85,14 @@ export function current(): Pins {
   return pins;
 }
 
-/** Puts all pinned elements back as the page had them. */
+/** Restores all pinned elements. */
 export function release(): void {
   for (const undo of pins?.undo.reverse() ?? []) undo();
   for (const unhide of pins?.hidden.values() ?? []) unhide();
   pins = null;
 }
 
-/** What is pinned at the page's top, where nothing has been scrolled: an element's first section is where that begins. */
+/** Elements pinned at the top of the page before scrolling. When an element is captured, its first section counts as the top. */
 export function isAtTop(first: boolean): boolean {
   return first && pageScroller().scrollTop < 0.5;
 }
@@ -102,7 +102,7 @@ function visit(state: Pins, element: HTMLElement, pinning: Pinning): void {
   if (pinning.first) remember(state, element, style);
   if (pinning.first && style.backgroundAttachment.includes('fixed')) unfix(state, element, style);
   if (!/sticky|fixed/.test(style.position) || state.roles.has(element)) return;
-  // What has no box yet gets its role when it has one.
+  // An element without a box gets its role once it has one.
   if (element.getClientRects().length === 0 || element.style === undefined) return;
   if (style.position === 'sticky') unstick(state, element, { style, pinning });
   else assignRole(state, element, { style, pinning });
@@ -130,7 +130,7 @@ interface Asked {
   pinning: Pinning;
 }
 
-/** Its place in the flow is the same without stickiness; what it was pushed down by at the page's top stays. */
+/** Its place in the flow is the same without stickiness; the offset that it had at the top of the page is kept. */
 function unstick(state: Pins, element: HTMLElement, { style, pinning }: Asked): void {
   if (holdsMarked(element, pinning)) {
     state.roles.set(element, 'kept');
@@ -162,7 +162,7 @@ function assignRole(state: Pins, element: HTMLElement, asked: Asked): void {
   fire('fixed');
 }
 
-/** What became fixed by scrolling returns to its place: the section that shows that place has it. Late clones have no such place. */
+/** An element that became fixed by scrolling returns to its place, and is shown in the section of it. Clones made late have none. */
 function putBack(state: Pins, element: HTMLElement): void {
   const [origin = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = state.origins.get(element)?.split('|') ?? [];
   const position = origin === 'sticky' ? 'relative' : origin;
@@ -178,7 +178,7 @@ function roleOf(element: HTMLElement, { style, pinning }: Asked): Role {
   return isLow(element, box) ? 'bottom' : 'top';
 }
 
-/** Near the bottom edge, and by the page's own word or its size not at the top too. */
+/** Near the bottom edge and, by its style or size, not also at the top. */
 function isLow(element: HTMLElement, box: DOMRect): boolean {
   const height = viewHeight();
   if (height - box.bottom >= height * 0.25) return false;
@@ -193,7 +193,7 @@ function holdsMarked(element: Element, { keep }: Pinning): boolean {
   return keep === 'none' && isWithin(marked(), element);
 }
 
-/** Stands at another edge of the view than the pinned element that it is in, and outside of it: has a role of its own. */
+/** An element at another edge of the view than the pinned element that contains it, and outside of its box, has a role of its own. */
 function standsApart(state: Pins, element: HTMLElement, asked: Asked & { container: Element }): boolean {
   const { container, style } = asked;
   if (!(container instanceof HTMLElement) || containsFixed(container, getComputedStyle(container))) return false;
@@ -209,7 +209,7 @@ function standsApart(state: Pins, element: HTMLElement, asked: Asked & { contain
   return true;
 }
 
-/** By opacity: unlike visibility no descendant can opt out of it. One that shall opt out has been told to be visible. */
+/** By opacity: descendants cannot override it, as they can `visibility`. Where one must stay visible, `visibility` is used. */
 function show(state: Pins, element: HTMLElement, shown: boolean): void {
   const unhide = state.hidden.get(element);
   if (shown !== (unhide !== undefined)) return;
@@ -219,8 +219,8 @@ function show(state: Pins, element: HTMLElement, shown: boolean): void {
 }
 
 /**
- * A page that fades it in sets its style at each frame: the animation holds where that replaces ours. What the page has set meanwhile is
- * what is shown again.
+ * A page that fades an element in sets its style in each frame, which would replace ours; an animation takes precedence. The value that the
+ * page has set meanwhile is the one that is restored.
  */
 function hide(element: HTMLElement, property: 'visibility' | 'opacity'): () => void {
   const value = property === 'opacity' ? '0' : 'hidden';
@@ -235,7 +235,7 @@ function hide(element: HTMLElement, property: 'visibility' | 'opacity'): () => v
   };
 }
 
-/** A background that stays while the page scrolls would begin anew in each section. */
+/** A fixed background would start again in each section. */
 function unfix(state: Pins, element: HTMLElement, style: CSSStyleDeclaration): void {
   const ofPage = element === document.body || element === document.documentElement;
   if (ofPage && /cover|contain/.test(style.backgroundSize) && style.backgroundImage.includes('url(')) return;

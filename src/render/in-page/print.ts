@@ -2,32 +2,32 @@ import { body, eachElement, pageScroller } from './dom.js';
 import { adopt, force, styleOf } from './styles.js';
 
 /**
- * A page that is printed takes the paper for its viewport: what depends on the viewport's height must be held at what it is on the screen.
+ * In print, the paper is the viewport: whatever depends on the viewport's height must keep the size that it has on the screen.
  */
 
 const MOST_ELEMENTS = 60_000;
 
 let layout = new Map<HTMLElement, [top: number, height: number, within: number]>();
-/** Elements' own styles as they were before they were changed. */
+/** Inline styles before they were changed. */
 const own = new Map<CSSStyleDeclaration, string>();
 
-/** The paper is ours: a page's own `@page` would turn it, or put margins on it. */
+/** Overrides the page's own `@page`, which would turn the paper or add margins. */
 export function ownPaper(): void {
   adopt('@page { size: auto !important; margin: 0 !important; page-orientation: upright !important }');
 }
 
-/** To be told before an element's own style is changed: it is put back where the page cannot be printed. */
+/** To be called before an inline style is changed: it is restored if the page cannot be printed. */
 export function keepStyle(style: CSSStyleDeclaration): void {
   if (!own.has(style)) own.set(style, style.cssText);
 }
 
-/** Takes back all that was held or put elsewhere. */
+/** Undoes all changes. */
 export function putBack(): void {
   for (const [style, css] of own) style.cssText = css;
   own.clear();
 }
 
-/** Notes how the page is laid out, whatever is moving on it. Of a custom element also what its own tree, which may be closed, takes up. */
+/** Records the page's layout, which moving parts do not change; for a custom element also the size of its shadow tree, even a closed one. */
 export function noteLayout(): void {
   layout = new Map();
   eachElement(MOST_ELEMENTS, (element) => {
@@ -37,7 +37,7 @@ export function noteLayout(): void {
   });
 }
 
-/** With the viewport as high as the paper: whether the page is laid out as it was. */
+/** With the viewport as high as the paper: whether the layout is the same. */
 export function isLaidOutAlike(pageHeight: number): boolean {
   const differs = (a: number, b: number) => Math.abs(a - b) > 1;
   if (differs(pageScroller().scrollHeight, Math.max(pageHeight, innerHeight))) return false;
@@ -48,7 +48,7 @@ export function isLaidOutAlike(pageHeight: number): boolean {
   return true;
 }
 
-/** Makes the page one box of a height, which no page break cuts and outside of which nothing shows. */
+/** Makes the page one box of the given height, which no page break divides and outside of which nothing is shown. */
 export function boxPage(height: number): void {
   const box = body();
   if (box === null || document.documentElement.scrollHeight < height) return;
@@ -59,7 +59,7 @@ export function boxPage(height: number): void {
   for (const [property, value] of Object.entries(rules)) force(box, property, value);
 }
 
-/** On paper what is pinned follows the paper's edges, on every page: it is put where it stands at the page's top, or at its end. */
+/** In print, pinned elements would be repeated on every sheet: they are moved to where they are at the page's top, or at its end. */
 export function pinOnce(pageHeight: number): void {
   const moved: [HTMLElement, Record<string, string>][] = [];
   eachElement(MOST_ELEMENTS, (element) => {
@@ -75,7 +75,7 @@ export function pinOnce(pageHeight: number): void {
 function placeOnPaper(element: HTMLElement, pageHeight: number): Record<string, string> | null {
   const { position } = getComputedStyle(element);
   if (position === 'sticky') return { position: 'relative', inset: 'auto' };
-  // With an offset parent it is fixed within a transformed box, and moves along with that.
+  // With an offset parent, it is fixed within a transformed box and moves with that box.
   if (position !== 'fixed' || element.offsetParent !== null) return null;
   const { top, bottom, height } = element.getBoundingClientRect();
   const low = top > innerHeight / 2 && innerHeight - bottom < innerHeight / 4 && height < innerHeight / 2;

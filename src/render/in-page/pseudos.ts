@@ -10,23 +10,23 @@ type Role = 'top' | 'bottom' | 'away' | 'in-flow';
 interface Pseudo {
   selector: string;
   role: Role;
-  /** CSS px from the view's bottom edge; of what is fixed to it alone. */
+  /** CSS px from the view's bottom edge, for those that are fixed to it. */
   reach: number;
-  /** Has no layer of its own once it is in the flow. */
+  /** Has no stacking level of its own once it is in the flow. */
   flat: boolean;
-  /** CSS px that it is pushed down by before anything is scrolled; of what is sticky alone. */
+  /** CSS px by which it is moved down before anything is scrolled, for sticky ones. */
   pushed: number;
 }
 
-/** Each costs about as much to ask as ten elements. */
+/** Reading the style of one costs about as much as that of ten elements. */
 const MOST_HOSTS = 200;
 
-/** Those in the page before anything was scrolled, with the sheet that moves and hides them. */
+/** The ones in the page before anything was scrolled, with the style sheet that moves and hides them. */
 let pinned: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
 
 /**
- * Keeps pseudo-elements where they belong as `pin.place` keeps elements, which is to be run before it and is undone with it: sticky ones
- * go back into the flow, fixed ones are seen once.
+ * Does for pseudo-elements what `pin.place` does for elements: sticky ones return to the flow, fixed ones are shown once. `pin.place` must
+ * run first; undoing it undoes this, too.
  *
  * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
  */
@@ -73,13 +73,13 @@ function roleOfFixed(host: HTMLElement, style: CSSStyleDeclaration, { keep }: Pi
   if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
   const view = viewHeight();
   const height = view - top - bottom;
-  // What covers the view may be a background, or lie over it all.
+  // One that covers the view may be a background, or an overlay.
   if (Number.isNaN(height) || (height > view * 0.95 && left + right < innerWidth * 0.05)) return null;
   if (keep === 'none') return isWithin(host, marked()) ? null : 'away';
   return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
 }
 
-/** What is first in its element stands at the top of its content, where a page at its top may not let it be. */
+/** A `::before` is placed at the top of the element's content, but sticky positioning may have moved it. */
 function pushOf(host: HTMLElement, style: CSSStyleDeclaration, atTop: boolean): number {
   const { borderTopWidth, paddingTop } = getComputedStyle(host);
   const [border = 0, padding = 0, margin = 0] = [borderTopWidth, paddingTop, style.marginTop].map((width) => Number.parseFloat(width) || 0);
@@ -95,7 +95,7 @@ function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, last }: { fir
   return shown ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
 }
 
-/** May have a pinned pseudo-element: the page and its outermost boxes, on which banners of this kind hang. */
+/** Elements that may have a pinned pseudo-element: the root, the body and their outermost boxes, which carry such banners. */
 export function hosts(): HTMLElement[] {
   const outer = [documentProperty('documentElement'), body(), ...all('body > *, body > * > *')].slice(0, MOST_HOSTS);
   return outer.filter((host): host is HTMLElement => host instanceof HTMLElement);

@@ -3,10 +3,10 @@ import { fire } from './mechanisms.js';
 import { force } from './styles.js';
 
 /**
- * Shows a page that hides itself whole until a script uncovers it (against flicker, while tests choose its words), when that script never
- * came: its own scripts would have done the same.
+ * Shows a page that hides itself until a script shows it (anti-flicker snippets of A/B tests), if that script did not load. The page's own
+ * time limit would have done the same.
  *
- * @returns whether it was hidden, and holds text
+ * @returns whether it was hidden and contains text
  */
 export function hiddenPage(): boolean {
   const holders = [documentProperty('documentElement'), body()].filter((element) => element !== null);

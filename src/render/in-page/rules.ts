@@ -4,34 +4,34 @@ import { keepStyle } from './print.js';
 import { styleOf } from './styles.js';
 
 /**
- * Holds what the page's style sheets say of the viewport's height, where the sheets may be read: those of another origin tell and take
- * nothing.
+ * Fixes the rules of the page's style sheets that depend on the viewport's height. Style sheets of another origin can be neither read nor
+ * changed.
  */
 
 const OF_HEIGHT = /height|aspect-ratio|orientation/;
 const LENGTH = /url\([^)]*\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
 const MOST_ELEMENTS = 60_000;
 
-/** Media queries that can ask for the viewport's height, with their answers. */
+/** Media queries that may depend on the viewport's height, with their results. */
 let queries = new Map<MediaList, boolean>();
 let sheets = new Set<CSSStyleSheet>();
 
-/** Notes these queries and their answers. */
+/** Records these queries and their results. */
 export function noteQueries(): void {
   queries = new Map();
   sheets = new Set();
   for (const tree of trees()) for (const sheet of [...tree.styleSheets, ...tree.adoptedStyleSheets]) noteSheet(sheet);
 }
 
-/** With the viewport as high as the paper: keeps only the queries that are answered otherwise, and tells whether there are any. */
+/** With the viewport as high as the paper: keeps only the queries whose result differs. @returns whether there are any */
 export function keepChangedQueries(): boolean {
   for (const [media, matched] of queries) if (matchMedia(media.mediaText).matches === matched) queries.delete(media);
   return queries.size > 0;
 }
 
 /**
- * With the viewport as it was: answers these queries for good, and turns lengths that follow the viewport's height into px: in style
- * sheets, in elements' own styles, and where the root is as high as the viewport.
+ * With the original viewport: replaces these queries by their results, and converts lengths that depend on the viewport's height to px: in
+ * style sheets, in inline styles, and where the root is as high as the viewport.
  */
 export function hold(): void {
   fire('held_for_paper');
@@ -69,12 +69,12 @@ function isReadable(sheet: CSSStyleSheet): boolean {
   try {
     return sheet.cssRules !== null;
   } catch {
-    // Of another origin, which does not share it.
+    // Of another origin: not readable.
     return false;
   }
 }
 
-/** What is a part of its parent's height is so, from the root down, of the viewport's. */
+/** Percentage heights depend, from the root down, on the viewport's height. */
 function holdRoot(): void {
   const root = documentProperty('documentElement');
   const used = root.computedStyleMap();

@@ -6,7 +6,7 @@ import { pageLeft } from './parts.js';
 export interface PageExtent {
   /** CSS px of the whole document. */
   pageHeight: number;
-  /** CSS px that the view shows at once, at the page's own zoom. */
+  /** The view's height in CSS px, at the page's own zoom. */
   viewHeight: number;
   /** The page's own zoom: below 1 on phones for pages made for desktops. */
   zoom: number;
@@ -19,16 +19,16 @@ export interface PageExtent {
 }
 
 export interface ScrollStep {
-  /** CSS px; null stays where it is. */
+  /** CSS px; null does not scroll. */
   to: number | null;
-  /** CSS px that are in view for a moment on the way there. */
+  /** Positions in CSS px to show briefly on the way. */
   by?: number;
-  /** Null: goes on at once when no content has changed. */
+  /** Null: continue at once if no content has changed. */
   waitMs: number | null;
 }
 
 const MOST_RESTYLED = 2_000;
-/** What scripts do that are told of the step, by a frame or a short timer. */
+/** For scripts that react to the step in the next frame or by a short timer. */
 const REACTION_MS = 30;
 
 let restyling: { observer: MutationObserver; nodes: Set<Node> } | null = null;
@@ -46,7 +46,7 @@ export function measure(): PageExtent {
   };
 }
 
-/** What lies beside a view that cannot be scrolled sideways is no part of the page. */
+/** Content beside a view that does not scroll horizontally is not part of the page. */
 function columns(scroller: Element): { left: number; right: number } {
   const { clientWidth, scrollWidth } = scroller;
   const cuts = [documentProperty('documentElement'), body()].some(
@@ -55,7 +55,7 @@ function columns(scroller: Element): { left: number; right: number } {
   return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
 }
 
-/** Scrolls, lets two frames and the wait pass, and measures; moves everything that listens to scrolling, at once. */
+/** Scrolls, waits for two frames and the given time, and measures. */
 export async function step({ to, by, waitMs }: ScrollStep): Promise<PageExtent> {
   const scroller = pageScroller();
   if (by !== undefined) {
@@ -68,7 +68,7 @@ export async function step({ to, by, waitMs }: ScrollStep): Promise<PageExtent> 
   return measure();
 }
 
-/** The frame has told its observers when its task is over. */
+/** Observers are notified by the end of the frame's task. */
 async function passFrame(): Promise<void> {
   await nextFrame(250);
   await sleep(0);

@@ -4,23 +4,23 @@ import { pause } from './frames.js';
 import { fire } from './mechanisms.js';
 
 /**
- * What ended the scrolling through an inner scroller while it still brought more: its height, or its time or rounds; null when its end was
- * reached, or it was too high from the start.
+ * Why scrolling through an inner scroller stopped before its end: its height, or the time or number of rounds; null if its end was reached,
+ * or it was too high from the start.
  */
 export type FeedCut = 'max_height' | 'time_limit' | null;
 
 const MOST_ELEMENTS = 30_000;
 const ROUNDS = 3;
-/** CSS px that a scroller must hide of its content. */
+/** CSS px of content that a scroller must hide to count. */
 const HIDDEN_MIN_PX = 16;
-/** Of the view's sides, that a scroller of the page's content must have. */
+/** Share of the view's width and height that the page's main scroller must have. */
 const SIDE_MIN = 0.4;
 const FEED_ROUNDS = 10;
 const FEED_MAX_HEIGHT_PX = 30_000;
 const FEED_MAX_MS = 3_000;
 const FEED_WAIT_MS = 60;
 const FEED_LOAD_WAITS = 5;
-/** A list that long draws all its rows only once it is asked to. */
+/** A list of this length renders all its rows only on demand. */
 const DRAWN_MAX_PX = 100_000;
 
 const expanded: HTMLElement[] = [];
@@ -58,7 +58,7 @@ function pageBoxes(): HTMLElement[] {
   return [document.documentElement, body() ?? document.documentElement];
 }
 
-/** A locked body is either not scrollable, or fixed and shifted up by what had been scrolled. */
+/** A locked body is either not scrollable, or fixed and moved up by the former scroll position. */
 function unlock(): void {
   const [html, page] = [document.documentElement, body() ?? document.documentElement];
   const holds = Math.max(html.scrollHeight, page.scrollHeight) > innerHeight + 8;
@@ -77,7 +77,7 @@ function unlock(): void {
   }
 }
 
-/** The scroller that holds the page's content: none where the document holds more, or shows that it scrolls by itself. */
+/** The page's main scroller; null if the document itself has more content, or scrolls. */
 function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
   const hiddenElsewhere = pageScroller().scrollHeight - innerHeight;
   if (hiddenElsewhere >= innerHeight / 2) return null;
@@ -107,7 +107,7 @@ function mayScroll(element: HTMLElement): boolean {
   return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
 }
 
-/** Scrolls it to its end, and again as long as that brings more: once expanded, it scrolls no more. */
+/** Scrolls it to its end, repeatedly while that loads more: once expanded, it cannot be scrolled. */
 async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   const over = performance.now() + FEED_MAX_MS;
   let isStirred = false;
@@ -119,12 +119,12 @@ async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   try {
     for (let round = 0; round < FEED_ROUNDS && performance.now() < over; round++) {
       const height = content.scrollHeight;
-      // One that is so long from the start may well end there.
+      // One that has this length from the start may end there.
       if (height > FEED_MAX_HEIGHT_PX) return round > 0 ? 'max_height' : null;
       isStirred = false;
       content.scrollTo({ top: height, behavior: 'instant' });
       await pause(FEED_WAIT_MS);
-      // A sign that it loads: what it has asked for may still be on its way.
+      // A sign of loading: requests may still be pending.
       for (let waits = 0; isStirred && content.scrollHeight <= height && waits < FEED_LOAD_WAITS; waits++) await pause(FEED_WAIT_MS);
       if (content.scrollHeight <= height) return null;
     }
@@ -134,7 +134,7 @@ async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   }
 }
 
-/** A list that draws only those of its rows that its scroller shows looks again when that is scrolled, or the window changes. */
+/** A virtual list renders again when its scroller is scrolled, or the window is resized. */
 async function tell(scroller: HTMLElement): Promise<void> {
   if (scroller.scrollHeight > DRAWN_MAX_PX) return;
   scroller.dispatchEvent(new Event('scroll'));

@@ -6,26 +6,26 @@ import { finishMotion, motionEnded } from './motion.js';
 import { restyledSince } from './scroll.js';
 
 /**
- * Brings one section of the page into view, and sees to it that the next continues where it ended, though the page may move under the
+ * Brings one section of the page into view, and makes the next one continue where it ended, although the layout may shift during
  * scrolling.
  */
 
 export interface Step {
-  /** Where the view's top edge shall be, CSS px of the page as it was before the first section. */
+  /** Target position of the view's top edge, CSS px of the page as it was before the first section. */
   y: number;
   first: boolean;
-  /** Where the band to capture ends: the section that shows this is the last. */
+  /** End of the part to capture: the section that contains it is the last. */
   to: number;
-  /** Gives what the scrolling shows or hides the time to be so. */
+  /** Waits for elements that scrolling shows or hides. */
   patient: boolean;
 }
 
 export interface Stand {
-  /** Where the view's top edge is, in the same px. */
+  /** Actual position of the view's top edge, in the same px. */
   y: number;
-  /** Nothing of the band lies below the view. */
+  /** Whether the view contains the end of the part to capture. */
   last: boolean;
-  /** The page hid again, or changed, what was below the view when it was scrolled back to its top. Told for the first section only. */
+  /** Whether the page hid or changed content below the view when it was scrolled back to its top. For the first section only. */
   reveals: boolean;
 }
 
@@ -36,12 +36,12 @@ const DECODE_MAX_MS = 400;
 const MOTION_MAX_MS = 1_000;
 const MOST_IMAGES = 5_000;
 
-/** CSS px that the page has moved by since the first section. */
+/** CSS px by which the layout has shifted since the first section. */
 let shift = 0;
-/** Elements around the coming seam, each with what tells how far it has moved. */
+/** Elements around the next seam, each with a function that returns how far it has moved. */
 let anchors: Map<Element, () => number> | null = null;
 
-/** Scrolls there. Before it leaves, it notes where elements around the coming seam are. */
+/** Scrolls there, and records the positions of elements around the next seam. */
 export async function scrollTo({ y, first, to, patient }: Step): Promise<Stand> {
   const scroller = pageScroller();
   if (first) shift = 0;
@@ -58,11 +58,11 @@ export async function scrollTo({ y, first, to, patient }: Step): Promise<Stand> 
 }
 
 /**
- * With a section in view: its images are decoded, its finite motion is at its end.
+ * With a section in view: decodes its images, and brings its finite animations to their end.
  *
- * @param given.finishMotion brings motion to its end at once
- * @param given.patient waits for motion to end, but no longer than a second
- * @returns whether the content has moved meanwhile, so that the section must be scrolled to again
+ * @param given.finishMotion ends animations at once
+ * @param given.patient waits for animations to end, at most a second
+ * @returns whether the layout has shifted meanwhile, so that the section must be scrolled to again
  */
 export async function steady(given: { finishMotion: boolean; patient: boolean }): Promise<boolean> {
   await imagesDecoded();
@@ -75,7 +75,7 @@ export async function steady(given: { finishMotion: boolean; patient: boolean })
   return moved !== 0;
 }
 
-/** What is pinned changes with the scrolling on many pages, and so does the top of the page. */
+/** On many pages, pinned elements and the top of the page change with scrolling. */
 function restyledBelow(): boolean {
   return restyledSince().some(
     (node) => node instanceof Element && node.getBoundingClientRect().top >= innerHeight && !isPinned(node, ['fixed', 'sticky']),
@@ -94,7 +94,7 @@ function pickAnchors(): Map<Element, () => number> {
   return picked;
 }
 
-/** Tells how far an element has moved since, in the layout: what only a transform moves has not moved the page. */
+/** Returns a function that measures how far an element has moved in the layout; transforms do not count. */
 function mover(element: Element): () => number {
   const shownAt = shownTop(element);
   const laidOutAt = laidOutTop(element);
@@ -102,7 +102,7 @@ function mover(element: Element): () => number {
   return () => {
     const byShown = shownTop(element) - shownAt;
     const byLayout = laidOutTop(element) - laidOutAt;
-    // The layout's places are whole px, and a zoomed element's are of another scale.
+    // Layout positions are whole px, and those of a zoomed element have another scale.
     return Math.round(zoomed || Math.abs(byShown - byLayout) <= 1 ? byShown : byLayout);
   };
 }
@@ -119,7 +119,7 @@ function laidOutTop(element: Element): number {
   return top;
 }
 
-/** What most of the anchors moved by, when most agree; recycled rows of a virtual list do not. */
+/** The distance that most anchors have moved, if most agree; recycled rows of a virtual list do not. */
 function movedBy(noted: Map<Element, () => number>): number {
   const votes = new Map<number, number>();
   let voters = 0;
@@ -133,7 +133,7 @@ function movedBy(noted: Map<Element, () => number>): number {
   return 0;
 }
 
-/** Images that the view shows are decoded before it is captured; broken or endless ones are not waited for. */
+/** Decodes images in view before the capture; does not wait for broken or endless ones. */
 async function imagesDecoded(): Promise<void> {
   const waiting: Promise<unknown>[] = [];
   for (const image of Array.from(documentProperty('images')).slice(0, MOST_IMAGES)) {

@@ -6,16 +6,16 @@ import { nextFrame, orLate } from './frames.js';
 import { backgroundsAmong, decoded, imagesInView } from './images.js';
 
 export interface Settled {
-  /** The page runs no script, so that nothing new can come of it. */
+  /** The page runs no script, so it cannot change by itself. */
   inert: boolean;
-  /** Seconds until its own markup leads it elsewhere. */
+  /** Seconds until its `<meta http-equiv="refresh">`. */
   refreshAfterS: number | null;
   /** Which of the images in flight are backgrounds in view. */
   backgrounds: string[];
 }
 
 export interface Budgets {
-  /** Answer at once when the page runs scripts: its network must become quiet first. */
+  /** Return at once if the page runs scripts: its network must become idle first. */
   inertOnly: boolean;
   imagesInFlight: string[];
   fontsMs: number;

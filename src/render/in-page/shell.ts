@@ -6,11 +6,11 @@ import { surveyed } from './survey.js';
 import { textLength, textsInView, type Words } from './words-in-view.js';
 
 export interface Completeness {
-  /** What makes it look like a shell, as words for a message; null when nothing does. */
+  /** Why it looks like a loading shell, as words for a message; null if it does not. */
   seen: string | null;
-  /** Images in view or fonts that are not there yet, likewise. */
+  /** Missing images in view or fonts, likewise. */
   unfinished: string | null;
-  /** Characters in the document and its open shadow trees: while it grows, the page is being made. */
+  /** Characters in the document and its open shadow trees: while the number grows, the page is being built. */
   text: number;
 }
 
@@ -24,7 +24,7 @@ const SPINNERS =
 const AROUND = 'header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]';
 const ASKING = 'a[href],button,input,select,textarea,h1,h2,h3';
 
-/** Whether what is in view looks like a page still to be filled. */
+/** Whether the view looks like a page that is still loading. */
 export function look(): Completeness {
   return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text: textLength() };
 }
@@ -44,13 +44,13 @@ function shellSign(texts: Words[]): string | null {
   return null;
 }
 
-/** A "Loading…" that is all that a page says and holds between its header and its footer. */
+/** A "Loading…" that is the only content between the page's header and footer. */
 function loadingAlone(texts: Words[]): string | null {
   const main = texts.filter(({ parent, bottom }) => isInMain(parent, bottom));
   const [only] = main;
   if (only === undefined || main.length > 1 || only.text.length > 40 || !LOADING.test(only.text)) return null;
   const saysMore = /\p{L}/u.test(only.text.replace(LOADING, '')) && !/(\.\.\.|…)$/.test(only.text);
-  // What is in fields is no text.
+  // Form fields do not count as text.
   const holdsMore = surveyed('input,textarea,select').some(
     (field) => isVisible(field) && isInMain(field, field.getBoundingClientRect().bottom),
   );
@@ -103,13 +103,13 @@ function isAnimated(element: Element): boolean {
   return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
 }
 
-/** One layer with next to nothing on it, on top of everything, with content behind it. */
+/** An almost empty layer on top of everything, with content behind it. */
 function isCovered(texts: Words[]): boolean {
   const cover = coverOnTop();
   return cover !== null && isBare(cover) && hidesContent(cover, texts);
 }
 
-/** A logo at most: what asks something of a visitor, has a heading or shows a picture is meant to be seen. */
+/** A logo at most: a layer with a question, a heading or a picture is meant to be seen. */
 function isBare(layer: Element): boolean {
   const inside = Array.from(layer.querySelectorAll('*'));
   if (layer.shadowRoot !== null || inside.some((element) => element.shadowRoot !== null)) return false;

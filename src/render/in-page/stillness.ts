@@ -3,11 +3,11 @@ import { imagesInView } from './images.js';
 import { surveyedTrees } from './survey.js';
 
 /**
- * Whether the view stays as it is. Chromium counts how often it works out style and layout, which tells of all that a page does to its
- * elements and sheets by whatever means; what is drawn past them is what stands here.
+ * Whether the view stays the same. Chromium counts recalculations of style and layout, which covers every change to elements and style
+ * sheets. This module handles what is drawn without them.
  */
 
-/** What draws by itself: of another process, a script's, or a decoder's. */
+/** Elements whose content is drawn by another process, a script or a decoder. */
 const DRAWN_ELSEWHERE = 'canvas,video,iframe,frame,object,embed';
 const COUNTING_PIXEL_PX = 4;
 
@@ -15,7 +15,7 @@ let scrolls = 0;
 let listening = false;
 let scrollsBefore = 0;
 
-/** Works out style and layout, so that what is counted from now on is new. @returns whether they tell of all that may change in view */
+/** Recalculates style and layout, so that later counts are new. @returns whether the counts cover everything that may change in view */
 export function begin(): boolean {
   if (!listening) addEventListener('scroll', () => scrolls++, { capture: true, passive: true });
   listening = true;
@@ -28,7 +28,7 @@ export function begin(): boolean {
   return imagesInView().every(({ complete }) => complete);
 }
 
-/** Works out whatever has been asked of style and layout, so that it is counted. @returns whether nothing has been scrolled since `begin` */
+/** Recalculates pending style and layout, so that it is counted. @returns whether nothing has been scrolled since `begin` */
 export function held(): boolean {
   workOut();
   return scrolls === scrollsBefore;

@@ -1,16 +1,16 @@
 import { allIn, mayHost, shadowRootOf, type Tree } from './dom.js';
 
 /**
- * What of the document all who look at it ask for: to touch every element is what costs, so it is done once. Found anew once elements or
- * their names have changed, or a custom element has got its tree.
+ * The parts of the document that several checks need. Accessing every element is expensive, so it is done once, and again only after
+ * elements or their names have changed, or a custom element has got its shadow tree.
  */
 
 export interface Names {
-  /** Of the document's own tree, each once; only so many. */
+  /** Of the document's own tree, each once, limited in number. */
   readonly ids: ReadonlySet<string>;
-  /** Values of `class` as they stand: tens of thousands of elements share a few hundred of them. */
+  /** Values of `class` attributes: tens of thousands of elements share a few hundred of them. */
   readonly classLists: ReadonlySet<string>;
-  /** Of those that name their host. */
+  /** Of elements that name their host. */
   readonly hrefs: ReadonlySet<string>;
 }
 
@@ -21,7 +21,7 @@ const WATCHED = { childList: true, subtree: true, attributeFilter: ['id', 'class
 let known: { trees: readonly Tree[]; undefinedElements: readonly Element[]; names: Names | null } | null = null;
 let observer: MutationObserver | null = null;
 
-/** The document and its open shadow trees, each before those within it. */
+/** The document and its open shadow trees, outer ones first. */
 export function surveyedTrees(): readonly Tree[] {
   return survey().trees;
 }

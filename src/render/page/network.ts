@@ -2,20 +2,20 @@ import type { Page, Request, Response } from 'playwright-core';
 
 /** Kinds that never count: streams stay open as long as the page, and media loads as it plays. */
 const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange']);
-/** Kinds that a page shows nothing new for when they are answered late: not waited for once they hang. */
+/** Kinds whose late responses change nothing visible: not waited for once they hang. */
 const PIXELS = new Set(['image', 'ping', 'beacon', 'cspviolationreport', 'prefetch', 'manifest', 'texttrack', 'other']);
 /** Kinds that hold back a page's load event. */
 const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
-/** Kinds that tell a server something and bring nothing. */
+/** Kinds that only send data to a server. */
 const REPORTS = new Set(['ping', 'beacon', 'cspviolationreport']);
 const PIXEL_HANGS_AFTER_MS = 1_500;
-/** A fetch that has been answered and still runs after this long is a stream, whatever it is called. */
+/** A fetch that still runs this long after its response headers is a stream. */
 const STREAM_AFTER_MS = 2_000;
-/** A fetch that has not been answered for so long is a long poll, or too slow to be waited for where the page shows its content. */
+/** A fetch without a response for this long is a long poll, or too slow to wait for on a page that shows its content. */
 export const LONG_POLL_AFTER_MS = 1_000;
-/** A font that never loads delays a capture, and never fails it (decisions.md): fonts alone are waited for no longer than this. */
+/** A font that never loads delays a capture, but never fails it (decisions.md): the longest wait for fonts alone. */
 export const FONTS_BUDGET_MS = 3_000;
-/** A network without activity for so long has come to rest. */
+/** The network is idle after this long without activity. */
 export const QUIET_MS = 250;
 
 interface Flight {
@@ -31,7 +31,7 @@ export interface PendingRequest {
   kind: string;
   url: string;
   ageMs: number;
-  /** The head of its answer has come. */
+  /** Whether its response headers have arrived. */
   answered: boolean;
 }
 
@@ -51,22 +51,22 @@ export class NetworkTracker {
     page.on('requestfailed', (request) => this.#end(request));
   }
 
-  /** Requests in flight, oldest first, streams left out, hung ones too. */
+  /** Requests in flight, oldest first, without streams and hung requests. */
   pending(): PendingRequest[] {
     return [...this.#flights.values()].map(told);
   }
 
-  /** The newest request of all, ended or not. */
+  /** The latest request, ended or not. */
   newest(): PendingRequest | null {
     return this.#newest === null ? null : told(this.#newest);
   }
 
-  /** How many requests have begun, and ended, so far. */
+  /** Number of requests that have begun plus number that have ended. */
   get activity(): number {
     return this.#activity;
   }
 
-  /** How many requests for content have begun so far. */
+  /** Number of requests for content that have begun. */
   get loadsBegun(): number {
     return this.#loadsBegun;
   }
@@ -84,7 +84,7 @@ export class NetworkTracker {
   /**
    * Whether nothing that counts is in flight.
    *
-   * @param pollsAfterMs a fetch that has not been answered for so long does not count
+   * @param pollsAfterMs a fetch without a response for this long does not count
    */
   isIdle(pollsAfterMs = Number.POSITIVE_INFINITY): boolean {
     return this.#countsUntil(performance.now(), pollsAfterMs) === 0;
@@ -95,7 +95,7 @@ export class NetworkTracker {
     return this.#wake(signal, () => ([...this.#flights.values()].some(({ url }) => urls.includes(url)) ? Number.POSITIVE_INFINITY : 0));
   }
 
-  /** Forgets what an earlier document began: Chromium does not tell the end of everything it drops. */
+  /** Forgets the requests of an earlier document: Chromium does not report the end of all that it drops. */
   forgetBefore(url: string): void {
     const own = [...this.#flights].findLast(([, flight]) => flight.kind === 'document' && !flight.frame && flight.url === url);
     if (own === undefined) return;
@@ -104,7 +104,7 @@ export class NetworkTracker {
   }
 
   /**
-   * Resolves when nothing that counts has been in flight for `ms`, counted from the last activity, be it long past; or when `signal` aborts.
+   * Resolves when nothing that counts has been in flight for `ms` since the last activity, which may be long past; or when `signal` aborts.
    *
    * @param pollsAfterMs as of `isIdle`
    */
@@ -112,12 +112,12 @@ export class NetworkTracker {
     return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now, pollsAfterMs)));
   }
 
-  /** Resolves when a request has begun or ended since there had been so much `activity`; or when `signal` aborts. */
+  /** Resolves when `activity` differs from the given number; or when `signal` aborts. */
   active(since: number, signal: AbortSignal): Promise<void> {
     return this.#wake(signal, () => (this.#activity === since ? Number.POSITIVE_INFINITY : 0));
   }
 
-  /** Resolves once fonts alone, each past its budget, keep the page from its load event. Never when nothing does. */
+  /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never if nothing delays it. */
   onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
     return this.#wake(signal, (now) => {
       const holding = [...this.#flights.values()].filter(({ kind }) => LOAD_BLOCKERS.has(kind));
@@ -129,7 +129,7 @@ export class NetworkTracker {
   #start(request: Request): void {
     const kind = request.resourceType();
     if (STREAMS.has(kind) || /^(data|blob|about):/.test(request.url())) return;
-    // A redirect goes on in a request of its own.
+    // A redirect continues as a new request.
     const before = request.redirectedFrom();
     if (before !== null) this.#flights.delete(before);
     this.#newest = { kind, url: request.url(), startedAt: performance.now(), answered: false, frame: isSubframe(request) };
@@ -149,7 +149,7 @@ export class NetworkTracker {
     if (this.#flights.delete(request)) this.#touch();
   }
 
-  /** Resolves when `waitMs` says 0 or less, asked at each event and when the time that it named has passed; or when the signal aborts. */
+  /** Resolves when `waitMs` returns 0 or less; called at each event, and when the returned time has passed. Or when the signal aborts. */
   #wake(signal: AbortSignal, waitMs: (now: number) => number): Promise<void> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
@@ -182,7 +182,7 @@ export class NetworkTracker {
     for (const look of [...this.#waiting]) look();
   }
 
-  /** ms until what is in flight can stop counting by age alone: 0 when nothing counts, Infinity when something must end first. */
+  /** ms until the requests in flight stop counting by their age: 0 if none counts, Infinity if one must end first. */
   #countsUntil(now: number, pollsAfterMs: number): number {
     let longest = 0;
     for (const flight of this.#flights.values()) {
@@ -209,7 +209,7 @@ function isSubframe(request: Request): boolean {
   try {
     return request.frame().parentFrame() !== null;
   } catch {
-    // The main frame's own request, before Playwright names its frame.
+    // The main frame's own request, before Playwright has assigned its frame.
     return false;
   }
 }

@@ -9,35 +9,35 @@ import { fitDensity } from './fit-density.js';
 import { LateReaction, listensToScroll } from './late-reaction.js';
 import { Loads } from './loads.js';
 
-/** What scrolling through a page found. */
+/** The result of scrolling through a page. */
 export interface ScrollReport {
-  /** CSS px of the whole page when the scrolling ended. */
+  /** Height of the whole page at the end of the scrolling, CSS px. */
   pageHeight: number;
   /** CSS px down to which the page is to be captured. */
   captureHeight: number;
   stoppedReason: 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
-  /** An inner scroller would have brought more: though the page ends there, its content does not. */
+  /** An inner scroller has more content, although the page ends there. */
   feedCut: boolean;
   steps: number;
-  /** The page did nothing for it: no content changed, nothing was loaded. */
+  /** Scrolling had no effect: no content changed, nothing was loaded. */
   isCalm: boolean;
 }
 
-/** A page that was there as a whole, and did not grow endlessly under the scrolling, may be taller than FULL_PAGE_MAX_HEIGHT_PX. */
+/** A page that was complete from the start, and did not grow endlessly, may be taller than FULL_PAGE_MAX_HEIGHT_PX. */
 const WHOLE_PAGE_MAX_HEIGHT_PX = 100_000;
-/** Growth beyond this is a feed that loads for ever. */
+/** Growth beyond this is an endless feed. */
 const ENDLESS_GROWTH = 2;
-/** `full_page_scroll_delay` by default: what the scroll started, but no longer than this. */
+/** Default of `full_page_scroll_delay`: until the effects of the scroll are over, at most this long. */
 const LOAD_WAIT_MS = 400;
-/** At the end of the page, for what would make it longer. */
+/** At the end of the page, for content that makes it longer. */
 const END_WAIT_MS = 800;
-/** Lets a scroll handler or an observer begin its request. */
+/** Time for a scroll handler or an observer to start its request. */
 const REACTION_MS = 30;
-/** The same at the end of the page, which it may make longer. */
+/** The same at the end of the page, which the request may make longer. */
 const END_REACTION_MS = 120;
-/** A scroll handler that is throttled acts this late, and no later. */
+/** The longest delay of a throttled scroll handler. */
 const THROTTLE_MS = 120;
-/** Scrolls in a row that neither move nor find anything new. */
+/** Consecutive scrolls without movement or new content. */
 const STUCK_STEPS = 3;
 
 type Scrolled = Pick<OpenPage, 'session' | 'network'>;
@@ -65,7 +65,7 @@ export async function scrollThrough({ session, network }: Scrolled, options: Cap
   const way = { options, start, loads, late, deadline: how.deadline };
   await page.call('late.watch');
   let end = await scrollDown(page, way);
-  // What came at the end as the scrolling paused has been passed by wherever it did not.
+  // Content that appears only when scrolling pauses was missed on the way down.
   if (late?.isFound === true) end = await scrollDown(page, { ...way, late: late.expect() });
   if (end.steps > 0) await returnToTop(page, listens);
   await how.settle();
@@ -74,7 +74,7 @@ export async function scrollThrough({ session, network }: Scrolled, options: Cap
   return { ...tellFeed(report(pageHeight, end, { start, options }), start, feedCut), isCalm };
 }
 
-/** A scroll handler that is throttled may have to make good what it did on the way down. */
+/** A throttled scroll handler may still have to undo what it did on the way down. */
 async function returnToTop(page: BoundedPage, listens: boolean): Promise<void> {
   await page.call('scroll.watchRestyling');
   await page.call('scroll.step', { to: 0, waitMs: 0 });
@@ -145,7 +145,7 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
     if (atEnd && steps > 0 && !(await grows(page, { ...how, pageHeight, since }))) return descent('end');
     if (atEnd && steps === 0) return descent('end');
     if (waitedOut) loads.begin();
-    // What is shown only well inside the view, or as a whole, is so in none of two views that abut.
+    // Elements that are shown only when they are well inside the view, or in it as a whole, may be so in neither of two adjacent views.
     const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
     const now = await page.call('scroll.step', { ...between, to: scrollY + step, waitMs: options.fullPageScrollDelay });
     since = monotonicNow();
@@ -161,7 +161,7 @@ async function scrollDown(page: BoundedPage, how: Way): Promise<Descent> {
   }
 }
 
-/** At the end: whether what is still loading, or still to come, makes the page longer. */
+/** At the end: whether content that is still loading makes the page longer. */
 async function grows(page: BoundedPage, how: Way & { pageHeight: number; since: number }): Promise<boolean> {
   await how.late?.growth({ since: how.since, pageHeight: how.pageHeight });
   let now = await page.call('scroll.step', { to: null, waitMs: how.late === null ? END_REACTION_MS : 0 });
@@ -172,7 +172,7 @@ async function grows(page: BoundedPage, how: Way & { pageHeight: number; since: 
   return now.pageHeight > how.pageHeight + 1;
 }
 
-/** CSS px down to which a page of that height is captured, and what sets it. */
+/** CSS px down to which a page of that height is captured, and the reason. */
 function heightLimit(pageHeight: number, { start, options }: Pick<Way, 'start' | 'options'>) {
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
   const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
@@ -192,7 +192,7 @@ function report(pageHeight: number, end: Descent, way: Pick<Way, 'start' | 'opti
   return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', steps };
 }
 
-/** A scroller that has gone on growing when the document was scrolled has not been cut there, where it was left. */
+/** A scroller that has grown since, when the document was scrolled, was not cut off. */
 function tellFeed(found: Reached, start: PageExtent, cut: FeedCut): Omit<ScrollReport, 'isCalm'> {
   const grewOn = found.pageHeight > start.pageHeight + 1;
   if (cut === null || found.stoppedReason !== 'end_of_page' || grewOn) return { ...found, feedCut: false };

@@ -1,8 +1,8 @@
 import { monotonicNow } from '../monotonic-now.js';
 
-/** What is revealed as it is scrolled to is so this far, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
+/** Elements are revealed at this distance, CSS px, or a quarter of the view, above the view's bottom edge: 120 px are usual. */
 const REVEALED_PX = 160;
-/** One section, slow. */
+/** Time for one section, at the slowest. */
 export const SECTION_MS = 600;
 /** How far above what it must show a section may begin, to begin on a whole pixel, CSS px. */
 export const ALIGN_WITHIN_PX = 100;
@@ -15,7 +15,7 @@ export interface Edges {
 
 export const NO_EDGES: Edges = { head: 0, foot: 0 };
 
-/** What the edges of a band's sections depend on. */
+/** Input for the edges of the sections. */
 export interface EdgedBand {
   /** CSS px of the page: its first row, and the row after its last. */
   from: number;
@@ -29,8 +29,8 @@ export interface EdgedBand {
 }
 
 /**
- * At a view's foot there may be what waits to be revealed, and at both its edges blurs that lack what is beyond: more than half of a view is
- * not left out for that, and as much of it as there is time for so many sections.
+ * At the bottom of a view, elements may not be revealed yet, and at both edges, blurs lack the content beyond. These margins are left out,
+ * at most half of a view, and only as far as there is time for the additional sections.
  *
  * @param how.blur CSS px from the view's edges within which blurs lack what is beyond
  */

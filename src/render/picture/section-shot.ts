@@ -6,9 +6,9 @@ import { type BoundedPage, within } from './bounded-page.js';
 import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
 import { type PixelSize, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
-/** Capturing and cutting 10 million pixels beyond the view, blurs among them, slow. */
+/** Time to capture and cut 10 million pixels beyond the view, with blurs, at the slowest. */
 const MS_PER_PIXEL = 2_500 / 10_000_000;
-/** A page may draw no frames. */
+/** Limit for a page that draws no frames. */
 const NO_FRAME_MS = 500;
 
 export interface SectionShot extends EdgedBand {
@@ -19,7 +19,7 @@ export interface SectionShot extends EdgedBand {
 }
 
 /**
- * The view as it stands. At densities other than 1 the browser draws a backdrop filter in a wrong place when the view begins within it:
+ * The current view. At densities other than 1, the browser draws a backdrop filter in the wrong place if the view begins within it:
  * such a view is cut out of a capture that begins above the filter, if one capture holds that and there is time for it.
  *
  * @param how.y where the view begins, CSS px of the page
@@ -39,7 +39,7 @@ export async function shootSection(
   const left = Math.ceil((plan.to - how.y) / plan.viewHeight) * SECTION_MS;
   if (rows > SHOT_MAX_ROWS || rows * size.width > SHOT_MAX_PIXELS) return png;
   if (monotonicNow() + left + rows * size.width * MS_PER_PIXEL > plan.lastStart) return png;
-  // What has been captured is better than nothing.
+  // The capture with a misplaced filter is better than none.
   return (await cutOut(tools, plan, { above, size }).catch(() => session.lost.throwIfAborted())) ?? png;
 }
 
@@ -57,7 +57,7 @@ async function cutOut(
   plan: SectionShot,
   { above, size }: { above: number; size: PixelSize },
 ): Promise<Buffer | null> {
-  // The view's own capture leaves the page with a frame yet to come: one taken before that lacks parts of what has to be drawn anew.
+  // After a capture of the view, a frame is pending: another capture before that frame lacks parts of what is redrawn.
   await page.call('frames.passFrames', 2, NO_FRAME_MS);
   const metrics = await within(session, plan.deadline, () => session.cdp.send('Page.getLayoutMetrics'));
   const { cssVisualViewport: view, cssLayoutViewport: layout } = metrics;
