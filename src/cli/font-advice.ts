@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { type ManagerCommand, systemCommand } from '../render/install/system-command.js';
 
 const ALPINE_SCRIPTS = ['arabic', 'bengali', 'devanagari', 'hebrew', 'tamil', 'telugu', 'thai'];
 
 /** Images of Debian and Alpine come without the list of packages. */
-const COMMANDS: readonly [manager: string, command: string][] = [
+const COMMANDS: readonly ManagerCommand[] = [
   ['/usr/bin/apt-get', 'sudo apt-get update && sudo apt-get install -y fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji'],
   [
     '/sbin/apk',
@@ -14,8 +14,8 @@ const COMMANDS: readonly [manager: string, command: string][] = [
 ];
 
 /** The command that installs fonts for all scripts on this system; a sentence where its package manager is not known. */
-export function fontAdvice(exists: (path: string) => boolean = existsSync, isRoot = process.getuid?.() === 0): string {
-  const command = COMMANDS.find(([manager]) => exists(manager))?.[1];
-  if (command === undefined) return "Install the Noto fonts, including CJK and color emoji, with your system's package manager.";
-  return `Install them with: ${isRoot ? command.replaceAll('sudo ', '') : command}`;
+export function fontAdvice(exists?: (path: string) => boolean, isRoot?: boolean): string {
+  const command = systemCommand(COMMANDS, exists, isRoot);
+  if (command === null) return "Install the Noto fonts, including CJK and color emoji, with your system's package manager.";
+  return `Install them with: ${command}`;
 }

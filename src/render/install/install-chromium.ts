@@ -11,6 +11,7 @@ import { firstProven } from './find-chromium.js';
 import { installLocked } from './install-locked.js';
 import type { ProofOptions } from './prove-browser.js';
 import { runCommand } from './run-command.js';
+import { type ManagerCommand, systemCommand } from './system-command.js';
 
 const DOWNLOAD_MS = 600_000;
 const SILENCE_MS = 45_000;
@@ -157,14 +158,13 @@ function makeOurs(path: string): void {
 }
 
 function lineToType(): string {
-  const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
-  const [, line] = MANAGERS.find(([program]) => existsSync(program)) ?? [];
+  const line = systemCommand(COMMANDS);
   const otherwise =
     'or download one with: stillframe browser install --playwright, or set STILLFRAME_CHROMIUM to the path of a Chromium or Chrome';
-  return line === undefined ? `your system's package manager, ${otherwise}` : `${line.replaceAll('sudo ', sudo)}   (${otherwise})`;
+  return line === null ? `your system's package manager, ${otherwise}` : `${line}   (${otherwise})`;
 }
 
-const MANAGERS: [string, string][] = [
+const COMMANDS: readonly ManagerCommand[] = [
   ['/usr/bin/apt-get', 'sudo apt-get update && sudo apt-get install -y chromium-headless-shell'],
   ['/usr/bin/dnf', 'sudo dnf install -y chromium-headless'],
   ['/sbin/apk', 'sudo apk add -U chromium'],
