@@ -18,6 +18,7 @@ import { bundleForPage } from './in-page-bundle.mjs';
 
 const require = createRequire(import.meta.url);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const ENGINE_OPTIONS = require('../src/render/filter/engine-options.json');
 
 /** The switch of each category of third-party-web; others are not blocked. */
 const SWITCH_OF = {
@@ -79,12 +80,7 @@ function withEngines(builtIn) {
   const engines = {};
   for (const category of Object.keys(builtIn.hosts)) {
     const text = [...builtIn.hosts[category].map((host) => `||${host}^$third-party`), ...builtIn.rules[category]].join('\n');
-    const engine = FiltersEngine.parse(text, {
-      loadCSPFilters: false,
-      enableHtmlFiltering: false,
-      loadExtendedSelectors: true,
-      integrityCheck: false,
-    });
+    const engine = FiltersEngine.parse(text, ENGINE_OPTIONS);
     engines[category] = Buffer.from(engine.serialize()).toString('base64');
   }
   const digest = createHash('sha256').update(JSON.stringify(builtIn)).digest('hex').slice(0, 16);

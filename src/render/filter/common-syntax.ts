@@ -1,3 +1,4 @@
+import { isProcedural } from './parse-procedural.js';
 import { scriptletLine } from './scriptlet-syntax.js';
 
 /** Raise it when the result changes: lists are then parsed again. */
@@ -13,7 +14,6 @@ const SYNONYMS: readonly [RegExp, string][] = [
 ];
 /** `selector { declarations }` */
 const STYLED = /^(.*\S)\s*\{([^{}]*)\}\s*$/;
-const PROCEDURAL = /:(?:has-text|upward|xpath|matches-(?:path|attr|css(?:-before|-after)?))\(/;
 
 /**
  * A filter list with AdGuard's and Adblock Plus' procedural rules in the syntax of uBlock Origin, which is the only one that the library
@@ -41,5 +41,5 @@ function withStyle(body: string): string | null {
   const [, selector, style] = STYLED.exec(body) ?? [];
   if (selector === undefined || style === undefined) return null;
   if (/^\s*remove:\s*true;?\s*$/.test(style)) return `${selector}:remove()`;
-  return PROCEDURAL.test(selector) ? `${selector}:style(${style.trim()})` : null;
+  return isProcedural(selector) ? `${selector}:style(${style.trim()})` : null;
 }

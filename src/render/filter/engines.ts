@@ -1,6 +1,7 @@
 import { ENGINE_VERSION, FiltersEngine, Request, type RequestType } from '@ghostery/adblocker';
 import { type BuiltInRules, builtInExceptions, builtInText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
+import options from './engine-options.json';
 
 /** Four engines, one per switch; a set is never changed, only replaced. */
 export type Engines = Readonly<Record<Category, FiltersEngine>> & {
@@ -10,14 +11,9 @@ export type Engines = Readonly<Record<Category, FiltersEngine>> & {
 
 /**
  * The library's options: no content policies, no rewriting of pages. Its integrity check takes longer than the rest of a
- * start, so stored engines have their own checksum.
+ * start, so stored engines have their own checksum. scripts/build-rules.mjs reads them, too.
  */
-export const ENGINE_OPTIONS = {
-  loadCSPFilters: false,
-  enableHtmlFiltering: false,
-  loadExtendedSelectors: true,
-  integrityCheck: false,
-} as const;
+export const ENGINE_OPTIONS = options;
 
 /** A request, for the engines. */
 export interface Ask {

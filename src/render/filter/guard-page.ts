@@ -197,9 +197,9 @@ class PageGuard implements Guard {
     const { hostname } = new URL(url);
     const known = this.#procedural.get(hostname);
     if (known !== undefined) return known;
-    const rulesOf = (of: Category[]) => proceduralRules(this.parts.engines, { of, on: this.on }, url);
-    const [banners, others] = [this.on.filter((one) => one === 'cookies'), this.on.filter((one) => one !== 'cookies')].map(rulesOf);
-    const procedural = { banners: banners ?? [], others: others ?? [] };
+    const rulesOf = (isOne: (category: Category) => boolean) =>
+      proceduralRules(this.parts.engines, { of: this.on.filter(isOne), on: this.on }, url);
+    const procedural = { banners: rulesOf((one) => one === 'cookies'), others: rulesOf((one) => one !== 'cookies') };
     this.#procedural.set(hostname, procedural);
     return procedural;
   }

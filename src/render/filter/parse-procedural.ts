@@ -32,6 +32,11 @@ export function parseProcedural(selector: string, style: string | undefined): Pr
   return chains.map((steps) => ({ steps, action: act, value: style ?? unquoted(value ?? '') }));
 }
 
+/** Whether a selector has operators that no style sheet can express. */
+export function isProcedural(selector: string): boolean {
+  return CONTAINS_OPERATOR.test(selector);
+}
+
 function alternatives(selector: string, depth: number, prepare = (part: string) => part.trim()): Step[][] | null {
   if (depth > NESTED_MAX) return null;
   const chains: Step[][] = [];
@@ -113,7 +118,7 @@ function operatorAt(css: string): OperatorAt | null {
     const open = at + name.length + 1;
     const end = closing(css, open);
     const arg = css.slice(open + 1, end - 1);
-    if (isOperator(name) || ((name === 'has' || name === 'not') && CONTAINS_OPERATOR.test(arg))) return { name, arg, start: at, end };
+    if (isOperator(name) || ((name === 'has' || name === 'not') && isProcedural(arg))) return { name, arg, start: at, end };
   }
   return null;
 }

@@ -18,6 +18,7 @@ export async function builtForTests(): Promise<URL> {
     join(ROOT, 'scripts/build-rules.mjs'),
     join(ROOT, 'scripts/build-rules.vendors.mjs'),
     ...filesOf(join(ROOT, 'src/render/filter')),
+    join(ROOT, 'src/render/filter/engine-options.json'),
     ...filesOf(join(ROOT, 'src/render/in-page/consent')),
   ];
   const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
