@@ -33,14 +33,13 @@ export class LogSync {
     this.#syncFile = options.syncFile ?? fdatasync;
   }
 
-  /** What a write waits for before it begins; null when it need not. */
-  room(): Promise<unknown> | null {
-    return this.#options.checkpoints.room();
-  }
-
-  /** Resolves when no sync is under way; null when none is. Each transaction writes its pages anew, so that few large ones cost less. */
-  idle(): Promise<unknown> | null {
-    return this.#running === null ? null : this.#running.catch(() => undefined);
+  /**
+   * Resolves when a write may begin: after the sync under way, since each transaction writes its pages anew, so that few large ones cost
+   * less; and when the log has room.
+   */
+  async room(): Promise<void> {
+    await this.#running?.catch(() => undefined);
+    await this.#options.checkpoints.room();
   }
 
   /** To be called after a commit; resolves when it, and all before it, are on the disk. @throws StoreError code `SQLITE_IOERR_FSYNC` */

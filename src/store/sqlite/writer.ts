@@ -26,7 +26,7 @@ type Outcome = { value: unknown } | { reason: unknown };
  */
 export class Writer {
   readonly #connection: Pick<Connection, 'db' | 'reopen'>;
-  readonly #log: Pick<LogSync, 'committed' | 'idle' | 'room' | 'settled'>;
+  readonly #log: Pick<LogSync, 'committed' | 'room' | 'settled'>;
   readonly #lockWaitMs: number;
   #statements: Statements;
   #entries: Entry[] = [];
@@ -35,7 +35,7 @@ export class Writer {
 
   constructor(
     connection: Pick<Connection, 'db' | 'reopen'>,
-    log: Pick<LogSync, 'committed' | 'idle' | 'room' | 'settled'>,
+    log: Pick<LogSync, 'committed' | 'room' | 'settled'>,
     lockWaitMs: number = LOCK_WAIT_MS,
   ) {
     this.#connection = connection;
@@ -68,7 +68,6 @@ export class Writer {
     await nextTurn();
     while (this.#entries.length > 0) {
       await this.#log.room();
-      await this.#log.idle();
       const batch = this.#entries.splice(0, BATCH_LIMIT);
       await this.#commit(batch);
       if (this.#entries.length > 0) await nextTurn();
