@@ -13,7 +13,7 @@ const NUMBER_MAX_CHARS = 24;
 /** Clocks, prices and games never end. */
 const WAIT_MAX_MS = 2_500;
 const LOOK_EVERY_MS = 50;
-/** Time without a change after which a count is over. */
+/** Samples without a change after which a count is over. */
 const QUIET_LOOKS = 5;
 const FIRST_QUIET_LOOKS = 3;
 

@@ -60,7 +60,7 @@ function freeze(root: Document): number {
   return frozen;
 }
 
-/** An SVG whose animation ends is stopped at its end. */
+/** Puts an SVG with an endless animation at its first moment; one that ends is left alone. */
 function holdDrawing(drawing: SVGSVGElement): void {
   if (drawing.ownerSVGElement !== null || drawing.querySelector('[repeatCount="indefinite"],[repeatDur="indefinite"]') === null) return;
   drawing.pauseAnimations();

@@ -79,7 +79,7 @@ function roleOfFixed(host: HTMLElement, style: CSSStyleDeclaration, { keep }: Pi
   return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
 }
 
-/** A `::before` is placed at the top of the element's content, but sticky positioning may have moved it. */
+/** How far stickiness moves it down, CSS px: without it, a first pseudo-element is at the top of its element's content. */
 function pushOf(host: HTMLElement, style: CSSStyleDeclaration, atTop: boolean): number {
   const { borderTopWidth, paddingTop } = getComputedStyle(host);
   const [border = 0, padding = 0, margin = 0] = [borderTopWidth, paddingTop, style.marginTop].map((width) => Number.parseFloat(width) || 0);

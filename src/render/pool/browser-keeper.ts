@@ -54,7 +54,7 @@ export class BrowserKeeper implements AsyncDisposable {
   private readonly ended = new AbortController();
   private readonly wanted = new AbortController();
   /** Background work, which stopping waits for. */
-  private readonly chores = new Set<Promise<void>>();
+  private readonly chores = new Set<Promise<unknown>>();
   private waiters: (() => void)[] = [];
   private mode: LaunchMode | undefined;
   private confined = false;
@@ -69,12 +69,7 @@ export class BrowserKeeper implements AsyncDisposable {
     const { sandbox, log } = this.options;
     const launching = launchConfined(sandbox, (tried) => this.launch(tried));
     // Its failure is this method's; stopping waits for the end of it.
-    this.chore(
-      launching.then(
-        () => {},
-        () => {},
-      ),
-    );
+    this.chore(Promise.allSettled([launching]));
     const { started, mode, concession } = await launching;
     this.mode = mode;
     this.confined = mode.sandbox && (renderersConfined(started.chromium.pid) ?? true);
@@ -119,7 +114,7 @@ export class BrowserKeeper implements AsyncDisposable {
   }
 
   /** Runs maintenance work: logs its failure, and makes stopping wait for it. */
-  chore(work: Promise<void>): void {
+  chore(work: Promise<unknown>): void {
     this.chores.add(work);
     void work
       .catch((error: unknown) => this.options.log.error({ err: error }, 'browser maintenance failed'))
