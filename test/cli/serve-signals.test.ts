@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { aTrialDir, startServerProcess } from '../stress/server-process.js';
 
+/** An address of this test's own: on 127.0.0.1, another test's server could take the free port before this one does, and answer for it. */
+const HOST = '127.0.0.9';
+
 /** A browser that never comes up: the server listens, and is not ready. */
 function aBrowserThatHangs(dir: string): string {
   // Not named like a distribution's wrapper script, whose program would be run instead.
@@ -15,7 +18,7 @@ function aBrowserThatHangs(dir: string): string {
 
 async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await new Promise<void>((done) => server.listen(0, HOST, done));
   const { port } = server.address() as { port: number };
   await new Promise((done) => server.close(done));
   return port;
@@ -23,7 +26,7 @@ async function freePort(): Promise<number> {
 
 async function untilAlive(port: number): Promise<void> {
   for (;;) {
-    const answer = await fetch(`http://127.0.0.1:${port}/livez`).catch(() => null);
+    const answer = await fetch(`http://${HOST}:${port}/livez`).catch(() => null);
     if (answer?.status === 200) return;
     await new Promise((again) => setTimeout(again, 20));
   }
@@ -41,7 +44,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 and leaves nothing when %s 
   using temporary = aTemporaryDir();
   chmodSync(dir.dataDir, 0o755);
   const port = await freePort();
-  const env = { STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir), TMPDIR: temporary.path };
+  const env = { STILLFRAME_HOST: HOST, STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir), TMPDIR: temporary.path };
   const server = startServerProcess({ dataDir: dir.dataDir, port, env });
   await untilAlive(port);
   server.kill(signal);
