@@ -1,37 +1,29 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
-import { guardPartsForTests } from '../filter/built.js';
-import { aPageSession, FixtureWeb, launchOnto, someOptions } from '../filter/site.js';
+import { guardPage } from '../../../src/render/filter/guard-page.js';
+import { type GuardedWeb, openGuardedWeb } from '../filter/guarded-web.js';
+import { aPageSession, someOptions } from '../filter/site.js';
 
 const PAGE = 'http://page.test/';
 const ARTICLE = `<main><h1>Bread</h1>${'<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(60)}</main>`;
 /** Leaves a trace of each click in the page. */
 const TRACE = `<script>window.clicks = []; addEventListener('click', (e) => clicks.push(e.target.id || e.target.textContent.trim()), true)</script>`;
 
-let web: FixtureWeb;
-let browser: Browser;
-let parts: PageGuardParts;
+let rig: GuardedWeb;
 
 beforeAll(async () => {
-  parts = await guardPartsForTests();
-  web = await FixtureWeb.open();
-  browser = await launchOnto(web);
+  rig = await openGuardedWeb();
 });
 
-afterAll(async () => {
-  await browser.close();
-  await web[Symbol.asyncDispose]();
-});
+afterAll(() => rig[Symbol.asyncDispose]());
 
 beforeEach(() => {
-  web.seen.length = 0;
+  rig.web.seen.length = 0;
 });
 
 async function answered(html: string, headers: Record<string, string> = {}, last = false) {
-  web.page(PAGE, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
-  const session = await aPageSession(browser);
-  const guard = await guardPage(parts, session, someOptions(PAGE, { block_cookie_banners: true }));
+  rig.web.page(PAGE, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
+  const session = await aPageSession(rig.browser);
+  const guard = await guardPage(rig.parts, session, someOptions(PAGE, { block_cookie_banners: true }));
   await session.page.goto(PAGE);
   const report = await guard.answerBanners(AbortSignal.timeout(20_000), last);
   const clicks = await session.page.evaluate(() => (globalThis as unknown as { clicks: string[] }).clicks).catch(() => []);
@@ -81,7 +73,7 @@ describe('known platforms', () => {
   });
 
   it('a platform in a frame is refused in its frame', async () => {
-    web.page(
+    rig.web.page(
       'http://cmp.site.test/message.html',
       `<!doctype html><body><p>We and our partners use cookies. Your privacy matters.</p>
        <button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
@@ -98,7 +90,7 @@ describe('known platforms', () => {
 describe('frames that do not say what they are', () => {
   const WALL = 'position:fixed;left:300px;top:200px;width:600px;height:300px';
   it('are refused when they are banners', async () => {
-    web.page(
+    rig.web.page(
       'http://message.test/box',
       `<!doctype html><body><p>We use cookies.</p><button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
     );
@@ -223,7 +215,7 @@ describe('unknown banners', () => {
   });
 
   it('that a script of theirs shows a little later are waited for', async () => {
-    web.on('http://page.test/cookie-consent.js', (_, response) =>
+    rig.web.on('http://page.test/cookie-consent.js', (_, response) =>
       response
         .writeHead(200, { 'content-type': 'text/javascript' })
         .end(

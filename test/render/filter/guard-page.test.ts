@@ -1,6 +1,5 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Guard, guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { type Guard, guardPage } from '../../../src/render/filter/guard-page.js';
 import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
 import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
 import { CONSENT_VENDORS } from '../../fixtures/vendors/consent.js';
@@ -8,34 +7,27 @@ import { markupOf } from '../../fixtures/vendors/markup.js';
 import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
 import type { VendorRequest } from '../../fixtures/vendors/vendor.js';
 import { aPool, aSite } from '../pool/fixture.js';
-import { guardPartsForTests } from './built.js';
-import { aPageSession, FixtureWeb, launchOnto, someOptions } from './site.js';
+import { type GuardedWeb, openGuardedWeb } from './guarded-web.js';
+import { aPageSession, launchOnto, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/';
 
-let web: FixtureWeb;
-let browser: Browser;
-let parts: PageGuardParts;
+let rig: GuardedWeb;
 
 beforeAll(async () => {
-  parts = await guardPartsForTests();
-  web = await FixtureWeb.open();
-  browser = await launchOnto(web);
+  rig = await openGuardedWeb();
 });
 
-afterAll(async () => {
-  await browser.close();
-  await web[Symbol.asyncDispose]();
-});
+afterAll(() => rig[Symbol.asyncDispose]());
 
 beforeEach(() => {
-  web.seen.length = 0;
+  rig.web.seen.length = 0;
 });
 
 /** Opens a page under a guard; the page has loaded when it returns. */
 async function visit(url: string, wire: Record<string, unknown>) {
-  const session = await aPageSession(browser);
-  const guard: Guard = await guardPage(parts, session, someOptions(url, wire));
+  const session = await aPageSession(rig.browser);
+  const guard: Guard = await guardPage(rig.parts, session, someOptions(url, wire));
   const response = await session.page.goto(url);
   return { session, guard, response, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
 }
@@ -48,11 +40,11 @@ describe('requests', () => {
     ['block_cookie_banners', CONSENT_VENDORS],
   ] as const)('of a page with every vendor are refused by %s for its own vendors and for no others', async (name, own) => {
     const all = [AD_VENDORS, TRACKER_VENDORS, CHAT_VENDORS, CONSENT_VENDORS].flat();
-    web.page(PAGE, `<!doctype html>${all.map(markupOf).join('\n')}`);
+    rig.web.page(PAGE, `<!doctype html>${all.map(markupOf).join('\n')}`);
     await using visited = await visit(PAGE, { [name]: true });
     await visited.session.page.waitForLoadState('networkidle');
     expect(visited.guard.blockedRequests).toBe(own.length);
-    const asked = new Set(web.urls().map((url) => url.split(/[?;]/, 1)[0]));
+    const asked = new Set(rig.web.urls().map((url) => url.split(/[?;]/, 1)[0]));
     const key = ({ url }: VendorRequest) => new URL(url.replace('https:', 'http:')).href.split(/[?;]/, 1)[0] ?? '';
     expect(own.filter((vendor) => asked.has(key(vendor)))).toEqual([]);
     // Some names are https by Chromium's own list and fail here, refused by no one.
@@ -62,30 +54,33 @@ describe('requests', () => {
 
   it('for the main document are never refused, though a rule be about its very address', async () => {
     const url = 'http://page.test/upload/crm/site_button/loader_1.js';
-    web.page(url, `<!doctype html><h1>shown</h1><iframe src="${url}?frame"></iframe>`);
+    rig.web.page(url, `<!doctype html><h1>shown</h1><iframe src="${url}?frame"></iframe>`);
     await using visited = await visit(url, { block_chats: true });
     expect(await visited.session.page.textContent('h1')).toBe('shown');
     expect(visited.guard.blockedRequests).toBe(1);
   });
 
   it('of frames in other processes and of workers are judged too', async () => {
-    await using isolated = await launchOnto(web, { args: ['--site-per-process'] }).then((own) => ({
+    await using isolated = await launchOnto(rig.web, { args: ['--site-per-process'] }).then((own) => ({
       own,
       [Symbol.asyncDispose]: () => own.close(),
     }));
-    web.page(PAGE, `<!doctype html><iframe src="http://frame.test/"></iframe><script>new Worker('/worker.js')</script>`);
-    web.page('http://frame.test/', `<!doctype html><img src="http://ad.doubleclick.net/a.gif"><iframe src="http://deep.test/"></iframe>`);
-    web.page('http://deep.test/', `<!doctype html><img src="http://ib.adnxs.com/b.gif">`);
-    web.on('http://page.test/worker.js', (_, response) =>
+    rig.web.page(PAGE, `<!doctype html><iframe src="http://frame.test/"></iframe><script>new Worker('/worker.js')</script>`);
+    rig.web.page(
+      'http://frame.test/',
+      `<!doctype html><img src="http://ad.doubleclick.net/a.gif"><iframe src="http://deep.test/"></iframe>`,
+    );
+    rig.web.page('http://deep.test/', `<!doctype html><img src="http://ib.adnxs.com/b.gif">`);
+    rig.web.on('http://page.test/worker.js', (_, response) =>
       response
         .writeHead(200, { 'content-type': 'text/javascript' })
         .end(`fetch('http://c.amazon-adsystem.com/c', { mode: 'no-cors' }).catch(() => {})`),
     );
     await using session = await aPageSession(isolated.own);
-    const guard = await guardPage(parts, session, someOptions(PAGE, { block_ads: true }));
+    const guard = await guardPage(rig.parts, session, someOptions(PAGE, { block_ads: true }));
     await session.page.goto(PAGE);
     await expect.poll(() => guard.blockedRequests, { timeout: 10_000 }).toBe(3);
-    expect(web.urls().filter((url) => /doubleclick|adnxs|amazon/.test(url))).toEqual([]);
+    expect(rig.web.urls().filter((url) => /doubleclick|adnxs|amazon/.test(url))).toEqual([]);
   });
 
   it('of service workers are judged too, from the first one on', async () => {
@@ -97,7 +92,7 @@ describe('requests', () => {
     await using test = await aPool({ pagesPerBrowser: 1 });
     for (let nth = 0; nth < 6; nth++) {
       const lease = await test.pool.acquire(someOptions(site.url), new AbortController().signal);
-      const guard = await guardPage(parts, lease.session, someOptions(site.url, { block_ads: true }));
+      const guard = await guardPage(rig.parts, lease.session, someOptions(site.url, { block_ads: true }));
       await lease.session.page.goto(site.url);
       await lease.session.page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
       expect([nth, guard.blockedRequests]).toEqual([nth, 1]);
@@ -106,8 +101,8 @@ describe('requests', () => {
   });
 
   it('are not even paused when all is off', async () => {
-    web.page(PAGE, '<!doctype html><script src="http://ad.doubleclick.net/a.js"></script>');
-    const session = await aPageSession(browser);
+    rig.web.page(PAGE, '<!doctype html><script src="http://ad.doubleclick.net/a.js"></script>');
+    const session = await aPageSession(rig.browser);
     let commands = 0;
     const counted = new Proxy(session.cdp, {
       get: (target, name) => {
@@ -115,26 +110,26 @@ describe('requests', () => {
         return Reflect.get(target, name);
       },
     });
-    const guard = await guardPage(parts, { ...session, cdp: counted }, someOptions(PAGE));
+    const guard = await guardPage(rig.parts, { ...session, cdp: counted }, someOptions(PAGE));
     await session.page.goto(PAGE);
     expect(await guard.answerBanners(AbortSignal.timeout(5_000), false)).toMatchObject({ outcome: 'none' });
     await guard.stop();
     expect(commands).toBe(0);
-    expect(web.urls()).toContain('http://ad.doubleclick.net/a.js');
+    expect(rig.web.urls()).toContain('http://ad.doubleclick.net/a.js');
     await session[Symbol.asyncDispose]();
   });
 
   it('go through once the guard has stopped, twice if need be', async () => {
-    web.page(PAGE, '<!doctype html><p>page</p>');
+    rig.web.page(PAGE, '<!doctype html><p>page</p>');
     await using visited = await visit(PAGE, { block_ads: true });
     await visited.guard.stop();
     await visited.guard.stop();
     await visited.session.page.evaluate(() => fetch('http://ad.doubleclick.net/late', { mode: 'no-cors' }).then(() => {}));
-    expect(web.urls()).toContain('http://ad.doubleclick.net/late');
+    expect(rig.web.urls()).toContain('http://ad.doubleclick.net/late');
   });
 
   it('refused leave neither a broken picture nor an error page', async () => {
-    web.page(PAGE, '<!doctype html><img id="i" src="http://ad.doubleclick.net/a.gif"><iframe src="http://us-u.openx.net/w"></iframe>');
+    rig.web.page(PAGE, '<!doctype html><img id="i" src="http://ad.doubleclick.net/a.gif"><iframe src="http://us-u.openx.net/w"></iframe>');
     await using visited = await visit(PAGE, { block_ads: true });
     const { page } = visited.session;
     expect(await page.evaluate(() => (document.querySelector('#i') as HTMLImageElement).naturalWidth)).toBe(1);
@@ -145,8 +140,8 @@ describe('requests', () => {
 
 describe('hiding rules', () => {
   it('hide placeholders from document start, under any content policy, also where a redirect led to', async () => {
-    web.on('http://old.test/', (_, response) => response.writeHead(302, { location: PAGE }).end());
-    web.page(
+    rig.web.on('http://old.test/', (_, response) => response.writeHead(302, { location: PAGE }).end());
+    rig.web.page(
       PAGE,
       `<!doctype html><ins class="adsbygoogle" style="display:block;height:90px">ad</ins><amp-ad style="display:block;height:90px">ad</amp-ad><div class="box">content</div>`,
       {
@@ -162,7 +157,7 @@ describe('hiding rules', () => {
   });
 
   it('are laid by their own switch only', async () => {
-    web.page(PAGE, `<!doctype html><ins class="adsbygoogle" style="display:block">ad</ins><div class="crisp-client">chat</div>`);
+    rig.web.page(PAGE, `<!doctype html><ins class="adsbygoogle" style="display:block">ad</ins><div class="crisp-client">chat</div>`);
     await using visited = await visit(PAGE, { block_chats: true });
     await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
     expect(await visited.session.page.isVisible('ins')).toBe(true);
@@ -172,20 +167,20 @@ describe('hiding rules', () => {
 
 describe('headers', () => {
   const secret = { headers: { 'X-Secret': 'hush', Cookie: 'session=1', 'Accept-Language': 'tlh' } };
-  const told = (part: string) => web.seen.filter(({ url }) => url.includes(part)).map(({ headers }) => headers['x-secret'] ?? null);
+  const told = (part: string) => rig.web.seen.filter(({ url }) => url.includes(part)).map(({ headers }) => headers['x-secret'] ?? null);
 
   it("go to the target's origin and to no third party", async () => {
-    web.page(PAGE, `<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="http://frame.test/"></iframe>`);
-    web.page('http://frame.test/', `<!doctype html><img src="http://page.test/from-frame.png">`);
+    rig.web.page(PAGE, `<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="http://frame.test/"></iframe>`);
+    rig.web.page('http://frame.test/', `<!doctype html><img src="http://page.test/from-frame.png">`);
     await using visited = await visit(PAGE, secret);
     await visited.session.page.waitForLoadState('networkidle');
     expect(told('page.test/').slice(0, 2)).toEqual(['hush', 'hush']);
     expect(told('page.test/from-frame')).toEqual([null]);
     expect(told('third.test')).toEqual([null]);
     expect(told('frame.test/')).toEqual([null]);
-    const [main] = web.seen;
+    const [main] = rig.web.seen;
     expect(main?.headers).toMatchObject({ cookie: 'session=1', 'accept-language': 'tlh' });
-    expect(web.seen.find(({ url }) => url.includes('third.test'))?.headers['accept-language']).not.toBe('tlh');
+    expect(rig.web.seen.find(({ url }) => url.includes('third.test'))?.headers['accept-language']).not.toBe('tlh');
   });
 
   const evil = `<!doctype html>
@@ -207,18 +202,18 @@ describe('headers', () => {
   it.each([[[]], [['--site-per-process']]])(
     'go with the document and the frames of its origin, and with nothing that another frame asks for: %j',
     async (args) => {
-      const isolated = await launchOnto(web, { args });
-      web.page(PAGE, own);
-      web.page('http://frame.test/', evil);
-      web.page('http://page.test/frame-own', '<!doctype html><img src="/img-own.png">');
-      web.page('http://page.test/frame-evil', '<!doctype html><img src="/deep-evil.png">');
-      web.on('http://page.test/hop', (_, response) => response.writeHead(302, { location: 'http://frame.test/hopped' }).end());
-      web.page('http://frame.test/hopped', '<!doctype html><img src="http://page.test/hop-evil.png">');
+      const isolated = await launchOnto(rig.web, { args });
+      rig.web.page(PAGE, own);
+      rig.web.page('http://frame.test/', evil);
+      rig.web.page('http://page.test/frame-own', '<!doctype html><img src="/img-own.png">');
+      rig.web.page('http://page.test/frame-evil', '<!doctype html><img src="/deep-evil.png">');
+      rig.web.on('http://page.test/hop', (_, response) => response.writeHead(302, { location: 'http://frame.test/hopped' }).end());
+      rig.web.page('http://frame.test/hopped', '<!doctype html><img src="http://page.test/hop-evil.png">');
       await using session = await aPageSession(isolated);
-      await guardPage(parts, session, someOptions(PAGE, secret));
+      await guardPage(rig.parts, session, someOptions(PAGE, secret));
       await session.page.goto(PAGE);
       const asked = (part: string) =>
-        web.seen.some(({ url, headers }) => url.includes(part) && headers['access-control-request-method'] === undefined);
+        rig.web.seen.some(({ url, headers }) => url.includes(part) && headers['access-control-request-method'] === undefined);
       const own_ = ['frame-own', 'img-own', 'srcdoc-own', 'fetch-own', 'worker-own'];
       const others = [
         'img-evil',
@@ -241,11 +236,11 @@ describe('headers', () => {
   );
 
   it('take a given Referer to the first request alone', async () => {
-    web.page(PAGE, '<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="/frame"></iframe>');
+    rig.web.page(PAGE, '<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="/frame"></iframe>');
     await using visited = await visit(PAGE, { headers: { 'X-Secret': 'hush', Referer: 'http://search.test/?q=1' } });
     await visited.session.page.waitForLoadState('networkidle');
     await visited.session.page.goto('http://page.test/next');
-    const referers = web.seen.map(({ headers }) => headers.referer);
+    const referers = rig.web.seen.map(({ headers }) => headers.referer);
     expect(referers[0]).toBe('http://search.test/?q=1');
     expect(referers.length).toBeGreaterThan(4);
     expect(JSON.stringify(referers.slice(1))).not.toContain('search.test');
@@ -255,27 +250,29 @@ describe('headers', () => {
   it.each([['http://search.test/?q=1'], ['http://page.test/before'], ['http://other.test/secret?token=1'], ['https://secure.test/secret']])(
     'take a given Referer along to redirects of the same origin alone: %s',
     async (referer) => {
-      const to = (url: string, location: string) => web.on(url, (_, response) => response.writeHead(302, { location }).end());
+      const to = (url: string, location: string) => rig.web.on(url, (_, response) => response.writeHead(302, { location }).end());
       to('http://page.test/hop-one', 'http://page.test/hop-two');
       to('http://page.test/hop-two', 'http://other.test/hop-three');
       to('http://other.test/hop-three', 'http://page.test/end');
-      web.page('http://page.test/end', '<!doctype html><p>end</p>');
+      rig.web.page('http://page.test/end', '<!doctype html><p>end</p>');
       await using _ = await visit('http://page.test/hop-one', { headers: { 'X-Secret': 'hush', Referer: referer } });
-      expect(web.seen.map(({ url, headers }) => [new URL(url).pathname, headers.referer ?? null, headers['x-secret'] ?? null])).toEqual([
-        ['/hop-one', referer, 'hush'],
-        ['/hop-two', referer, 'hush'],
-        ['/hop-three', null, null],
-        ['/end', null, 'hush'],
-      ]);
+      expect(rig.web.seen.map(({ url, headers }) => [new URL(url).pathname, headers.referer ?? null, headers['x-secret'] ?? null])).toEqual(
+        [
+          ['/hop-one', referer, 'hush'],
+          ['/hop-two', referer, 'hush'],
+          ['/hop-three', null, null],
+          ['/end', null, 'hush'],
+        ],
+      );
     },
   );
 
   it('are left behind by a redirect to another origin, and by one to another port or scheme', async () => {
-    const to = (url: string, location: string) => web.on(url, (_, response) => response.writeHead(302, { location }).end());
+    const to = (url: string, location: string) => rig.web.on(url, (_, response) => response.writeHead(302, { location }).end());
     to('http://page.test/away', 'http://other.test/landed');
     to('http://page.test/port', 'http://page.test:8081/landed');
     to('http://other.test/back', 'http://page.test/home');
-    web.page('http://page.test/home', `<!doctype html><img src="/away.png"><p>home</p>`);
+    rig.web.page('http://page.test/home', `<!doctype html><img src="/away.png"><p>home</p>`);
     to('http://page.test/away.png', 'http://third.test/i.png');
     for (const start of ['away', 'port']) {
       await using _ = await visit(`http://page.test/${start}`, secret);
@@ -288,15 +285,15 @@ describe('headers', () => {
   });
 
   it('keep a given cookie beside those that the page sets', async () => {
-    web.page(PAGE, '<!doctype html><img src="/own.png">', { 'set-cookie': 'own=2; Path=/' });
+    rig.web.page(PAGE, '<!doctype html><img src="/own.png">', { 'set-cookie': 'own=2; Path=/' });
     await using visited = await visit(PAGE, secret);
     await visited.session.page.waitForLoadState('networkidle');
-    const cookies = web.seen.filter(({ url }) => url.endsWith('/own.png')).map(({ headers }) => headers.cookie?.split('; ').sort());
+    const cookies = rig.web.seen.filter(({ url }) => url.endsWith('/own.png')).map(({ headers }) => headers.cookie?.split('; ').sort());
     expect(cookies).toEqual([['own=2', 'session=1']]);
   });
 
   it('ride along where requests are blocked as well', async () => {
-    web.page(PAGE, '<!doctype html><img src="/own.png"><script src="http://ad.doubleclick.net/a.js"></script>');
+    rig.web.page(PAGE, '<!doctype html><img src="/own.png"><script src="http://ad.doubleclick.net/a.js"></script>');
     await using visited = await visit(PAGE, { ...secret, block_ads: true });
     expect(told('page.test/')).toEqual(['hush', 'hush']);
     expect(visited.guard.blockedRequests).toBe(1);

@@ -1,45 +1,25 @@
-import { FiltersEngine } from '@ghostery/adblocker';
-import type { Browser, Frame } from 'playwright-core';
+import type { Frame } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Category } from '../../../src/render/filter/category.js';
 import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
-import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
-import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { guardPage } from '../../../src/render/filter/guard-page.js';
 import { parseProcedural } from '../../../src/render/filter/parse-procedural.js';
-import { guardPartsForTests } from './built.js';
-import { aPageSession, FixtureWeb, launchOnto, someOptions } from './site.js';
+import { enginesOf, type GuardedWeb, type ListedPage, openGuardedWeb } from './guarded-web.js';
+import { aPageSession, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/feed?tab=home';
 
-let web: FixtureWeb;
-let browser: Browser;
-let parts: PageGuardParts;
+let rig: GuardedWeb;
 
 beforeAll(async () => {
-  parts = await guardPartsForTests();
-  web = await FixtureWeb.open();
-  browser = await launchOnto(web);
+  rig = await openGuardedWeb();
 });
 
-afterAll(async () => {
-  await browser.close();
-  await web[Symbol.asyncDispose]();
-});
+afterAll(() => rig[Symbol.asyncDispose]());
 
-function enginesOf(lists: Partial<Record<Category, string>>): Engines {
-  return engineSet((category) => FiltersEngine.parse(commonSyntax(lists[category] ?? ''), ENGINE_OPTIONS), new Set());
-}
-
-interface Visit {
-  html: string;
-  lists: Partial<Record<Category, string>>;
-  wire?: Record<string, unknown>;
-}
-
-async function visit({ html, lists, wire = { block_ads: true } }: Visit) {
-  web.page('http://page.test/feed', `<!doctype html>${html}`);
-  const session = await aPageSession(browser);
-  const guard = await guardPage({ ...parts, engines: enginesOf(lists) }, session, someOptions(PAGE, wire));
+async function visit({ html, lists, wire = { block_ads: true } }: ListedPage) {
+  rig.web.page('http://page.test/feed', `<!doctype html>${html}`);
+  const session = await aPageSession(rig.browser);
+  const guard = await guardPage({ ...rig.parts, engines: enginesOf(lists) }, session, someOptions(PAGE, wire));
   await session.page.goto(PAGE);
   const report = await guard.answerBanners(AbortSignal.timeout(10_000), true);
   return { session, guard, report, page: session.page, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
@@ -109,7 +89,7 @@ describe('a procedural rule', () => {
     expect(await visited.page.innerHTML('body')).toBe(
       '<p id="a" class="veil" onclick="x">One</p><p id="b" style="margin-top: 7px !important;">Two</p><p id="c">Three</p>',
     );
-    expect(web.urls()).not.toContain('http://page.test/leak.png');
+    expect(rig.web.urls()).not.toContain('http://page.test/leak.png');
   });
 
   it('holds in frames of the same origin', async () => {
@@ -145,17 +125,17 @@ describe('a procedural rule', () => {
     await using visited = await visit({ html, lists, wire: { block_cookie_banners: true } });
     expect(visited.report.outcome).toBe('hidden');
     expect(await shown(visited.page.mainFrame())).not.toContain('bar');
-    await using early = await aPageSession(browser);
-    const guard = await guardPage({ ...parts, engines: enginesOf(lists) }, early, someOptions(PAGE, { block_cookie_banners: true }));
+    await using early = await aPageSession(rig.browser);
+    const guard = await guardPage({ ...rig.parts, engines: enginesOf(lists) }, early, someOptions(PAGE, { block_cookie_banners: true }));
     await early.page.goto(PAGE);
     expect(await guard.glance()).toBe(false);
   });
 
   it('is in the early picture, and changes the page no more on a second look', async () => {
-    web.page('http://page.test/feed', `<!doctype html>${FEED}`);
-    await using session = await aPageSession(browser);
+    rig.web.page('http://page.test/feed', `<!doctype html>${FEED}`);
+    await using session = await aPageSession(rig.browser);
     const engines = enginesOf({ ads: 'page.test##article:has-text(Sponsored)' });
-    const guard = await guardPage({ ...parts, engines }, session, someOptions(PAGE, { block_ads: true }));
+    const guard = await guardPage({ ...rig.parts, engines }, session, someOptions(PAGE, { block_ads: true }));
     await session.page.goto(PAGE);
     expect(await guard.glance()).toBe(true);
     expect(await shown(session.page.mainFrame())).not.toContain('ad');
@@ -178,8 +158,8 @@ describe('the time that procedural rules take', () => {
 
   it('is bounded on a page of 25,000 elements, and what is left over is skipped', async () => {
     const rules = Array.from({ length: 60 }, (_, i) => `page.test##div:has-text(/(a|b|c)+${i}/):upward(section)`);
-    web.page('http://page.test/feed', `<!doctype html>${many}`);
-    await using session = await aPageSession(browser);
+    rig.web.page('http://page.test/feed', `<!doctype html>${many}`);
+    await using session = await aPageSession(rig.browser);
     await session.page.goto(PAGE);
     const selectors = [...rules.map((rule) => rule.slice(rule.indexOf('##') + 2)), 'article:has-text(Sponsored)'];
     const steps = selectors.flatMap((selector) => parseProcedural(selector, undefined));

@@ -1,46 +1,24 @@
-import { FiltersEngine } from '@ghostery/adblocker';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Category } from '../../../src/render/filter/category.js';
-import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
-import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
-import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { guardPage } from '../../../src/render/filter/guard-page.js';
 import { scriptletSource } from '../../../src/render/filter/scriptlets.js';
-import { guardPartsForTests } from './built.js';
-import { aPageSession, FixtureWeb, launchOnto, someOptions } from './site.js';
+import { enginesOf, type GuardedWeb, type ListedPage, openGuardedWeb } from './guarded-web.js';
+import { aPageSession, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/';
 
-let web: FixtureWeb;
-let browser: Browser;
-let parts: PageGuardParts;
+let rig: GuardedWeb;
 
 beforeAll(async () => {
-  parts = await guardPartsForTests();
-  web = await FixtureWeb.open();
-  browser = await launchOnto(web);
+  rig = await openGuardedWeb();
 });
 
-afterAll(async () => {
-  await browser.close();
-  await web[Symbol.asyncDispose]();
-});
-
-function enginesOf(lists: Partial<Record<Category, string>>): Engines {
-  return engineSet((category) => FiltersEngine.parse(commonSyntax(lists[category] ?? ''), ENGINE_OPTIONS), new Set());
-}
-
-interface Visit {
-  html: string;
-  lists: Partial<Record<Category, string>>;
-  wire?: Record<string, unknown>;
-}
+afterAll(() => rig[Symbol.asyncDispose]());
 
 /** What the page's scripts have left in `told`, which may be a promise. */
-async function told({ html, lists, wire = { block_ads: true } }: Visit): Promise<unknown> {
-  web.page(PAGE, `<!doctype html><body>${html}`);
-  await using session = await aPageSession(browser);
-  await guardPage({ ...parts, engines: enginesOf(lists) }, session, someOptions(PAGE, wire));
+async function told({ html, lists, wire = { block_ads: true } }: ListedPage): Promise<unknown> {
+  rig.web.page(PAGE, `<!doctype html><body>${html}`);
+  await using session = await aPageSession(rig.browser);
+  await guardPage({ ...rig.parts, engines: enginesOf(lists) }, session, someOptions(PAGE, wire));
   await session.page.goto(PAGE);
   return await session.page.evaluate('told');
 }
@@ -144,8 +122,8 @@ describe('a scriptlet', () => {
 
   it('runs in frames of the same host, with and without an address of their own, and in no others', async () => {
     const inner = '<script>parent.postMessage([location.href, String(self.check)], "*")</script>';
-    web.page('http://page.test/inner', inner);
-    web.page('http://other.test/inner', inner);
+    rig.web.page('http://page.test/inner', inner);
+    rig.web.page('http://other.test/inner', inner);
     const frames = `<iframe src="/inner"></iframe><iframe srcdoc='${inner}'></iframe><iframe src="http://other.test/inner"></iframe>`;
     const html = `${tells('new Promise((done) => { const all = []; onmessage = ({ data }) => all.push(data) === 3 && done(all.sort()) })')}${frames}`;
     expect(await told({ html, lists: { ads: 'page.test##+js(set, check, true)' } })).toEqual([

@@ -1,0 +1,42 @@
+import { FiltersEngine } from '@ghostery/adblocker';
+import type { Browser } from 'playwright-core';
+import type { Category } from '../../../src/render/filter/category.js';
+import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
+import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
+import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { guardPartsForTests } from './built.js';
+import { FixtureWeb, launchOnto } from './site.js';
+
+/** A web, a browser that reaches nothing else, and what pages are guarded with. */
+export interface GuardedWeb extends AsyncDisposable {
+  web: FixtureWeb;
+  browser: Browser;
+  parts: PageGuardParts;
+}
+
+export async function openGuardedWeb(): Promise<GuardedWeb> {
+  const parts = await guardPartsForTests();
+  const web = await FixtureWeb.open();
+  const browser = await launchOnto(web);
+  return {
+    web,
+    browser,
+    parts,
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await web[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A page, and the lists that hold for it. */
+export interface ListedPage {
+  html: string;
+  lists: Partial<Record<Category, string>>;
+  wire?: Record<string, unknown>;
+}
+
+/** Engines of these lists alone. */
+export function enginesOf(lists: ListedPage['lists']): Engines {
+  return engineSet((category) => FiltersEngine.parse(commonSyntax(lists[category] ?? ''), ENGINE_OPTIONS), new Set());
+}
