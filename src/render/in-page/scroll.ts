@@ -21,7 +21,7 @@ export interface PageExtent {
 export interface ScrollStep {
   /** CSS px; null does not scroll. */
   to: number | null;
-  /** Positions in CSS px to show briefly on the way. */
+  /** A position in CSS px to show briefly on the way. */
   by?: number;
   /** Null: continue at once if no content has changed. */
   waitMs: number | null;
