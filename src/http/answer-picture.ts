@@ -21,8 +21,8 @@ export async function answerPicture(
   c: Context<EdgeEnv>,
   { data, cacheControl, conditional }: PictureAnswer,
 ): Promise<Response> {
-  const artifact = await edge.artifacts.open(data.artifact);
-  if (artifact === null) {
+  const artifact = await edge.openPicture(data.artifact);
+  if (artifact === null || artifact === 'deleted') {
     throw new CaptureError({
       code: 'invalid_request',
       status: 410,

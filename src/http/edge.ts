@@ -5,7 +5,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Principal } from '../account/authenticate.js';
 import type { TokenBuckets } from '../account/token-buckets.js';
-import type { Artifacts } from '../artifacts/artifacts.js';
+import type { OpenArtifact } from '../artifacts/artifacts.js';
 import type { Health } from '../capture/health.js';
 import type { ToleratedCode } from '../contract/capture-extensions.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
@@ -61,9 +61,8 @@ export interface Edge {
    * @throws CaptureError `invalid_request` (409) with `details.reason`
    */
   redeliver(jobId: string, expected: ExpectedDelivery | null): Promise<DeliveryStatus>;
-  artifacts: Pick<Artifacts, 'open'>;
-  /** Whether such an artifact existed and has been deleted: 410 rather than 404. */
-  artifactGone(name: string): Promise<boolean>;
+  /** `deleted` if there was such an artifact (410), null if there never was (404). */
+  openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
   /** Never throws, and is cheap: it is called while the server is saturated, too. */
   health(): Promise<Health>;
   /** Prometheus text. */

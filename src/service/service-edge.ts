@@ -3,7 +3,7 @@ import { authenticateLink } from '../account/authenticate-link.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { FinishSignals } from '../capture/finish-signals.js';
 import { lookupJob, lookupRequest } from '../capture/lookup.js';
-import { isFileMissing } from '../capture/missing-file.js';
+import { openPicture } from '../capture/open-picture.js';
 import { readUsage } from '../capture/read-usage.js';
 import { settle } from '../capture/settle.js';
 import { submit } from '../capture/submit.js';
@@ -71,13 +71,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     findRequest: (key, principal) => lookupRequest(store, key, principal),
     findDelivery: (jobId) => findDelivery(store, jobId),
     redeliver: (jobId, expected) => redeliver({ store, now: parts.now, onDue: parts.onDeliveryDue }, jobId, expected),
-    artifacts,
-    artifactGone: async (name) => {
-      const row = await store.findArtifact(name);
-      if (row === null || row.goneAt !== null) return row !== null;
-      await isFileMissing({ store, artifacts, log, now: parts.now }, name);
-      return (await store.findArtifact(name))?.goneAt !== null;
-    },
+    openPicture: (name) => openPicture({ store, artifacts, log, now: parts.now }, name),
     health: () => health.ask(),
     metrics: async () => metrics.text(await health.ask()),
     timingsOf: (jobId) => timings.of(jobId),

@@ -5,6 +5,7 @@ import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { FinishSignals } from '../../src/capture/finish-signals.js';
 import { lookupJob, lookupRequest } from '../../src/capture/lookup.js';
+import { openPicture } from '../../src/capture/open-picture.js';
 import { type PerformDeps, perform } from '../../src/capture/perform.js';
 import { settle } from '../../src/capture/settle.js';
 import { type SubmitDeps, submit } from '../../src/capture/submit.js';
@@ -536,6 +537,21 @@ describe('sweeping', () => {
     expect((await world.submit({ url: 'https://example.com/lost', cache_ttl: 60 })).state).toBe('prioritized');
     expect((await store.findArtifact(name))?.goneAt).not.toBeNull();
     expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
+  });
+
+  it('treats a picture as deleted while its file cannot be removed, and one whose file is missing', async () => {
+    await using world = await aWorld();
+    const { store, artifacts } = world;
+    const deps = { store, artifacts, log: silentLog(), now: Date.now };
+    const { name } = await aPicture(world, 'https://example.com/expired');
+    expect(await openPicture(deps, name)).toMatchObject({ bytes: PICTURE.length });
+    await store.markGone(name, Date.now());
+    expect(await artifacts.open(name)).not.toBeNull();
+    expect(await openPicture(deps, name)).toBe('deleted');
+    const lost = await aPicture(world, 'https://example.com/missing');
+    await artifacts.remove(lost.name);
+    expect(await openPicture(deps, lost.name)).toBe('deleted');
+    expect(await openPicture(deps, `${'x'.repeat(43)}.png`)).toBeNull();
   });
 
   it('answers from no picture while the storage is away, and from all when it is back', async () => {

@@ -174,23 +174,21 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
       deliveries.set(jobId, next);
       return next;
     },
-    artifacts: {
-      open: async (name) => {
-        const content = files.get(name);
-        if (content === undefined) return null;
-        return {
-          bytes: content.length,
-          modifiedAt: 1_700_000_000_500,
-          read: (range) => {
-            edge.openStreams++;
-            edge.streams++;
-            const part = range === undefined ? content : content.subarray(range.start, range.end + 1);
-            return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => edge.openStreams--);
-          },
-        };
-      },
+    openPicture: async (name) => {
+      if (gone.has(name)) return 'deleted';
+      const content = files.get(name);
+      if (content === undefined) return null;
+      return {
+        bytes: content.length,
+        modifiedAt: 1_700_000_000_500,
+        read: (range) => {
+          edge.openStreams++;
+          edge.streams++;
+          const part = range === undefined ? content : content.subarray(range.start, range.end + 1);
+          return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => edge.openStreams--);
+        },
+      };
     },
-    artifactGone: async (name) => gone.has(name),
     health: async () => ({ ready: true, data: HEALTHY }),
     places: { baseUrl: 'http://shots.example' },
     draining: () => false,

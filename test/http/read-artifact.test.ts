@@ -147,12 +147,11 @@ describe('GET /artifacts/{name}', () => {
     const left = new Promise<void>((resolve) => {
       closed = resolve;
     });
-    const { open } = edge.artifacts;
-    edge.artifacts = {
-      open: async (name) => {
-        const artifact = await open(name);
-        return artifact && { ...artifact, read: (range) => artifact.read(range).once('close', () => closed?.()) };
-      },
+    const { openPicture } = edge;
+    edge.openPicture = async (name) => {
+      const artifact = await openPicture(name);
+      if (artifact === null || artifact === 'deleted') return artifact;
+      return { ...artifact, read: (range) => artifact.read(range).once('close', () => closed?.()) };
     };
     await using served = await serveEdge(edge);
     const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);

@@ -10,8 +10,9 @@ export function readArtifact(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const name = c.req.param('name') ?? '';
     if (!NAME.test(name)) throw noSuchArtifact();
-    const artifact = await edge.artifacts.open(name);
-    if (artifact === null) throw (await edge.artifactGone(name)) ? goneArtifact() : noSuchArtifact();
+    const artifact = await edge.openPicture(name);
+    if (artifact === 'deleted') throw deletedArtifact();
+    if (artifact === null) throw noSuchArtifact();
     const cacheControl = `public, max-age=${edge.config.artifactMaxAgeSeconds}, immutable`;
     return sendArtifact(edge, c, { name, artifact, cacheControl, conditional: true });
   };
@@ -21,7 +22,7 @@ function noSuchArtifact(): CaptureError {
   return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such artifact' });
 }
 
-function goneArtifact(): CaptureError {
+function deletedArtifact(): CaptureError {
   return new CaptureError({
     code: 'invalid_request',
     status: 410,

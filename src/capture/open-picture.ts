@@ -1,0 +1,20 @@
+import type { OpenArtifact } from '../artifacts/artifacts.js';
+import type { ArtifactRow } from '../store/store.js';
+import { isFileMissing, type MissingFileDeps } from './missing-file.js';
+
+export interface OpenPictureDeps extends MissingFileDeps {
+  store: MissingFileDeps['store'] & { findArtifact(name: string): Promise<ArtifactRow | null> };
+}
+
+/**
+ * Opens a stored picture or PDF. `deleted` when there was one: its row decides, since its file may remain while it cannot be removed,
+ * or may be missing because something else removed it. null when there never was one.
+ */
+export async function openPicture(deps: OpenPictureDeps, name: string): Promise<OpenArtifact | 'deleted' | null> {
+  const row = await deps.store.findArtifact(name);
+  if (row !== null && row.goneAt !== null) return 'deleted';
+  const artifact = await deps.artifacts.open(name);
+  if (artifact !== null || row === null) return artifact;
+  await isFileMissing(deps, name);
+  return (await deps.store.findArtifact(name))?.goneAt === null ? null : 'deleted';
+}
