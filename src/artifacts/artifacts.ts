@@ -25,6 +25,8 @@ export interface Artifacts extends AsyncDisposable {
   put(content: Uint8Array, extension: string): Promise<StoredArtifact>;
   /** null if there is no such artifact, or the name is not one that `put` makes. */
   open(name: string): Promise<OpenArtifact | null>;
+  /** Whether there is such an artifact. Synchronous, for transactions: it only looks at the file's entry. */
+  has(name: string): boolean;
   /** Removing a missing artifact is not an error. */
   remove(name: string): Promise<void>;
   /** Whether the storage itself exists, empty or not. */

@@ -1,4 +1,4 @@
-import { constants, createReadStream } from 'node:fs';
+import { constants, createReadStream, type Stats, statSync } from 'node:fs';
 import { access, mkdir, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../log.js';
@@ -63,9 +63,13 @@ class ArtifactDirectory implements Artifacts {
   async open(name: string): Promise<OpenArtifact | null> {
     if (!isArtifactName(name)) return null;
     const path = this.#path(name);
-    const found = await stat(path).catch(nullIfMissing);
-    if (found === null || !found.isFile()) return null;
+    const found = findFile(path);
+    if (found === null) return null;
     return { bytes: found.size, modifiedAt: Math.floor(found.mtimeMs), read: (range) => createReadStream(path, range) };
+  }
+
+  has(name: string): boolean {
+    return isArtifactName(name) && findFile(this.#path(name)) !== null;
   }
 
   async remove(name: string): Promise<void> {
@@ -142,6 +146,12 @@ class ArtifactDirectory implements Artifacts {
     }
     return files;
   }
+}
+
+/** Synchronous, because an entry that is in memory takes far less time than a turn of the thread pool. */
+function findFile(path: string): Stats | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() ? found : null;
 }
 
 function nullIfMissing(error: unknown): null {

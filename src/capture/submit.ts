@@ -3,6 +3,7 @@
  * first step: a submission becomes a durable job, or is rejected.
  */
 import type { Principal } from '../account/authenticate.js';
+import type { Artifacts } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
 import type { JobSnapshot } from '../contract/job.js';
@@ -16,8 +17,8 @@ import { judgeCallback } from '../webhook/judge-callback.js';
 import { isFileMissing, type MissingFileDeps } from './missing-file.js';
 
 export interface SubmitDeps {
-  store: Pick<JobStore, 'accept' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'findKept' | 'markGone'>;
-  artifacts: MissingFileDeps['artifacts'];
+  store: Pick<JobStore, 'accept' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
+  artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'has'>;
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];
@@ -62,13 +63,16 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
     attemptBudget: ATTEMPT_BUDGET,
     enqueuedAt: deps.now(),
   };
-  return follow(deps, await deps.store.accept(job, await keptRules(deps, job)));
+  return follow(deps, await accept(deps, job));
 }
 
 /** A picture whose file is missing is not used for an answer. */
-async function keptRules(deps: SubmitDeps, job: NewJob): Promise<AcceptRules> {
-  const kept = await deps.store.findKept(job);
-  return kept !== null && (await isFileMissing(deps, kept)) ? { ...deps.rules, missing: new Set([kept]) } : deps.rules;
+async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
+  const missing: string[] = [];
+  const isMissing = (name: string) => !deps.artifacts.has(name) && missing.push(name) > 0;
+  const acceptance = await deps.store.accept(job, { ...deps.rules, isMissing });
+  for (const name of missing) await isFileMissing(deps, name);
+  return acceptance;
 }
 
 /** Repeated submissions are not checked again: the job exists, even if the receiver's name cannot be resolved at the moment. */

@@ -94,6 +94,7 @@ export async function findMissing(
     for (const name of names) {
       if ((await deps.artifacts.open(name)) === null) missing.push(name);
       else found++;
+      await breathe();
     }
     after = names.at(-1);
   }

@@ -218,10 +218,10 @@ export class Service implements AsyncDisposable {
   }
 
   /** Logs a job that the cache has answered. */
-  private tellCached({ id, requestId }: JobSnapshot): void {
+  private tellCached({ id, requestId, webhookUrl }: JobSnapshot): void {
     this.metrics.countJob('completed');
     this.log.info({ job_id: id, request_id: requestId, state: 'completed', cached: true }, 'job');
-    this.deliveries.wake();
+    if (webhookUrl !== null) this.deliveries.wake();
   }
 
   private recoverDeps(): RecoverDeps {

@@ -99,8 +99,8 @@ export interface AcceptRules {
   /** Number of waiting jobs (prioritized, waiting, delayed, including followers of a shared render) at which new ones are rejected. */
   maxQueue: number;
   webhookMaxAttempts: number;
-  /** Artifacts whose files are missing, and which must not be used for answers. */
-  missing?: ReadonlySet<string>;
+  /** Whether the file of an artifact is missing, so that it must not be used for an answer. Called within the transaction. */
+  isMissing?(artifactName: string): boolean;
 }
 
 export type Acceptance =
@@ -288,8 +288,6 @@ export interface ArtifactRow {
 
 export interface RetentionStore {
   findArtifact(name: string): Promise<ArtifactRow | null>;
-  /** The picture that `accept` would answer this submission with, provided that its file exists; null if none. */
-  findKept(job: Pick<NewJob, 'accountId' | 'cacheIdentity' | 'cacheTtl' | 'enqueuedAt'>): Promise<string | null>;
   /** Records that the file has been deleted. @returns false if the row says so already, or does not exist */
   markGone(name: string, now: number): Promise<boolean>;
   /** Bytes on disk: of pictures that are not deleted, of the database with its log, and how much of the latter is unused (`free`). */

@@ -51,6 +51,13 @@ test('gives back the bytes it was given, whole or in part, under an unguessable 
   expect(opened && (await buffer(opened.read({ start: 10, end: 19 }))).equals(content.subarray(10, 20))).toBe(true);
 });
 
+test('has what was put, until its file is gone, and nothing under a name that put does not make', async () => {
+  await using artifacts = await openThis();
+  const [kept, lost] = [await artifacts.put(Buffer.from('x'), 'png'), await artifacts.put(Buffer.from('y'), 'png')];
+  await artifacts.remove(lost.name);
+  expect([kept.name, lost.name, `../${kept.name}`].map((name) => artifacts.has(name))).toEqual([true, false, false]);
+});
+
 test('every capture format is an extension, and nothing else is', async () => {
   await using artifacts = await openThis();
   const names = await Promise.all(

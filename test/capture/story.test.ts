@@ -561,6 +561,7 @@ describe('sweeping', () => {
     const { name } = await aPicture(world, 'https://example.com/');
     const away: SubmitDeps['artifacts'] = {
       open: (wanted) => (isAway ? Promise.resolve(null) : artifacts.open(wanted)),
+      has: (wanted) => !isAway && artifacts.has(wanted),
       isPresent: async () => !isAway,
     };
     expect((await world.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('prioritized');

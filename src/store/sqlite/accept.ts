@@ -35,18 +35,14 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
   const { job, rules } = submission;
   const digests: Digests = {
     identity: vault.digest('identity', job.identity),
-    cache: cacheDigestOf(vault, job.cacheIdentity),
+    cache: job.cacheIdentity === null ? null : vault.digest('cache', job.cacheIdentity),
   };
   const known = findReplay(tables, job, digests);
   if (known !== null) return known;
-  const kept = findKept(tables, job, { digests, missing: rules.missing });
+  const kept = findKept(tables, job, { digests, rules });
   const source = { kept, leaderId: kept === null ? findLeader(tables, job, digests) : null };
   const charge = chargeOf(job);
   return refuseWhenFull(tables, source, rules) ?? refuseOverQuota(tables, charge) ?? enter(tables, { job, rules, digests, source, charge });
-}
-
-export function cacheDigestOf(vault: Vault, cacheIdentity: string | null): string | null {
-  return cacheIdentity === null ? null : vault.digest('cache', cacheIdentity);
 }
 
 interface Entry {
@@ -101,11 +97,7 @@ function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: 
 }
 
 /** The newest picture of the same digest, if it is recent enough and not deleted; else null. */
-export function findKeptSource(
-  { jobs }: Pick<AcceptTables, 'jobs'>,
-  job: Pick<NewJob, 'accountId' | 'cacheTtl' | 'enqueuedAt'>,
-  cacheDigest: string | null,
-) {
+function findKeptSource({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, cacheDigest: string | null) {
   if (cacheDigest === null || job.cacheTtl === 0) return null;
   const source = jobs.findRendered(job.accountId, cacheDigest);
   if (source === null || source.goneAt !== null) return null;
@@ -118,10 +110,10 @@ export function findKeptSource(
 function findKept(
   { jobs, artifacts }: Pick<AcceptTables, 'jobs' | 'artifacts'>,
   job: NewJob,
-  { digests, missing }: { digests: Digests; missing: AcceptRules['missing'] },
+  { digests, rules }: { digests: Digests; rules: AcceptRules },
 ): KeptResult | null {
   const source = findKeptSource({ jobs }, job, digests.cache);
-  if (source === null || missing?.has(source.artifactName)) return null;
+  if (source === null || rules.isMissing?.(source.artifactName)) return null;
   const { workerId, artifactName } = source;
   // An older version stored it with the job, which may be deleted before this one.
   if (source.keptData === null) artifacts.keepData(artifactName, source.data);

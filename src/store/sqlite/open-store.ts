@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { Log } from '../../log.js';
 import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
-import { accept, cacheDigestOf, findKeptSource } from './accept.js';
+import { accept } from './accept.js';
 import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
 import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
@@ -183,10 +183,9 @@ function deliverySteps({ tables, writer, logSync }: Engine): DeliveryStore {
   };
 }
 
-function retentionSteps({ tables, vault, writer }: Engine, database: DatabaseFile): RetentionStore {
+function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): RetentionStore {
   return {
     findArtifact: (name) => read(() => tables.artifacts.find(name)),
-    findKept: (job) => read(() => findKeptSource(tables, job, cacheDigestOf(vault, job.cacheIdentity))?.artifactName ?? null),
     markGone: (name, now) => writer.run(() => tables.artifacts.markGone(name, now)),
     storageUse: () => read(() => ({ pictures: tables.counters.artifactBytes(), ...database.size() })),
     shrinkDatabase: () => database.shrink(),
