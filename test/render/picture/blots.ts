@@ -11,25 +11,38 @@ export interface Blot {
   inner: number;
 }
 
+/** Of pictures in which several colours are looked for. */
+const samples = new WeakMap<Uint8Array, ReturnType<typeof decode>>();
+
 export async function blotOf(content: Uint8Array, colour: readonly [number, number, number]): Promise<Blot> {
-  const { data, info } = await sharp(content, { limitInputPixels: false }).removeAlpha().raw().toBuffer({ resolveWithObject: true });
-  let [left, right, top, bottom] = [info.width, -1, info.height, -1];
-  const found: number[] = [];
-  for (let at = 0; at < data.length; at += 3) {
-    if (data[at] !== colour[0] || data[at + 1] !== colour[1] || data[at + 2] !== colour[2]) continue;
-    const pixel = at / 3;
-    found.push(pixel);
-    const x = pixel % info.width;
-    const y = Math.floor(pixel / info.width);
-    left = Math.min(left, x);
-    right = Math.max(right, x);
-    top = Math.min(top, y);
-    bottom = y;
+  const { data, info } = await samplesOf(content);
+  const [red, green, blue] = colour;
+  let [left, right, top, bottom, pixels] = [info.width, -1, info.height, -1, 0];
+  for (let y = 0, at = 0; y < info.height; y++) {
+    for (let x = 0; x < info.width; x++, at += 3) {
+      if (data[at] !== red || data[at + 1] !== green || data[at + 2] !== blue) continue;
+      pixels++;
+      if (x < left) left = x;
+      if (x > right) right = x;
+      if (y < top) top = y;
+      bottom = y;
+    }
   }
-  const isInner = (pixel: number): boolean => {
-    const x = pixel % info.width;
-    const y = Math.floor(pixel / info.width);
-    return x > left && x < right && y > top && y < bottom;
-  };
-  return { left, top, width: right - left + 1, height: bottom - top + 1, pixels: found.length, inner: found.filter(isInner).length };
+  let inner = 0;
+  for (let y = top + 1; y < bottom; y++) {
+    for (let x = left + 1, at = (y * info.width + x) * 3; x < right; x++, at += 3) {
+      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) inner++;
+    }
+  }
+  return { left, top, width: right - left + 1, height: bottom - top + 1, pixels, inner };
+}
+
+function samplesOf(content: Uint8Array): ReturnType<typeof decode> {
+  const decoded = samples.get(content) ?? decode(content);
+  samples.set(content, decoded);
+  return decoded;
+}
+
+function decode(content: Uint8Array) {
+  return sharp(content, { limitInputPixels: false }).removeAlpha().raw().toBuffer({ resolveWithObject: true });
 }

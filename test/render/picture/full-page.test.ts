@@ -104,8 +104,13 @@ describe('a page that scrolling does nothing to', () => {
   const pixels = (content: Uint8Array) => sharp(content).removeAlpha().raw().toBuffer();
   /** Of two pictures' samples, how far those that differ most are apart, and how many do. */
   const apart = (one: Buffer, other: Buffer) => {
-    const steps = one.map((value, at) => Math.abs(value - (other[at] ?? 255))).filter((step) => step > 0);
-    return { most: Math.max(0, ...steps.subarray(0, 1_000)), count: steps.length };
+    let [most, count] = [0, 0];
+    for (let at = 0; at < one.length; at++) {
+      const step = Math.abs((one[at] ?? 255) - (other[at] ?? 255));
+      if (step > 0) count++;
+      if (step > most) most = step;
+    }
+    return { most, count };
   };
 
   it.each(INVENTED_PAGES.map(({ name, html }) => ({ name, html })))('is the same in fewer captures: $name', async ({ html }) => {
