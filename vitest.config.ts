@@ -20,6 +20,8 @@ export default defineConfig({
     // Real browsers and servers on few cores: files run two at once, each in a process of its own. With three, trials miss their times.
     pool: 'forks',
     maxWorkers: 2,
+    // Of the tests of one file that wait at once; capture-rig has as many pages.
+    maxConcurrency: 3,
     sequence: { sequencer: TrialsFirst },
   },
 });

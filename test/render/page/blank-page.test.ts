@@ -5,7 +5,11 @@ import { siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();
 
-function serve(path: string, body: string, head = ''): string {
+let served = 0;
+
+function serve(name: string, body: string, head = ''): string {
+  // Of its own: these tests run at once.
+  const path = `${name}/${++served}`;
   site.route(path, (_request, response) => html(response, document('Late', body, head)));
   return site.url(path);
 }
@@ -20,7 +24,7 @@ const READ_ALOUD = '<span style="position:absolute;width:1px;height:1px;overflow
 const UNCOVER = "<script>addEventListener('load', () => setTimeout(() => sheet.remove(), 1000))</script>";
 const BLANK = { code: 'render_incomplete', details: { check: 'blank', seen: 'nothing' } };
 
-describe('a page that is white at first', () => {
+describe.concurrent('a page that is white at first', () => {
   it.each([
     ['which a script uncovers', TEXT, UNHIDE],
     ['which a timer fills', LATER, ''],
@@ -31,7 +35,7 @@ describe('a page that is white at first', () => {
   });
 });
 
-describe('a page below a white sheet', () => {
+describe.concurrent('a page below a white sheet', () => {
   /** The darkest shade on the first view. */
   async function darkest(body: string, wish: Record<string, unknown> = {}): Promise<number | undefined> {
     const { content } = await rig.capture(serve('/covered', body), wish);
@@ -77,7 +81,7 @@ describe('a page below a white sheet', () => {
   });
 });
 
-describe('a page below a white sheet that stays, as a PDF', () => {
+describe.concurrent('a page below a white sheet that stays, as a PDF', () => {
   const pdf = { format: 'pdf', timeout: 2_000 };
 
   it.each([
@@ -93,7 +97,7 @@ describe('a page below a white sheet that stays, as a PDF', () => {
   });
 });
 
-describe('a page that stays white', () => {
+describe.concurrent('a page that stays white', () => {
   it('is told when it holds a frame that is none', async () => {
     expect(await rig.failure(serve('/svg-frame', '<svg width="0"><iframe></iframe></svg>'))).toMatchObject(BLANK);
   });
@@ -119,7 +123,7 @@ describe('a page that stays white', () => {
   });
 });
 
-describe('one colour all over the view', () => {
+describe.concurrent('one colour all over the view', () => {
   const full = 'margin:0;position:fixed;inset:0;width:100vw;height:100vh';
   const drawn = (colour: string) =>
     `<canvas style="${full}"></canvas><script>const c = document.querySelector('canvas'), d = c.getContext('2d'); d.fillStyle = '${colour}'; d.fillRect(0, 0, c.width, c.height)</script>`;
@@ -158,7 +162,7 @@ describe('one colour all over the view', () => {
   });
 });
 
-describe('a page that hides itself until a script comes, which never does', () => {
+describe.concurrent('a page that hides itself until a script comes, which never does', () => {
   it.each([
     ['visibility', '<style>body{visibility:hidden!important}</style><script src="/none"></script>'],
     ['opacity', "<style>.async-hide{opacity:0!important}</style><script>document.documentElement.className = 'async-hide'</script>"],

@@ -12,6 +12,9 @@ import { type RenderDeps, type Rendering, render } from '../../../src/render/ren
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 
+/** As many as tests run at once: none waits for a page (vitest.config.ts, maxConcurrency). */
+const PAGES = 3;
+
 /** A request as a client sends it, but for the URL. */
 export type Wish = Record<string, unknown>;
 
@@ -87,7 +90,15 @@ async function startMachine(allowDestinations: string[]): Promise<{ pool: Browse
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
   const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
-  const pool = await BrowserPool.start({ executable: ANY_BROWSER, egress, browsers: 1, pagesPerBrowser: 2, runDir, sandbox: true, log });
+  const pool = await BrowserPool.start({
+    executable: ANY_BROWSER,
+    egress,
+    browsers: 1,
+    pagesPerBrowser: PAGES,
+    runDir,
+    sandbox: true,
+    log,
+  });
   return {
     pool,
     async stop() {

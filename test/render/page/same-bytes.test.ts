@@ -93,14 +93,15 @@ const PAGES: [what: string, body: string, wish?: Record<string, unknown>][] = [
   ['a wheel far down', `${SPIN}<div style="height:1400px">${words(50)}</div><div id="box" class="spin"></div>`, { full_page: true }],
 ];
 
-it.each(PAGES)(
+it.concurrent.each(PAGES)(
   '%s is the same picture each time, by its bytes',
-  async (_what, body, wish) => {
-    site.route('/same', (_request, response) => html(response, document('Same', body)));
+  async (what, body, wish) => {
+    const path = `/same/${what.replaceAll(' ', '-')}`;
+    site.route(path, (_request, response) => html(response, document('Same', body)));
     const seen = new Set<string>();
     for (let time = 0; time < REPEATS; time++) {
       // Now early, now late in a blink.
-      const { content } = await rig.capture(site.url('/same'), { ...wish, delay: (time % 3) * 230 });
+      const { content } = await rig.capture(site.url(path), { ...wish, delay: (time % 3) * 230 });
       seen.add(Buffer.from(content).toString('base64'));
     }
     expect(seen.size).toBe(1);

@@ -16,7 +16,7 @@ function serve(path: string, body: string, head = ''): string {
   return site.url(path);
 }
 
-describe('wait_until', () => {
+describe.concurrent('wait_until', () => {
   it('names what was pending and what would not have waited for it', async () => {
     const error = await rig.failure(site.url('/hung-image'), { timeout: 1_500 });
     expect(error).toMatchObject({ code: 'render_timeout', retriable: true });
@@ -60,7 +60,7 @@ describe('wait_until', () => {
   });
 });
 
-describe('wait_for_selector', () => {
+describe.concurrent('wait_for_selector', () => {
   it('waits until a match is visible, also when it was there hidden', async () => {
     const url = serve(
       '/selector',
@@ -107,18 +107,22 @@ describe('wait_for_idle', () => {
     // The load event comes at once with the answer, the answer long after all else: the quiet is counted from it.
     const { timings } = await rig.capture(serve('/quiet', '<h1>Page</h1><img src="/slow-sheet"><script>1</script>'));
     expect(timings.settle).toBeGreaterThan(200);
-    const { timings: long } = await rig.capture(
-      serve('/busy-then-load', '<h1>Page</h1><script>onload = () => { const end = Date.now() + 500; while (Date.now() < end); }</script>'),
+    const busy = serve(
+      '/busy-then-load',
+      '<h1>Page</h1><script>onload = () => { const end = Date.now() + 500; while (Date.now() < end); }</script>',
     );
-    expect(long.settle).toBeLessThan(timings.settle ?? 0);
+    const settled = [];
+    // The fastest of some: whatever else the machine does slows only some of them down.
+    for (let i = 0; i < 4; i++) settled.push((await rig.capture(busy)).timings.settle ?? 0);
+    expect(Math.min(...settled)).toBeLessThan(timings.settle ?? 0);
   });
 
-  it('does not wait for streams, and not long for hung pixels', async () => {
+  it.concurrent('does not wait for streams, and not long for hung pixels', async () => {
     expect((await rig.capture(site.url('/streams'))).timings.settle).toBeLessThan(2_500);
     expect((await rig.capture(site.url('/hung-pixel'))).timings.settle).toBeLessThan(2_500);
   });
 
-  it('does not wait for workers that have come, shared ones either', async () => {
+  it.concurrent('does not wait for workers that have come, shared ones either', async () => {
     site.route('/worker.js', (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/javascript' }).end('onconnect = () => {}'),
     );
@@ -128,11 +132,11 @@ describe('wait_for_idle', () => {
     }
   });
 
-  it('does not wait for a long poll', async () => {
+  it.concurrent('does not wait for a long poll', async () => {
     expect((await rig.capture(site.url('/long-poll'))).timings.settle).toBeLessThan(3_000);
   });
 
-  it('waits for a slow answer where the page shows that it is loading', async () => {
+  it.concurrent('waits for a slow answer where the page shows that it is loading', async () => {
     const code = `fetch('/image/9x9/ff0000.png?wait=2500').then(() => { it.textContent = 'The awaited content, all of it' })`;
     const url = serve(
       '/loading',
@@ -141,14 +145,14 @@ describe('wait_for_idle', () => {
     expect((await rig.capture(url, { fail_if_content_missing: ['awaited content'] })).width).toBe(800);
   });
 
-  it('takes 5 s at most, and fails nothing', async () => {
+  it.concurrent('takes 5 s at most, and fails nothing', async () => {
     site.route('/beat', (_request, response) => response.end('beat'));
     const { timings } = await rig.capture(serve('/beats', '<h1>Beating</h1><script>setInterval(() => fetch("/beat"), 100)</script>'));
     expect(timings.settle).toBeGreaterThan(4_500);
     expect(timings.settle).toBeLessThan(6_500);
   });
 
-  it('waits for images in view', async () => {
+  it.concurrent('waits for images in view', async () => {
     const url = serve(
       '/lazy',
       '<h1>Page</h1><img loading="lazy" src="/image/400x400/ff0000.png?wait=1200" width="400" height="400" style="position:absolute;top:100px;left:0">',
@@ -156,13 +160,13 @@ describe('wait_for_idle', () => {
     expect(await colourAt((await rig.capture(url)).content, 200, 300)).toBe('ff0000');
   });
 
-  it('does not wait for a pixel that hangs, put in after load, nor hold it for incomplete', async () => {
+  it.concurrent('does not wait for a pixel that hangs, put in after load, nor hold it for incomplete', async () => {
     const code = 'onload = () => { const it = new Image(1, 1); it.src = "/hang?pixel"; document.body.append(it) }';
     const url = serve('/late-pixel', `<h1>A page that counts its visitors</h1><script>${code}</script>`);
     expect((await rig.capture(url, { fail_if_incomplete: true })).timings.settle).toBeLessThan(3_500);
   });
 
-  it.each([
+  it.concurrent.each([
     ['waits for a background in view', 'left:0;top:0', 'ff0000', 2_900],
     ['does not wait for one below it', 'left:0;top:2000px', 'ffffff', 0],
   ])('%s', async (name, place, colour, atLeastMs) => {
@@ -174,21 +178,21 @@ describe('wait_for_idle', () => {
     expect(timings.settle).toBeLessThan(atLeastMs + 2_800);
   });
 
-  it('waits for an image whose size comes with it', async () => {
+  it.concurrent('waits for an image whose size comes with it', async () => {
     const code =
       'onload = () => { const it = new Image(); it.src = "/image/800x600/ff0000.png?wait=2500"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }';
     const url = serve('/unsized', `<h1>Page</h1><script>${code}</script>`);
     expect(await colourAt((await rig.capture(url)).content, 400, 300)).toBe('ff0000');
   });
 
-  it('survives a page that has replaced everything that scripts are made of', async () => {
+  it.concurrent('survives a page that has replaced everything that scripts are made of', async () => {
     const { timings } = await rig.capture(site.url('/prototypes'), { fail_if_incomplete: true, fail_if_content_missing: ['Enough words'] });
     expect(timings.settle).toBeLessThan(2_000);
     expect((await rig.capture(site.url('/clobbered'), { fail_if_content_missing: ['ordinary page'] })).width).toBe(800);
   });
 });
 
-describe('wait_for_content', () => {
+describe.concurrent('wait_for_content', () => {
   it('waits while the page says that it loads', async () => {
     const missing = { fail_if_content_missing: ['the content that was awaited'] };
     expect(await rig.failure(site.url('/shell/then-content'), missing)).toMatchObject({ code: 'render_incomplete' });
@@ -226,7 +230,7 @@ describe('wait_for_content', () => {
   });
 });
 
-describe('delay', () => {
+describe.concurrent('delay', () => {
   it('comes on top of the timeout', async () => {
     const url = serve('/delayed', '<h1>Page</h1><script>setTimeout(() => { document.body.style.background = "#0000ff" }, 1500)</script>');
     const { content } = await rig.capture(url, { delay: 1_800, timeout: 1_500 });

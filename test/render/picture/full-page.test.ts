@@ -225,7 +225,7 @@ describe('a page that does not scroll by itself', () => {
   });
 });
 
-describe('scrolling through', () => {
+describe.concurrent('scrolling through', () => {
   const lazy = `<style>body{margin:0}div{height:500px}.seen{background:rgb(1,2,3)}</style>${'<div></div>'.repeat(12)}<script>
     const observer = new IntersectionObserver((entries) => { for (const e of entries) if (e.isIntersecting) setTimeout(() => e.target.className = 'seen', 20) });
     for (const div of document.querySelectorAll('div')) observer.observe(div);</script>`;
@@ -290,7 +290,7 @@ describe('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 0, pixels: 4_200 * 800 });
   });
 
-  it('does not wait at each step of a page that only changes what is pinned', async () => {
+  it.sequential('does not wait at each step of a page that only changes what is pinned', async () => {
     const html = `<style>body{margin:0}</style><nav style="position:fixed;top:0">…</nav><div style="height:18000px"></div><script>
       let frames = 0;
       const count = () => { frames++; requestAnimationFrame(count) };
@@ -345,7 +345,7 @@ describe('scrolling through', () => {
     expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.54, stoppedReason: 'max_height', truncated: true });
   });
 
-  it('stops at its deadline, and says so', async () => {
+  it.sequential('stops at its deadline, and says so', async () => {
     const picture = await take(
       browser,
       rowsPage(8_000),
