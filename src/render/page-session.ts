@@ -1,5 +1,6 @@
-import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import type { CaptureProxy } from '../egress/egress.js';
+import type { CdpSession } from './launch/pipe-session.js';
 import type { World } from './page/world.js';
 
 /** One capture's page, in a new browser context with its own proxy. */
@@ -7,7 +8,7 @@ export interface PageSession {
   readonly context: BrowserContext;
   readonly page: Page;
   /** A session on the page's own target. */
-  readonly cdp: CDPSession;
+  readonly cdp: CdpSession;
   /** The in-page program in the page's documents. */
   readonly world: World;
   readonly captureProxy: CaptureProxy;

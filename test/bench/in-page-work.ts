@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CDPSession } from 'playwright-core';
 import { silentLog } from '../../src/log.js';
 import { Blocker } from '../../src/render/filter/blocker.js';
+import type { CdpSession } from '../../src/render/launch/pipe-session.js';
 import { openRig } from '../render/page/capture-rig.js';
 import { type Figure, quantile } from './figure.js';
 
@@ -40,14 +40,14 @@ export async function benchInPageWork(what: string, url: string): Promise<Figure
   return [{ what: `${what}, our own work in the page, p50`, value: `${quantile(times, 0.5).toFixed(0)} ms`, goal: '≤ 60' }];
 }
 
-async function startProfile(cdp: CDPSession): Promise<void> {
+async function startProfile(cdp: CdpSession): Promise<void> {
   await cdp.send('Profiler.enable');
   await cdp.send('Profiler.setSamplingInterval', { interval: SAMPLE_EVERY_US });
   await cdp.send('Profiler.start');
 }
 
 /** @returns ms in functions without an address, and in all that they call: the page's own have one */
-async function endProfile(cdp: CDPSession): Promise<number> {
+async function endProfile(cdp: CdpSession): Promise<number> {
   const { profile } = await cdp.send('Profiler.stop');
   const ours = new Set<number>();
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));

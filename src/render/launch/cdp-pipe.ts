@@ -52,6 +52,8 @@ export class CdpPipe {
   private readonly waiting: Whole[] = [];
   private waitingBytes = 0;
   private over = false;
+  /** Not yet written. */
+  private outgoing = '';
 
   constructor(
     private readonly output: Writable,
@@ -65,8 +67,16 @@ export class CdpPipe {
     output.on('error', () => {});
   }
 
+  /** Messages of one turn of the event loop go out in one write: each write wakes Chromium's thread that reads them. */
   send(message: CdpMessage): void {
-    if (this.output.writable) this.output.write(`${JSON.stringify(message)}\0`);
+    if (this.outgoing === '') process.nextTick(() => this.flush());
+    this.outgoing += `${JSON.stringify(message)}\0`;
+  }
+
+  private flush(): void {
+    const text = this.outgoing;
+    this.outgoing = '';
+    if (this.output.writable) this.output.write(text);
   }
 
   private guard(work: () => void): void {

@@ -2,12 +2,13 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { accessSync, constants, statfsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type CDPSession, chromium } from 'playwright-core';
 import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
 import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
 import { chromiumFlags } from './chromium-flags.js';
 import type { Executable } from './executable.js';
 import { inOwnGroup } from './own-group.js';
+import type { CdpSession } from './pipe-session.js';
 import { killGroup } from './process-table.js';
 import { TargetPolicy } from './target-policy.js';
 import { reachableBy, SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
@@ -49,6 +50,8 @@ export class ChromiumProcess implements AsyncDisposable {
     readonly exited: Promise<void>,
     /** Why it was killed, if it has sent messages that cannot be handled. */
     readonly fault: () => string | null,
+    /** Takes a session over from Playwright: see TargetPolicy. */
+    readonly takeOver: (session: CDPSession) => Promise<CdpSession>,
   ) {}
 
   /** @throws Error with the end of Chromium's output, if it does not start within 20 s */
@@ -95,7 +98,15 @@ export async function versionOf(executable: Executable): Promise<string | null> 
   }
 }
 
-type Parts = [browser: Browser, pid: number, child: ChildProcess, profile: string, exited: Promise<void>, fault: () => string | null];
+type Parts = [
+  browser: Browser,
+  pid: number,
+  child: ChildProcess,
+  profile: string,
+  exited: Promise<void>,
+  fault: () => string | null,
+  takeOver: (session: CDPSession) => Promise<CdpSession>,
+];
 type Made = (...parts: Parts) => ChromiumProcess;
 
 async function start(options: LaunchOptions, profile: string, made: Made): Promise<ChromiumProcess> {
@@ -137,7 +148,15 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   try {
     const connected = chromium.connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
     connected.catch(() => {});
-    return made(await Promise.race([connected, failed]), pid, child, profile, exited, () => fault);
+    return made(
+      await Promise.race([connected, failed]),
+      pid,
+      child,
+      profile,
+      exited,
+      () => fault,
+      (session) => line.takeOver(session),
+    );
   } catch (error) {
     killGroup(child);
     await exited;

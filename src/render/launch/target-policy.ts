@@ -1,9 +1,10 @@
 import type { Readable, Writable } from 'node:stream';
-import type { ConnectOverCDPTransport } from 'playwright-core';
+import type { CDPSession, ConnectOverCDPTransport } from 'playwright-core';
 import { emulateUserAgentInWorker } from '../emulate/emulate-user-agent.js';
 import { type Identity, languagesOf } from '../emulate/user-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { EventCutter } from './cut-event.js';
+import { type CdpSession, PipeSession } from './pipe-session.js';
 import { SharedWorkerScripts } from './shared-worker-scripts.js';
 
 /** Ids of our own commands, separate from Playwright's, which count up from 1. */
@@ -14,6 +15,8 @@ const CUT_FROM_BYTES = 2_048;
 const SESSION_MAX_BYTES = 64 * 1024 * 1024;
 /** Our own command: service workers of the session's context wait until their rules have been applied. */
 export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
+/** Our own command: answers with the id of the session it is sent on. */
+const TELL_SESSION = 'Stillframe.tellSession';
 /** How long a service worker waits to be resumed by whoever applies its rules, before it is resumed here. */
 const HELD_BACK_MS = 1_000;
 
@@ -56,6 +59,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   /** Bytes of large events so far, by session. */
   private readonly spent = new Map<string, number>();
   private readonly cutters = new Map<string, EventCutter>();
+  /** Sessions that were taken over from Playwright. */
+  private readonly ownSessions = new Map<string, PipeSession>();
 
   /** @param failed called once, if the browser has sent a message that cannot be handled and must be ended */
   constructor(
@@ -69,7 +74,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.pipe = new CdpPipe(output, input, {
       deliver: (message, bytes) => this.receive(bytes < CUT_FROM_BYTES ? message : this.cut(message)),
       admits: (sessionId, bytes) => this.admits(sessionId, bytes),
-      closed: () => this.onclose?.(),
+      closed: () => this.end(),
       failed: (why) => options.failed(why),
     });
   }
@@ -78,6 +83,10 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const { method, params, sessionId, id } = message;
     if (method === 'Target.detachFromTarget' && this.kept.has(params?.sessionId as string)) {
       this.answer(message);
+      return;
+    }
+    if (method === TELL_SESSION) {
+      this.answer(message, { sessionId });
       return;
     }
     const context = this.contextOf.get(sessionId ?? '');
@@ -105,15 +114,45 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   close(): void {}
 
+  /**
+   * Takes a session over from Playwright, which then receives none of its events and must not use it.
+   * @throws Playwright's Error if it is closed
+   */
+  async takeOver(session: CDPSession): Promise<CdpSession> {
+    const { sessionId } = (await session.send(TELL_SESSION as 'Page.enable')) as unknown as { sessionId: string };
+    const own = new PipeSession({ post: (method, params) => this.post(method, params, sessionId), failed: this.options.failed });
+    this.ownSessions.set(sessionId, own);
+    return own.asCdpSession();
+  }
+
+  private post(method: string, params: object, sessionId: string): number {
+    const id = this.nextId++;
+    this.send({ id, method, params: params as Record<string, unknown>, sessionId });
+    return id;
+  }
+
+  private end(): void {
+    for (const session of this.ownSessions.values()) session.close();
+    this.ownSessions.clear();
+    this.onclose?.();
+  }
+
   private receive(message: CdpMessage): void {
     const { id, method, params, sessionId } = message;
-    if (id !== undefined && id >= OWN_IDS_FROM) return;
     if (id !== undefined && id === this.versionRequest && sessionId === undefined) this.meet(message);
     if (method === 'Target.detachedFromTarget') this.drop(params?.sessionId as string);
     if (method === 'Target.attachedToTarget' && !this.admit(message)) return;
-    this.onmessage?.(message);
+    this.pass(message);
     const end = this.endOfWorkerScript(message);
     if (end !== null) setImmediate(() => this.onmessage?.(end));
+  }
+
+  /** To the session that was taken over, or else to Playwright. Nobody waits for the answers to the commands of this class. */
+  private pass(message: CdpMessage): void {
+    const { id, sessionId = '' } = message;
+    const own = this.ownSessions.get(sessionId);
+    if (own !== undefined && (id === undefined || id >= OWN_IDS_FROM)) own.receive(message);
+    else if (id === undefined || id < OWN_IDS_FROM) this.onmessage?.(message);
   }
 
   private admits(sessionId: string, bytes: number): boolean {
@@ -195,9 +234,9 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.pipe.send({ id: this.nextId++, method, params, ...(sessionId === undefined ? {} : { sessionId }) });
   }
 
-  private answer({ id, sessionId }: CdpMessage): void {
-    const reply = { id, result: {}, ...(sessionId === undefined ? {} : { sessionId }) };
-    setImmediate(() => this.onmessage?.(reply));
+  private answer({ id, sessionId }: CdpMessage, result: Record<string, unknown> = {}): void {
+    const reply = { ...(id === undefined ? {} : { id }), result, ...(sessionId === undefined ? {} : { sessionId }) };
+    setImmediate(() => this.pass(reply));
   }
 
   private count(context: string, change: number): void {
@@ -206,6 +245,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   private drop(sessionId: string): void {
     this.contextOf.delete(sessionId);
+    this.ownSessions.get(sessionId)?.close();
+    this.ownSessions.delete(sessionId);
     this.kept.delete(sessionId);
     this.serviceWorkers.delete(sessionId);
     this.workers.delete(sessionId);

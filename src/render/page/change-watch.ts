@@ -1,4 +1,4 @@
-import type { CDPSession } from 'playwright-core';
+import type { CdpSession } from '../launch/pipe-session.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
 
@@ -53,7 +53,7 @@ interface Counts {
 }
 
 /** NaN, which equals nothing, for metrics that this browser lacks. */
-async function countsOf(cdp: CDPSession): Promise<Counts> {
+async function countsOf(cdp: CdpSession): Promise<Counts> {
   const { metrics } = await cdp.send('Performance.getMetrics');
   const count = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN;
   return { layouts: count('LayoutCount'), styles: count('RecalcStyleCount') };

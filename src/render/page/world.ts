@@ -1,6 +1,6 @@
-import type { CDPSession } from 'playwright-core';
 import type * as runtime from '../in-page/runtime.js';
 import { source } from '../in-page/runtime.js?bundled';
+import type { CdpSession } from '../launch/pipe-session.js';
 import { isGone, PageMoved } from './page-moved.js';
 
 type Runtime = typeof runtime;
@@ -23,14 +23,14 @@ const INSTALL = `if (globalThis.${GLOBAL} === undefined) { ${source} }`;
 
 /** Runs the in-page program in the page's main frame, in an isolated world. */
 export class World {
-  readonly #cdp: CDPSession;
+  readonly #cdp: CdpSession;
   /** The id of the main frame, once known. */
   #frameId: string | null = null;
   #contextId: Promise<number> | null = null;
   /** Installs the program in each new document. */
   #isInstalledAtStart = false;
 
-  constructor(cdp: CDPSession) {
+  constructor(cdp: CdpSession) {
     this.#cdp = cdp;
     cdp.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId !== undefined) return;
@@ -97,7 +97,7 @@ export class World {
     return this.#send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true, ...within });
   }
 
-  #send: CDPSession['send'] = async (method, params) => {
+  #send: CdpSession['send'] = async (method, params) => {
     try {
       return await this.#cdp.send(method, params);
     } catch (error) {

@@ -1,5 +1,5 @@
-import type { CDPSession } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { CdpSession } from '../launch/pipe-session.js';
 
 const PART_BYTES = 1024 * 1024;
 /** A page of 30,000 px full of photographs prints as about 40 MB. */
@@ -29,7 +29,7 @@ export interface PrintOptions {
  * Prints the page and reads its PDF part by part, so that no message of the browser is as long as the PDF.
  * @throws CaptureError navigation_failed for a PDF beyond 96 MB
  */
-export async function printStream(cdp: CDPSession, options: PrintOptions): Promise<Buffer> {
+export async function printStream(cdp: CdpSession, options: PrintOptions): Promise<Buffer> {
   const handle = await printed(cdp, options);
   const parts: Buffer[] = [];
   try {
@@ -47,7 +47,7 @@ export async function printStream(cdp: CDPSession, options: PrintOptions): Promi
   }
 }
 
-async function printed(cdp: CDPSession, options: PrintOptions): Promise<string> {
+async function printed(cdp: CdpSession, options: PrintOptions): Promise<string> {
   const { stream } = await cdp.send('Page.printToPDF', {
     printBackground: true,
     preferCSSPageSize: false,

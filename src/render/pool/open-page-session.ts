@@ -1,9 +1,10 @@
-import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureProxy } from '../../egress/egress.js';
 import { emulateUserAgentInPage } from '../emulate/emulate-user-agent.js';
 import type { Emulation, PageEmulation } from '../emulate/emulation-of.js';
 import { identityOf } from '../emulate/user-agent.js';
+import type { ChromiumProcess } from '../launch/chromium-process.js';
 import { World } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
 
@@ -19,7 +20,7 @@ export interface OpenPageSession extends PageSession {
 }
 
 export interface PageSessionOptions {
-  browser: Browser;
+  chromium: Pick<ChromiumProcess, 'browser' | 'takeOver'>;
   /** Owned by the page session, and closed with it. */
   captureProxy: CaptureProxy;
   emulation: Emulation;
@@ -30,13 +31,18 @@ export interface PageSessionOptions {
  * Opens a new context with one page, behind the proxy. May never settle if the browser crashes in the meantime.
  * @throws Playwright's Error, after closing everything but the proxy
  */
-export async function openPageSession({ browser, captureProxy, emulation, chromiumVersion }: PageSessionOptions): Promise<OpenPageSession> {
-  const context = await browser.newContext(contextOptions(emulation, captureProxy.port));
+export async function openPageSession({
+  chromium,
+  captureProxy,
+  emulation,
+  chromiumVersion,
+}: PageSessionOptions): Promise<OpenPageSession> {
+  const context = await chromium.browser.newContext(contextOptions(emulation, captureProxy.port));
   try {
     const identity = identityOf(emulation.contextOptions.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
     const page = await context.newPage();
-    const cdp = await context.newCDPSession(page);
+    const cdp = await chromium.takeOver(await context.newCDPSession(page));
     return staged({ context, page, cdp, world: new World(cdp), captureProxy, chromiumVersion }, emulation.pageOptions);
   } catch (error) {
     context.close().catch(() => {});

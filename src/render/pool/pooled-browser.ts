@@ -216,7 +216,7 @@ export class PooledBrowser implements AsyncDisposable {
   private async open(emulation: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const opening = openPageSession({ browser: this.chromium.browser, captureProxy, emulation, chromiumVersion: this.version });
+      const opening = openPageSession({ chromium: this.chromium, captureProxy, emulation, chromiumVersion: this.version });
       const session = await within(abortable(opening, this.end.signal), OPEN_TIMEOUT_MS);
       this.sessions.add(session);
       return session;

@@ -1,4 +1,4 @@
-import type { CDPSession } from 'playwright-core';
+import type { CdpSession } from '../launch/pipe-session.js';
 
 /** Sends commands to a page's target, and receives its events, including those that Playwright's types lack. */
 export interface TargetSession {
@@ -10,7 +10,7 @@ export interface TargetSession {
   listen(listener: (method: string, params: unknown) => void): () => void;
 }
 
-export function targetSessionOf({ cdp }: { cdp: CDPSession }): TargetSession {
+export function targetSessionOf({ cdp }: { cdp: CdpSession }): TargetSession {
   const call = (method: string, params: object = {}) =>
     cdp.send(method as 'Page.enable', params) as unknown as Promise<Record<string, unknown>>;
   return {
