@@ -27,8 +27,8 @@ export class World {
   /** The id of the main frame, once known. */
   #frameId: string | null = null;
   #contextId: Promise<number> | null = null;
-  /** Installs the program in each new document. */
-  #isInstalledAtStart = false;
+  /** Whether each new document of the main frame has the program. */
+  #isInstalled = false;
 
   constructor(cdp: CdpSession) {
     this.#cdp = cdp;
@@ -61,18 +61,29 @@ export class World {
     return resultOf(await this.#evaluate(`${INSTALL}\n${expression}`, contextId, timeout));
   }
 
+  /** Installs the program in each later document of the main frame. To be called before the navigation. */
+  async install(): Promise<void> {
+    await this.#runAtStart(inMainFrame(INSTALL));
+    this.#isInstalled = true;
+  }
+
   /**
    * Calls a function at the start of each later document, optionally also in frames. To be called before the navigation.
    */
   async callAtStart<Name extends Call>(name: Name, given: Given<Name>, { inFrames }: { inFrames: boolean }): Promise<void> {
-    const script = `${INSTALL}\n${callOf(name, given)}`;
-    const sourceText = inFrames ? script : `if (window === top) { ${script} }`;
+    const call = callOf(name, given);
+    const isThere = this.#isInstalled && !inFrames;
+    const script = isThere ? call : `${INSTALL}\n${call}`;
+    await this.#runAtStart(inFrames ? script : inMainFrame(script));
+    this.#isInstalled = true;
+  }
+
+  async #runAtStart(source: string): Promise<void> {
     // If the domain is not enabled, the script is accepted but never run.
     await Promise.all([
       this.#cdp.send('Page.enable'),
-      this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: sourceText, worldName: WORLD_NAME }),
+      this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName: WORLD_NAME }),
     ]);
-    this.#isInstalledAtStart = true;
   }
 
   /** The execution context of the isolated world in the current document. */
@@ -88,7 +99,7 @@ export class World {
     this.#frameId ??= (await this.#send('Page.getFrameTree')).frameTree.frame.id;
     const { executionContextId } = await this.#send('Page.createIsolatedWorld', { frameId: this.#frameId, worldName: WORLD_NAME });
     // Later calls are executed after it.
-    if (!this.#isInstalledAtStart) this.#evaluate(INSTALL, executionContextId).catch(() => undefined);
+    if (!this.#isInstalled) this.#evaluate(INSTALL, executionContextId).catch(() => undefined);
     return executionContextId;
   }
 
@@ -126,6 +137,10 @@ function isMissing(details: Evaluated['exceptionDetails']): boolean {
 /** An expression that runs one function of the program in a document where it is not installed, and leaves nothing behind. */
 export function callOnce<Name extends Call>(name: Name, ...given: Given<Name>): string {
   return `(() => { ${source}\nreturn ${callOf(name, given)}; })()`;
+}
+
+function inMainFrame(script: string): string {
+  return `if (window === top) { ${script} }`;
 }
 
 function callOf(name: string, given: readonly unknown[]): string {

@@ -43,7 +43,9 @@ export async function openPageSession({
     if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
     const page = await context.newPage();
     const cdp = await chromium.takeOver(await context.newCDPSession(page));
-    return staged({ context, page, cdp, world: new World(cdp), captureProxy, chromiumVersion }, emulation.pageOptions);
+    const world = new World(cdp);
+    await world.install();
+    return staged({ context, page, cdp, world, captureProxy, chromiumVersion }, emulation.pageOptions);
   } catch (error) {
     context.close().catch(() => {});
     throw error;

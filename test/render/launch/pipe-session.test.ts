@@ -1,0 +1,152 @@
+import { PassThrough } from 'node:stream';
+import type { CDPSession } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import type { CdpMessage } from '../../../src/render/launch/cdp-pipe.js';
+import { PipeSession } from '../../../src/render/launch/pipe-session.js';
+import { TargetPolicy } from '../../../src/render/launch/target-policy.js';
+
+const SESSION = 'AB'.repeat(16);
+const turns = async (count = 6) => {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+function aSession() {
+  const posted: [string, object][] = [];
+  const failures: string[] = [];
+  const pipeSession = new PipeSession({ post: (method, params) => posted.push([method, params]), failed: (why) => failures.push(why) });
+  return { pipeSession, cdp: pipeSession.asCdpSession(), posted, failures };
+}
+
+describe('a session on the pipe', () => {
+  it('settles each command with its own answer', async () => {
+    const { pipeSession, cdp, posted } = aSession();
+    const [one, other] = [cdp.send('Page.enable'), cdp.send('Page.navigate', { url: 'x:' })];
+    pipeSession.receive({ id: 2, error: { code: -32000, message: 'Cannot navigate to invalid URL' } });
+    pipeSession.receive({ id: 1, result: { done: true } });
+    pipeSession.receive({ id: 3, result: {} });
+    await expect(other).rejects.toThrow('Page.navigate: Cannot navigate to invalid URL');
+    expect(await one).toEqual({ done: true });
+    expect(posted).toEqual([
+      ['Page.enable', {}],
+      ['Page.navigate', { url: 'x:' }],
+    ]);
+  });
+
+  it('delivers events and answers in order, after those that Playwright got before them', async () => {
+    const { pipeSession, cdp } = aSession();
+    const order: string[] = [];
+    cdp.on('Page.loadEventFired', () => order.push('event'));
+    cdp.on('event', ({ method }) => order.push(method));
+    void cdp.send('Page.enable').then(() => order.push('answer'));
+    setImmediate(() => order.push("Playwright's"));
+    pipeSession.receive({ method: 'Page.loadEventFired', params: { timestamp: 1 } });
+    pipeSession.receive({ id: 1, result: {} });
+    expect(order).toEqual([]);
+    await turns(1);
+    expect(order).toEqual(["Playwright's", 'event', 'Page.loadEventFired', 'answer']);
+  });
+
+  it('rejects what is pending, and all that follows, once it is closed', async () => {
+    const { pipeSession, cdp, posted } = aSession();
+    const pending = cdp.send('Page.enable');
+    pipeSession.close();
+    await expect(pending).rejects.toThrow('Page.enable: Target closed');
+    await expect(cdp.send('Page.disable')).rejects.toThrow('Target closed');
+    expect(posted).toHaveLength(1);
+  });
+
+  it('reports a listener that throws, and goes on', async () => {
+    const { pipeSession, cdp, failures } = aSession();
+    cdp.on('Page.loadEventFired', () => {
+      throw new Error('no');
+    });
+    pipeSession.receive({ method: 'Page.loadEventFired', params: {} });
+    await turns();
+    expect(failures).toEqual(['an event of the browser could not be handled (Page.loadEventFired): no']);
+  });
+});
+
+describe('a session that was taken over', () => {
+  /** A policy between a fake Playwright, whose session sends by it, and a fake browser. */
+  async function aPolicy() {
+    const [output, input] = [new PassThrough(), new PassThrough()];
+    const [sent, forPlaywright]: [CdpMessage[], CdpMessage[]] = [[], []];
+    output.on('data', (chunk: Buffer) =>
+      sent.push(
+        ...chunk
+          .toString()
+          .split('\0')
+          .filter(Boolean)
+          .map((text) => JSON.parse(text)),
+      ),
+    );
+    const policy = new TargetPolicy(output, input, {
+      identify: () => {
+        throw new Error('not asked');
+      },
+      failed: () => {},
+    });
+    const answers = new Map<number, (result: unknown) => void>();
+    policy.onmessage = (message) => {
+      const { id, result } = message as CdpMessage;
+      forPlaywright.push(message as CdpMessage);
+      if (id !== undefined) answers.get(id)?.(result);
+    };
+    const playwrights = {
+      send: (method: string) =>
+        new Promise((resolve) => {
+          answers.set(7, resolve);
+          policy.send({ id: 7, method, params: {}, sessionId: SESSION });
+        }),
+    } as unknown as CDPSession;
+    const cdp = await policy.takeOver(playwrights);
+    const say = async (message: CdpMessage) => {
+      input.write(`${JSON.stringify(message)}\0`);
+      await turns();
+    };
+    return { cdp, sent, forPlaywright, say, input };
+  }
+
+  it('gets its events and answers, which Playwright does not', async () => {
+    const { cdp, sent, forPlaywright, say } = await aPolicy();
+    const before = forPlaywright.length;
+    const events: unknown[] = [];
+    cdp.on('Fetch.requestPaused', (params) => events.push(params.requestId));
+    const answer = cdp.send('Page.enable');
+    await turns();
+    expect(sent).toMatchObject([{ method: 'Page.enable', sessionId: SESSION }]);
+    await say({ method: 'Fetch.requestPaused', params: { requestId: 'r1' }, sessionId: SESSION });
+    await say({ id: sent[0]?.id ?? 0, result: {}, sessionId: SESSION });
+    await answer;
+    expect(events).toEqual(['r1']);
+    expect(forPlaywright).toHaveLength(before);
+    await say({ method: 'Page.loadEventFired', params: {}, sessionId: 'CD'.repeat(16) });
+    expect(forPlaywright).toHaveLength(before + 1);
+  });
+
+  it.each([
+    ['its target has gone', { method: 'Target.detachedFromTarget', params: { sessionId: SESSION } }],
+    ['the browser has gone', null],
+  ])('is closed when %s', async (_when, message) => {
+    const { cdp, say, input } = await aPolicy();
+    const pending = cdp.send('Page.enable');
+    pending.catch(() => {});
+    if (message === null) input.destroy();
+    else await say(message);
+    await expect(pending).rejects.toThrow('Target closed');
+  });
+
+  it('puts the commands of one turn into one write', async () => {
+    const output = new PassThrough();
+    const writes: string[] = [];
+    output.on('data', (chunk: Buffer) => writes.push(chunk.toString()));
+    const policy = new TargetPolicy(output, new PassThrough(), { identify: () => ({}) as never, failed: () => {} });
+    policy.send({ id: 1, method: 'Page.enable' });
+    await Promise.resolve();
+    policy.send({ id: 2, method: 'Page.disable' });
+    await turns();
+    policy.send({ id: 3, method: 'Page.enable' });
+    await turns();
+    expect(writes.map((text) => text.split('\0').length - 1)).toEqual([2, 1]);
+  });
+});
