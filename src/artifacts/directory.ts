@@ -1,10 +1,11 @@
-import { constants, createReadStream, type Stats, statSync } from 'node:fs';
+import { constants, type Stats, statSync } from 'node:fs';
 import { access, mkdir, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
 import { asNoRoom } from './no-room.js';
+import { RecentFiles } from './recent-files.js';
 import { syncPath, writeSynced } from './write-synced.js';
 
 export interface ArtifactDirectoryOptions {
@@ -37,6 +38,7 @@ class ArtifactDirectory implements Artifacts {
   readonly #log: Log;
   /** Subdirectories that exist durably: their entry in `dir` has been synced. */
   readonly #shards = new Map<string, Promise<void>>();
+  readonly #recent = new RecentFiles();
 
   constructor(options: ArtifactDirectoryOptions) {
     this.#dir = options.dir;
@@ -65,7 +67,7 @@ class ArtifactDirectory implements Artifacts {
     const path = this.#path(name);
     const found = findFile(path);
     if (found === null) return null;
-    return { bytes: found.size, modifiedAt: Math.floor(found.mtimeMs), read: (range) => createReadStream(path, range) };
+    return { bytes: found.size, modifiedAt: Math.floor(found.mtimeMs), read: (range) => this.#recent.read(path, found.size, range) };
   }
 
   has(name: string): boolean {
@@ -74,6 +76,7 @@ class ArtifactDirectory implements Artifacts {
 
   async remove(name: string): Promise<void> {
     if (!isArtifactName(name)) return;
+    this.#recent.forget(this.#path(name));
     await unlink(this.#path(name)).catch(nullIfMissing);
   }
 

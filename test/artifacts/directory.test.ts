@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
@@ -56,6 +57,16 @@ test('has what was put, until its file is gone, and nothing under a name that pu
   const [kept, lost] = [await artifacts.put(Buffer.from('x'), 'png'), await artifacts.put(Buffer.from('y'), 'png')];
   await artifacts.remove(lost.name);
   expect([kept.name, lost.name, `../${kept.name}`].map((name) => artifacts.has(name))).toEqual([true, false, false]);
+});
+
+test('a removed picture is not kept in memory', async () => {
+  await using artifacts = await openThis();
+  const { name } = await artifacts.put(Buffer.from('old'), 'png');
+  const read = async () => (await buffer((await artifacts.open(name))?.read() ?? Readable.from([]))).toString();
+  expect([await read(), await read()]).toEqual(['old', 'old']);
+  await artifacts.remove(name);
+  await writeFile(pathOf(name), 'new');
+  expect(await read()).toBe('new');
 });
 
 test('every capture format is an extension, and nothing else is', async () => {

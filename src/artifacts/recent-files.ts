@@ -1,0 +1,112 @@
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+
+export interface FileRange {
+  start: number;
+  end: number;
+}
+
+export interface RecentFilesLimits {
+  /** All contents that are kept. */
+  keptBytes: number;
+  /** All contents that are being sent, since a slow client keeps its own in memory, whatever is evicted. */
+  lentBytes: number;
+  /** Larger files are streamed. */
+  fileBytes: number;
+}
+
+const LIMITS: RecentFilesLimits = { keptBytes: 32 * 1024 * 1024, lentBytes: 64 * 1024 * 1024, fileBytes: 2 * 1024 * 1024 };
+/** Files that were read once. */
+const NOTICED_MAX = 1_000;
+
+/**
+ * Keeps the contents of files that are read repeatedly, within limits; everything else is streamed from the disk. The files must never
+ * change, and whoever reads one has just checked that it exists.
+ */
+export class RecentFiles {
+  readonly #limits: RecentFilesLimits;
+  /** By path, the least recently read first. */
+  readonly #kept = new Map<string, Buffer>();
+  /** Most pictures are read once: what is read for the first time is not kept. */
+  readonly #noticed = new Set<string>();
+  #keptBytes = 0;
+  #lentBytes = 0;
+
+  constructor(limits: RecentFilesLimits = LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** @param bytes size of the file. The caller must destroy or drain the stream. */
+  read(path: string, bytes: number, range?: FileRange): Readable {
+    const isLendable = bytes <= this.#limits.fileBytes && this.#lentBytes + bytes <= this.#limits.lentBytes;
+    if (!isLendable || !this.#isRepeated(path)) return createReadStream(path, range);
+    return this.#lend(path, bytes, range);
+  }
+
+  /** To be called when the file is removed. */
+  forget(path: string): void {
+    this.#noticed.delete(path);
+    this.#keptBytes -= this.#kept.get(path)?.length ?? 0;
+    this.#kept.delete(path);
+  }
+
+  #isRepeated(path: string): boolean {
+    if (this.#kept.has(path) || this.#noticed.has(path)) return true;
+    this.#noticed.add(path);
+    for (const oldest of this.#noticed) {
+      if (this.#noticed.size <= NOTICED_MAX) break;
+      this.#noticed.delete(oldest);
+    }
+    return false;
+  }
+
+  #lend(path: string, bytes: number, range: FileRange | undefined): Readable {
+    this.#lentBytes += bytes;
+    const send = (stream: Readable, content: Buffer) => {
+      stream.push(range === undefined ? content : content.subarray(range.start, range.end + 1));
+      stream.push(null);
+    };
+    const files = this;
+    return new Readable({
+      read() {
+        const kept = files.#take(path, bytes);
+        if (kept !== null) return send(this, kept);
+        files.#load(path).then(
+          (content) => send(this, content),
+          (error) => this.destroy(error),
+        );
+      },
+      destroy(error, done) {
+        files.#lentBytes -= bytes;
+        done(error);
+      },
+    });
+  }
+
+  /** null if it is not kept, or the file on the disk has another size. */
+  #take(path: string, bytes: number): Buffer | null {
+    const content = this.#kept.get(path);
+    if (content === undefined || content.length !== bytes) return null;
+    this.#kept.delete(path);
+    this.#kept.set(path, content);
+    return content;
+  }
+
+  async #load(path: string): Promise<Buffer> {
+    const content = await readFile(path);
+    // Not if it was removed in the meantime.
+    if (this.#noticed.has(path) && content.length <= this.#limits.fileBytes) this.#keep(path, content);
+    return content;
+  }
+
+  #keep(path: string, content: Buffer): void {
+    this.forget(path);
+    this.#kept.set(path, content);
+    this.#keptBytes += content.length;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#keptBytes <= this.#limits.keptBytes) break;
+      this.forget(oldest);
+    }
+  }
+}
