@@ -4,12 +4,16 @@ import { siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();
 
-function serve(path: string, body: string): string {
+let served = 0;
+
+function serve(name: string, body: string): string {
+  // Of its own: these tests run at once.
+  const path = `${name}/${++served}`;
   site.route(path, (_request, response) => html(response, document('Page', body)));
   return site.url(path);
 }
 
-describe('fail_if_incomplete', () => {
+describe.concurrent('fail_if_incomplete', () => {
   it.each([
     ['/shell/empty', 'almost no visible text'],
     ['/shell/skeleton', 'skeletons in place of content'],
@@ -45,7 +49,7 @@ describe('fail_if_incomplete', () => {
   );
 });
 
-describe('a layer over the whole view', () => {
+describe.concurrent('a layer over the whole view', () => {
   const behind = `<main><h1>The page itself</h1><p>${words(60)}</p></main>`;
   const layer = (style: string, inside: string) =>
     `<div style="position:fixed;inset:0;background:#224;color:#fff;${style}">${inside}</div>`;
@@ -69,7 +73,7 @@ describe('a layer over the whole view', () => {
   });
 });
 
-describe('a page made of web components', () => {
+describe.concurrent('a page made of web components', () => {
   const made = (inside: string, style = '', light = '') =>
     `<x-page style="display:block;${style}">${light}</x-page><script>customElements.define('x-page', class extends HTMLElement { connectedCallback() { this.attachShadow({ mode: 'open' }).innerHTML = \`${inside}\` } })</script>`;
   const nested = '<x-part></x-part>';
@@ -105,7 +109,7 @@ describe('a page made of web components', () => {
   });
 });
 
-describe('"Loading…" below a header', () => {
+describe.concurrent('"Loading…" below a header', () => {
   const header =
     '<header style="padding:20px">Acme Analytics and Reports &middot; Home &middot; Pricing &middot; What is new in this version</header>';
 
@@ -132,7 +136,7 @@ describe('"Loading…" below a header', () => {
   });
 });
 
-describe('white words', () => {
+describe.concurrent('white words', () => {
   const said =
     '<div style="position:relative;color:#fff;padding:60px"><h1>White words upon the dark</h1><p>All of them.</p></div><script>1</script>';
   const dark = (style: string) => `<div style="position:absolute;inset:0;background:linear-gradient(#123,#456);${style}"></div>`;
@@ -157,7 +161,7 @@ describe('white words', () => {
   });
 });
 
-describe('text markers', () => {
+describe.concurrent('text markers', () => {
   it('are matched on visible text and title, case and white space folded', async () => {
     site.route('/text', (_request, response) => {
       const body = `<p>Out   of
@@ -223,7 +227,7 @@ describe('text markers', () => {
   });
 });
 
-describe('the smallest picture accepted', () => {
+describe.concurrent('the smallest picture accepted', () => {
   it('is told in output pixels', async () => {
     const error = await rig.failure(site.url('/static'), { min_capture_height: 601 });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'min_capture_height', required: 601, seen: 600 } });

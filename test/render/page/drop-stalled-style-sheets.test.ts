@@ -13,14 +13,18 @@ site.route('/late-sheet', async (_request, response) => {
 const INK = '<h1 style="background:#000;height:600px;margin:0">Words</h1>';
 const EARLY = { wait_until: 'domcontentloaded', wait_for_idle: false };
 
+let served = 0;
+
 async function cornerOf(head: string, body: string, wish: Record<string, unknown>): Promise<string> {
-  site.route('/sheets', (_request, response) => html(response, document('Sheets', body, head)));
-  const { content } = await rig.capture(site.url('/sheets'), wish);
+  // Of its own: these tests run at once.
+  const path = `/sheets/${++served}`;
+  site.route(path, (_request, response) => html(response, document('Sheets', body, head)));
+  const { content } = await rig.capture(site.url(path), wish);
   const corner = sharp(content).extract({ left: 790, top: 590, width: 1, height: 1 });
   return (await corner.removeAlpha().raw().toBuffer()).toString('hex');
 }
 
-it.each([
+it.concurrent.each([
   ['at the end of its budget', { ...EARLY, timeout: 2_000 }],
   ['once it has hung for long', { ...EARLY, timeout: 20_000 }],
   ['after settling', { wait_until: 'domcontentloaded', timeout: 20_000 }],
@@ -31,11 +35,11 @@ it.each([
   expect(Date.now() - began).toBeLessThan(9_000);
 });
 
-it('a sheet that is only late is waited for', async () => {
+it.concurrent('a sheet that is only late is waited for', async () => {
   expect(await cornerOf('<link rel="stylesheet" href="/late-sheet">', '<h1>Words</h1>', EARLY)).toBe('008000');
 });
 
-it('a sheet that holds nothing back is not waited for', async () => {
+it.concurrent('a sheet that holds nothing back is not waited for', async () => {
   const began = Date.now();
   const wish = { ...EARLY, timeout: 20_000 };
   expect(await cornerOf('', `${INK}<link rel="stylesheet" media="print" href="/hang?print">`, wish)).toBe('000000');

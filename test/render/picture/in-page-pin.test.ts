@@ -20,7 +20,7 @@ const fullPage = async (html: string) => {
 };
 const onceAt = (top: number) => ({ top, height: 40, pixels: 3_200 });
 
-describe('a fixed element that the view holds', () => {
+describe.concurrent('a fixed element that the view holds', () => {
   it.each([
     { name: 'under a root with a filter', html: `<html style="filter:contrast(1)"><b ${pinned('top:0')}></b>${ROWS}` },
     { name: 'under a root whose filter will change', html: `<html style="will-change:filter"><b ${pinned('top:0')}></b>${ROWS}` },
@@ -44,7 +44,7 @@ describe('a fixed element that the view holds', () => {
   );
 });
 
-describe('a sticky element', () => {
+describe.concurrent('a sticky element', () => {
   const sticky = (rules: string) => `style="position:sticky;width:80px;height:40px;background:rgb(${PINNED});${rules}"`;
   const scrolled = (rules: string, content: string, by: string) =>
     `${ROWS.slice(0, ROWS.length / 2)}<div id="box" style="${rules}">${content}</div>${ROWS}<script>box.scrollTo(${by})</script>`;
@@ -62,7 +62,7 @@ describe('a sticky element', () => {
   });
 });
 
-describe('what is fixed to the bottom edge', () => {
+describe.concurrent('what is fixed to the bottom edge', () => {
   it.each([400, 600])('is revealed whole at the end by content that gives way to it, %i px high', async (height) => {
     const main = `<main style="position:relative;z-index:1;margin-bottom:${height}px">${ROWS}</main>`;
     const blot = await fullPage(`${main}<footer ${pinned(`bottom:0;height:${height}px`)}></footer>`);
@@ -75,7 +75,7 @@ describe('what is fixed to the bottom edge', () => {
   });
 });
 
-describe('a fixed element in a fixed one', () => {
+describe.concurrent('a fixed element in a fixed one', () => {
   const BAR = [0, 0, 200] as const;
   const bar = `<b style="position:fixed;bottom:0;left:300px;width:80px;height:40px;background:rgb(${BAR})"></b>`;
 
@@ -105,7 +105,7 @@ describe('a fixed element in a fixed one', () => {
   });
 });
 
-describe('what covers the view', () => {
+describe.concurrent('what covers the view', () => {
   const narrow = `<div><main style="position:relative;z-index:1;width:200px;margin:auto">${ROWS}</main></div>`;
   const cover = (rules: string) => `<div ${pinned(`inset:0;width:auto;height:auto;${rules}`)}></div>`;
 
@@ -119,7 +119,7 @@ describe('what covers the view', () => {
   });
 });
 
-describe('what covers the view from a shadow tree', () => {
+describe.concurrent('what covers the view from a shadow tree', () => {
   const narrow = `<main style="position:relative;z-index:1;width:200px;margin:auto">${ROWS}</main>`;
   const cover = (rules: string, content: string) => `<div ${pinned(`inset:0;width:auto;height:auto;${rules}`)}>${content}</div>`;
   const inTree = (mode: string, html: string) =>
@@ -138,7 +138,7 @@ describe('what covers the view from a shadow tree', () => {
   });
 });
 
-describe('the backdrop of a modal dialog', () => {
+describe.concurrent('the backdrop of a modal dialog', () => {
   const BACKDROP = [0, 200, 0] as const;
   const html = `<!doctype html><style>::backdrop{background:rgb(${BACKDROP})}dialog{border:0;border-radius:40px}</style>
     <p style="width:80px;height:40px;background:rgb(${PINNED})"></p><dialog>text</dialog><script>document.querySelector('dialog').showModal()</script>`;
@@ -151,7 +151,7 @@ describe('the backdrop of a modal dialog', () => {
   });
 });
 
-describe('a fixed pseudo-element of the page', () => {
+describe.concurrent('a fixed pseudo-element of the page', () => {
   it.each([
     ['top:0', 0],
     ['bottom:10px', 1_950],
@@ -170,7 +170,7 @@ describe('a fixed pseudo-element of the page', () => {
   });
 });
 
-describe('a sticky pseudo-element', () => {
+describe.concurrent('a sticky pseudo-element', () => {
   const rules = (edge: string) => `content:'';position:sticky;width:80px;height:40px;background:rgb(${PINNED});${edge}`;
 
   it.each([

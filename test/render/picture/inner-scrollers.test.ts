@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 const MARK = [1, 2, 3] as const;
 const END = `<div style="height:40px;background:rgb(${MARK})"></div>`;
 
-describe('a scroller in a document that is a little higher than the view', () => {
+describe.concurrent('a scroller in a document that is a little higher than the view', () => {
   it.each([
     { what: 'by a margin and a border', css: '#s{height:100vh;overflow:auto;border:1px solid}', after: '', height: 3_240 + 18 },
     {
@@ -47,7 +47,7 @@ describe('a scroller in a document that is a little higher than the view', () =>
   });
 });
 
-describe('what listens to an inner scroller', () => {
+describe.concurrent('what listens to an inner scroller', () => {
   const scroller = '<!doctype html><style>html,body{margin:0;height:100%}#s{height:100vh;overflow:auto}</style><div id=s></div>';
 
   const adder = (adds: number, later: string) =>
@@ -100,7 +100,7 @@ describe('what listens to an inner scroller', () => {
   });
 });
 
-describe('a frame that fills the view', () => {
+describe.concurrent('a frame that fills the view', () => {
   const inFrame = (html: string, css = 'html,body{margin:0;height:100%;overflow:hidden}iframe{border:0;width:100%;height:100%}') =>
     `<!doctype html><style>${css}</style><iframe srcdoc='<!doctype html><style>body{margin:0}</style>${html}'></iframe>`;
 
