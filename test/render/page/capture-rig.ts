@@ -13,7 +13,7 @@ import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 
 /** As many as tests run at once: none waits for a page (vitest.config.ts, maxConcurrency). */
-const PAGES = 3;
+export const PAGES = 3;
 
 /** A request as a client sends it, but for the URL. */
 export type Wish = Record<string, unknown>;

@@ -7,7 +7,7 @@ const { site, rig } = await siteAndRig();
 
 const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
 
-describe('the status of the main response', () => {
+describe.concurrent('the status of the main response', () => {
   it.each([
     [401, 'blocked_by_target', false],
     [403, 'blocked_by_target', false],
@@ -28,7 +28,7 @@ describe('the status of the main response', () => {
   });
 });
 
-describe('what is no page', () => {
+describe.concurrent('what is no page', () => {
   it.each([
     ['/pdf', 'application/pdf'],
     ['/video', 'video/mp4'],
@@ -103,10 +103,10 @@ describe('what is no page', () => {
 
   it.each(['ltr', 'rtl'])('an element below the first view of a page without text is not blank (%s)', async (direction) => {
     const painted = 'margin:1500px 0;height:100px;background:linear-gradient(teal,red)';
-    site.route('/far-down', (_request, response) =>
+    site.route(`/far-down/${direction}`, (_request, response) =>
       html(response, `<!doctype html><html dir=${direction}><body style="width:1500px"><div id=far style="${painted}"></div>`),
     );
-    expect((await rig.capture(site.url('/far-down'), { selector: '#far' })).height).toBe(100);
+    expect((await rig.capture(site.url(`/far-down/${direction}`), { selector: '#far' })).height).toBe(100);
   });
 
   it('a page that goes to about:blank is navigation_failed', async () => {
@@ -114,7 +114,7 @@ describe('what is no page', () => {
   });
 });
 
-describe('what is a page although it is no HTML, or hardly one', () => {
+describe.concurrent('what is a page although it is no HTML, or hardly one', () => {
   it.each([
     '/image/300x200/ff0000.png',
     '/image/300x200/ff0000.svg',
@@ -130,7 +130,7 @@ describe('what is a page although it is no HTML, or hardly one', () => {
   });
 });
 
-describe('the way to the target', () => {
+describe.concurrent('the way to the target', () => {
   it('a redirect loop is told by its name and not tried again', async () => {
     const error = await rig.failure(site.url('/loop'));
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_TOO_MANY_REDIRECTS' } });
@@ -190,7 +190,7 @@ describe('the way to the target', () => {
   });
 });
 
-describe('a page that leads elsewhere', () => {
+describe.concurrent('a page that leads elsewhere', () => {
   it.each(['/redirect/301', '/redirect/307', '/meta', '/script-to', '/late-to', '/form-to'])(
     'is never pictured when %s leads inside',
     async (way) => {

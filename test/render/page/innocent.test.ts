@@ -11,7 +11,7 @@ import { isRefusal, WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
 import { html } from '../../fixtures/site/answer.js';
 import { INNOCENT_PAGES } from '../../fixtures/site/innocent-pages.js';
 import { WALL_SHAPES, type WallShape } from '../../fixtures/site/wall-shapes.js';
-import { siteAndRig } from './capture-rig.js';
+import { PAGES, siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();
 const OPTIONS = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
@@ -19,10 +19,15 @@ const OPTIONS = toCaptureOptions(captureRequestSchema.parse({ url: 'https://exam
 /** What a capture makes of each page before it takes the picture. */
 async function verdicts(pages: readonly Pick<WallShape, 'path' | 'status' | 'headers' | 'html'>[]): Promise<unknown[]> {
   const found: unknown[] = [];
-  for (const page of pages) {
-    site.route(page.path, (_request, response) => html(response, page.html, page));
-    found.push(await verdict(site.url(page.path)));
-  }
+  const left = [...pages.entries()];
+  const lane = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [at, page] = next;
+      site.route(page.path, (_request, response) => html(response, page.html, page));
+      found[at] = await verdict(site.url(page.path));
+    }
+  };
+  await Promise.all(Array.from({ length: PAGES }, lane));
   return found;
 }
 

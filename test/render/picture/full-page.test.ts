@@ -20,7 +20,7 @@ afterAll(() => browser.close());
 
 const density = (deviceScaleFactor: number, size = { width: 400, height: 600 }) => ({ viewport: { ...size, deviceScaleFactor } });
 
-describe('the rows of a full page', () => {
+describe.concurrent('the rows of a full page', () => {
   it.each([
     { height: 700, scale: 1, format: 'png', algorithm: 'by_sections' },
     { height: 8_191, scale: 1.5, format: 'png', algorithm: 'by_sections' },
@@ -89,7 +89,7 @@ describe('the rows of a full page', () => {
   });
 });
 
-describe('a page wider than the view', () => {
+describe.concurrent('a page wider than the view', () => {
   it.each(['by_sections', 'native'])('is as the view shows it when written from right to left (%s)', async (algorithm) => {
     const half = (colour: string) => `<div style="flex:1;background:${colour}"></div>`;
     const html = `<html dir=rtl><body style="margin:0"><div style="display:flex;width:1600px;height:900px">${half('rgb(1,2,3)')}${half('red')}</div>`;
@@ -98,7 +98,7 @@ describe('a page wider than the view', () => {
   });
 });
 
-describe('a page that scrolling does nothing to', () => {
+describe.concurrent('a page that scrolling does nothing to', () => {
   /** Not drawn, but enough for a page to be taken by sections. */
   const BY_SECTIONS = '<canvas style="display:none"></canvas>';
   const pixels = (content: Uint8Array) => sharp(content).removeAlpha().raw().toBuffer();
@@ -134,7 +134,7 @@ describe('a page that scrolling does nothing to', () => {
   });
 });
 
-describe('what is pinned to the view', () => {
+describe.concurrent('what is pinned to the view', () => {
   const at = (name: keyof typeof PINNED, content: Uint8Array) => blotOf(content, PINNED[name]);
   const once = (top: number) => ({ top, width: 60, height: 40, pixels: 2_400 });
 
@@ -211,7 +211,7 @@ describe('what is pinned to the view', () => {
   });
 });
 
-describe('a page that does not scroll by itself', () => {
+describe.concurrent('a page that does not scroll by itself', () => {
   it.each(SHELLS.map((html, index) => ({ html, index })))('is expanded to all of its content: shell $index', async ({ html }) => {
     const { content, height } = await take(browser, html, { full_page: true });
     expect(height).toBe(SHELL_HEIGHT);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-describe('a picture of the view', () => {
+describe.concurrent('a picture of the view', () => {
   it.each(['png', 'jpeg', 'webp'])('is the view at its density, as %s, read from the encoded bytes', async (format) => {
     const picture = await take(browser, rowsPage(3_000), { format, viewport: { width: 400, height: 300, deviceScaleFactor: 2 } });
     expect(await sharp(picture.content).metadata()).toMatchObject({ format, width: 800, height: 600 });
@@ -37,7 +37,7 @@ describe('a picture of the view', () => {
   });
 });
 
-describe('a picture of an element', () => {
+describe.concurrent('a picture of an element', () => {
   it('is the first visible match, whole, though it is taller than the view, with nothing pinned over it', async () => {
     const bar = '<div style="position:fixed;top:0;left:0;width:300px;height:40px;background:rgb(1,2,3)"></div>';
     const html = `<style>body{margin:0}</style>${bar}<p class=a hidden></p><div style="height:334px"></div><div class=a style="width:200px;margin-left:50px">${rowsPage(2_000)}</div><div class=a>second</div>`;
@@ -230,7 +230,7 @@ describe('a picture of an element', () => {
   });
 });
 
-describe('a PDF', () => {
+describe.concurrent('a PDF', () => {
   const sizes = async (content: Uint8Array) => (await pageSizes(content)).map(({ width, height }) => [width, height]);
 
   it('of the view is one page of its size', async () => {
