@@ -79,15 +79,14 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   const asked = toCaptureOptions(wire);
   const options = wire.tolerate === undefined ? { ...asked, tolerate: sorted(rules.tolerate) } : asked;
   // A repeated request stays equal even if the operator has changed a default since.
-  const { sync: _sync, ...compared } = { ...withoutExtensions(wire), headers: options.headers, ...usedExtensions(asked) };
-  const { timeout: _timeout, ...pictured } = { ...withoutExtensions(options), ...usedExtensions(options) };
+  const compared = { ...withoutExtensions(wire, 'sync'), headers: options.headers, ...usedExtensions(asked), mode };
   return {
     options,
     mode,
     cacheTtl: wire.cache_ttl,
     webhook: wire.webhook ?? null,
-    identity: stringify({ ...compared, mode }) ?? '',
-    cacheIdentity: wire.inspect_page ? null : (stringify(pictured) ?? ''),
+    identity: stringify(compared) ?? '',
+    cacheIdentity: wire.inspect_page ? null : (stringify({ ...withoutExtensions(options, 'timeout'), ...usedExtensions(options) }) ?? ''),
   };
 }
 
@@ -106,20 +105,26 @@ function toIssue({ path, message }: CombinationIssue): RequestIssue {
   return { path, message };
 }
 
+const EXTENSIONS = Object.entries(EXTENSION_DEFAULTS).map(([name, value]) => ({ name, value, json: JSON.stringify(value) }));
+const EXTENSION_NAMES = new Set([...Object.keys(extensionFields), ...Object.keys(EXTENSION_DEFAULTS)]);
+
 /** Only the extensions that are used, so that a request without them keeps the identity that it always had. */
-function usedExtensions(options: CaptureOptions): Partial<CaptureExtensions> {
-  const isUsed = ([name, byDefault]: [string, unknown]) =>
-    JSON.stringify(options[name as keyof CaptureExtensions]) !== JSON.stringify(byDefault);
-  const names = Object.entries(EXTENSION_DEFAULTS)
-    .filter(isUsed)
-    .map(([name]) => name as keyof CaptureExtensions);
-  return Object.fromEntries(names.map((name) => [name, options[name]]));
+function usedExtensions(options: CaptureOptions): Record<string, unknown> {
+  const used: Record<string, unknown> = {};
+  for (const { name, value: byDefault, json } of EXTENSIONS) {
+    const value = options[name as keyof CaptureExtensions];
+    if (value !== byDefault && JSON.stringify(value) !== json) used[name] = value;
+  }
+  return used;
 }
 
-/** A request on the wire, or its options, without the extensions. */
-function withoutExtensions<Request extends object>(request: Request): Partial<Request> {
-  const isExtension = (name: string) => name in extensionFields || name in EXTENSION_DEFAULTS;
-  return Object.fromEntries(Object.entries(request).filter(([name]) => !isExtension(name))) as Partial<Request>;
+/** The fields of a request on the wire, or of its options, without the extensions and one more. */
+function withoutExtensions<Request extends object>(request: Request, omitted: keyof Request): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(request)) {
+    if (name !== omitted && !EXTENSION_NAMES.has(name)) kept[name] = value;
+  }
+  return kept;
 }
 
 /** Maximum number of reported problems: 256 KiB can hold tens of thousands, and finding the nearest field for all would take a second. */
