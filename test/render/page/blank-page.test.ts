@@ -63,7 +63,7 @@ describe.concurrent('a page below a white sheet', () => {
   it('is told after a while when the sheet stays', async () => {
     const white = { code: 'render_incomplete', details: { check: 'blank', seen: 'white' } };
     const began = Date.now();
-    expect(await rig.failure(serve('/covered', `${TEXT}${sheetOf('#fff')}<script>1</script>`), { timeout: 2_000 })).toMatchObject(white);
+    expect(await rig.failure(serve('/covered', `${TEXT}${sheetOf('#fff')}<script>1</script>`), { timeout: 4_000 })).toMatchObject(white);
     expect(Date.now() - began).toBeGreaterThan(1_900);
   });
 
@@ -82,7 +82,7 @@ describe.concurrent('a page below a white sheet', () => {
 });
 
 describe.concurrent('a page below a white sheet that stays, as a PDF', () => {
-  const pdf = { format: 'pdf', timeout: 2_000 };
+  const pdf = { format: 'pdf', timeout: 4_000 };
 
   it.each([
     ['of the view is told', TEXT],
@@ -153,7 +153,7 @@ describe.concurrent('one colour all over the view', () => {
       '<style>body{background:#111}</style>',
     ],
   ])('of an application that crashed is blank (%s)', async (_what, body, head) => {
-    expect(await rig.failure(serve('/crashed', body + crash, head), { timeout: 2_000 })).toMatchObject(BLANK);
+    expect(await rig.failure(serve('/crashed', body + crash, head), { timeout: 4_000 })).toMatchObject(BLANK);
   });
 
   it('of a page that has its words further down is a picture', async () => {

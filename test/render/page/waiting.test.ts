@@ -18,9 +18,9 @@ function serve(path: string, body: string, head = ''): string {
 
 describe.concurrent('wait_until', () => {
   it('names what was pending and what would not have waited for it', async () => {
-    const error = await rig.failure(site.url('/hung-image'), { timeout: 1_500 });
+    const error = await rig.failure(site.url('/hung-image'), { timeout: 4_000 });
     expect(error).toMatchObject({ code: 'render_timeout', retriable: true });
-    expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (1500 ms)');
+    expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (4000 ms)');
     expect(error.message).toContain(`1 image from ${new URL(site.origin).host} was still pending`);
     expect(error.message).toContain('`wait_until: domcontentloaded` would not have waited');
     expect(error.details).toEqual({ waited_for: 'load', pending: [{ kind: 'image', host: new URL(site.origin).host, count: 1 }] });
@@ -31,7 +31,7 @@ describe.concurrent('wait_until', () => {
   });
 
   it('networkidle waits for what load does not, and says when load would have done', async () => {
-    const error = await rig.failure(site.url('/long-poll'), { wait_until: 'networkidle', timeout: 2_000 });
+    const error = await rig.failure(site.url('/long-poll'), { wait_until: 'networkidle', timeout: 4_000 });
     expect(error.code).toBe('render_timeout');
     expect(error.message).toContain('`wait_until: load` would not have waited');
     expect((await rig.capture(site.url('/streams'), { wait_until: 'networkidle', wait_for_idle: false })).width).toBe(800);
@@ -40,7 +40,7 @@ describe.concurrent('wait_until', () => {
   it('networkidle names the last of the requests that never let the network rest', async () => {
     site.route('/tick', (_request, response) => response.end('tick'));
     const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 300)</script>');
-    const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 2_000 });
+    const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 4_000 });
     const { host } = new URL(site.origin);
     // The end may come while one of them is in flight.
     expect(error.message).toMatch(/the last one a request by script from |1 request by script from .* was still pending/);
@@ -49,8 +49,8 @@ describe.concurrent('wait_until', () => {
   });
 
   it('a target that says nothing at all is a render_timeout too', async () => {
-    const error = await rig.failure(site.url('/hang'), { timeout: 1_000 });
-    expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (1000 ms).` });
+    const error = await rig.failure(site.url('/hang'), { timeout: 4_000 });
+    expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (4000 ms).` });
   });
 
   it('a font that never loads delays the capture and does not fail it', async () => {
@@ -77,7 +77,7 @@ describe.concurrent('wait_for_selector', () => {
   });
 
   it('ends as render_timeout that names it', async () => {
-    const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 1_000 });
+    const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 4_000 });
     expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'selector', selector: '#never' } });
     expect(error.message).toContain('`wait_for_selector`: no visible element matched "#never"');
   });
