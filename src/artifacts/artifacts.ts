@@ -12,12 +12,27 @@ export interface StoredArtifact {
   sha256: string;
 }
 
+export interface ByteRange {
+  start: number;
+  /** Inclusive. */
+  end: number;
+}
+
+/** Bytes in memory, shared with others who send them. */
+export interface LentBytes {
+  content: Buffer;
+  /** To be called when they are sent, or not needed any more. May be called twice. */
+  release(): void;
+}
+
 export interface OpenArtifact {
   bytes: number;
   /** Unix ms. */
   modifiedAt: number;
-  /** Inclusive byte offsets; without them the whole file. The caller must destroy or drain the stream. */
-  read(range?: { start: number; end: number }): Readable;
+  /** Without a range the whole file. The caller must destroy or drain the stream. */
+  read(range?: ByteRange): Readable;
+  /** The same bytes without a stream; null unless they are in memory. */
+  lend(range?: ByteRange): LentBytes | null;
 }
 
 export interface Artifacts extends AsyncDisposable {

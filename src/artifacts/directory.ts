@@ -67,7 +67,13 @@ class ArtifactDirectory implements Artifacts {
     const path = this.#path(name);
     const found = findFile(path);
     if (found === null) return null;
-    return { bytes: found.size, modifiedAt: Math.floor(found.mtimeMs), read: (range) => this.#recent.read(path, found.size, range) };
+    const { size: bytes } = found;
+    return {
+      bytes,
+      modifiedAt: Math.floor(found.mtimeMs),
+      read: (range) => this.#recent.read(path, bytes, range),
+      lend: (range) => this.#recent.lend(path, bytes, range),
+    };
   }
 
   has(name: string): boolean {

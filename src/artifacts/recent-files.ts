@@ -1,11 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-
-export interface FileRange {
-  start: number;
-  end: number;
-}
+import type { ByteRange, LentBytes } from './artifacts.js';
 
 export interface RecentFilesLimits {
   /** All contents that are kept. */
@@ -37,11 +33,32 @@ export class RecentFiles {
     this.#limits = limits;
   }
 
+  /** The content of a file, if it is kept. @param bytes size of the file */
+  lend(path: string, bytes: number, range?: ByteRange): LentBytes | null {
+    const content = this.#isLendable(bytes) ? this.#find(path, bytes) : null;
+    return content === null ? null : { content: partOf(content, range), release: this.#borrow(bytes) };
+  }
+
   /** @param bytes size of the file. The caller must destroy or drain the stream. */
-  read(path: string, bytes: number, range?: FileRange): Readable {
-    const isLendable = bytes <= this.#limits.fileBytes && this.#lentBytes + bytes <= this.#limits.lentBytes;
-    if (!isLendable || !this.#isRepeated(path)) return createReadStream(path, range);
-    return this.#lend(path, bytes, range);
+  read(path: string, bytes: number, range?: ByteRange): Readable {
+    if (!this.#isLendable(bytes) || !this.#isRepeated(path)) return createReadStream(path, range);
+    const release = this.#borrow(bytes);
+    const find = async () => partOf(this.#find(path, bytes) ?? (await this.#load(path)), range);
+    return new Readable({
+      read() {
+        find().then(
+          (content) => {
+            this.push(content);
+            this.push(null);
+          },
+          (error) => this.destroy(error),
+        );
+      },
+      destroy(error, done) {
+        release();
+        done(error);
+      },
+    });
   }
 
   /** To be called when the file is removed. */
@@ -61,31 +78,22 @@ export class RecentFiles {
     return false;
   }
 
-  #lend(path: string, bytes: number, range: FileRange | undefined): Readable {
+  #isLendable(bytes: number): boolean {
+    return bytes <= this.#limits.fileBytes && this.#lentBytes + bytes <= this.#limits.lentBytes;
+  }
+
+  /** Counts the bytes as lent, until what it returns is called. */
+  #borrow(bytes: number): () => void {
     this.#lentBytes += bytes;
-    const send = (stream: Readable, content: Buffer) => {
-      stream.push(range === undefined ? content : content.subarray(range.start, range.end + 1));
-      stream.push(null);
+    let left = bytes;
+    return () => {
+      this.#lentBytes -= left;
+      left = 0;
     };
-    const files = this;
-    return new Readable({
-      read() {
-        const kept = files.#take(path, bytes);
-        if (kept !== null) return send(this, kept);
-        files.#load(path).then(
-          (content) => send(this, content),
-          (error) => this.destroy(error),
-        );
-      },
-      destroy(error, done) {
-        files.#lentBytes -= bytes;
-        done(error);
-      },
-    });
   }
 
   /** null if it is not kept, or the file on the disk has another size. */
-  #take(path: string, bytes: number): Buffer | null {
+  #find(path: string, bytes: number): Buffer | null {
     const content = this.#kept.get(path);
     if (content === undefined || content.length !== bytes) return null;
     this.#kept.delete(path);
@@ -109,4 +117,8 @@ export class RecentFiles {
       this.forget(oldest);
     }
   }
+}
+
+function partOf(content: Buffer, range: ByteRange | undefined): Buffer {
+  return range === undefined ? content : content.subarray(range.start, range.end + 1);
 }

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
-import type { OpenArtifact } from '../artifacts/artifacts.js';
+import type { LentBytes, OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { isUnchanged, type Validators } from './conditional.js';
 import type { Edge, EdgeEnv } from './edge.js';
@@ -31,7 +31,7 @@ export function contentTypeOf(nameOrFormat: string): string {
 }
 
 /**
- * Answers with an artifact's bytes, as a stream: 200, 206, or 304.
+ * Answers with an artifact's bytes: 200, 206, or 304.
  *
  * @throws CaptureError `invalid_request` (416)
  */
@@ -64,7 +64,18 @@ export function sendArtifact(edge: Edge, c: Context<EdgeEnv>, { name, artifact, 
   if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${artifact.bytes}`;
   const status = range === null ? 200 : 206;
   if (c.req.method === 'HEAD' || artifact.bytes === 0) return new Response(null, { status, headers });
+  const lent = artifact.lend(range ?? undefined);
+  if (lent !== null) return sendLent(c, status, lent);
   return sendStream(edge, c, { status, stream: artifact.read(range ?? undefined) });
+}
+
+/** Sends bytes that are in memory directly to the socket. */
+function sendLent(c: Context<EdgeEnv>, status: number, { content, release }: LentBytes): Response {
+  const { outgoing } = c.env;
+  // The client has left: there will be no `close` any more.
+  if (outgoing.destroyed) release();
+  else outgoing.once('close', release).writeHead(status, c.var.exchange.headers).end(content);
+  return RESPONSE_ALREADY_SENT;
 }
 
 /** Streams directly to the socket, with back-pressure; closes the file when the client disconnects. */

@@ -36,6 +36,20 @@ test('keeps what is read twice, and gives parts of it', async () => {
   await writeFile(path, CHANGED);
   expect(await text(files.read(path, length))).toBe(DISK);
   expect(await text(files.read(path, length, { start: 5, end: 8 }))).toBe('memo');
+  expect(files.lend(path, length, { start: 5, end: 8 })?.content.toString()).toBe('memo');
+});
+
+test('lends what is kept, until too much is lent', async () => {
+  const files = new RecentFiles({ keptBytes: 1_000, lentBytes: 2 * length, fileBytes: 100 });
+  expect(files.lend(path, length)).toBeNull();
+  await readTwice(files, path);
+  expect(files.lend(path, length + 1)).toBeNull();
+  const lent = [files.lend(path, length), files.lend(path, length)];
+  expect(lent.map((each) => each?.content.toString())).toEqual([DISK, DISK]);
+  expect(files.lend(path, length)).toBeNull();
+  lent[0]?.release();
+  lent[0]?.release();
+  expect([files.lend(path, length), files.lend(path, length)].map((each) => each === null)).toEqual([false, true]);
 });
 
 test('keeps nothing that was read once', async () => {

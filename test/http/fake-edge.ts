@@ -187,6 +187,7 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
           const part = range === undefined ? content : content.subarray(range.start, range.end + 1);
           return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => edge.openStreams--);
         },
+        lend: () => null,
       };
     },
     health: async () => ({ ready: true, data: HEALTHY }),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { fakeEdge, serveEdge } from './fake-edge.js';
+import { type FakeEdge, fakeEdge, serveEdge } from './fake-edge.js';
 import { RawClient } from './raw-client.js';
 
 const NAME = 'abcdefghijklmnopqrstuvwxyz-_0123456789.png';
@@ -138,6 +138,63 @@ describe('GET /artifacts/{name}', () => {
     const answer = await get({}, { name: `gone${NAME}` });
     expect(answer.status).toBe(410);
     expect(JSON.parse(String(answer.body))).toMatchObject({ ok: false, error: { code: 'invalid_request' } });
+  });
+
+  /** All content is in memory; tells when it is given back. */
+  function lending(edge: FakeEdge): Promise<void> {
+    const { openPicture } = edge;
+    return new Promise((release) => {
+      edge.openPicture = async (name) => {
+        const artifact = await openPicture(name);
+        if (artifact === null || artifact === 'deleted') return artifact;
+        const content = edge.files.get(name) ?? Buffer.alloc(0);
+        return { ...artifact, lend: (range) => ({ content: content.subarray(range?.start, (range?.end ?? Infinity) + 1), release }) };
+      };
+    });
+  }
+
+  it.each([
+    ['whole', {}, 200, 'in memory'],
+    ['in part', { range: 'bytes=3-5' }, 206, 'mem'],
+  ])('sends what is in memory %s, without a stream, and gives it back', async (_how, headers, status, body) => {
+    const edge = fakeEdge();
+    edge.files.set(NAME, Buffer.from('in memory'));
+    const released = lending(edge);
+    await using served = await serveEdge(edge);
+    const answer = await fetch(`${served.url}/artifacts/${NAME}`, { headers: headers as Record<string, string> });
+    expect([answer.status, await answer.text(), edge.streams]).toEqual([status, body, 0]);
+    expect(answer.headers.get('content-length')).toBe(String(body.length));
+    await released;
+  });
+
+  it('gives back what is in memory when the client has left before the answer', async () => {
+    const edge = fakeEdge();
+    edge.files.set(NAME, Buffer.from('in memory'));
+    const released = lending(edge);
+    const { openPicture } = edge;
+    let ask = () => {};
+    let left = () => {};
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    const gone = new Promise<void>((resolve) => {
+      left = resolve;
+    });
+    edge.openPicture = async (name) => {
+      ask();
+      await gone;
+      return await openPicture(name);
+    };
+    await using served = await serveEdge(edge);
+    const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await asked;
+    await new Promise((closed) => client.socket.once('close', closed).resetAndDestroy());
+    // Answered after the server has seen the other connection end.
+    await fetch(`${served.url}/livez`);
+    await fetch(`${served.url}/livez`);
+    left();
+    await released;
+    expect(edge.streams).toBe(0);
   });
 
   it('closes the file when the client goes away in the middle', async () => {
