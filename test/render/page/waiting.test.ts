@@ -60,7 +60,7 @@ describe.concurrent('wait_until', () => {
   });
 });
 
-describe.concurrent('wait_for_selector', () => {
+describe('wait_for_selector', () => {
   it('waits until a match is visible, also when it was there hidden', async () => {
     const url = serve(
       '/selector',
@@ -230,7 +230,7 @@ describe.concurrent('wait_for_content', () => {
   });
 });
 
-describe.concurrent('delay', () => {
+describe('delay', () => {
   it('comes on top of the timeout', async () => {
     const url = serve('/delayed', '<h1>Page</h1><script>setTimeout(() => { document.body.style.background = "#0000ff" }, 1500)</script>');
     const { content } = await rig.capture(url, { delay: 1_800, timeout: 1_500 });

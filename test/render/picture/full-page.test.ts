@@ -290,30 +290,6 @@ describe.concurrent('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 0, pixels: 4_200 * 800 });
   });
 
-  it.sequential('does not wait at each step of a page that only changes what is pinned', async () => {
-    const html = `<style>body{margin:0}</style><nav style="position:fixed;top:0">…</nav><div style="height:18000px"></div><script>
-      let frames = 0;
-      const count = () => { frames++; requestAnimationFrame(count) };
-      requestAnimationFrame(count);
-      addEventListener('scroll', () => {
-        document.querySelector('nav').className = 'at' + scrollY;
-        if (scrollY > 17000) document.title = document.title || frames;
-        else if (scrollY > 0) document.body.dataset.first ||= frames;
-        if (document.title) document.querySelector('nav').dataset.took = document.title - document.body.dataset.first;
-      })</script>`;
-    await using session = await aPageSession(browser, {
-      html,
-      options: options({ full_page: true, viewport: { width: 800, height: 600 } }),
-    });
-    const settle = async () => {};
-    const page = { session, network: new NetworkTracker(session.page) };
-    const { steps } = await scrollThrough(page, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
-    const frames = Number(await session.page.evaluate(() => document.querySelector('nav')?.dataset.took));
-    expect(steps).toBe(29);
-    // Two at each step, and one more where the browser is busy.
-    expect(frames).toBeLessThanOrEqual(3 * steps);
-  });
-
   it('takes the steps that it is told to', async () => {
     const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
     expect(scroll?.steps).toBe(3);
@@ -345,19 +321,6 @@ describe.concurrent('scrolling through', () => {
     expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.54, stoppedReason: 'max_height', truncated: true });
   });
 
-  it.sequential('stops at its deadline, and says so', async () => {
-    const picture = await take(
-      browser,
-      rowsPage(8_000),
-      { full_page: true, full_page_scroll_delay: 100, ...density(1) },
-      { scrollMs: 250 },
-    );
-    expect(picture.diagnostics).toMatchObject({ stoppedReason: 'time_limit', truncated: true, scrollHeight: 8_000 });
-    expect(picture.height).toBeGreaterThanOrEqual(600);
-    expect(picture.height).toBeLessThan(8_000);
-    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0 })).toMatchObject({ wrong: 0 });
-  });
-
   it('is not misled by what a transform moves into its place', async () => {
     const card = (left: number, row: number) => `<b style="top:${row * 100}px;left:${left}px"></b>`;
     const cards = `<style>b{position:absolute;height:100px;width:160px;background:#eee;transform:translateY(60px)}.on{transform:none}</style>
@@ -382,6 +345,46 @@ describe.concurrent('scrolling through', () => {
   it('leaves the page at its top, as it was', async () => {
     const { content } = await take(browser, pinnedPage(), { full_page: true });
     expect((await sharp(content).metadata()).height).toBe(5_620);
+  });
+});
+
+// Alone, since they measure time.
+describe('the time that scrolling takes', () => {
+  it('does not wait at each step of a page that only changes what is pinned', async () => {
+    const html = `<style>body{margin:0}</style><nav style="position:fixed;top:0">…</nav><div style="height:18000px"></div><script>
+      let frames = 0;
+      const count = () => { frames++; requestAnimationFrame(count) };
+      requestAnimationFrame(count);
+      addEventListener('scroll', () => {
+        document.querySelector('nav').className = 'at' + scrollY;
+        if (scrollY > 17000) document.title = document.title || frames;
+        else if (scrollY > 0) document.body.dataset.first ||= frames;
+        if (document.title) document.querySelector('nav').dataset.took = document.title - document.body.dataset.first;
+      })</script>`;
+    await using session = await aPageSession(browser, {
+      html,
+      options: options({ full_page: true, viewport: { width: 800, height: 600 } }),
+    });
+    const settle = async () => {};
+    const page = { session, network: new NetworkTracker(session.page) };
+    const { steps } = await scrollThrough(page, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
+    const frames = Number(await session.page.evaluate(() => document.querySelector('nav')?.dataset.took));
+    expect(steps).toBe(29);
+    // Two at each step, and one more where the browser is busy.
+    expect(frames).toBeLessThanOrEqual(3 * steps);
+  });
+
+  it('stops at its deadline, and says so', async () => {
+    const picture = await take(
+      browser,
+      rowsPage(8_000),
+      { full_page: true, full_page_scroll_delay: 100, ...density(1) },
+      { scrollMs: 250 },
+    );
+    expect(picture.diagnostics).toMatchObject({ stoppedReason: 'time_limit', truncated: true, scrollHeight: 8_000 });
+    expect(picture.height).toBeGreaterThanOrEqual(600);
+    expect(picture.height).toBeLessThan(8_000);
+    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0 })).toMatchObject({ wrong: 0 });
   });
 });
 
