@@ -1,13 +1,20 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Every remote end, as `tcp 127.0.0.1:80`, that the browsers under this process talk to now (Linux; elsewhere none is seen). */
-export function remoteEndsOfBrowsers(): string[] {
-  const inodes = new Set(descendants(process.pid).flatMap(socketInodes));
-  return ['tcp', 'tcp6', 'udp', 'udp6'].flatMap((table) =>
-    connected(table)
-      .filter((row) => inodes.has(row.inode))
-      .map((row) => row.remote),
-  );
+/** Watches whom the browsers under this process talk to (Linux; elsewhere nothing is seen). */
+export class BrowserSockets {
+  /** As `tcp 127.0.0.1:80`: every remote end so far. */
+  readonly ends = new Set<string>();
+  #known = new Set<string>();
+
+  /** Looks once more. Whose a socket is costs a walk over all processes, and does not change: it is asked for new ones only. */
+  look(): void {
+    const rows = ['tcp', 'tcp6', 'udp', 'udp6'].flatMap(connected);
+    const fresh = rows.filter(({ key }) => !this.#known.has(key));
+    this.#known = new Set(rows.map(({ key }) => key));
+    if (fresh.length === 0) return;
+    const inodes = new Set(descendants(process.pid).flatMap(socketInodes));
+    for (const { inode, remote } of fresh) if (inodes.has(inode)) this.ends.add(remote);
+  }
 }
 
 function descendants(root: number): number[] {
@@ -26,12 +33,22 @@ function socketInodes(pid: number): string[] {
   return list(`/proc/${pid}/fd`).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(link(`/proc/${pid}/fd/${fd}`))?.[1] ?? []);
 }
 
-function connected(table: string): { remote: string; inode: string }[] {
+interface Connected {
+  remote: string;
+  inode: string;
+  /** Of this socket with this remote end. */
+  key: string;
+}
+
+function connected(table: string): Connected[] {
   const rows = read(`/proc/net/${table}`).split('\n').slice(1);
   return rows.flatMap((row) => {
     const [, , remote = '', , , , , , , inode = ''] = row.trim().split(/\s+/);
     const [address = '', port = ''] = remote.split(':');
-    return /^0*$/.test(port) ? [] : [{ remote: `${table} ${readable(address)}:${Number.parseInt(port, 16)}`, inode }];
+    // A connection that nobody has accepted yet, or that its owner has closed, is nobody's: inode 0.
+    if (/^0*$/.test(port) || inode === '0') return [];
+    const end = `${table} ${readable(address)}:${Number.parseInt(port, 16)}`;
+    return [{ remote: end, inode, key: `${inode} ${end}` }];
   });
 }
 

@@ -9,7 +9,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { remoteEndsOfBrowsers } from '../egress/browser-sockets.js';
+import { BrowserSockets } from '../egress/browser-sockets.js';
 import { channelsPage, WORKER_SCRIPTS } from '../egress/channels-page.js';
 import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
@@ -171,9 +171,7 @@ async function startHostilePage({ port, udpPort }: Canaries): Promise<HostilePag
 }
 
 function watchEnds(): Disposable & { ends: ReadonlySet<string> } {
-  const ends = new Set<string>();
-  const watch = setInterval(() => {
-    for (const end of remoteEndsOfBrowsers()) ends.add(end);
-  }, WATCH_MS);
-  return { ends, [Symbol.dispose]: () => clearInterval(watch) };
+  const sockets = new BrowserSockets();
+  const watch = setInterval(() => sockets.look(), WATCH_MS);
+  return { ends: sockets.ends, [Symbol.dispose]: () => clearInterval(watch) };
 }
