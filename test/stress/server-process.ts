@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,18 +7,31 @@ import { createInterface } from 'node:readline';
 const ROOT = resolve(import.meta.dirname, '../..');
 /** What the built program consists of. */
 const PROGRAM = ['dist', 'drizzle', 'package.json'];
+/** Inside node_modules, so that it finds the packages. */
+const COPIES = join(ROOT, 'node_modules/.cache/stillframe');
 let program: string | null = null;
 
-/** A copy of the built program, made once, so that a build under way does not change it in the middle of a trial. */
+/**
+ * A copy of the built program, one for each build, so that a build under way does not change it in the middle of a trial. It stays: the
+ * runner may end a process of the tests at once, and others use the same copy.
+ */
 function mainFile(): string {
-  if (program === null) {
-    // Inside node_modules, so that it finds the packages.
-    const copy = resolve(ROOT, `node_modules/.cache/stillframe/program-${process.pid}`);
-    for (const part of PROGRAM) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
-    process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
-    program = join(copy, 'dist', 'main.js');
-  }
+  program ??= join(copyOf(statSync(join(ROOT, 'dist/main.js')).mtimeMs), 'dist/main.js');
   return program;
+}
+
+function copyOf(builtAt: number): string {
+  const copy = join(COPIES, `program-${Math.floor(builtAt)}`);
+  if (existsSync(copy)) return copy;
+  const unfinished = `${copy}.${process.pid}`;
+  for (const part of PROGRAM) cpSync(join(ROOT, part), join(unfinished, part), { recursive: true });
+  try {
+    renameSync(unfinished, copy);
+  } catch {
+    // Another process was faster.
+    rmSync(unfinished, { recursive: true });
+  }
+  return copy;
 }
 
 export interface ServerStart {
