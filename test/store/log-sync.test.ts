@@ -31,17 +31,17 @@ class HeldSyncs {
 interface WriterOptions {
   syncFile?: SyncFile;
   thread?: URL;
-  idleMs?: number;
+  times?: ConstructorParameters<typeof Checkpoints>[2];
 }
 
-function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, idleMs }: WriterOptions = {}) {
+function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: WriterOptions = {}) {
   const dir = aDataDir();
   const file = join(dir, 'test.db');
   const connection: { db: Db; reopen(): void } = { db: new Database(file), reopen };
   connection.db.pragma('journal_mode = WAL');
   startRunning(connection.db);
   connection.db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
-  const checkpoints = new Checkpoints(connection, thread, idleMs);
+  const checkpoints = new Checkpoints(connection, thread, times);
   const log = new LogSync({ connection, checkpoints, ...(syncFile === undefined ? {} : { syncFile }) });
   const writer = new Writer(connection, log);
   onTestFinished(async () => {
@@ -52,7 +52,8 @@ function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, idleMs }: Wr
     rmSync(dir, { recursive: true, force: true });
   });
   const insert = (bytes = 1) => writer.run(() => connection.db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))').run(bytes).changes);
-  return { connection, file, checkpoints, log, writer, insert, logBytes: () => statSync(`${file}-wal`).size };
+  const connections = () => readdirSync('/proc/self/fd').filter((name) => linkOf(name) === `${file}-wal`).length;
+  return { connection, file, checkpoints, log, writer, insert, connections, logBytes: () => statSync(`${file}-wal`).size };
 
   function reopen() {
     const former = connection.db;
@@ -172,13 +173,25 @@ test('the log stays short under constant writes, also where the thread is missin
 });
 
 test('the checkpoint thread ends when it has had nothing to do, and starts again', async () => {
-  const { checkpoints, file } = aWriter({ idleMs: 50 });
-  const connections = () => readdirSync('/proc/self/fd').filter((name) => linkOf(name) === `${file}-wal`).length;
+  const { checkpoints, connections } = aWriter({ times: { idleMs: 50 } });
   for (let round = 0; round < 2; round++) {
     expect(await checkpoints.truncate()).toBe(true);
     expect(connections()).toBe(2);
     await expect.poll(connections).toBe(1);
   }
+});
+
+test('where the system refuses a new thread, writes and checkpoints go on, and a thread is started when it can be', async () => {
+  // The constructor throws, as it does at a limit of processes (ERR_WORKER_INIT_FAILED).
+  const thread = new URL('http://127.0.0.1/checkpoint-thread.js');
+  const { insert, checkpoints, logBytes, connections } = aWriter({ thread, times: { withoutThreadMs: 0 } });
+  for (let written = 0; written < 60_000_000; written += 500_000) await insert(500_000);
+  expect(await checkpoints.truncate()).toBe(true);
+  expect(logBytes()).toBe(0);
+  const withoutThread = connections();
+  thread.href = STORE_FILES.checkpointThread.href;
+  expect(await checkpoints.truncate()).toBe(true);
+  expect(connections()).toBe(withoutThread + 1);
 });
 
 test('a process that has nothing else to do waits for a checkpoint, then ends', async () => {

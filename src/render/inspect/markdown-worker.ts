@@ -30,12 +30,11 @@ export class MarkdownWorker implements AsyncDisposable {
    */
   async convert(source: MarkdownSource, timeoutMs: number): Promise<string | null> {
     if (this.#stopped) return null;
-    const worker = this.#start();
     const id = ++this.#lastId;
     const answer = new Promise<MarkdownAnswer>((settle, fail) => this.#waiting.set(id, { settle, fail }));
     const timer = setTimeout(() => this.#giveUp(id), timeoutMs);
     try {
-      worker.postMessage({ id, ...source } satisfies MarkdownTask);
+      this.#start().postMessage({ id, ...source } satisfies MarkdownTask);
       const result = await answer;
       return 'markdown' in result ? result.markdown : null;
     } catch {
@@ -46,6 +45,7 @@ export class MarkdownWorker implements AsyncDisposable {
     }
   }
 
+  /** @throws Error where the system refuses a new thread */
   #start(): Worker {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(this.#thread, { resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB }, name: 'markdown' });

@@ -19,6 +19,8 @@ const REST_MS = 100;
 const REST_AFTER_FAILURE_MS = 2_000;
 /** How long the thread is kept after a checkpoint. */
 const IDLE_MS = 10_000;
+/** How long the connection copies the log itself after the thread failed: the system may have had too many processes, or no memory. */
+const WITHOUT_THREAD_MS = 60_000;
 
 interface LogState {
   /** Pages in the log. */
@@ -34,8 +36,9 @@ export class Checkpoints {
   readonly #connection: Pick<Connection, 'db'>;
   readonly #thread: URL;
   readonly #idleMs: number;
+  readonly #withoutThreadMs: number;
   #worker: Worker | null = null;
-  #isThreadBroken = false;
+  #threadlessUntil = 0;
   #ended: Promise<void> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
   #underWay: Promise<boolean> | null = null;
@@ -45,11 +48,12 @@ export class Checkpoints {
   #closed = false;
   #state: { db: Db; statement: Statement<[], LogState> } | null = null;
 
-  /** @param thread the built checkpoint-thread; where it cannot run, checkpoints block the connection instead */
-  constructor(connection: Pick<Connection, 'db'>, thread: URL, idleMs: number = IDLE_MS) {
+  /** @param thread the built checkpoint-thread; while it cannot run, checkpoints block the connection instead */
+  constructor(connection: Pick<Connection, 'db'>, thread: URL, times: { idleMs?: number; withoutThreadMs?: number } = {}) {
     this.#connection = connection;
     this.#thread = thread;
-    this.#idleMs = idleMs;
+    this.#idleMs = times.idleMs ?? IDLE_MS;
+    this.#withoutThreadMs = times.withoutThreadMs ?? WITHOUT_THREAD_MS;
   }
 
   /** To be called after each commit: starts a checkpoint when one is due. */
@@ -99,19 +103,20 @@ export class Checkpoints {
   }
 
   async #run(mode: CheckpointMode): Promise<boolean> {
-    if (!this.#isThreadBroken) {
+    if (performance.now() >= this.#threadlessUntil) {
       const answer = await this.#ask(mode);
       if (answer !== null) return answer;
-      this.#isThreadBroken = true;
+      this.#threadlessUntil = performance.now() + this.#withoutThreadMs;
     }
     const { db } = this.#connection;
     return !db.inTransaction && checkpoint(db, mode);
   }
 
-  /** Null when the thread has ended instead of answering. */
-  #ask(mode: CheckpointMode): Promise<boolean | null> {
+  /** Null when the thread could not be started, or has ended instead of answering. */
+  async #ask(mode: CheckpointMode): Promise<boolean | null> {
     const worker = this.#worker ?? this.#startThread();
-    return new Promise((resolve) => {
+    if (worker === null) return null;
+    return await new Promise((resolve) => {
       const onMessage = (succeeded: boolean) => {
         worker.off('exit', onExit);
         worker.unref();
@@ -126,8 +131,9 @@ export class Checkpoints {
     });
   }
 
-  #startThread(): Worker {
-    const worker = new Worker(this.#thread, { workerData: this.#connection.db.name, name: 'checkpoints' });
+  #startThread(): Worker | null {
+    const worker = this.#newThread();
+    if (worker === null) return null;
     worker.unref();
     // Its end follows.
     worker.on('error', () => undefined);
@@ -136,6 +142,15 @@ export class Checkpoints {
     });
     this.#worker = worker;
     return worker;
+  }
+
+  /** The constructor throws where the system refuses a new thread (ERR_WORKER_INIT_FAILED, by a limit of processes). */
+  #newThread(): Worker | null {
+    try {
+      return new Worker(this.#thread, { workerData: this.#connection.db.name, name: 'checkpoints' });
+    } catch {
+      return null;
+    }
   }
 
   #stopThread(): Promise<void> {

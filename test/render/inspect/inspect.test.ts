@@ -247,6 +247,12 @@ describe('MarkdownWorker', () => {
     ).toBe('# T\n\nhello');
   });
 
+  it('answers null where the system refuses a new thread', async () => {
+    // The constructor throws, as it does at a limit of processes (ERR_WORKER_INIT_FAILED).
+    await using own = new MarkdownWorker({ thread: new URL('http://127.0.0.1/markdown-thread.js') });
+    expect(await own.convert({ html: '<p>hello</p>', url: 'https://fixture.test/', title: 'T' }, 1_000)).toBeNull();
+  });
+
   it('answers null once stopped', async () => {
     const own = new MarkdownWorker({ thread });
     await own[Symbol.asyncDispose]();
