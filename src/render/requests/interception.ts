@@ -20,7 +20,7 @@ interface Paused {
   requestId: string;
   /** The same for all hops of a redirect. */
   networkId: string;
-  request: { url: string; headers: Record<string, string> };
+  request: { url: string; method: string; headers: Record<string, string> };
   frameId: string;
   resourceType: string;
 }
@@ -158,12 +158,13 @@ export class Interception implements AsyncDisposable {
     else carries.then(go);
   }
 
-  #mayCarry({ request, frameId, resourceType }: Paused, { type, url }: ChildTarget): boolean | Promise<boolean> {
+  #mayCarry({ request, frameId, resourceType, networkId }: Paused, { type, url }: ChildTarget): boolean | Promise<boolean> {
     const { headers } = this.#plan;
     if (headers.none) return false;
     if (type === 'service_worker') return headers.isTarget(url);
     if (type !== 'page') return false;
-    return this.#frames.mayCarry({ frameId, url: request.url, isDocument: resourceType === 'Document' });
+    const { url: requested, method } = request;
+    return this.#frames.mayCarry({ frameId, url: requested, method, isDocument: resourceType === 'Document', networkId });
   }
 }
 

@@ -5,7 +5,10 @@ import type { TargetSession } from './target-session-of.js';
 export interface FrameRequest {
   frameId: string;
   url: string;
+  method: string;
   isDocument: boolean;
+  /** The same for all hops of a redirect. */
+  networkId: string;
 }
 
 /** Of `Page.getFrameTree`. */
@@ -18,11 +21,13 @@ interface FrameTree {
 const ASK_MAX_MS = 2_000;
 /** An isolated world, in which the page's scripts cannot change what a frame reports. */
 const WORLD = 'stillframe-origin';
+const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
 
 /**
  * Which requests of a page may carry the caller's headers (decisions.md, Added): the main document's, and those of frames that have the
  * target's origin. A frame that has once requested a document of another origin is never trusted again, since it is unknown whether its next
- * request comes from that document or from the next one.
+ * request comes from that document or from the next one. The main frame may return from another origin (a login elsewhere); from then on its
+ * requests carry them only if they change nothing (GET, HEAD) and, unless for a document, its current document has the target's origin.
  */
 export class TargetFrames {
   readonly #origin: string;
@@ -32,6 +37,9 @@ export class TargetFrames {
   readonly #verdicts = new Map<string, Promise<boolean>>();
   #mainFrameId = '';
   #mainUrl = '';
+  #navigation: string | null = null;
+  /** Whether a document of another origin may have started a navigation of the main frame. */
+  #hasLeft = false;
 
   /** @param session of the page; does not reach frames of other processes */
   constructor(origin: string, session: TargetSession) {
@@ -46,16 +54,26 @@ export class TargetFrames {
   }
 
   /** To be called for every request of the page's own target, and for each redirect hop. */
-  mayCarry({ frameId, url, isDocument }: FrameRequest): boolean | Promise<boolean> {
-    if (frameId === this.#mainFrameId) {
-      if (isDocument) this.#mainUrl = url;
-      return isDocument || this.#isTarget(this.#mainUrl);
-    }
+  mayCarry(request: FrameRequest): boolean | Promise<boolean> {
+    const { frameId, url, isDocument } = request;
+    if (frameId === this.#mainFrameId) return this.#mayMainCarry(request);
     if (isDocument) return this.#mayNavigate(frameId, url);
     if (this.#foreign.has(frameId)) return false;
     const verdict = this.#verdicts.get(frameId) ?? toldInTime(this.#hasTargetOrigin(frameId));
     this.#verdicts.set(frameId, verdict);
     return verdict;
+  }
+
+  /** A document stays, and can send requests, until the next one has arrived, which may be never (204). */
+  #mayMainCarry({ url, method, isDocument, networkId }: FrameRequest): boolean | Promise<boolean> {
+    if (isDocument) {
+      if (this.#navigation !== null && networkId !== this.#navigation && !this.#isTarget(this.#mainUrl)) this.#hasLeft = true;
+      this.#navigation = networkId;
+      this.#mainUrl = url;
+    }
+    if (!this.#hasLeft) return isDocument || this.#isTarget(this.#mainUrl);
+    if (!CHANGES_NOTHING.has(method)) return false;
+    return isDocument || toldInTime(this.#hasTargetOrigin(this.#mainFrameId));
   }
 
   /** The parent page requests a frame's document, unless the frame has had a document of another origin, which could have requested it. */

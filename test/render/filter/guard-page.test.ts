@@ -235,6 +235,44 @@ describe('headers', () => {
     },
   );
 
+  const forging = (way: string) => `<!doctype html><form method="post" action="http://page.test/form-evil"></form><script>
+    addEventListener('pagehide', () => navigator.sendBeacon('http://page.test/beacon-evil', 'x'));
+    ${way}
+    setTimeout(() => {
+      fetch('http://page.test/post-evil', { method: 'POST', mode: 'no-cors', body: 'x' }).catch(() => {});
+      fetch('http://page.test/read-evil').catch(() => {});
+    }, 100);
+  </script>`;
+
+  it.each([
+    ['a page that never arrives', "location = 'http://page.test/nothing'", ['post-evil', 'read-evil']],
+    ['a page that arrives late', "location = 'http://page.test/late'", ['post-evil', 'beacon-evil']],
+    ['the answer to a form', 'setTimeout(() => document.forms[0].submit())', ['form-evil', 'beacon-evil']],
+  ])('are not sent for a page of another origin that asks for %s of the target', async (_, way, asked) => {
+    rig.web.on('http://page.test/away', (_, response) => response.writeHead(302, { location: 'http://other.test/evil' }).end());
+    rig.web.page('http://other.test/evil', forging(way));
+    rig.web.on('http://page.test/nothing', (_, response) => response.writeHead(204).end());
+    rig.web.on('http://page.test/late', (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      setTimeout(() => response.end('<!doctype html><img src="/home.png">'), 500);
+    });
+    await using session = await aPageSession(rig.browser);
+    await guardPage(rig.parts, session, someOptions('http://page.test/away', secret));
+    await session.page.goto('http://page.test/away', { waitUntil: 'commit' });
+    const missing = () => asked.filter((part) => !rig.web.urls().some((url) => url.endsWith(part)));
+    await expect.poll(missing, { timeout: 10_000 }).toEqual([]);
+    expect(asked.map((part) => [part, told(`page.test/${part}`)])).toEqual(asked.map((part) => [part, [null]]));
+  });
+
+  it('are sent again once the page has come back from another origin', async () => {
+    rig.web.page(PAGE, `<!doctype html><script>location = 'http://login.test/'</script>`);
+    rig.web.page('http://login.test/', `<!doctype html><script>location = 'http://page.test/home'</script>`);
+    rig.web.page('http://page.test/home', '<!doctype html><img src="/home.png">');
+    await using _visited = await visit(PAGE, secret);
+    await expect.poll(() => told('page.test/home'), { timeout: 10_000 }).toEqual(['hush', 'hush']);
+    expect(told('login.test')).toEqual([null]);
+  });
+
   it('take a given Referer to the first request alone', async () => {
     rig.web.page(PAGE, '<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="/frame"></iframe>');
     await using visited = await visit(PAGE, { headers: { 'X-Secret': 'hush', Referer: 'http://search.test/?q=1' } });
