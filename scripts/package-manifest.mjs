@@ -6,10 +6,13 @@
  * - The SQLite driver for Node 20 is no dependency of the package, since other Nodes would compile it and never load it. The install script
  *   of the package installs it from a lock file, on Node 20 only.
  *
- * It rewrites package.json; `--restore` puts the original back.
+ * It rewrites package.json. `--restore` puts the original back after packing, and a process of its own does so if npm is interrupted, since
+ * npm then does not run the script `postpack`.
  */
+import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -19,9 +22,10 @@ const NODE20 = join(ROOT, 'dist/node20');
 const NODE20_DRIVER = 'better-sqlite3-node20';
 const NOT_BUNDLED = ['sharp'];
 
-// Also when an earlier `npm pack` was interrupted.
+const [mode, npmPid] = process.argv.slice(2);
+if (mode === '--restore-after') await packingEnds(Number(npmPid));
 if (existsSync(ORIGINAL)) renameSync(ORIGINAL, MANIFEST);
-if (process.argv[2] !== '--restore') prepare();
+if (mode === undefined) prepare();
 
 function prepare() {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
@@ -32,6 +36,7 @@ function prepare() {
   const source = readFileSync(MANIFEST, 'utf8');
   mkdirSync(dirname(ORIGINAL), { recursive: true });
   writeFileSync(ORIGINAL, source);
+  restoreIfInterrupted();
   const { devDependencies, optionalDependencies, overrides, allowScripts, scarfSettings, ...manifest } = JSON.parse(source);
   const packed = {
     ...manifest,
@@ -40,6 +45,37 @@ function prepare() {
   };
   writeFileSync(MANIFEST, `${JSON.stringify(packed, null, 2)}\n`);
   writeNode20Driver(lock, optionalDependencies[NODE20_DRIVER]);
+}
+
+/** Only for npm: in tests no process stays behind. */
+function restoreIfInterrupted() {
+  if (process.env.npm_lifecycle_event !== 'prepack') return;
+  const npm = parentThatIsNoShell(process.ppid);
+  if (npm === null) return;
+  // Detached, so that Ctrl-C does not end it together with npm.
+  const args = [fileURLToPath(import.meta.url), '--restore-after', String(npm)];
+  spawn(process.execPath, args, { cwd: ROOT, detached: true, stdio: 'ignore' }).unref();
+}
+
+/** npm runs scripts in a shell, which some shells replace with their last command. Null without the command `ps`. */
+function parentThatIsNoShell(pid) {
+  const { stdout } = spawnSync('ps', ['-o', 'ppid=,comm=', '-p', String(pid)], { encoding: 'utf8' });
+  const [, parent, command] = /^\s*(\d+)\s+(.+)$/m.exec(stdout ?? '') ?? [];
+  if (parent === undefined) return null;
+  return /(^|[-/])(ba|da|z|k|a)?sh$/.test(command.trim()) ? parentThatIsNoShell(Number(parent)) : pid;
+}
+
+/** Until npm has ended, or has put the original back itself. */
+async function packingEnds(pid) {
+  while (existsSync(ORIGINAL) && isRunning(pid)) await sleep(100);
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
 }
 
 /** What is bundled comes from node_modules. */

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -39,6 +40,23 @@ describe('the manifest that npm packs', () => {
     expect(readFileSync(join(dir, 'package.json'), 'utf8')).toBe(before);
   });
 
+  it('is put back when npm is killed while packing, in whichever way its shell runs scripts', async () => {
+    const before = readFileSync(join(dir, 'package.json'), 'utf8');
+    for (const command of ['node scripts/package-manifest.mjs && true', 'exec node scripts/package-manifest.mjs']) {
+      const npm = spawn(process.execPath, ['-e', STAND_IN_FOR_NPM, command], { cwd: dir, stdio: ['ignore', 'pipe', 'inherit'] });
+      await once(npm.stdout, 'data');
+      expect(readFileSync(join(dir, 'package.json'), 'utf8')).toContain('bundleDependencies');
+      npm.kill('SIGKILL');
+      await expect.poll(() => readFileSync(join(dir, 'package.json'), 'utf8'), { timeout: 10_000 }).toBe(before);
+    }
+  });
+
+  it('is what the registry gets: npm publish refuses the directory, whose metadata it would read after packing', () => {
+    const script = read<Manifest>('package.json').scripts.prepublishOnly ?? '';
+    const { status, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('npm publish ./stillframe-VERSION.tgz') });
+  });
+
   it('bundles each dependency but sharp, whose binaries differ by platform, and has nothing for developers', () => {
     run();
     const packed = read<Manifest>('package.json');
@@ -74,6 +92,14 @@ describe('the manifest that npm packs', () => {
     writeFileSync(file, lock);
   });
 });
+
+/** Runs `prepack` as npm does, then packs for ever. */
+const STAND_IN_FOR_NPM = `
+  const env = { ...process.env, npm_lifecycle_event: 'prepack' };
+  require('node:child_process').execFileSync('sh', ['-c', process.argv[1]], { env, stdio: 'inherit' });
+  console.log('packing');
+  setInterval(() => {}, 60_000);
+`;
 
 function run(...args: string[]): void {
   execFileSync(process.execPath, [join(dir, 'scripts/package-manifest.mjs'), ...args], { encoding: 'utf8', stdio: 'pipe' });
