@@ -14,6 +14,14 @@ export interface ProcessEntry {
   cpuTicks: number;
 }
 
+export interface ThreadEntry {
+  tid: number;
+  /** As set by the program, at most 15 characters. */
+  name: string;
+  /** CPU time so far, in clock ticks. */
+  cpuTicks: number;
+}
+
 /** A process of a browser. */
 export interface GroupProcess extends ProcessEntry {
   /** Whether it is a renderer, not one of the shared processes. */
@@ -38,6 +46,17 @@ export function readProcess(pid: number): ProcessEntry | null {
     rssBytes: Number(fields[21]) * PAGE_BYTES,
     cpuTicks: Number(fields[11]) + Number(fields[12]),
   };
+}
+
+/** The threads of a process; none if it has exited. */
+export function threadsOf(pid: number): ThreadEntry[] {
+  return listNumbers(`/proc/${pid}/task`).flatMap((tid) => {
+    const stat = read(`/proc/${pid}/task/${tid}/stat`);
+    if (stat === null) return [];
+    const nameEnd = stat.lastIndexOf(')');
+    const fields = stat.slice(nameEnd + 2).split(' ');
+    return [{ tid, name: stat.slice(stat.indexOf('(') + 1, nameEnd), cpuTicks: Number(fields[11]) + Number(fields[12]) }];
+  });
 }
 
 export function processGroup(group: number): ProcessEntry[] {
@@ -114,8 +133,13 @@ function readProcesses(pids: readonly number[]): ProcessEntry[] {
 }
 
 function allPids(): number[] {
+  return listNumbers('/proc');
+}
+
+/** The entries of a directory that are numbers; none if it cannot be read. */
+function listNumbers(dir: string): number[] {
   try {
-    return readdirSync('/proc')
+    return readdirSync(dir)
       .filter((name) => /^\d+$/.test(name))
       .map(Number);
   } catch {
