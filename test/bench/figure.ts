@@ -2,7 +2,7 @@
 export interface Figure {
   what: string;
   value: string;
-  /** What the issue asks for; empty where nothing is asked. */
+  /** The required value; empty where there is none. */
   goal: string;
 }
 

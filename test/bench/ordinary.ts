@@ -14,7 +14,7 @@ const FLOOD_MS = 8_000;
 export async function benchOrdinary(): Promise<Figure[]> {
   const { pages, names, missing } = await ordinaryPages();
   await using site = await startSiteThread('127.0.0.2', pages);
-  // All other hosts are dead, to both.
+  // No other host is reachable, for either.
   await using dns = await startDnsServer({});
   await using server = await startServer({ STILLFRAME_CONCURRENCY: '4', STILLFRAME_DNS_SERVERS: dns.address });
   await using bare = await startBareLoop(server.dataDir);

@@ -29,7 +29,7 @@ afterAll(async () => {
 const stillframe = (args: string[], input?: string): Promise<Run> =>
   runProgram(args, { cwd: dir, ...(input === undefined ? {} : { input }) });
 
-/** A line that says what is wrong, and nothing else; no picture was written. */
+/** A single line with the error; no picture was written. */
 async function expectRefused(args: string[], status: number, words: string): Promise<void> {
   const before = readdirSync(dir);
   const run = await stillframe(args);

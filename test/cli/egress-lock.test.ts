@@ -13,7 +13,7 @@ const root = process.getuid?.() === 0;
 const nft = spawnSync('nft', ['-c', '-f', '-'], { input: 'table inet stillframe_test\n' }).status === 0;
 const namespaces = nft && spawnSync('unshare', ['-n', 'ip', 'link', 'set', 'lo', 'up']).status === 0;
 
-/** Connects as the user of the first argument to each address, and says what came of it. */
+/** Connects as the user of the first argument to each address, and prints the results. */
 const CONNECT = `
 const { connect, createServer } = require('node:net');
 const server = createServer().listen(9, '0.0.0.0', () => {

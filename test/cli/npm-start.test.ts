@@ -34,7 +34,7 @@ it('npm start prints the first key once, apart from the log, and hands on the si
     expect((await fetch(`${url}/v1/health`)).status).toBe(200);
     npm.kill('SIGTERM');
     await once(npm, 'close');
-    // Its pipes are closed: nobody who held them is left.
+    // Its pipes are closed: no process that held them is left.
     await expect(fetch(`${url}/v1/health`)).rejects.toThrow();
     expect(said.some((line) => line.includes('draining'))).toBe(true);
     expect(result.match(/sf_live_[0-9A-Za-z]{38}/g)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** One page that tries every way out that a browser has, towards addresses where it must not get. */
+/** A page that tries every network channel of a browser, towards addresses that it must not reach. */
 
 export interface Canary {
   /** `host:port` in every spelling that is to be tried; the first is used for everything. */

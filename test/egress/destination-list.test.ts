@@ -109,7 +109,7 @@ describe('by its answer', () => {
       allowedOrigins: [],
       signal,
     });
-    // Nobody is at these addresses: reached means that it was tried.
+    // Nothing listens at these addresses: "reached" means that a connection was tried.
     const error = await asked.then(
       () => null,
       (thrown: Error) => thrown.name,

@@ -278,7 +278,7 @@ function contrast([text = '', around = '', behind = '']: string[]): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
-/** What TypeScript says about one file, which imports nothing. */
+/** TypeScript's diagnostics of one file, which imports nothing. */
 function typeProblems(source: string): string[] {
   const host = ts.createCompilerHost({});
   const own = ts.createSourceFile('api.ts', source, ts.ScriptTarget.ES2022);

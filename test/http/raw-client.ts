@@ -28,7 +28,7 @@ export class RawClient {
     return this;
   }
 
-  /** The first answer's head and body, as far as it says how long it is. */
+  /** Head and body of the first response; without a content length, what has arrived so far. */
   answer(): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
       const look = () => {

@@ -322,7 +322,7 @@ describe('a backup', () => {
     const caller = await aCaller(it.store);
     const before = Array.from({ length: 300 }, () => aNewJob(caller, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }));
     await Promise.all(before.map((job) => it.store.accept(job, { ...RULES, maxQueue: 1e6 })));
-    // The command is another process: its copy is disturbed by nobody's writes.
+    // The command is another process: no writes interfere with its copy.
     await using command = await openAt(it.dataDir);
     const dir = aDirectory();
     let busy = true;

@@ -28,7 +28,7 @@ const FINAL_URL_MAX_BYTES = 8_192;
 const GROWTH_MAX_BYTES = 10_000;
 
 const MEMORY_MAX_BYTES = 600e6;
-/** What a bomb may end in: a picture, or a failure that says what it is. */
+/** The allowed outcomes of a bomb: a picture, or a failure with the right code. */
 const ENDS = ['ok', 'render_timeout', 'render_crashed', 'navigation_failed', 'render_incomplete'];
 const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 

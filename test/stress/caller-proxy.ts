@@ -37,7 +37,7 @@ interface Meeting {
   timeout?: number;
 }
 
-/** 407 is what an HTTP proxy says to other credentials. */
+/** An HTTP proxy answers other credentials with 407. */
 const MEETINGS: Meeting[] = [
   { mood: 'well', expect: null },
   { mood: 'no tunnels', expect: null, kinds: ['http'] },

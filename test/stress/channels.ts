@@ -1,5 +1,5 @@
 /**
- * Trial "channels": one page that tries every way out that a browser has, towards addresses where it must not get, captured in each
+ * Trial "channels": one page that tries every network channel of a browser, towards addresses that it must not reach, captured in each
  * browser of this machine, in every mode and format. Nothing may arrive at the canaries, by TCP or UDP, and the browsers' processes
  * may be connected to nothing but proxies.
  *
@@ -55,7 +55,7 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
       const name = `${executable.kind} ${source} ${JSON.stringify(shape)}`;
       const { refused, failure } = await captureOnce(captures, site, { ...shape, ...site.wish(source) });
       if (failure !== null) problems.push(`${name}: ${failure}`);
-      // A document at no address has nobody to tell what it has tried.
+      // A document without an address has no server to report to.
       const missing = source === 'nowhere' ? [] : WAITED_FOR.filter((channel) => !site.tried.includes(channel));
       if (missing.length > 0) problems.push(`${name}: not tried: ${missing.join(', ')}`);
       if (refused < REFUSED_MIN) problems.push(`${name}: ${refused} refusals only`);
@@ -138,7 +138,7 @@ const PLACES = [
 
 interface HostilePage extends AsyncDisposable {
   readonly port: number;
-  /** What the page says that it has tried, since it was last asked. */
+  /** The channels that the page has reported since the list was emptied. */
   readonly tried: string[];
   /** What asks for it in one of the ways. */
   wish(source: Source): Record<string, unknown>;

@@ -33,7 +33,7 @@ export class Crowd implements AsyncDisposable {
     return crowd;
   }
 
-  /** A server takes requests. The first one tells the key. */
+  /** A server accepts requests. The first one reports the key. */
   up({ url, firstKey }: Awaited<ServerProcess['ready']>): void {
     this.at.url = url;
     this.at.key ||= firstKey ?? '';

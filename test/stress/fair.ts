@@ -76,7 +76,7 @@ async function compete(options: Required<FairOptions>, keepSlots: number): Promi
   const { url, firstKey } = await server.ready;
   const slow = { url, key: firstKey ?? '' };
   const quick = { url, key: await anotherKey(dir.dataDir) };
-  // Nothing is kept for an account that nobody has heard of.
+  // No slot is reserved for an account without earlier requests.
   await postCapture(quick, { ...SMALL, url: site.url('/static') });
   for (let nth = 0; nth < options.slowJobs; nth++) {
     const page = site.url(`/slow?ms=${options.seconds * 1_000}&${nth}`);

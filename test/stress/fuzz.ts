@@ -140,7 +140,7 @@ class StallMeter {
 function serveFake() {
   const edge = fakeEdge({
     submit: async (submission) => {
-      // As the store does it: what was accepted must bear being put in order and hashed.
+      // As the store does it: an accepted value must be sortable and hashable.
       if (submission.identity === '' || stringify(submission.options) === undefined) throw new Error('no identity');
       return aCompletedJob();
     },

@@ -67,7 +67,7 @@ export function auditBooks(db: Db, dataDir: string): string[] {
   return problems;
 }
 
-/** Whether each picture that the database speaks of lies in the directory as it was recorded. */
+/** Whether each picture in the database is in the directory as recorded. */
 export function judgeArtifacts(db: Db, dir: string): { kept: number; problems: string[] } {
   const rows = db
     .prepare<[], { name: string; bytes: number; sha256: string }>('SELECT name, bytes, sha256 FROM artifacts WHERE gone_at IS NULL')

@@ -1,4 +1,4 @@
-/** The two sides of the model trial, and whether they tell the same. Every function throws at the first difference. */
+/** The two sides of the model trial, and whether they agree. Every function throws at the first difference. */
 import { deepStrictEqual } from 'node:assert';
 import { isTerminal, type JobSnapshot } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';

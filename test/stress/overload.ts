@@ -144,7 +144,7 @@ async function capacityOf(at: Server, site: Site, seconds: number): Promise<numb
   return (done * 1_000) / (performance.now() - from);
 }
 
-/** What is queued at the storm's end is done as well. */
+/** Jobs that are queued at the end of the load are completed as well. */
 async function untilIdle(at: Server): Promise<void> {
   for (;;) {
     const { body } = await callApi(`${at.url}/v1/health`, at.key);

@@ -41,7 +41,7 @@ interface Case {
 const SECRET = 'whsec_trial_0123456789';
 const BACKOFF_MS = 5_000;
 const AT_ONCE = 4;
-/** What the kernel's socket buffers may hold of an answer that nobody reads. */
+/** The most that the kernel's socket buffers hold of an unread response. */
 const BUFFERED_BYTES = 16 * 1024 * 1024;
 
 /** decisions.md, Webhooks: 10 s an attempt. */
@@ -218,7 +218,7 @@ interface Places extends AsyncDisposable {
   silentPort: number;
 }
 
-/** Where nobody, or the wrong one, listens. */
+/** Addresses where nothing listens, or the wrong server. */
 async function openPlaces(): Promise<Places> {
   const plain = createServer((socket) =>
     socket

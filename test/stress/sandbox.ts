@@ -94,7 +94,7 @@ function readStatus(pid: number): Omit<SeenProcess, 'ageMs'> | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
-    // An ended process that nobody has waited for has no command line, and nothing that could be confined.
+    // A zombie process has no command line, and nothing that could be confined.
     if (command === '') return null;
     return {
       command,

@@ -77,7 +77,7 @@ export function startServerProcess(start: ServerStart): ServerProcess {
   const said: string[] = [];
   const exited = new Promise<Exit>((done) => child.once('exit', (code, signal) => done({ code, signal })));
   const ready = untilReady(child, said, startedAt);
-  // Whoever kills it before it is ready need not care.
+  // A caller that kills it before it is ready can ignore this.
   ready.catch(() => undefined);
   const kill = (signal: NodeJS.Signals) => void child.kill(signal);
   return {

@@ -36,7 +36,7 @@ interface State {
 const AT_ONCE = 4;
 const BROWSERS = 2;
 const GROWTH = 1.1;
-/** As the kernel tells it in `/proc/net/tcp`. */
+/** As reported by the kernel in `/proc/net/tcp`. */
 const TCP_ESTABLISHED = '01';
 const COUNTS = ['renderers', 'others', 'descriptors', 'profiles'] as const;
 /** Pages opened ahead, sockets kept alive and profiles removed in the background are at rest by then. */
@@ -163,7 +163,7 @@ function descriptorsOf(server: BenchServer): number {
   return targets.filter((target) => !held.has(target) && !target.endsWith('/stillframe.db')).length;
 }
 
-/** What a descriptor stands for, or nothing when it has been closed meanwhile. */
+/** The target of a descriptor, or nothing if it has been closed meanwhile. */
 function targetOf(path: string): string {
   try {
     return readlinkSync(path);

@@ -27,7 +27,7 @@ export interface StampedeOptions {
 }
 
 const PROBLEMS_MAX = 20;
-/** Nobody listens there: these jobs wait in a paused queue. */
+/** Nothing listens there: these jobs wait in a paused queue. */
 const HOOKS = 'http://127.0.0.1:9';
 const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
 const SOUND = { url: 'https://example.com/', sync: false };

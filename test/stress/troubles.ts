@@ -171,7 +171,7 @@ class Troubles {
     };
   }
 
-  /** A capture within 5 s of the end of a trouble, and health with it. */
+  /** A capture, and health, within 5 s of the end of a fault. */
   async #recover(trouble: string): Promise<void> {
     const from = performance.now();
     while (performance.now() - from < RECOVERY_MS) {

@@ -101,7 +101,7 @@ async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Ro
   if (kind.victim === 'browser') {
     await until('the loss', () => readProcess(victim) === null);
     const lost = performance.now();
-    // Sooner, health may still tell of the one that is gone.
+    // Earlier, health may still report the browser that has exited.
     await until('another browser', async () => (await isWhole(server)) && performance.now() - lost > HEALTH_AGE_MS);
     replacedMs = performance.now() - hit;
   }
@@ -180,7 +180,7 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
   }
 }
 
-/** Nothing tells of the end of another process's work: it is asked for again. */
+/** No event reports the end of another process's work, so it is polled. */
 function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 50));
 }

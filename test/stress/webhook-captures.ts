@@ -35,7 +35,7 @@ export async function run(options: WebhookCapturesOptions): Promise<TrialResult>
     if (status !== 200) problems.push(`a capture ended ${status} ${JSON.stringify(data)}`);
     return ms;
   };
-  // Times that nobody judges need no warm browser.
+  // Times that are not checked need no warm browser.
   for (let nth = 0; nth < (judge === 1 ? WARM_UP : 1); nth++) for (const server of [free, held]) await capture(server);
   await finishJobs(held, { site, count: hanging, receiver: receiver.url() });
   await receiver.received(1);

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import type { Egress, PublicFetch, PublicResponse } from '../../src/egress/egress.js';
 
-/** The plainest fetch that keeps the promises of egress/egress.ts: for tests of what is made of its answers. */
+/** The simplest fetch that fulfils the contract of egress/egress.ts, for tests of how its responses are handled. */
 export function loopbackEgress(): Pick<Egress, 'fetch'> & AsyncDisposable {
   const agent = new Agent();
   return {

@@ -75,7 +75,7 @@ function coversView(element: Element): boolean {
   return areaInView(Element.prototype.getBoundingClientRect.call(element)) >= 0.95 * innerWidth * innerHeight;
 }
 
-/** An element that fades out is gone when the picture is taken. */
+/** An element that fades out is no longer visible when the picture is taken. */
 function coverAtRest(): Element | null {
   const found = coverOnTop();
   return found === null || isMoving(found) ? null : found;

@@ -50,7 +50,7 @@ export async function mark(selector: string): Promise<Sighting> {
   };
 }
 
-/** What is wrong with each selector, in the browser's words; null for what it takes. */
+/** The browser's error message for each selector; null for a valid one. */
 export function selectorProblems(selectors: string[]): (string | null)[] {
   return selectors.map((selector) => {
     try {

@@ -36,7 +36,7 @@ function grow(parent: HTMLElement): void {
   loosen(parent);
   const { top } = parent.getBoundingClientRect();
   const needed = contentBottom(parent) - top + (Number.parseFloat(getComputedStyle(parent).paddingBottom) || 0);
-  // In px, so that what stands beside the scroller at `height: 100%` grows along.
+  // In px, so that elements beside the scroller with `height: 100%` grow with it.
   if (needed > height + 1) keep(parent, 'height', `${inner(parent, needed)}px`);
 }
 

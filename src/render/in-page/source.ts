@@ -33,7 +33,7 @@ interface Around {
   isSeen: boolean;
 }
 
-/** What the rendered document says, up to a number of characters. */
+/** The text of the rendered document, up to a number of characters. */
 export function read(mostChars: number): VisibleSource {
   const writing: Writing = { parts: [], chars: 0, most: mostChars };
   write(writing, document.body ?? document.documentElement, { depth: 0, inCode: false, isSeen: true });

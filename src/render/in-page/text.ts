@@ -50,7 +50,7 @@ function say(reading: Reading, node: Node): void {
   // What lies in a frame is of that frame's realm, where `instanceof` is of no use.
   if (node.nodeType !== Node.ELEMENT_NODE) return;
   const isHtml = (node as Element).namespaceURI === 'http://www.w3.org/1999/xhtml';
-  // The inner text of what is not rendered is all its text, style sheets too.
+  // The inner text of an element that is not rendered is all its text, including style sheets.
   const isRendered = isHtml && Element.prototype.checkVisibility.call(node);
   if (isRendered && (textContent?.call(node) ?? '').length <= READ_WHOLE * reading.most) add(reading, innerText?.call(node));
   else if (isRendered || !isHtml || getComputedStyle(node as Element).display === 'contents')

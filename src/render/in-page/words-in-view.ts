@@ -2,7 +2,7 @@ import { ancestry, areaInView, body, documentProperty, isUnveiled, scopeOf } fro
 import { alphaOf } from './styles.js';
 import { surveyedTrees } from './survey.js';
 
-/** Text in view that can be told from what is behind it. */
+/** Text in view that is legible against its background. */
 export interface Words {
   text: string;
   parent: Element;

@@ -36,7 +36,7 @@ export async function within<Result>(session: Pick<PageSession, 'lost'>, deadlin
     return result;
   } catch (error) {
     if (!isGone(error)) throw error;
-    // A dead page fails its commands a moment before its death is known.
+    // Commands of a crashed page fail shortly before its crash is reported.
     await sleep(LOSS_TOLD_MS, undefined, { signal: session.lost }).catch(() => session.lost.throwIfAborted());
     throw error instanceof PageMoved ? error : new PageMoved('the page navigated away while its picture was taken', { cause: error });
   }

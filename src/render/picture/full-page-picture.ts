@@ -12,7 +12,7 @@ import { SectionStore } from './section-store.js';
 import { type SectionsTaken, takeSections } from './sections.js';
 import { SHOT_MAX_PIXELS } from './shoot.js';
 
-/** Encoding 100 million pixels, with a neighbour at work. */
+/** Encoding 100 million pixels while another capture runs. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
 /** Of one capture of a flat page: 42 MB in the browser. */
 const FLAT_SHOT_PIXELS = SHOT_MAX_PIXELS / 4;

@@ -62,7 +62,7 @@ function toWholePoints(inches: number): number {
   return Math.round(inches * 72) / 72;
 }
 
-/** What the browser says of options that it cannot print with. */
+/** The browser's message for options that it cannot print with. */
 function asRefusal(error: unknown): unknown {
   const said = error instanceof Error ? error.message : '';
   const [, path, message] =

@@ -42,7 +42,7 @@ export async function printStream(cdp: CdpSession, options: PrintOptions): Promi
       if (eof) return Buffer.concat(parts);
     }
   } finally {
-    // A browser that is gone has closed it.
+    // A browser that has exited has closed it.
     cdp.send('IO.close', { handle }).catch(() => undefined);
   }
 }

@@ -92,7 +92,7 @@ export async function aPageSession(browser: Browser): Promise<PageSession & Asyn
   };
 }
 
-/** Everything off but what is asked for. */
+/** All options off, except the given ones. */
 export function someOptions(url: string, wire: Record<string, unknown> = {}): CaptureOptions {
   const off = { block_ads: false, block_trackers: false, block_chats: false, block_cookie_banners: false };
   return toCaptureOptions(captureRequestSchema.parse({ url, ...off, ...wire }));

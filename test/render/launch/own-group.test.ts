@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { inOwnGroup } from '../../../src/render/launch/own-group.js';
 import { killGroup, readProcess } from '../../../src/render/launch/process-table.js';
 
-/** A command that says a line once it runs, and then waits. */
+/** A command that prints a line once it runs, and then waits. */
 function start(command: string, args: string[]) {
   const grouped = inOwnGroup(command, args);
   return spawn(grouped.command, grouped.args, { detached: grouped.detached, stdio: ['ignore', 'pipe', 'pipe'] });

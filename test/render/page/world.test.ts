@@ -49,7 +49,7 @@ it('installs the program where it was not as the document started', async () => 
 it('throws PageMoved for a document that has gone, and an Error for what the program throws', async () => {
   await using session = await aPageSession(browser, { html: 'Text', options: options() });
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
-  // Nobody tells the world of it: the domain that would is not enabled here.
+  // The world gets no event of it: the domain that sends it is not enabled here.
   await session.page.reload();
   await expect(session.world.call('text.visibleText', 100)).rejects.toBeInstanceOf(PageMoved);
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');

@@ -247,7 +247,7 @@ describe.concurrent('scrolling through', () => {
       const observer = new IntersectionObserver((entries) => { for (const e of entries) if (e.isIntersecting) e.target.className = 'seen' }, ${JSON.stringify(seenAt)});
       for (const div of document.querySelectorAll('div')) observer.observe(div);</script>`;
     const { content } = await take(browser, cards, { full_page: true });
-    // Nobody sees the first and the last 100 px well inside a view.
+    // The first and the last 100 px are never well inside a view.
     const [top, bottom] = 'rootMargin' in seenAt ? [60, 2_940] : [0, 3_000];
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top, pixels: (bottom - top) * 800 });
   });

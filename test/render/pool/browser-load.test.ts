@@ -3,7 +3,7 @@ import { silentLog } from '../../../src/log.js';
 import type { GroupProcess } from '../../../src/render/launch/process-table.js';
 import { BrowserLoad } from '../../../src/render/pool/browser-load.js';
 
-/** No process has such numbers: whoever lowers their priority meets nobody. */
+/** No process has these ids, so lowering their priority has no effect. */
 const BROWSER = 2 ** 22;
 const DRAWING = BROWSER + 1;
 const renderer = (nth: number) => BROWSER + 10 + nth;

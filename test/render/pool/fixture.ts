@@ -15,7 +15,7 @@ import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-di
 import { buildProgram } from '../../fixtures/build-program.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 
-/** An egress that lets everything through: what is under test here is the browser, not the gate. */
+/** An egress that lets everything through: the browser is under test here, not the egress checks. */
 export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
   open = 0;
   readonly begun: { proxy: CallerProxy | null }[] = [];

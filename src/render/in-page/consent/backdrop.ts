@@ -7,7 +7,7 @@ const LAYERS_LOOKED_AT = 30;
 const SHOWN = 'img, video, canvas, iframe, svg, picture';
 /** At least this much of what lies beneath shows through: from 0 to 1. */
 const LETS_THROUGH = 0.05;
-/** What a backdrop bears at most is a small round button in a corner, from 0 to 1 of the view's points. */
+/** The minimum share of a backdrop, from 0 to 1, that nothing covers: a small round button in a corner may. */
 const CURTAIN_UNCOVERED_MIN = 0.95;
 const LOADS = /load|splash|spin/i;
 

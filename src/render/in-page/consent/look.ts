@@ -19,7 +19,6 @@ export interface Look {
   hidden: number;
 }
 
-/** What is wanted of a look. */
 export interface LookFor {
   /** Rules that hide banners, whatever the page holds; null when banners are none of our business. */
   bannerCss: string | null;

@@ -20,7 +20,7 @@ const PARTS_MAX = 200;
 const GRID_X = [0.04, 0.25, 0.5, 0.75, 0.96];
 const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
 const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
-/** What is made to be clicked without being a control. */
+/** Clickable elements that are not controls. */
 const MADE_TO_CLICK = '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [class*="dismiss" i]';
 /** Where a visitor types: a log-in, a newsletter, a search; never a banner. */
 const TYPED_INTO =

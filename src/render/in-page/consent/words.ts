@@ -1,6 +1,6 @@
 /** What consent banners say, in the languages most pages are written in. Runs in the page. */
 
-/** Cookies by name, or what only a consent banner says. */
+/** Cookies by name, or words that only consent banners use. */
 export const ABOUT_COOKIES =
   /cookie|kakor\b|informasjonskaps|evästeit|eväste|süti|μπισκότ|çerez|куки|кукі|бисквитк|kolačić|piškotk|колачић|galetes|slapuk|sīkdat|küpsis|vafrakök|ملفات تعريف الارتباط|كوكيز|עוגיות|קוקיז|कुकी|คุกกี้|クッキー|쿠키|\bgdpr\b|\brgpd\b|\bdsgvo\b|\blgpd\b|we value your privacy|(store|access)[^.]{0,40} information on (a|your) device/i;
 
