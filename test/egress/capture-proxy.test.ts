@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { connectThrough, getSecurely, keepingAgent, sendThrough } from './capture-proxy-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';
-import { startPlainSite } from './plain-site.js';
+import { startPlainSite, startPlainSites } from './plain-site.js';
 
 describe('an open captureProxy', () => {
   test('carries plain http, with the header order and case of the browser and without what is meant for a proxy', async () => {
@@ -150,9 +150,8 @@ describe('a proxy refuses', () => {
   };
 
   test.each([...forbidden, 'nat64.example.net', 'nowhere.example.net'])('%s, by request and by tunnel, and dials nobody', async (host) => {
-    await using canary = await startPlainSite({ address: '127.0.0.1' });
-    await using other = await startPlainSite({ address: '127.0.0.3', port: canary.port });
-    await using site = await startPlainSite({ port: canary.port });
+    await using sites = await startPlainSites({ address: '127.0.0.1' }, { address: '127.0.0.3' }, {});
+    const [canary, other, site] = sites;
     await using gate = await openTestEgress(zone);
     await using captureProxy = await gate.openCaptureProxy();
     await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
@@ -397,8 +396,8 @@ describe('a destination that cannot be reached', () => {
 });
 
 test('rebinding: of 1,000 connections by a name that changes its answer from capture to capture none reaches the forbidden address', async () => {
-  await using canary = await startPlainSite({ address: '127.0.0.1' });
-  await using site = await startPlainSite({ port: canary.port });
+  await using sites = await startPlainSites({ address: '127.0.0.1' }, {});
+  const [canary, site] = sites;
   const flip = { 'rebind.example.net': ({ nth }: { nth: number }) => [nth % 2 === 0 ? ALLOWED : '127.0.0.1'] };
   await using gate = await openTestEgress(flip);
   let [reached, refused] = [0, 0];

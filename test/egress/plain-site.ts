@@ -20,6 +20,26 @@ export interface PlainSiteOptions {
   answer?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
+/** How often another port is tried when one is in use at one of the addresses. */
+const PORTS_TRIED = 20;
+
+/** Web sites at the same port of several addresses, in the order of `options`. */
+export async function startPlainSites<Options extends PlainSiteOptions[]>(
+  ...options: Options
+): Promise<{ [Nth in keyof Options]: PlainSite } & AsyncDisposable> {
+  for (let left = PORTS_TRIED; ; left--) {
+    const sites: PlainSite[] = [];
+    const stop = async () => void (await Promise.all(sites.map((site) => site[Symbol.asyncDispose]())));
+    try {
+      for (const one of options) sites.push(await startPlainSite({ ...one, port: sites[0]?.port ?? 0 }));
+      return Object.assign(sites as { [Nth in keyof Options]: PlainSite }, { [Symbol.asyncDispose]: stop });
+    } catch (error) {
+      await stop();
+      if (left === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+}
+
 /** A web site on a loopback address. */
 export async function startPlainSite(options: PlainSiteOptions = {}): Promise<PlainSite> {
   const { address = '127.0.0.2', answer = (_request, response) => response.end('hello') } = options;

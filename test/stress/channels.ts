@@ -13,7 +13,7 @@ import { BrowserSockets } from '../egress/browser-sockets.js';
 import { channelsPage, WORKER_SCRIPTS } from '../egress/channels-page.js';
 import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
-import { type PlainSite, startPlainSite } from '../egress/plain-site.js';
+import { type PlainSite, startPlainSite, startPlainSites } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -100,8 +100,8 @@ interface Canaries extends AsyncDisposable {
 }
 
 async function openCanaries(): Promise<Canaries> {
-  const first = await startPlainSite({ address: '127.0.0.3' });
-  const second = await startPlainSite({ address: '127.0.0.1', port: first.port });
+  const sites = await startPlainSites({ address: '127.0.0.3' }, { address: '127.0.0.1' });
+  const [first, second] = sites;
   const udp = createSocket('udp4');
   let datagrams = 0;
   udp.on('message', () => datagrams++);
@@ -118,7 +118,7 @@ async function openCanaries(): Promise<Canaries> {
     },
     async [Symbol.asyncDispose]() {
       udp.close();
-      await Promise.all([first[Symbol.asyncDispose](), second[Symbol.asyncDispose]()]);
+      await sites[Symbol.asyncDispose]();
     },
   };
 }

@@ -8,7 +8,7 @@
 import { inLanes } from '../egress/in-lanes.js';
 import { openCaptures } from '../egress/open-captures.js';
 import { ALLOWED, openTestEgress } from '../egress/open-test-egress.js';
-import { startPlainSite } from '../egress/plain-site.js';
+import { type PlainSiteOptions, startPlainSites } from '../egress/plain-site.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface RebindingOptions {
@@ -24,15 +24,14 @@ export async function run({ captures = 1_000 }: RebindingOptions = {}): Promise<
   // Each answer on a connection of its own, so that each is a chance to be led astray.
   const page = (port: number, secure: number) =>
     `<!doctype html><title>page</title><h1>Words</h1><img src="https://${NAME}:${secure}/">${Array.from({ length: PICTURES_A_PAGE }, (_, index) => `<img src="http://${NAME}:${port}/${index}">`).join('')}`;
-  await using secure = await startPlainSite({ secure: true });
-  await using site = await startPlainSite({
-    answer: (request, response) => {
-      response.writeHead(200, { connection: 'close', 'content-type': 'text/html' });
-      response.end(request.url === '/' ? page(site.port, secure.port) : 'x');
-    },
-  });
-  await using canary = await startPlainSite({ address: FORBIDDEN, port: site.port });
-  await using other = await startPlainSite({ address: FORBIDDEN, port: secure.port });
+  const answer: PlainSiteOptions['answer'] = (request, response) => {
+    response.writeHead(200, { connection: 'close', 'content-type': 'text/html' });
+    response.end(request.url === '/' ? page(site.port, secure.port) : 'x');
+  };
+  await using secured = await startPlainSites({ secure: true }, { address: FORBIDDEN });
+  await using plain = await startPlainSites({ answer }, { address: FORBIDDEN });
+  const [secure, other] = secured;
+  const [site, canary] = plain;
   await using gate = await openTestEgress({ [NAME]: ({ type, nth }) => (type === 'A' ? [nth % 2 === 0 ? ALLOWED : FORBIDDEN] : []) });
   await using captured = await openCaptures(gate, { concurrency: AT_ONCE, browsers: 2 });
   const ends = { pictures: 0, refused: 0 };

@@ -8,7 +8,7 @@ import { inLanes } from '../egress/in-lanes.js';
 import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
 import { type Captures, openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
-import { startPlainSite } from '../egress/plain-site.js';
+import { startPlainSite, startPlainSites } from '../egress/plain-site.js';
 import { answerRedirect, REDIRECT_KINDS, type RedirectKind, redirectPath } from '../egress/redirect-site.js';
 import { ANY_BROWSER } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
@@ -59,8 +59,8 @@ interface Case {
 }
 
 export async function run({ hops = LONGEST, every = 1 }: RedirectsOptions = {}): Promise<TrialResult> {
-  await using canary = await startPlainSite({ address: '127.0.0.1' });
-  await using other = await startPlainSite({ address: '127.0.0.3', port: canary.port });
+  await using canaries = await startPlainSites({ address: '127.0.0.1' }, { address: '127.0.0.3' });
+  const [canary, other] = canaries;
   await using site = await startPlainSite({ answer: answerRedirect });
   await using gate = await openTestEgress({ 'canary.example.net': ['127.0.0.3'] });
   await using browser = await openBrowser(gate, ANY_BROWSER, AT_ONCE);
