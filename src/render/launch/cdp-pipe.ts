@@ -49,6 +49,8 @@ export class CdpPipe {
   private room: Buffer | null = null;
   /** Verdict on the current message; null until enough of it has been received. */
   private fate: MessageClass | null = null;
+  /** The end of the current message, if it is an answer that is too long. */
+  private tail: Buffer | null = null;
   private readonly waiting: Whole[] = [];
   private waitingBytes = 0;
   private over = false;
@@ -110,11 +112,12 @@ export class CdpPipe {
 
   private add(part: Buffer): void {
     this.bytes += part.length;
+    if (this.tail !== null) this.tail = endOf([this.tail, part]);
     if (this.fate?.kept === false) return;
     if (this.room === null) this.parts.push(part);
     else if (this.bytes <= this.room.length) part.copy(this.room, this.bytes - part.length);
     if (this.fate === null && this.bytes >= HEAD_BYTES) this.judge();
-    this.checkSize();
+    this.checkSize(part);
   }
 
   private judge(): MessageClass {
@@ -124,14 +127,14 @@ export class CdpPipe {
     return this.fate;
   }
 
-  private checkSize(): void {
+  private checkSize(part: Buffer): void {
     const { fate } = this;
     if (fate === null || !fate.kept) return;
     if (this.bytes > fate.maxBytes) {
-      this.fate = { ...fate, kept: false };
+      if (fate.id !== null) this.tail = endOf(this.room === null ? this.parts : [this.room.subarray(0, this.bytes - part.length), part]);
       this.parts = [];
       this.room = null;
-      if (fate.name === 'answer') this.fail(`an answer of the browser is longer than ${fate.maxBytes} bytes`);
+      this.fate = { ...fate, kept: false };
     } else if (this.room === null && this.bytes > LARGE_BYTES) {
       // The system allocates memory only when it is written to.
       this.room = Buffer.allocUnsafeSlow(fate.maxBytes);
@@ -144,16 +147,22 @@ export class CdpPipe {
   private finish(): void {
     if (this.over) return;
     const fate = this.fate ?? this.judge();
-    const content = this.room?.subarray(0, this.bytes) ?? (this.parts.length === 1 ? this.parts[0] : Buffer.concat(this.parts));
+    const content = this.tail === null ? this.wholeMessage(fate) : tooLong(fate, sessionOf(this.tail));
     this.forget();
-    if (!fate.kept || content === undefined || content.length === 0) return;
+    if (content === null || content.length === 0) return;
     this.waiting.push({ content, fate });
     this.waitingBytes += content.length;
     if (this.waitingBytes >= PAUSED_AT_BYTES) this.input.pause();
     setImmediate(() => this.guard(() => this.deliverNext()));
   }
 
+  private wholeMessage({ kept }: MessageClass): Buffer | null {
+    if (!kept) return null;
+    return this.room?.subarray(0, this.bytes) ?? Buffer.concat(this.parts);
+  }
+
   private forget(): void {
+    this.tail = null;
     this.parts = [];
     this.bytes = 0;
     this.room = null;
@@ -174,6 +183,16 @@ export class CdpPipe {
 /** Chromium puts the session id at the end of a message, after all content of a page. */
 function sessionOf(content: Buffer): string {
   return SESSION_AT_END.exec(content.toString('latin1', Math.max(0, content.length - SESSION_TAIL_BYTES)))?.[1] ?? '';
+}
+
+function endOf(parts: readonly Buffer[]): Buffer {
+  return Buffer.concat(parts.map((part) => part.subarray(-SESSION_TAIL_BYTES))).subarray(-SESSION_TAIL_BYTES);
+}
+
+/** The answer in place of one that is too long: its command fails. */
+function tooLong({ id, maxBytes }: MessageClass, sessionId: string): Buffer {
+  const error = { message: `the answer is longer than ${maxBytes} bytes` };
+  return Buffer.from(JSON.stringify({ id, error, ...(sessionId === '' ? {} : { sessionId }) }));
 }
 
 function decode(content: Buffer): CdpMessage {

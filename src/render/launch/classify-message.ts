@@ -1,9 +1,11 @@
 /** How to handle a protocol message, by its first bytes. */
 export interface MessageClass {
   name: 'event' | 'answer';
+  /** Of the command that is answered; null for an event. */
+  id: number | null;
   /** false: dropped, however long it is. */
   kept: boolean;
-  /** A longer event is dropped; a longer result ends the browser, since its caller would wait for ever. */
+  /** A longer event is dropped; a longer answer becomes an error of its command. */
   maxBytes: number;
 }
 
@@ -21,9 +23,10 @@ const PICTURE_MAX_BYTES = 128 * MB;
 /** By prefix, as serialised by Chromium: no page content precedes the method, and quotes in page content are escaped. */
 export function classifyMessage(head: string): MessageClass {
   const method = /^\{"method":"([A-Za-z.]+)"/.exec(head)?.[1];
-  if (method !== undefined) return { name: 'event', kept: HEARD.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
-  const isPicture = /^\{"id":\d+,"result":\{"data":"/.test(head);
-  return { name: 'answer', kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : ANSWER_MAX_BYTES };
+  if (method !== undefined)
+    return { name: 'event', id: null, kept: HEARD.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
+  const [, id = '0', isPicture] = /^\{"id":(\d+)(,"result":\{"data":")?/.exec(head) ?? [];
+  return { name: 'answer', id: Number(id), kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : ANSWER_MAX_BYTES };
 }
 
 /** Playwright ignores these requests, whose URL contains the whole image. */

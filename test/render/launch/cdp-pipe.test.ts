@@ -95,11 +95,20 @@ describe('the pipe', () => {
   it.each([
     ['a picture', DATA_START, 129],
     ['any other answer', '{"id":7,"result":{"value":"', 17],
-  ])('fails on %s that is longer than it may be, once, and reads no more', async (_, start, megabytes) => {
-    const ends = aPipe();
-    await feed(ends, [start, ...Array(megabytes).fill(Buffer.alloc(MB, 'A')), DATA_END, event('Page.loadEventFired', {})]);
-    expect(ends.failures).toEqual([expect.stringMatching(/longer than \d+ bytes/)]);
-    expect(ends.got).toEqual([]);
+  ])('makes %s that is longer than it may be an error of its command, however it is cut, and goes on', async (_, start, megabytes) => {
+    const long = [start, ...Array(megabytes - 1).fill(Buffer.alloc(MB, 'A'))];
+    const rest = Buffer.from('A'.repeat(MB) + DATA_END);
+    const error = { message: expect.stringMatching(/longer than \d+ bytes/) };
+    for (const end of [
+      [rest],
+      [rest.subarray(0, -40), rest.subarray(-40)],
+      [rest.subarray(0, MB), ...Array.from(rest.subarray(MB), (byte) => Buffer.from([byte]))],
+    ]) {
+      const ends = aPipe();
+      await feed(ends, [...long, ...end, event('Page.loadEventFired', {})]);
+      expect(ends.got).toEqual([{ id: 7, error, sessionId: SESSION }, expect.objectContaining({ method: 'Page.loadEventFired' })]);
+      expect(ends.failures).toEqual([]);
+    }
   });
 
   it.each([
