@@ -43,6 +43,7 @@ export class Checkpoints {
   #idle: NodeJS.Timeout | undefined;
   #underWay: Promise<boolean> | null = null;
   #restsUntil = 0;
+  #hasSucceeded = true;
   #pages = 0;
   #needsWritersOut = false;
   #closed = false;
@@ -60,10 +61,15 @@ export class Checkpoints {
   afterCommit(): void {
     const { log, checkpointed } = this.#stateOrEmpty();
     this.#pages = log;
-    if (this.#underWay !== null || this.#closed || performance.now() < this.#restsUntil) return;
+    if (this.#underWay !== null || this.#closed || this.#rests(log)) return;
     // Most pages first, without the lock that a restart holds.
     if (log >= RESTART_FROM_PAGES) void this.#start(['PASSIVE', 'RESTART']);
     else if (log - checkpointed >= COPY_FROM_PAGES) void this.#start(['PASSIVE']);
+  }
+
+  /** On a fast disk, writes would fill the log many times over in a rest. */
+  #rests(log: number): boolean {
+    return performance.now() < this.#restsUntil && (log < FULL_FROM_PAGES || !this.#hasSucceeded);
   }
 
   /** What a write waits for before it begins: a checkpoint that needs writers out, or any while the log is too long. */
@@ -93,6 +99,7 @@ export class Checkpoints {
         succeeded = await this.#run(mode);
       }
       this.#needsWritersOut = false;
+      this.#hasSucceeded = succeeded;
       this.#restsUntil = performance.now() + (succeeded ? REST_MS : REST_AFTER_FAILURE_MS);
       this.#underWay = null;
       this.#idle = setTimeout(() => void this.#stopThread(), this.#idleMs).unref();
