@@ -158,7 +158,8 @@ export class CdpPipe {
 
   private wholeMessage({ kept }: MessageClass): Buffer | null {
     if (!kept) return null;
-    return this.room?.subarray(0, this.bytes) ?? Buffer.concat(this.parts);
+    const [only] = this.parts;
+    return this.room?.subarray(0, this.bytes) ?? (only !== undefined && this.parts.length === 1 ? only : Buffer.concat(this.parts));
   }
 
   private forget(): void {
@@ -175,7 +176,7 @@ export class CdpPipe {
     const { content, fate } = next;
     this.waitingBytes -= content.length;
     if (this.waitingBytes < PAUSED_AT_BYTES && this.input.isPaused()) this.input.resume();
-    if (fate.name === 'event' && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
+    if (fate.id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
     this.reader.deliver(decode(content), content.length);
   }
 }

@@ -1,7 +1,6 @@
 /** How to handle a protocol message, by its first bytes. */
 export interface MessageClass {
-  name: 'event' | 'answer';
-  /** Of the command that is answered; null for an event. */
+  /** Of the command that it answers; null for an event. */
   id: number | null;
   /** false: dropped, however long it is. */
   kept: boolean;
@@ -23,10 +22,9 @@ const PICTURE_MAX_BYTES = 128 * MB;
 /** By prefix, as serialised by Chromium: no page content precedes the method, and quotes in page content are escaped. */
 export function classifyMessage(head: string): MessageClass {
   const method = /^\{"method":"([A-Za-z.]+)"/.exec(head)?.[1];
-  if (method !== undefined)
-    return { name: 'event', id: null, kept: HEARD.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
+  if (method !== undefined) return { id: null, kept: HEARD.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
   const [, id = '0', isPicture] = /^\{"id":(\d+)(,"result":\{"data":")?/.exec(head) ?? [];
-  return { name: 'answer', id: Number(id), kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : ANSWER_MAX_BYTES };
+  return { id: Number(id), kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : ANSWER_MAX_BYTES };
 }
 
 /** Playwright ignores these requests, whose URL contains the whole image. */

@@ -34,28 +34,24 @@ export const TICK_MS = 10;
 
 /** @returns null if there is no such process (any more) */
 export function readProcess(pid: number): ProcessEntry | null {
-  const stat = read(`/proc/${pid}/stat`);
+  const stat = readStat(`/proc/${pid}/stat`);
   if (stat === null) return null;
-  // The second field is the program's name in brackets, which may contain anything: parse after its end.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const { fields, cpuTicks } = stat;
   return {
     pid,
     state: fields[0] ?? '?',
     group: Number(fields[2]),
     startTime: Number(fields[19]),
     rssBytes: Number(fields[21]) * PAGE_BYTES,
-    cpuTicks: Number(fields[11]) + Number(fields[12]),
+    cpuTicks,
   };
 }
 
 /** The threads of a process; none if it has exited. */
 export function threadsOf(pid: number): ThreadEntry[] {
   return listNumbers(`/proc/${pid}/task`).flatMap((tid) => {
-    const stat = read(`/proc/${pid}/task/${tid}/stat`);
-    if (stat === null) return [];
-    const nameEnd = stat.lastIndexOf(')');
-    const fields = stat.slice(nameEnd + 2).split(' ');
-    return [{ tid, name: stat.slice(stat.indexOf('(') + 1, nameEnd), cpuTicks: Number(fields[11]) + Number(fields[12]) }];
+    const stat = readStat(`/proc/${pid}/task/${tid}/stat`);
+    return stat === null ? [] : [{ tid, name: stat.name, cpuTicks: stat.cpuTicks }];
   });
 }
 
@@ -125,6 +121,16 @@ export function killProcess(target: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+/** @returns null if there is no such process or thread (any more); `fields` are those after the name */
+function readStat(file: string): { name: string; fields: string[]; cpuTicks: number } | null {
+  const stat = read(file);
+  if (stat === null) return null;
+  // The second field is the program's name in brackets, which may contain anything: parse after its end.
+  const nameEnd = stat.lastIndexOf(')');
+  const fields = stat.slice(nameEnd + 2).split(' ');
+  return { name: stat.slice(stat.indexOf('(') + 1, nameEnd), fields, cpuTicks: Number(fields[11]) + Number(fields[12]) };
 }
 
 /** The existing processes. */
