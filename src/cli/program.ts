@@ -35,6 +35,7 @@ function makeProgram(first: string | undefined): Command {
     .description('A self-hosted screenshot service: POST a URL, get a faithful picture or PDF of the page.')
     .usage('[command] [options]')
     .version(packageVersion())
+    .configureHelp({ commandDescription: (command) => asSentence(command.description()) })
     .configureOutput({ outputError: (text, write) => write(sayMeant(text)) })
     .showHelpAfterError('(add --help for usage)')
     .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
@@ -57,6 +58,11 @@ function makeProgram(first: string | undefined): Command {
   addListsCommand(program);
   addCompletionCommand(program);
   return program;
+}
+
+/** Lists of commands have phrases; the help of a single command has a sentence. */
+function asSentence(description: string): string {
+  return `${description.charAt(0).toUpperCase()}${description.slice(1)}`.replace(/[^.]$/, '$&.');
 }
 
 /** `stillframe <url>` is `stillframe capture <url>`: no command has a dot, a slash or a colon in its name. */

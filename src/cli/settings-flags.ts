@@ -15,6 +15,9 @@ const GROUPS: [heading: string, names: RegExp][] = [
 ];
 const OTHER_GROUP = 'Settings:';
 
+/** In columns, as commander's, if the output is no terminal. */
+const DEFAULT_HELP_WIDTH = 80;
+
 /**
  * Adds the flags of these settings to a command. The help shows the variable and default of each, and the variables that have no flag.
  *
@@ -28,7 +31,7 @@ export function addSettings(command: Command, names: readonly (keyof Config)[], 
     }
   }
   const secrets = names.filter((name) => SETTINGS[name].flag === null);
-  return secrets.length === 0 ? command : command.addHelpText('after', describeVariables(secrets));
+  return secrets.length === 0 ? command : command.addHelpText('after', () => describeVariables(command, secrets));
 }
 
 function groupOf(name: keyof Config): string {
@@ -42,9 +45,13 @@ function flagOf(name: keyof Config): Option | null {
   return new Option(flags, `${setting.help}${sayDefault(name)} [STILLFRAME_${setting.env}]`);
 }
 
-function describeVariables(names: readonly (keyof Config)[]): string {
-  const lines = names.map((name) => `  STILLFRAME_${SETTINGS[name].env}: ${SETTINGS[name].help}${sayDefault(name)}`);
-  return `\nSecrets, from the environment or the configuration file only:\n${lines.join('\n')}`;
+function describeVariables(command: Command, names: readonly (keyof Config)[]): string {
+  const helper = command.createHelp();
+  helper.prepareContext({ helpWidth: command.configureOutput().getOutHelpWidth?.() ?? DEFAULT_HELP_WIDTH });
+  const variables = names.map((name) => ({ term: `STILLFRAME_${SETTINGS[name].env}`, text: `${SETTINGS[name].help}${sayDefault(name)}` }));
+  const widest = Math.max(...variables.map(({ term }) => term.length));
+  const items = variables.map(({ term, text }) => helper.formatItem(term, widest, text, helper));
+  return `\nSecrets, from the environment or the configuration file only:\n${items.join('\n')}`;
 }
 
 function sayDefault(name: keyof Config): string {
