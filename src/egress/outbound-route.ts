@@ -43,6 +43,10 @@ export interface Keeping {
 
 /** Maximum number of refused destinations that are logged per capture. */
 const TOLD_DESTINATIONS = 100;
+/** How long a refusal is repeated without a new check: as long as an answer of the name server is kept. */
+const REPEATED_MS = 30_000;
+/** Limits the memory that a page with many made-up names can take. */
+const REPEATED_DESTINATIONS = 2_000;
 
 /** Opens the connections of one capture: to checked and pinned addresses, directly or through the caller's proxy, with traffic counted. */
 export class OutboundRoute {
@@ -50,6 +54,7 @@ export class OutboundRoute {
   readonly #rules: OutboundRules;
   readonly #keeping: Keeping;
   readonly #told = new Set<string>();
+  readonly #refused = new Map<string, { refusal: Refusal; until: number }>();
   readonly #passage: Passage;
   /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
@@ -101,7 +106,8 @@ export class OutboundRoute {
   }
 
   /**
-   * Checks a destination.
+   * Checks a destination. The first refusal takes as long as any other; the page then knows it, so it is repeated at once: a page may have
+   * many images on a host that no longer exists.
    *
    * @returns the addresses that may be connected to
    * @throws EgressRefused
@@ -109,11 +115,15 @@ export class OutboundRoute {
   async authorize({ host, port, exempt }: ProxyTarget): Promise<string[]> {
     if (this.#keeping.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
     const since = performance.now();
+    const key = `${host}:${port}:${exempt}`;
+    const known = this.#refused.get(key);
+    if (known !== undefined && known.until > since) throw new EgressRefused(known.refusal);
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
     const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve, since });
     if (verdict.ok) return verdict.addresses;
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
     this.#tell(refusal, verdict.why);
+    this.#repeat(key, { refusal, until: since + REPEATED_MS });
     throw new EgressRefused(refusal);
   }
 
@@ -137,6 +147,13 @@ export class OutboundRoute {
     hold(socket);
     ledger.meter(socket);
     return socket;
+  }
+
+  #repeat(key: string, refused: { refusal: Refusal; until: number }): void {
+    this.#refused.delete(key);
+    this.#refused.set(key, refused);
+    const [oldest] = this.#refused.keys();
+    if (this.#refused.size > REPEATED_DESTINATIONS && oldest !== undefined) this.#refused.delete(oldest);
   }
 
   /** Logs each refused destination once, since a page may retry it many times. */

@@ -276,6 +276,26 @@ describe('a proxy refuses', () => {
   });
 });
 
+test('a refusal is repeated at once to the same capture, and takes its time again for another name or port', async () => {
+  await using gate = await openTestEgress({ 'private.example.net': ['10.0.0.1'] });
+  await using captureProxy = await gate.openCaptureProxy();
+  const refusedAfter = async (authority: string) => {
+    const since = performance.now();
+    const { status, socket } = await connectThrough(captureProxy, authority);
+    socket.destroy();
+    expect(status).not.toBe(200);
+    return performance.now() - since;
+  };
+  for (const host of ['missing.example.net', 'private.example.net']) {
+    expect(await refusedAfter(`${host}:443`)).toBeGreaterThan(95);
+    const since = performance.now();
+    for (let nth = 0; nth < 30; nth++) await refusedAfter(`${host}:443`);
+    expect(performance.now() - since, host).toBeLessThan(1_500);
+    expect(await refusedAfter(`${host}:8443`)).toBeGreaterThan(95);
+  }
+  expect(captureProxy.refusedCount).toBe(64);
+});
+
 test('refusals of a capture’s own URL take as long for a name that is private as for one that was looked for longer and is missing', async () => {
   const slowly = () => new Promise<'NXDOMAIN'>((resolve) => setTimeout(resolve, 80, 'NXDOMAIN'));
   await using gate = await openTestEgress({ 'private.example.net': ['10.1.2.3'], 'missing.example.net': slowly });
