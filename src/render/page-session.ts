@@ -7,8 +7,9 @@ import type { World } from './page/world.js';
 export interface PageSession {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** A session on the page's own target. */
+  /** A session on the page's own target. It also receives the events of the Network domain of the page, its frames and its workers. */
   readonly cdp: CdpSession;
+  readonly mainFrameId: string;
   /** The in-page program in the page's documents. */
   readonly world: World;
   readonly captureProxy: CaptureProxy;

@@ -20,6 +20,9 @@ const TELL_SESSION = 'Stillframe.tellSession';
 /** How long a service worker waits to be resumed by whoever applies its rules, before it is resumed here. */
 const HELD_BACK_MS = 1_000;
 
+/** Types of targets whose requests belong to a page. */
+const LOADERS = new Set(['page', 'iframe', 'worker']);
+
 interface TargetInfo {
   targetId: string;
   type: string;
@@ -61,6 +64,10 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly cutters = new Map<string, EventCutter>();
   /** Sessions that were taken over from Playwright. */
   private readonly ownSessions = new Map<string, PipeSession>();
+  /** The session that was taken over, by context: it receives the network events of all pages, frames and dedicated workers. */
+  private readonly observers = new Map<string, PipeSession>();
+  /** Sessions of pages, frames and dedicated workers. */
+  private readonly loaders = new Set<string>();
 
   /** @param failed called once, if the browser has sent a message that cannot be handled and must be ended */
   constructor(
@@ -115,13 +122,16 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   close(): void {}
 
   /**
-   * Takes a session over from Playwright, which then receives none of its events and must not use it.
+   * Takes a session over from Playwright, which then receives none of its events and must not use it. Nor does it receive the network events
+   * of the session's context any more: for a page of 56 files, it spends 25 ms on them.
    * @throws Playwright's Error if it is closed
    */
   async takeOver(session: CDPSession): Promise<CdpSession> {
     const { sessionId } = (await session.send(TELL_SESSION as 'Page.enable')) as unknown as { sessionId: string };
     const own = new PipeSession({ post: (method, params) => this.post(method, params, sessionId), failed: this.options.failed });
     this.ownSessions.set(sessionId, own);
+    const context = this.contextOf.get(sessionId);
+    if (context !== undefined) this.observers.set(context, own);
     return own.asCdpSession();
   }
 
@@ -144,15 +154,20 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     if (method === 'Target.attachedToTarget' && !this.admit(message)) return;
     this.pass(message);
     const end = this.endOfWorkerScript(message);
-    if (end !== null) setImmediate(() => this.onmessage?.(end));
+    if (end !== null) setImmediate(() => this.pass(end));
   }
 
   /** To the session that was taken over, or else to Playwright. Nobody waits for the answers to the commands of this class. */
   private pass(message: CdpMessage): void {
     const { id, sessionId = '' } = message;
-    const own = this.ownSessions.get(sessionId);
+    const own = this.ownSessions.get(sessionId) ?? this.observerOf(message);
     if (own !== undefined && (id === undefined || id >= OWN_IDS_FROM)) own.receive(message);
     else if (id === undefined || id < OWN_IDS_FROM) this.onmessage?.(message);
+  }
+
+  private observerOf({ method, sessionId = '' }: CdpMessage): PipeSession | undefined {
+    if (!method?.startsWith('Network.') || !this.loaders.has(sessionId)) return undefined;
+    return this.observers.get(this.contextOf.get(sessionId) ?? '');
   }
 
   private admits(sessionId: string, bytes: number): boolean {
@@ -184,6 +199,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.contextOf.set(sessionId, context);
     if (type === 'service_worker') this.serviceWorkers.add(sessionId);
     if (type.endsWith('worker')) this.workers.add(sessionId);
+    if (LOADERS.has(type)) this.loaders.add(sessionId);
     const agent = this.agents.get(context);
     if (agent !== undefined) this.introduce(type, sessionId, agent);
     return true;
@@ -244,12 +260,16 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   private drop(sessionId: string): void {
+    const own = this.ownSessions.get(sessionId);
+    const context = this.contextOf.get(sessionId) ?? '';
+    if (own !== undefined && this.observers.get(context) === own) this.observers.delete(context);
+    own?.close();
     this.contextOf.delete(sessionId);
-    this.ownSessions.get(sessionId)?.close();
     this.ownSessions.delete(sessionId);
     this.kept.delete(sessionId);
     this.serviceWorkers.delete(sessionId);
     this.workers.delete(sessionId);
+    this.loaders.delete(sessionId);
     this.spent.delete(sessionId);
     this.cutters.delete(sessionId);
   }
@@ -258,6 +278,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.expected.delete(context);
     this.held.delete(context);
     this.agents.delete(context);
+    this.observers.delete(context);
     this.workerScripts.forget(context);
   }
 

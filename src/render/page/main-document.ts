@@ -1,4 +1,3 @@
-import type { Page, Request, Response } from 'playwright-core';
 import type { PageSession } from '../page-session.js';
 
 /** A document of the main frame. */
@@ -35,6 +34,19 @@ export interface MainFailure {
   error: string;
 }
 
+/** A request for a document of the main frame; a redirect is another one. */
+interface DocumentRequest {
+  id: string;
+  url: string;
+}
+
+/** The parts of the protocol's response that are used. */
+interface ReceivedResponse {
+  url: string;
+  status: number;
+  headers: Record<string, string>;
+}
+
 /** Tracks which document the main frame shows. Runs nothing in the page, so that a hostile one cannot interfere. */
 export class MainDocument {
   current: DocumentState | null = null;
@@ -42,31 +54,39 @@ export class MainDocument {
   navigating = false;
   lastResponse: MainResponse | null = null;
   lastFailure: MainFailure | null = null;
-  readonly #page: Page;
   readonly #waiting = new Set<() => void>();
-  #request: Request | null = null;
-  #shownRequest: Request | null = null;
+  /** Not ended, by id. */
+  readonly #requests = new Map<string, DocumentRequest>();
+  #request: DocumentRequest | null = null;
+  #shownRequest: DocumentRequest | null = null;
 
   readonly #onCommit: (url: string) => void;
 
-  private constructor(page: Page, onCommit: (url: string) => void) {
-    this.#page = page;
+  private constructor(onCommit: (url: string) => void) {
     this.#onCommit = onCommit;
   }
 
   /** Starts listening on the page session's CDP session. */
-  static async watch(session: Pick<PageSession, 'page' | 'cdp'>, onCommit: (url: string) => void): Promise<MainDocument> {
-    const main = new MainDocument(session.page, onCommit);
-    session.cdp.on('Page.frameNavigated', ({ frame }) => {
+  static async watch(
+    { cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>,
+    onCommit: (url: string) => void,
+  ): Promise<MainDocument> {
+    const main = new MainDocument(onCommit);
+    cdp.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId === undefined) main.#commit(frame);
     });
-    session.cdp.on('Page.domContentEventFired', () => main.#mark({ parsed: true }));
-    session.cdp.on('Page.loadEventFired', () => main.#mark({ parsed: true, loaded: true }));
-    session.cdp.on('Page.frameStoppedLoading', ({ frameId }) => main.#stop(frameId));
-    session.page.on('request', (request) => main.#onRequest(request));
-    session.page.on('response', (response) => main.#onResponse(response));
-    session.page.on('requestfailed', (request) => main.#onFailed(request));
-    await session.cdp.send('Page.enable');
+    cdp.on('Page.domContentEventFired', () => main.#mark({ parsed: true }));
+    cdp.on('Page.loadEventFired', () => main.#mark({ parsed: true, loaded: true }));
+    cdp.on('Page.frameStoppedLoading', ({ frameId }) => main.#stop(frameId));
+    cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
+      if (redirectResponse !== undefined) main.#onResponse(requestId, redirectResponse);
+      if (frameId !== mainFrameId || requestId !== loaderId || type !== 'Document') return;
+      main.#onRequest({ id: requestId, url: request.url + (request.urlFragment ?? '') });
+    });
+    cdp.on('Network.responseReceived', ({ requestId, response }) => main.#onResponse(requestId, response));
+    cdp.on('Network.loadingFinished', ({ requestId }) => main.#requests.delete(requestId));
+    cdp.on('Network.loadingFailed', ({ requestId, errorText }) => main.#onFailed(requestId, errorText));
+    await cdp.send('Page.enable');
     return main;
   }
 
@@ -112,25 +132,29 @@ export class MainDocument {
     if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
   }
 
-  #onRequest(request: Request): void {
+  #onRequest(request: DocumentRequest): void {
     // Links to other programs (mailto:) are requests too, and never end.
-    if (!this.#isMain(request) || !/^https?:/.test(request.url())) return;
+    if (!/^https?:/.test(request.url)) return;
+    this.#requests.set(request.id, request);
     this.#request = request;
     this.navigating = true;
     this.#tell();
   }
 
-  #onResponse(response: Response): void {
-    if (!this.#isMain(response.request())) return;
-    this.lastResponse = { url: response.url(), status: response.status(), headers: response.headers() };
+  #onResponse(requestId: string, { url, status, headers }: ReceivedResponse): void {
+    if (!this.#requests.has(requestId)) return;
+    const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+    this.lastResponse = { url, status, headers: Object.fromEntries(lowerCase) };
   }
 
-  #onFailed(request: Request): void {
-    if (!this.#isMain(request)) return;
-    const error = request.failure()?.errorText ?? 'net::ERR_FAILED';
+  #onFailed(requestId: string, errorText: string): void {
+    const request = this.#requests.get(requestId);
+    if (request === undefined) return;
+    this.#requests.delete(requestId);
+    const error = errorText === '' ? 'net::ERR_FAILED' : errorText;
     const aborted = error === 'net::ERR_ABORTED';
     // The previous document is reported as aborted after the navigation that it started has failed.
-    if (!aborted || request !== this.#shownRequest) this.lastFailure = { url: request.url(), error };
+    if (!aborted || request !== this.#shownRequest) this.lastFailure = { url: request.url, error };
     if (request === this.#shownRequest) {
       // A body that is interrupted after the commit fires neither DOMContentLoaded nor load. An abort is caused by the page itself.
       if (this.current !== null && !aborted) this.current.failure ??= error;
@@ -139,16 +163,6 @@ export class MainDocument {
       this.navigating = false;
     }
     this.#tell();
-  }
-
-  #isMain(request: Request): boolean {
-    if (!request.isNavigationRequest()) return false;
-    try {
-      return request.frame() === this.#page.mainFrame();
-    } catch {
-      // Playwright throws for the frame of a page that is not ready yet, such as a popup.
-      return false;
-    }
   }
 
   #tell(): void {

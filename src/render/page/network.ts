@@ -1,4 +1,4 @@
-import type { Page, Request, Response } from 'playwright-core';
+import type { PageSession } from '../page-session.js';
 
 /** Kinds that never count: streams stay open as long as the page, and media loads as it plays. */
 const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange']);
@@ -18,6 +18,14 @@ export const FONTS_BUDGET_MS = 3_000;
 /** The network is idle after this long without activity. */
 export const QUIET_MS = 250;
 
+/** The parts of Network.requestWillBeSent that are used. */
+interface RequestSent {
+  requestId: string;
+  frameId?: string;
+  type?: string;
+  request: { url: string; urlFragment?: string };
+}
+
 interface Flight {
   kind: string;
   url: string;
@@ -27,7 +35,7 @@ interface Flight {
 }
 
 export interface PendingRequest {
-  /** Playwright's resource type; `frame` for a frame's document. */
+  /** The protocol's resource type in lower case; `frame` for a frame's document. */
   kind: string;
   url: string;
   ageMs: number;
@@ -37,18 +45,21 @@ export interface PendingRequest {
 
 /** Which requests of a page are in flight. Event-driven; must listen before the navigation starts. */
 export class NetworkTracker {
-  readonly #flights = new Map<Request, Flight>();
+  /** By request id, which a redirect keeps. */
+  readonly #flights = new Map<string, Flight>();
+  readonly #mainFrameId: string;
   readonly #waiting = new Set<() => void>();
   #lastActivityAt = performance.now();
   #activity = 0;
   #loadsBegun = 0;
   #newest: Flight | null = null;
 
-  constructor(page: Page) {
-    page.on('request', (request) => this.#start(request));
-    page.on('response', (response) => this.#onResponse(response));
-    page.on('requestfinished', (request) => this.#end(request));
-    page.on('requestfailed', (request) => this.#end(request));
+  constructor({ cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>) {
+    this.#mainFrameId = mainFrameId;
+    cdp.on('Network.requestWillBeSent', (event) => this.#start(event));
+    cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response.mimeType));
+    cdp.on('Network.loadingFinished', ({ requestId }) => this.#end(requestId));
+    cdp.on('Network.loadingFailed', ({ requestId }) => this.#end(requestId));
   }
 
   /** Requests in flight, oldest first, without streams and hung requests. */
@@ -97,9 +108,10 @@ export class NetworkTracker {
 
   /** Forgets the requests of an earlier document: Chromium does not report the end of all that it drops. */
   forgetBefore(url: string): void {
-    const own = [...this.#flights].findLast(([, flight]) => flight.kind === 'document' && !flight.frame && flight.url === url);
+    const flights = [...this.#flights.values()];
+    const own = flights.findLast(({ kind, frame, url: asked }) => kind === 'document' && !frame && withoutFragment(asked) === url);
     if (own === undefined) return;
-    for (const [request, flight] of this.#flights) if (flight.startedAt < own[1].startedAt) this.#flights.delete(request);
+    for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
     this.#tell();
   }
 
@@ -126,27 +138,27 @@ export class NetworkTracker {
     });
   }
 
-  #start(request: Request): void {
-    const kind = request.resourceType();
-    if (STREAMS.has(kind) || /^(data|blob|about):/.test(request.url())) return;
-    // A redirect continues as a new request.
-    const before = request.redirectedFrom();
-    if (before !== null) this.#flights.delete(before);
-    this.#newest = { kind, url: request.url(), startedAt: performance.now(), answered: false, frame: isSubframe(request) };
-    this.#flights.set(request, this.#newest);
+  #start({ requestId, frameId, type = 'Other', request }: RequestSent): void {
+    const kind = type.toLowerCase();
+    if (STREAMS.has(kind) || /^(data|blob|about):/.test(request.url)) return;
+    const url = request.url + (request.urlFragment ?? '');
+    this.#newest = { kind, url, startedAt: performance.now(), answered: false, frame: frameId !== this.#mainFrameId };
+    // A redirect continues as a new request, after the others.
+    this.#flights.delete(requestId);
+    this.#flights.set(requestId, this.#newest);
     if (!REPORTS.has(kind)) this.#loadsBegun += 1;
     this.#touch();
   }
 
-  #onResponse(response: Response): void {
-    const flight = this.#flights.get(response.request());
+  #onResponse(requestId: string, mimeType: string): void {
+    const flight = this.#flights.get(requestId);
     if (flight === undefined) return;
     flight.answered = true;
-    if (/^text\/event-stream/i.test(response.headers()['content-type'] ?? '')) this.#end(response.request());
+    if (/^text\/event-stream/i.test(mimeType)) this.#end(requestId);
   }
 
-  #end(request: Request): void {
-    if (this.#flights.delete(request)) this.#touch();
+  #end(requestId: string): void {
+    if (this.#flights.delete(requestId)) this.#touch();
   }
 
   /** Resolves when `waitMs` returns 0 or less; called at each event, and when the returned time has passed. Or when the signal aborts. */
@@ -205,11 +217,6 @@ function patience(flight: Flight, pollsAfterMs: number): number {
   return flight.answered ? STREAM_AFTER_MS : pollsAfterMs;
 }
 
-function isSubframe(request: Request): boolean {
-  try {
-    return request.frame().parentFrame() !== null;
-  } catch {
-    // The main frame's own request, before Playwright has assigned its frame.
-    return false;
-  }
+function withoutFragment(url: string): string {
+  return url.split('#', 1)[0] ?? '';
 }

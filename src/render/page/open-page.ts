@@ -22,7 +22,7 @@ export interface OpenPage {
 /** Starts watching a page session and dismissing its dialogs. Must be called before the navigation; one round trip. */
 export async function openPage(session: PageSession, deadlines: Deadlines, tolerance: Tolerance): Promise<OpenPage> {
   dismissDialogs(session);
-  const network = new NetworkTracker(session.page);
+  const network = new NetworkTracker(session);
   const main = await deadlines.orEnd(MainDocument.watch(session, (url) => network.forgetBefore(url)));
   return { session, deadlines, main, network, world: session.world, tolerance };
 }

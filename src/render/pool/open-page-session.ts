@@ -44,8 +44,9 @@ export async function openPageSession({
     const page = await context.newPage();
     const cdp = await chromium.takeOver(await context.newCDPSession(page));
     const world = new World(cdp);
-    await world.install();
-    return staged({ context, page, cdp, world, captureProxy, chromiumVersion }, emulation.pageOptions);
+    const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), world.install()]);
+    const mainFrameId = frameTree.frame.id;
+    return staged({ context, page, cdp, mainFrameId, world, captureProxy, chromiumVersion }, emulation.pageOptions);
   } catch (error) {
     context.close().catch(() => {});
     throw error;
@@ -86,7 +87,7 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
 }
 
 function staged(
-  parts: Pick<PageSession, 'context' | 'page' | 'cdp' | 'world' | 'captureProxy' | 'chromiumVersion'>,
+  parts: Pick<PageSession, 'context' | 'page' | 'cdp' | 'mainFrameId' | 'world' | 'captureProxy' | 'chromiumVersion'>,
   pageOptions: PageEmulation,
 ): OpenPageSession {
   const lost = new AbortController();

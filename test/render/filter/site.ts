@@ -80,10 +80,12 @@ export async function aPageSession(browser: Browser): Promise<PageSession & Asyn
   const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
+  const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), cdp.send('Network.enable')]);
   return {
     context,
     page,
     cdp,
+    mainFrameId: frameTree.frame.id,
     world: new World(cdp),
     captureProxy: undefined as never,
     chromiumVersion: browser.version(),

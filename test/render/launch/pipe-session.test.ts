@@ -68,7 +68,7 @@ describe('a session on the pipe', () => {
 
 describe('a session that was taken over', () => {
   /** A policy between a fake Playwright, whose session sends by it, and a fake browser. */
-  async function aPolicy() {
+  async function aPolicy(before: CdpMessage[] = []) {
     const [output, input] = [new PassThrough(), new PassThrough()];
     const [sent, forPlaywright]: [CdpMessage[], CdpMessage[]] = [[], []];
     output.on('data', (chunk: Buffer) =>
@@ -99,11 +99,15 @@ describe('a session that was taken over', () => {
           policy.send({ id: 7, method, params: {}, sessionId: SESSION });
         }),
     } as unknown as CDPSession;
-    const cdp = await policy.takeOver(playwrights);
     const say = async (message: CdpMessage) => {
       input.write(`${JSON.stringify(message)}\0`);
       await turns();
     };
+    policy.send({ id: 6, method: 'Target.createTarget', params: { browserContextId: 'context' } });
+    for (const message of before) await say(message);
+    const cdp = await policy.takeOver(playwrights);
+    await turns();
+    sent.length = 0;
     return { cdp, sent, forPlaywright, say, input };
   }
 
@@ -122,6 +126,33 @@ describe('a session that was taken over', () => {
     expect(forPlaywright).toHaveLength(before);
     await say({ method: 'Page.loadEventFired', params: {}, sessionId: 'CD'.repeat(16) });
     expect(forPlaywright).toHaveLength(before + 1);
+  });
+
+  it("gets the network events of its context's pages, frames and workers, which Playwright does not", async () => {
+    const attached = (sessionId: string, type: string, parent?: string, browserContextId = 'context'): CdpMessage => ({
+      method: 'Target.attachedToTarget',
+      params: { sessionId, targetInfo: { targetId: type, type, url: '', browserContextId } },
+      ...(parent === undefined ? {} : { sessionId: parent }),
+    });
+    const [page, frame, worker, service, other] = ['A1', 'A2', 'A3', 'A4', 'A5'];
+    const { cdp, forPlaywright, say } = await aPolicy([
+      attached(page, 'page'),
+      attached(SESSION, 'page', page),
+      attached(frame, 'iframe', page),
+      attached(worker, 'worker', page),
+      attached(service, 'service_worker'),
+      attached(other, 'iframe', 'B1', 'another context'),
+    ]);
+    const before = forPlaywright.length;
+    const ended: string[] = [];
+    cdp.on('Network.loadingFinished', ({ requestId }) => ended.push(requestId));
+    for (const sessionId of [page, frame, worker, service, other])
+      await say({ method: 'Network.loadingFinished', params: { requestId: sessionId }, sessionId });
+    expect(ended).toEqual([page, frame, worker]);
+    expect(forPlaywright.slice(before).map(({ sessionId }) => sessionId)).toEqual([service, other]);
+    await say({ method: 'Target.detachedFromTarget', params: { sessionId: SESSION } });
+    await say({ method: 'Network.loadingFinished', params: { requestId: 'late' }, sessionId: page });
+    expect(ended).toHaveLength(3);
   });
 
   it.each([

@@ -35,10 +35,12 @@ export async function aPageSession(
   const cdp = await context.newCDPSession(page);
   await page.route('https://fixture.test/**', (route) => route.fulfill({ contentType: 'text/html', body: html }));
   await page.goto('https://fixture.test/');
+  const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), cdp.send('Network.enable')]);
   return {
     context,
     page,
     cdp,
+    mainFrameId: frameTree.frame.id,
     world: new World(cdp),
     captureProxy: closedProxy(),
     chromiumVersion: browser.version(),

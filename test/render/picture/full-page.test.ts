@@ -366,7 +366,7 @@ describe('the time that scrolling takes', () => {
       options: options({ full_page: true, viewport: { width: 800, height: 600 } }),
     });
     const settle = async () => {};
-    const page = { session, network: new NetworkTracker(session.page) };
+    const page = { session, network: new NetworkTracker(session) };
     const { steps } = await scrollThrough(page, options({ full_page: true }), { deadline: monotonicNow() + 60_000, settle });
     const frames = Number(await session.page.evaluate(() => document.querySelector('nav')?.dataset.took));
     expect(steps).toBe(29);

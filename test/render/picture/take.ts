@@ -20,7 +20,7 @@ export async function take(
 ): Promise<Taken> {
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
   await using session = await aPageSession(browser, { html, options: wanted });
-  const page = { session, network: new NetworkTracker(session.page) };
+  const page = { session, network: new NetworkTracker(session) };
   const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = wanted.fullPage && wanted.selector === null;
   const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
