@@ -1,27 +1,25 @@
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { inPageForVite } from './scripts/in-page-bundle.mjs';
 
-/** The trials take longest: begun last, they would run alone at the end. */
-class TrialsFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isTrial = ({ moduleId }: TestSpecification) => moduleId.endsWith('trials.test.ts');
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isTrial), ...sorted.filter((file) => !isTrial(file))];
-  }
-}
+const TRIALS = 'test/**/*trials.test.ts';
 
 export default defineConfig({
   plugins: [inPageForVite()],
   test: {
-    include: ['test/**/*.test.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // Real browsers and servers on few cores: files run two at once, each in a process of its own. With three, trials miss their times.
     pool: 'forks',
-    maxWorkers: 2,
+    // A process runs many files: loading the program and its libraries anew for each took a fifth of the processor time.
+    isolate: false,
     // Of the tests of one file that wait at once; capture-rig has as many pages.
     maxConcurrency: 3,
-    sequence: { sequencer: TrialsFirst },
+    // On two cores, the trials miss their times when more than two files run at once; other files leave processor time unused.
+    projects: [
+      { extends: true, test: { name: 'trials', include: [TRIALS], maxWorkers: 2, sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS], maxWorkers: 4, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });
