@@ -30,7 +30,8 @@ export async function runProgram(argv: string[]): Promise<void> {
   }
 }
 
-function makeProgram(first: string | undefined): Command {
+/** @param first the first argument of the command line */
+export function makeProgram(first: string | undefined): Command {
   const program = new Command('stillframe')
     .description('A self-hosted screenshot service: POST a URL, get a faithful picture or PDF of the page.')
     .usage('[command] [options]')

@@ -130,38 +130,3 @@ describe('tables', () => {
     }
   });
 });
-
-describe('the help', () => {
-  const commandsOf = (help: string) => [...help.matchAll(/^ {2}([a-z]+)(?: \[options\])?(?: <.*>)? {2,}/gm)].map((match) => match[1] ?? '');
-
-  it('of each command fits 80 columns and has an example, a word for each flag, and one default each', async () => {
-    const inspected: string[] = [];
-    const inspect = async (path: string[]): Promise<void> => {
-      expect(path.length, path.join(' ')).toBeLessThan(3);
-      const { stdout, status } = await stillframe([...path, '--help']);
-      expect(status).toBe(0);
-      const name = path.join(' ') || 'stillframe';
-      const prose = stdout.split(/\nExamples?:\n(?: {2}.*\n?)+/).join('\n');
-      expect(
-        prose.split('\n').filter((line) => line.length > 80),
-        name,
-      ).toEqual([]);
-      expect(stdout, name).toMatch(/^Usage: .*\n\n[A-Z]/);
-      inspected.push(name);
-      const children = commandsOf(stdout.replace(/\nArguments:[\s\S]*?\n\n/, '').split('\nExample', 1)[0] ?? '').filter(
-        (each) => each !== 'help',
-      );
-      for (const child of children) await inspect([...path, child]);
-      if (children.length > 0 && path.length > 0) return;
-      expect(stdout, name).toMatch(/\nExamples?:\n/);
-      for (const entry of stdout.split(/\n(?= {2}-)/).slice(1)) {
-        const [text = ''] = entry.split('\n\n', 1);
-        const [, ...words] = text.trim().split(/\s{2,}/);
-        expect(words.join(' '), `${name}: ${text}`).toMatch(/[a-z]{3}/i);
-        expect((text.match(/\(default:/g) ?? []).length, `${name}: ${text}`).toBeLessThan(2);
-      }
-    };
-    await inspect([]);
-    expect(inspected).toEqual(expect.arrayContaining(['stillframe', 'capture', 'serve', 'keys create', 'accounts usage', 'completion']));
-  });
-});
