@@ -18,7 +18,7 @@ export default defineConfig({
       { extends: true, test: { name: 'trials', include: [TRIALS], maxWorkers: 2, sequence: { groupOrder: 0 } } },
       {
         extends: true,
-        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS], maxWorkers: 4, sequence: { groupOrder: 1 } },
+        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS], maxWorkers: 3, sequence: { groupOrder: 1 } },
       },
     ],
   },

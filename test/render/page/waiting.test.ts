@@ -39,7 +39,7 @@ describe.concurrent('wait_until', () => {
 
   it('networkidle names the last of the requests that never let the network rest', async () => {
     site.route('/tick', (_request, response) => response.end('tick'));
-    const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 300)</script>');
+    const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 50)</script>');
     const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 4_000 });
     const { host } = new URL(site.origin);
     // The end may come while one of them is in flight.

@@ -173,6 +173,8 @@ describe('a server that was killed and never started again', () => {
     await sweepAbandoned(profilesRoot(test.runDir));
     const [profile = ''] = readdirSync(root);
     expect(existsSync(join(root, profile))).toBe(true);
+    // So that no other test's pool sweeps it before it is renamed.
+    utimesSync(root, new Date(), new Date());
     server.child.kill('SIGKILL');
     await once(server.child, 'exit');
     await until(() => processesNaming(root).length === 0);
