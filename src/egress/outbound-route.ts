@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../log.js';
 import { rememberLookups } from './capture-lookups.js';
+import { CaptureMemory } from './capture-memory.js';
 import { DialFailure, dial } from './dial.js';
 import { EgressRefused, type Passage, type Refusal } from './egress.js';
 import type { AbsoluteRoute } from './fetch-public.js';
@@ -43,10 +44,6 @@ export interface Keeping {
 
 /** Maximum number of refused destinations that are logged per capture. */
 const TOLD_DESTINATIONS = 100;
-/** How long a refusal is repeated without a new check: as long as an answer of the name server is kept. */
-const REPEATED_MS = 30_000;
-/** Limits the memory that a page with many made-up names can take. */
-const REPEATED_DESTINATIONS = 2_000;
 
 /** Opens the connections of one capture: to checked and pinned addresses, directly or through the caller's proxy, with traffic counted. */
 export class OutboundRoute {
@@ -54,7 +51,7 @@ export class OutboundRoute {
   readonly #rules: OutboundRules;
   readonly #keeping: Keeping;
   readonly #told = new Set<string>();
-  readonly #refused = new Map<string, { refusal: Refusal; until: number }>();
+  readonly #refused = new CaptureMemory<Refusal>();
   readonly #passage: Passage;
   /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
@@ -117,13 +114,13 @@ export class OutboundRoute {
     const since = performance.now();
     const key = `${host}:${port}:${exempt}`;
     const known = this.#refused.get(key);
-    if (known !== undefined && known.until > since) throw new EgressRefused(known.refusal);
+    if (known !== undefined) throw new EgressRefused(known);
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
     const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve, since });
     if (verdict.ok) return verdict.addresses;
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
     this.#tell(refusal, verdict.why);
-    this.#repeat(key, { refusal, until: since + REPEATED_MS });
+    this.#refused.set(key, refusal);
     throw new EgressRefused(refusal);
   }
 
@@ -147,13 +144,6 @@ export class OutboundRoute {
     hold(socket);
     ledger.meter(socket);
     return socket;
-  }
-
-  #repeat(key: string, refused: { refusal: Refusal; until: number }): void {
-    this.#refused.delete(key);
-    this.#refused.set(key, refused);
-    const [oldest] = this.#refused.keys();
-    if (this.#refused.size > REPEATED_DESTINATIONS && oldest !== undefined) this.#refused.delete(oldest);
   }
 
   /** Logs each refused destination once, since a page may retry it many times. */
