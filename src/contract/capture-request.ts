@@ -4,6 +4,7 @@ import { DEVICE_NAMES, DEVICE_PRESETS, type DeviceName } from './device-presets.
 import { type CaptureExtensions, toCaptureExtensions } from './extension-options.js';
 import { canonicalTimezone, forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
 import * as limits from './limits.js';
+import { lowerCaseNames } from './lower-case-names.js';
 import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';
 import { targetUrlSchema } from './target-url-schema.js';
 
@@ -324,8 +325,4 @@ export const HTML_DOCUMENT_URL = 'http://html.invalid/';
 /** `url` of CaptureData. */
 export function shownUrl({ url, html, baseUrl }: Pick<CaptureOptions, 'url' | 'html' | 'baseUrl'>): string {
   return html !== null && baseUrl === null ? 'about:html' : url;
-}
-
-function lowerCaseNames(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
+import { lowerCaseNames } from '../contract/lower-case-names.js';
 import { CONNECT_TIMEOUT_MS } from './dial.js';
 import type { PublicFetch, PublicResponse } from './egress.js';
 import { STATUS_LINE_BYTES } from './forward-request.js';
@@ -130,10 +131,6 @@ async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Pr
     if (length > maxBytes) break;
   }
   return { body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: length > maxBytes };
-}
-
-function lowerCaseNames(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {

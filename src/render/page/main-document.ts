@@ -1,3 +1,4 @@
+import { lowerCaseNames } from '../../contract/lower-case-names.js';
 import type { PageSession } from '../page-session.js';
 
 /** A document of the main frame. */
@@ -81,7 +82,7 @@ export class MainDocument {
     cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
       if (redirectResponse !== undefined) main.#onResponse(requestId, redirectResponse);
       if (frameId !== mainFrameId || requestId !== loaderId || type !== 'Document') return;
-      main.#onRequest({ id: requestId, url: request.url + (request.urlFragment ?? '') });
+      main.#onRequest({ id: requestId, url: withFragment(request) });
     });
     cdp.on('Network.responseReceived', ({ requestId, response }) => main.#onResponse(requestId, response));
     cdp.on('Network.loadingFinished', ({ requestId }) => main.#requests.delete(requestId));
@@ -108,7 +109,7 @@ export class MainDocument {
     this.current = {
       number: (this.current?.number ?? 0) + 1,
       frameId: frame.id,
-      url: frame.url + (frame.urlFragment ?? ''),
+      url: withFragment(frame),
       mimeType: frame.mimeType,
       unreachableUrl,
       response: unreachableUrl === null && /^https?:/.test(frame.url) ? this.lastResponse : null,
@@ -143,8 +144,7 @@ export class MainDocument {
 
   #onResponse(requestId: string, { url, status, headers }: ReceivedResponse): void {
     if (!this.#requests.has(requestId)) return;
-    const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-    this.lastResponse = { url, status, headers: Object.fromEntries(lowerCase) };
+    this.lastResponse = { url, status, headers: lowerCaseNames(headers) };
   }
 
   #onFailed(requestId: string, errorText: string): void {
@@ -168,4 +168,9 @@ export class MainDocument {
   #tell(): void {
     for (const ask of [...this.#waiting]) ask();
   }
+}
+
+/** The protocol reports the fragment of a URL separately. */
+export function withFragment({ url, urlFragment = '' }: { url: string; urlFragment?: string }): string {
+  return url + urlFragment;
 }

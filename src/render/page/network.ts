@@ -1,4 +1,5 @@
 import type { PageSession } from '../page-session.js';
+import { withFragment } from './main-document.js';
 
 /** Kinds that never count: streams stay open as long as the page, and media loads as it plays. */
 const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange']);
@@ -141,7 +142,7 @@ export class NetworkTracker {
   #start({ requestId, frameId, type = 'Other', request }: RequestSent): void {
     const kind = type.toLowerCase();
     if (STREAMS.has(kind) || /^(data|blob|about):/.test(request.url)) return;
-    const url = request.url + (request.urlFragment ?? '');
+    const url = withFragment(request);
     this.#newest = { kind, url, startedAt: performance.now(), answered: false, frame: frameId !== this.#mainFrameId };
     // A redirect continues as a new request, after the others.
     this.#flights.delete(requestId);
