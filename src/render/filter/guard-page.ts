@@ -80,6 +80,7 @@ class PageGuard implements Guard {
   async start({ url, html }: Pick<CaptureOptions, 'url' | 'html'>, headers: TargetHeaders): Promise<void> {
     const [interception] = await Promise.all([
       Interception.start(targetSessionOf(this.session), {
+        mainFrameId: this.session.mainFrameId,
         engines: this.parts.engines,
         on: this.on,
         headers,

@@ -7,6 +7,7 @@ import type { TargetHeaders } from './target-headers.js';
 import type { TargetSession } from './target-session-of.js';
 
 export interface InterceptionPlan {
+  mainFrameId: string;
   engines: Engines;
   /** The switches that are on. */
   on: readonly Category[];
@@ -42,14 +43,13 @@ export class Interception implements AsyncDisposable {
   readonly #refusedScripts = new Set<string>();
   readonly #frames: TargetFrames;
   #targets: ChildTargets | null = null;
-  #mainFrameId = '';
   #matchingMs = 0;
   #unlisten = () => {};
 
   private constructor(session: TargetSession, plan: InterceptionPlan) {
     this.#session = session;
     this.#plan = plan;
-    this.#frames = new TargetFrames(plan.headers.origin, session);
+    this.#frames = new TargetFrames(plan.headers.origin, plan.mainFrameId, session);
   }
 
   static async start(session: TargetSession, plan: InterceptionPlan): Promise<Interception> {
@@ -57,8 +57,7 @@ export class Interception implements AsyncDisposable {
     interception.#unlisten = session.listen((method, params) => {
       if (method === 'Fetch.requestPaused') interception.#onPaused(params as Paused, { send: session.post, type: 'page', url: '' });
     });
-    const [mainFrameId, targets] = await Promise.all([
-      interception.#frames.open(),
+    const [targets] = await Promise.all([
       ChildTargets.watch(session, {
         onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
         onEvent: (method, params, target) => {
@@ -67,13 +66,8 @@ export class Interception implements AsyncDisposable {
       }),
       session.call('Fetch.enable', FETCH_PATTERNS),
     ]);
-    interception.#mainFrameId = mainFrameId;
     interception.#targets = targets;
     return interception;
-  }
-
-  get mainFrameId(): string {
-    return this.#mainFrameId;
   }
 
   get refusedScripts(): string[] {
@@ -92,7 +86,7 @@ export class Interception implements AsyncDisposable {
   #onPaused(paused: Paused, target: ChildTarget): void {
     const { url } = paused.request;
     const isDocument = paused.resourceType === 'Document';
-    if (isDocument && paused.frameId === this.#mainFrameId) {
+    if (isDocument && paused.frameId === this.#plan.mainFrameId) {
       this.#documents.clear();
       this.#documents.set(paused.frameId, matchedPart(url));
       this.#answerDocument(paused, target);
@@ -131,7 +125,7 @@ export class Interception implements AsyncDisposable {
     const { engines, on } = this.#plan;
     if (on.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return null;
     const began = performance.now();
-    const main = this.#documents.get(this.#mainFrameId) ?? '';
+    const main = this.#documents.get(this.#plan.mainFrameId) ?? '';
     const sourceUrl = isDocument ? main : (this.#documents.get(frameId) ?? main);
     const category = refusing(engines, on, { url: request.url, type: TYPES[resourceType] ?? 'other', sourceUrl });
     this.#matchingMs += performance.now() - began;

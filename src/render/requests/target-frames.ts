@@ -31,26 +31,21 @@ const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
  */
 export class TargetFrames {
   readonly #origin: string;
+  readonly #mainFrameId: string;
   readonly #session: TargetSession;
   readonly #foreign = new Set<string>();
   /** By frame: whether its current document has the target's origin. */
   readonly #verdicts = new Map<string, Promise<boolean>>();
-  #mainFrameId = '';
   #mainUrl = '';
   #navigation: string | null = null;
   /** Whether a document of another origin may have started a navigation of the main frame. */
   #hasLeft = false;
 
   /** @param session of the page; does not reach frames of other processes */
-  constructor(origin: string, session: TargetSession) {
+  constructor(origin: string, mainFrameId: string, session: TargetSession) {
     this.#origin = origin;
+    this.#mainFrameId = mainFrameId;
     this.#session = session;
-  }
-
-  /** The page's main frame. */
-  async open(): Promise<string> {
-    this.#mainFrameId = (await this.#frameTree()).frame.id;
-    return this.#mainFrameId;
   }
 
   /** To be called for every request of the page's own target, and for each redirect hop. */
