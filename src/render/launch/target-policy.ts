@@ -30,6 +30,13 @@ interface TargetInfo {
   browserContextId?: string;
 }
 
+interface TargetOfSession {
+  /** Browser context. */
+  context: string;
+  /** Of the target: `page`, `iframe`, `worker`, `service_worker`, … */
+  type: string;
+}
+
 interface Agent {
   identity: Identity;
   /** Parameters of Emulation.setUserAgentOverride. */
@@ -51,13 +58,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private version = '0';
   /** Pages that have been requested but not yet attached, by context. */
   private readonly expected = new Map<string, number>();
-  private readonly contextOf = new Map<string, string>();
+  private readonly sessions = new Map<string, TargetOfSession>();
   private readonly agents = new Map<string, Agent>();
   private readonly kept = new Set<string>();
   /** Contexts whose service workers wait for rules before they run. */
   private readonly held = new Set<string>();
-  private readonly serviceWorkers = new Set<string>();
-  private readonly workers = new Set<string>();
   private readonly workerScripts = new SharedWorkerScripts();
   /** Bytes of large events so far, by session. */
   private readonly spent = new Map<string, number>();
@@ -66,8 +71,6 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly ownSessions = new Map<string, PipeSession>();
   /** The session that was taken over, by context: it receives the network events of all pages, frames and dedicated workers. */
   private readonly observers = new Map<string, PipeSession>();
-  /** Sessions of pages, frames and dedicated workers. */
-  private readonly loaders = new Set<string>();
 
   /** @param failed called once, if the browser has sent a message that cannot be handled and must be ended */
   constructor(
@@ -96,19 +99,19 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       this.answer(message, { sessionId });
       return;
     }
-    const context = this.contextOf.get(sessionId ?? '');
+    const { context = '', type = '' } = this.sessions.get(sessionId ?? '') ?? {};
     if (method === HOLD_SERVICE_WORKERS) {
-      if (context !== undefined) this.held.add(context);
+      if (context !== '') this.held.add(context);
       this.answer(message);
       return;
     }
     // Playwright resumes them as soon as it finds them.
-    if (method === 'Runtime.runIfWaitingForDebugger' && this.serviceWorkers.has(sessionId ?? '') && this.held.has(context ?? '')) {
+    if (method === 'Runtime.runIfWaitingForDebugger' && type === 'service_worker' && this.held.has(context)) {
       setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
       return;
     }
     // Nobody uses the log, workers' console or their contexts, so these events are disabled.
-    if (method === 'Log.enable' || (method === 'Runtime.enable' && this.workers.has(sessionId ?? ''))) {
+    if (method === 'Log.enable' || (method === 'Runtime.enable' && type.endsWith('worker'))) {
       this.answer(message);
       return;
     }
@@ -130,8 +133,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const { sessionId } = (await session.send(TELL_SESSION as 'Page.enable')) as unknown as { sessionId: string };
     const own = new PipeSession({ post: (method, params) => this.post(method, params, sessionId), failed: this.options.failed });
     this.ownSessions.set(sessionId, own);
-    const context = this.contextOf.get(sessionId);
-    if (context !== undefined) this.observers.set(context, own);
+    const target = this.sessions.get(sessionId);
+    if (target !== undefined) this.observers.set(target.context, own);
     return own.asCdpSession();
   }
 
@@ -166,8 +169,9 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   private observerOf({ method, sessionId = '' }: CdpMessage): PipeSession | undefined {
-    if (!method?.startsWith('Network.') || !this.loaders.has(sessionId)) return undefined;
-    return this.observers.get(this.contextOf.get(sessionId) ?? '');
+    const target = this.sessions.get(sessionId);
+    if (target === undefined || !method?.startsWith('Network.') || !LOADERS.has(target.type)) return undefined;
+    return this.observers.get(target.context);
   }
 
   private admits(sessionId: string, bytes: number): boolean {
@@ -196,10 +200,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       }
       this.count(context, -1);
     }
-    this.contextOf.set(sessionId, context);
-    if (type === 'service_worker') this.serviceWorkers.add(sessionId);
-    if (type.endsWith('worker')) this.workers.add(sessionId);
-    if (LOADERS.has(type)) this.loaders.add(sessionId);
+    this.sessions.set(sessionId, { context, type });
     const agent = this.agents.get(context);
     if (agent !== undefined) this.introduce(type, sessionId, agent);
     return true;
@@ -207,7 +208,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   private endOfWorkerScript(message: CdpMessage): CdpMessage | null {
     const { method, params = {}, sessionId = '' } = message;
-    if (method === 'Network.requestWillBeSent') return this.workerScripts.onRequest(this.contextOf.get(sessionId) ?? '', message);
+    if (method === 'Network.requestWillBeSent') return this.workerScripts.onRequest(this.sessions.get(sessionId)?.context ?? '', message);
     if (method !== 'Target.attachedToTarget') return null;
     const { type, url, browserContextId = '' } = params.targetInfo as TargetInfo;
     return type === 'shared_worker' ? this.workerScripts.onWorker(browserContextId, url) : null;
@@ -241,7 +242,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       acceptLanguage: languagesOf(acceptLanguage ?? 'en-US'),
       ...(identity.metadata === null ? {} : { userAgentMetadata: identity.metadata }),
     };
-    const context = this.contextOf.get(message.sessionId ?? '');
+    const context = this.sessions.get(message.sessionId ?? '')?.context;
     if (context !== undefined) this.agents.set(context, { identity, override });
     return { identity, override };
   }
@@ -261,15 +262,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   private drop(sessionId: string): void {
     const own = this.ownSessions.get(sessionId);
-    const context = this.contextOf.get(sessionId) ?? '';
+    const context = this.sessions.get(sessionId)?.context ?? '';
     if (own !== undefined && this.observers.get(context) === own) this.observers.delete(context);
     own?.close();
-    this.contextOf.delete(sessionId);
+    this.sessions.delete(sessionId);
     this.ownSessions.delete(sessionId);
     this.kept.delete(sessionId);
-    this.serviceWorkers.delete(sessionId);
-    this.workers.delete(sessionId);
-    this.loaders.delete(sessionId);
     this.spent.delete(sessionId);
     this.cutters.delete(sessionId);
   }
