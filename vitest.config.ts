@@ -13,7 +13,7 @@ export default defineConfig({
     isolate: false,
     // Of the tests of one file that wait at once; capture-rig has as many pages.
     maxConcurrency: 3,
-    // On two cores, the trials miss their times when more than two files run at once; other files leave processor time unused.
+    // On two cores, the trials miss their times when more than two files run at once; two of the others leave processor time unused.
     projects: [
       { extends: true, test: { name: 'trials', include: [TRIALS], maxWorkers: 2, sequence: { groupOrder: 0 } } },
       {

@@ -15,9 +15,6 @@ const GROUPS: [heading: string, names: RegExp][] = [
 ];
 const OTHER_GROUP = 'Settings:';
 
-/** In columns, as commander's, if the output is no terminal. */
-const DEFAULT_HELP_WIDTH = 80;
-
 /**
  * Adds the flags of these settings to a command. The help shows the variable and default of each, and the variables that have no flag.
  *
@@ -31,7 +28,7 @@ export function addSettings(command: Command, names: readonly (keyof Config)[], 
     }
   }
   const secrets = names.filter((name) => SETTINGS[name].flag === null);
-  return secrets.length === 0 ? command : command.addHelpText('after', () => describeVariables(command, secrets));
+  return secrets.length === 0 ? command : command.addHelpText('after', (context) => describeVariables(context.command, secrets));
 }
 
 function groupOf(name: keyof Config): string {
@@ -47,7 +44,8 @@ function flagOf(name: keyof Config): Option | null {
 
 function describeVariables(command: Command, names: readonly (keyof Config)[]): string {
   const helper = command.createHelp();
-  helper.prepareContext({ helpWidth: command.configureOutput().getOutHelpWidth?.() ?? DEFAULT_HELP_WIDTH });
+  const helpWidth = command.configureOutput().getOutHelpWidth?.();
+  helper.prepareContext(helpWidth === undefined ? {} : { helpWidth });
   const variables = names.map((name) => ({ term: `STILLFRAME_${SETTINGS[name].env}`, text: `${SETTINGS[name].help}${sayDefault(name)}` }));
   const widest = Math.max(...variables.map(({ term }) => term.length));
   const items = variables.map(({ term, text }) => helper.formatItem(term, widest, text, helper));
