@@ -13,7 +13,7 @@ import type { Executable } from '../render/launch/executable.js';
 import { unprivilegedUser } from '../render/launch/unprivileged.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
-import { StoreError } from '../store/sqlite/store-error.js';
+import { StoreError } from '../store/store-error.js';
 import { egressLock } from './egress-lock.js';
 import { fontAdvice } from './font-advice.js';
 import { addSettings, readSettings } from './settings-flags.js';

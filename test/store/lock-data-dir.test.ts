@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lockDataDir } from '../../src/store/sqlite/lock-data-dir.js';
-import { StoreError } from '../../src/store/sqlite/store-error.js';
+import { StoreError } from '../../src/store/store-error.js';
 
 describe('the lock of a data directory', () => {
   it('lets one server in, and the next one when it has gone', () => {

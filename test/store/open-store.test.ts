@@ -6,11 +6,11 @@ import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
 import { compareVersions, SQLITE_FLOOR } from '../../src/store/sqlite/connect.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
+import { openVault } from '../../src/store/sqlite/key-file.js';
 import { makeShrinkable } from '../../src/store/sqlite/make-shrinkable.js';
 import { migrate } from '../../src/store/sqlite/migrate.js';
 import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
-import { StoreError } from '../../src/store/sqlite/store-error.js';
-import { openVault } from '../../src/store/sqlite/vault.js';
+import { StoreError } from '../../src/store/store-error.js';
 import {
   aCaller,
   aCapture,

@@ -3,7 +3,7 @@
  * it is full: 503, no 200 or 202 that is not kept, and the process stays up. When there is space again: captures within 5 s. The
  * database is whole in the end. `stillframe doctor` finds it. Needs the right to mount; where there is none it says so and judges nothing.
  *
- * Sabotage that turns it red: take FULL out of store/sqlite/store-error.
+ * Sabotage that turns it red: take FULL out of store/store-error.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';

@@ -3,7 +3,7 @@
  * and documents are planted in captures of every fate: done, failed, refused, waiting, announced well and badly, killed on the way. None may be found, in any spelling, in the data
  * directory (database, log of the database, key and lock files), in a backup, in the log at its most talkative, in metrics, or in any answer.
  *
- * Sabotage that turns it red: let store/sqlite/vault seal nothing.
+ * Sabotage that turns it red: let store/vault seal nothing.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,13 +3,13 @@
  * identical job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
  */
 import { periodEnd, periodOf } from '../../contract/pricing.js';
+import { SHARED_DATA } from '../result-data.js';
+import { toSnapshot } from '../snapshot.js';
 import type { Acceptance, AcceptRules, NewJob } from '../store.js';
+import type { Vault } from '../vault.js';
 import type { NewJobRow } from './jobs.js';
 import type { Reservation } from './reservations.js';
-import { SHARED_DATA } from './result-data.js';
-import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
-import type { Vault } from './vault.js';
 
 type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'artifacts' | 'turns'>;
 

@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { BackedUp } from '../store.js';
+import { StoreError } from '../store-error.js';
 import { Database } from './driver.js';
 import { artifacts } from './schema.js';
-import { StoreError } from './store-error.js';
 
 /**
  * Copies a database in use, page by page, in its own read transaction: writes of other processes neither affect the copy nor restart it,

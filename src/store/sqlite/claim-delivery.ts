@@ -1,8 +1,8 @@
+import { toSnapshot } from '../snapshot.js';
 import type { DeliveryStore, DueDelivery, Redelivery } from '../store.js';
 import { toDeliveryStatus } from './deliveries.js';
 import type { ReceiverKey } from './receivers.js';
 import type { DeliveryRow } from './schema.js';
-import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
 
 type DeliveryTables = Pick<Tables, 'jobs' | 'deliveries' | 'receivers' | 'counters'>;

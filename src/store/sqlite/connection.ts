@@ -1,6 +1,6 @@
+import type { Vault } from '../vault.js';
 import { type Db, reconnect } from './connect.js';
 import { prepareTables, type Tables } from './tables.js';
-import type { Vault } from './vault.js';
 
 /** The open database and its prepared statements, which are replaced together when the connection can be used no more. */
 export class Connection {

@@ -5,11 +5,11 @@ import type { DeliveryStatus } from '../../contract/delivery.js';
 import { newId } from '../../contract/ids.js';
 import type { WebhookEvent } from '../../contract/job.js';
 import type { AttemptOutcome, DueDelivery } from '../store.js';
+import type { Vault } from '../vault.js';
 import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import type { ReceiverKey, ReceiversTable } from './receivers.js';
 import { type DeliveryRow, deliveries } from './schema.js';
-import type { Vault } from './vault.js';
 
 interface NewDelivery {
   jobId: string;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type BetterSqlite3 from 'better-sqlite3';
-import { StoreError } from './store-error.js';
+import { StoreError } from '../store-error.js';
 
 export type Db = BetterSqlite3.Database;
 

@@ -1,9 +1,9 @@
 import type { StoredError } from '../../contract/capture-error.js';
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
+import { SHARED_DATA } from '../result-data.js';
 import type { Claim, EndedJob } from '../store.js';
 import type { Ending } from './jobs.js';
-import { SHARED_DATA } from './result-data.js';
 import type { JobRow } from './schema.js';
 import type { Tables } from './tables.js';
 

@@ -1,7 +1,7 @@
 import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
+import { toSnapshot } from '../snapshot.js';
 import type { JobCounts, JobPage } from '../store.js';
-import { toSnapshot } from './snapshot.js';
 import type { Tables } from './tables.js';
 
 interface PageWish {

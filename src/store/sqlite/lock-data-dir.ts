@@ -1,8 +1,8 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { engineCodeOf, StoreError } from '../store-error.js';
 import { Database, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
-import { engineCodeOf, StoreError } from './store-error.js';
 
 const LOCK_FILE = 'server.lock';
 

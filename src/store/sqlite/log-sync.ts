@@ -1,8 +1,8 @@
 import { closeSync, fdatasync, fsync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { StoreError } from '../store-error.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { Connection } from './connection.js';
-import { StoreError } from './store-error.js';
 
 /** Brings what was written to a file to the disk. */
 export type SyncFile = (handle: number, done: (error: Error | null) => void) => void;

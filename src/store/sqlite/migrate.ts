@@ -1,6 +1,6 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { StoreError } from '../store-error.js';
 import type { Db } from './connect.js';
-import { StoreError } from './store-error.js';
 
 /** drizzle's own table, so that its tools recognise the version of a database. */
 const JOURNAL = '__drizzle_migrations';

@@ -4,7 +4,11 @@
  */
 import { join } from 'node:path';
 import type { Log } from '../../log.js';
+import { RENDERED_DATA } from '../result-data.js';
+import { toSnapshot } from '../snapshot.js';
 import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
+import { StoreError, translateEngineError } from '../store-error.js';
+import type { Vault } from '../vault.js';
 import { accept } from './accept.js';
 import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
@@ -17,17 +21,14 @@ import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
 import type { FoundJob } from './job-look-ups.js';
+import { openVault } from './key-file.js';
 import { countJobs, listJobs } from './list-jobs.js';
 import { LogSync } from './log-sync.js';
 import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
 import { recover } from './recover.js';
-import { RENDERED_DATA } from './result-data.js';
 import { deleteJobs, expireArtifacts } from './retention.js';
-import { toSnapshot } from './snapshot.js';
-import { StoreError, translateEngineError } from './store-error.js';
 import type { Tables } from './tables.js';
-import { openVault, type Vault } from './vault.js';
 import { Writer } from './writer.js';
 
 export interface StoreOptions {

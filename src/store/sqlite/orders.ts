@@ -1,9 +1,9 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { EXTENSION_DEFAULTS } from '../../contract/extension-options.js';
+import type { Vault } from '../vault.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { orders } from './schema.js';
-import type { Vault } from './vault.js';
 
 /** The options of unfinished jobs, encrypted, since headers and proxies contain credentials. The caller owns the transaction. */
 export function ordersTable(orm: Orm, vault: Vault) {

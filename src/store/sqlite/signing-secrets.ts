@@ -1,7 +1,7 @@
+import type { Vault } from '../vault.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { signingSecrets } from './schema.js';
-import type { Vault } from './vault.js';
 
 /** Synchronous statements; the caller owns the transaction. */
 export function signingSecretsTable(orm: Orm, vault: Vault) {

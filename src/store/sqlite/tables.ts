@@ -1,4 +1,5 @@
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Vault } from '../vault.js';
 import { accountsTable } from './accounts.js';
 import { apiKeysTable } from './api-keys.js';
 import { artifactsTable } from './artifacts.js';
@@ -13,7 +14,6 @@ import { receiversTable } from './receivers.js';
 import { reservationsTable } from './reservations.js';
 import { signingSecretsTable } from './signing-secrets.js';
 import { turnsTable } from './turns.js';
-import type { Vault } from './vault.js';
 
 export type Tables = ReturnType<typeof prepareTables>;
 

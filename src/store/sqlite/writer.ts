@@ -1,7 +1,7 @@
+import { engineCodeOf, translateEngineError } from '../store-error.js';
 import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
 import type { LogSync } from './log-sync.js';
-import { engineCodeOf, translateEngineError } from './store-error.js';
 
 /** Long enough to share a transaction, short enough never to stall the event loop. */
 const BATCH_LIMIT = 128;

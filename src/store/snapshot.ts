@@ -1,8 +1,29 @@
-import type { JobResult, JobSnapshot, JobState } from '../../contract/job.js';
-import type { FoundJob } from './job-look-ups.js';
+import type { ExecutionMode } from '../contract/capture-request.js';
+import type { JobResult, JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 import { readResultData } from './result-data.js';
 
-type ToldJob = Omit<FoundJob, 'seq'>;
+/** The columns of a job that a client is told of, whether the queue is paused, and `data` of its artifact (`keptData`). */
+export interface ToldJob {
+  id: string;
+  accountId: string;
+  keyId: string;
+  state: StoredJobState;
+  mode: ExecutionMode;
+  requestId: string;
+  progress: number;
+  attemptsMade: number;
+  attemptBudget: number;
+  enqueuedAt: number;
+  webhookUrl: string | null;
+  endedAt: number | null;
+  workerId: string | null;
+  /** JSON; see result-data.ts. */
+  data: string | null;
+  keptData: string | null;
+  /** StoredError as JSON. */
+  error: string | null;
+  paused: boolean;
+}
 
 /** The public state of a row. Queued jobs are reported as `paused` while the queue is paused (decisions.md, Jobs). */
 export function toSnapshot(row: ToldJob): JobSnapshot {

@@ -1,4 +1,4 @@
-import { CaptureError } from '../../contract/capture-error.js';
+import { CaptureError } from '../contract/capture-error.js';
 
 /** A store that cannot be opened or copied, with a one-line message that tells the operator what to do. */
 export class StoreError extends Error {

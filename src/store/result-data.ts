@@ -1,4 +1,4 @@
-import type { CaptureData } from '../../contract/capture-data.js';
+import type { CaptureData } from '../contract/capture-data.js';
 
 /**
  * CaptureData is stored once, with the picture (`artifacts.data`), even if several jobs share it. A job's own `data` has only the fields

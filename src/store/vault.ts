@@ -1,0 +1,41 @@
+/**
+ * Secrets at rest: encrypted with AES-256-GCM, compared by keyed digests (decisions.md, Webhooks and Idempotency). The database alone
+ * reveals nothing.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+
+export const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface Vault {
+  /** @param place what the text belongs to, such as `order:<job id>`: it can only be decrypted for the same place */
+  seal(text: string, place: string): Buffer;
+  /** @throws Error if the text was changed, moved, or encrypted with another key */
+  open(sealed: Buffer, place: string): string;
+  /** Keyed; digests of the same text for different purposes differ. */
+  digest(purpose: 'identity' | 'cache' | 'check', text: string): string;
+}
+
+/** @param key of `KEY_BYTES` */
+export function vaultOf(key: Buffer): Vault {
+  const sealing = Buffer.from(hkdfSync('sha256', key, '', 'stillframe seal', KEY_BYTES));
+  const digesting = Buffer.from(hkdfSync('sha256', key, '', 'stillframe digest', KEY_BYTES));
+  return {
+    seal(text, place) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', sealing, nonce);
+      cipher.setAAD(Buffer.from(place));
+      const body = [cipher.update(text, 'utf8'), cipher.final()];
+      return Buffer.concat([nonce, cipher.getAuthTag(), ...body]);
+    },
+    open(sealed, place) {
+      const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+      decipher.setAAD(Buffer.from(place));
+      decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      const body = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
+      return Buffer.concat([body, decipher.final()]).toString('utf8');
+    },
+    digest: (purpose, text) => createHmac('sha256', digesting).update(`${purpose}\n`).update(text).digest('base64url'),
+  };
+}
