@@ -19,6 +19,7 @@ RUN useradd --uid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nolo
 WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=build /app/drizzle ./drizzle
+COPY --from=build /app/drizzle-pg ./drizzle-pg
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 RUN ln -s /app/dist/main.js /usr/local/bin/stillframe

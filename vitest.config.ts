@@ -2,6 +2,11 @@ import { defineConfig } from 'vitest/config';
 import { inPageForVite } from './scripts/in-page-bundle.mjs';
 
 const TRIALS = 'test/**/*trials.test.ts';
+/** Tests of the store that hold for each engine. */
+const STORE = ['accept', 'accounts', 'claim', 'deliveries', 'model', 'recover', 'retention', 'shared-render'].map(
+  (name) => `test/store/${name}.test.ts`,
+);
+const POSTGRES = 'test/store/postgres/*.test.ts';
 
 export default defineConfig({
   plugins: [inPageForVite()],
@@ -18,7 +23,18 @@ export default defineConfig({
       { extends: true, test: { name: 'trials', include: [TRIALS], maxWorkers: 2, sequence: { groupOrder: 0 } } },
       {
         extends: true,
-        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS], maxWorkers: 3, sequence: { groupOrder: 1 } },
+        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS, POSTGRES], maxWorkers: 3, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: [...STORE, POSTGRES],
+          env: { STILLFRAME_TEST_ENGINE: 'postgres' },
+          globalSetup: 'test/fixtures/postgres-setup.ts',
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
   },

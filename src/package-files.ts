@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 const PACKAGE_ROOT = new URL('../', import.meta.url);
 
 export const MIGRATIONS_DIR = fileURLToPath(new URL('drizzle/', PACKAGE_ROOT));
+export const PG_MIGRATIONS_DIR = fileURLToPath(new URL('drizzle-pg/', PACKAGE_ROOT));
 
 /** A file that the build puts into dist/, where unbundled sources find it too. */
 export function builtFile(name: string): URL {

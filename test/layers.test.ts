@@ -29,6 +29,7 @@ const WIRING = /^(main|package-files)\.ts$|^(cli|service)\//;
 const FENCES: Record<string, RegExp> = {
   'better-sqlite3': /^store\//,
   'drizzle-orm': /^store\//,
+  pg: /^store\//,
   hono: /^http\//,
   '@hono/node-server': /^http\//,
   '@hono/zod-openapi': /^http\//,

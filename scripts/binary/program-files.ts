@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-const OWN = ['dist', 'drizzle', 'package.json', 'LICENSE'];
+const OWN = ['dist', 'drizzle', 'drizzle-pg', 'package.json', 'LICENSE'];
 /** Types, source maps and texts are not needed at run time; licences are kept. */
 const NOT_LOADED = /\.(d\.[cm]?ts|[cm]?ts|map|markdown|flow|cc|cpp|c|h|hpp|gyp|gypi|a|o|tsbuildinfo)$/i;
 const READING = /\.md$/i;

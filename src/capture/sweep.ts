@@ -40,8 +40,8 @@ export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'no
 };
 
 /** Returns jobs with an expired lease to the queue; at boot, all that the last run held. Ends followers whose render has ended. */
-export async function recoverLeases(deps: RecoverDeps, { all } = { all: false }): Promise<void> {
-  const { requeued, ended } = await deps.store.recover({ now: deps.now(), all, own: deps.own() });
+export async function recoverLeases(deps: RecoverDeps, { starting } = { starting: false }): Promise<void> {
+  const { requeued, ended } = await deps.store.recover({ now: deps.now(), starting, own: deps.own() });
   for (const job of ended) tellEnded(deps, job, { code: 'render_crashed' });
   let left = 0;
   for (const leaderId of await deps.store.endedLeaders()) {

@@ -115,7 +115,7 @@ export class Service implements AsyncDisposable {
     const { store, artifacts } = this.made;
     await store.createAccount('default', Date.now());
     await artifacts.removeLeftovers();
-    await recoverLeases(this.recoverDeps(), { all: true });
+    await recoverLeases(this.recoverDeps(), { starting: true });
     const edge = this.makeEdge();
     this.http = await startHttp(createApp(edge), edge, { host: this.config.host, port: this.config.port });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;

@@ -1,6 +1,6 @@
 /**
  * Durable state: accounts, keys, jobs, credits and deliveries, as whole steps. Each step is atomic, and durable when its Promise
- * resolves. Callers know rows and outcomes only, never the engine; the engine (store/sqlite/) knows no HTTP, browsers or sockets.
+ * resolves. Callers know rows and outcomes only, never the engine; the engine (store/sqlite/, store/postgres/) knows no HTTP, browsers or sockets.
  * Times are Unix ms. The engine encrypts secrets (orders, webhook secrets) at rest, and wipes them when the job ends.
  */
 import type { Scope } from '../contract/api-key.js';
@@ -194,10 +194,10 @@ export interface JobStore {
   /** Undoes a claim (when the server drains). */
   release(claim: Claim): Promise<boolean>;
   /**
-   * At boot and periodically: renews claims of `own` whose lease has expired (after a clock jump). Returns other jobs with an expired lease,
-   * or (at boot) all active ones, to the queue; those with no attempt left fail with `render_crashed`.
+   * At the start and periodically: renews claims of `own` whose lease has expired (after a clock jump). Returns other jobs whose lease has
+   * expired, or whose server has ended, to the queue; those with no attempt left fail with `render_crashed`.
    */
-  recover(recovery: { now: number; all: boolean; own?: OwnClaims }): Promise<{ requeued: number; ended: EndedJob[] }>;
+  recover(recovery: { now: number; starting: boolean; own?: OwnClaims }): Promise<{ requeued: number; ended: EndedJob[] }>;
   findJob(id: string): Promise<JobSnapshot | null>;
   /** Jobs of a key, newest first. @param page.before the `next` of the page before, null for the first */
   listJobs(keyId: string, page: { state: JobState | null; before: number | null; limit: number }): Promise<JobPage>;
@@ -314,7 +314,50 @@ export interface BackedUp {
   artifacts: Pick<ArtifactRow, 'name' | 'bytes'>[];
 }
 
+/** What servers that share a store tell each other: a hint to look again, which may be lost. */
+export type StoreEvent =
+  /** A job can be claimed. */
+  | { kind: 'queued' }
+  | { kind: 'ended'; jobId: string }
+  /** A delivery can be claimed. */
+  | { kind: 'due' }
+  /** Another server has ended: its claims are to be recovered. */
+  | { kind: 'node_lost' }
+  /** Events may have been lost. */
+  | { kind: 'missed' };
+
+/** What a server tells the others. */
+export interface NodeFacts {
+  /** Host and process id. */
+  name: string;
+  version: string;
+  roles: string[];
+  /** Browsers that can take a capture. */
+  readyBrowsers: number;
+  /** Concurrent captures. */
+  running: number;
+  concurrency: number;
+}
+
+export interface NodeRow {
+  id: string;
+  startedAt: number;
+  /** When it last told that it lives. */
+  seenAt: number;
+  facts: NodeFacts;
+}
+
 export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, AsyncDisposable {
+  /** Whether other servers may work on the same store. */
+  shared: boolean;
+  /** The clock of the store (Unix ms), by which its times are to be given: that of the database if several servers share it. */
+  now(): number;
+  /** Calls the listener for what happens on any of the servers that share the store; never for a store that is not shared. */
+  watch(listener: (event: StoreEvent) => void): void;
+  /** Which of these jobs have ended on another server; none for a store that is not shared. */
+  endedAmong(ids: readonly string[]): Promise<string[]>;
+  /** The servers that share the store, oldest first; none for a store that is not shared. */
+  nodes(): Promise<NodeRow[]>;
   settlement(now: number): Promise<SettlementStatus>;
   /** A read and a write that prove the engine works; throws otherwise. */
   ping(): Promise<void>;

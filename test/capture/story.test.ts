@@ -504,7 +504,7 @@ describe('sweeping', () => {
     const deps = { ...rules, store: world.store, log: pino(sink), now: Date.now };
     for (let attempt = 0; attempt < 2; attempt++) {
       await world.claim();
-      await recoverLeases(deps, { all: true });
+      await recoverLeases(deps, { starting: true });
     }
     expect((await world.store.findJob(id))?.state).toBe('failed');
     expect(lines.filter(({ msg }) => msg === 'job')).toMatchObject([

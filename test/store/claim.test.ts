@@ -162,8 +162,8 @@ describe('a claim', () => {
     expect(await it.store.renewLease(claim, { now: NOON + 90, leaseMs: 100, progress: 60 })).toBe(true);
     expect(await it.store.renewLease(claim, { now: NOON + 95, leaseMs: 100, progress: 40 })).toBe(true);
     expect((await it.store.findJob(claim.id))?.progress).toBe(60);
-    expect(await it.store.recover({ now: NOON + 150, all: false })).toEqual({ requeued: 0, ended: [] });
-    expect(await it.store.recover({ now: NOON + 195, all: false })).toMatchObject({ requeued: 1 });
+    expect(await it.store.recover({ now: NOON + 150, starting: false })).toEqual({ requeued: 0, ended: [] });
+    expect(await it.store.recover({ now: NOON + 195, starting: false })).toMatchObject({ requeued: 1 });
     expect(await it.store.renewLease(claim, { now: NOON + 196, leaseMs: 100, progress: 70 })).toBe(false);
     expect((await it.store.findJob(claim.id))?.progress).toBe(0);
   });
@@ -173,7 +173,7 @@ describe('a claim', () => {
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller), RULES);
     const lost = claimOf(await claimNext(it.store, { leaseMs: 1, workerId: 'a' }));
-    await it.store.recover({ now: NOON + 1, all: false });
+    await it.store.recover({ now: NOON + 1, starting: false });
     const held = claimOf(await claimNext(it.store, { workerId: 'b' }));
     expect(await it.store.complete(lost, aCapture(), NOON)).toEqual([]);
     expect(await it.store.fail(lost, FAILURE, NOON)).toEqual([]);

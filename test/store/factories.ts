@@ -1,45 +1,84 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inject } from 'vitest';
 import { hashApiKey, newApiKey } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { CaptureOptions } from '../../src/contract/capture-request.js';
 import { newId } from '../../src/contract/ids.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
-import { STORE_FILES } from '../../src/package-files.js';
+import { PG_MIGRATIONS_DIR, STORE_FILES } from '../../src/package-files.js';
+import { openPostgresStore } from '../../src/store/postgres/open-store.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
-import type { Acceptance, AcceptRules, ClaimedJob, FinishedCapture, JobClaim, NewJob, Store } from '../../src/store/store.js';
+import type { Acceptance, AcceptRules, ClaimedJob, FinishedCapture, JobClaim, NewJob, NodeFacts, Store } from '../../src/store/store.js';
+import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
 
 export const { migrationsDir: MIGRATIONS_DIR } = STORE_FILES;
 export const RULES: AcceptRules = { maxQueue: 1_000, webhookMaxAttempts: 5 };
 export const NOON = Date.UTC(2026, 10, 15, 12);
 
-/** A data directory of its own, removed with its store. */
+/** A data directory or database of its own, removed with its store. */
 export interface TestStore extends AsyncDisposable {
   store: Store;
+  /** The place for `openAt`. */
   dataDir: string;
+  /** Replaces `store` by one that is opened after it was closed. */
+  restart(): Promise<void>;
 }
+
+/** The engine that the tests of this run use (vitest.config.ts). */
+export const IS_POSTGRES = process.env.STILLFRAME_TEST_ENGINE === 'postgres';
 
 export function aDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'stillframe-store-'));
 }
 
-export function openAt(dataDir: string): Promise<Store> {
-  return openStore({ dataDir, ...STORE_FILES, migrates: 'at start', log: silentLog() });
+/** Opens a store of a data directory, or of the URL of a database. */
+export function openAt(place: string): Promise<Store> {
+  return place.startsWith('postgres:')
+    ? openPostgresStore({
+        url: place,
+        secretKey: SECRET_KEY,
+        migrationsDir: PG_MIGRATIONS_DIR,
+        migrates: true,
+        facts: noFacts,
+        log: silentLog(),
+      })
+    : openStore({ dataDir: place, ...STORE_FILES, migrates: 'at start', log: silentLog() });
+}
+
+/** A place for `openAt`, of the engine of this run, and its removal. */
+export async function aPlace(): Promise<{ place: string; remove: () => Promise<void> }> {
+  if (IS_POSTGRES) {
+    const url = await createDatabase(inject('postgresUrl'));
+    return { place: url, remove: () => dropDatabase(url) };
+  }
+  const place = aDataDir();
+  return { place, remove: async () => rmSync(place, { recursive: true, force: true }) };
 }
 
 export async function aStore(): Promise<TestStore> {
-  const dataDir = aDataDir();
-  const store = await openAt(dataDir);
-  return {
-    store,
-    dataDir,
+  const { place, remove } = await aPlace();
+  const it: TestStore = {
+    store: await openAt(place),
+    dataDir: place,
+    async restart() {
+      await it.store[Symbol.asyncDispose]();
+      it.store = await openAt(place);
+    },
     async [Symbol.asyncDispose]() {
-      await store[Symbol.asyncDispose]();
-      rmSync(dataDir, { recursive: true, force: true });
+      await it.store[Symbol.asyncDispose]();
+      await remove();
     },
   };
+  return it;
+}
+
+const SECRET_KEY = Buffer.alloc(32, 7);
+
+function noFacts(): NodeFacts {
+  return { name: 'test', version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: 0 };
 }
 
 export interface Caller {

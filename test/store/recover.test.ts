@@ -17,11 +17,11 @@ test('at boot active jobs go back to their lane with the attempt counted', async
   const job = aNewJob(caller, { mode: 'sync' });
   await it.store.accept(job, RULES);
   await claimNext(it.store, { leaseMs: 1_000_000 });
-  await using restarted = await openAt(it.dataDir);
-  expect(await restarted.recover({ now: NOON + 1, all: false })).toEqual({ requeued: 0, ended: [] });
-  expect(await restarted.recover({ now: NOON + 1, all: true })).toEqual({ requeued: 1, ended: [] });
-  expect(await restarted.findJob(job.id)).toMatchObject({ state: 'prioritized', attemptsMade: 1, progress: 0 });
-  expect(await claimNext(restarted)).toMatchObject({ attempt: 2, firstClaimedAt: NOON, dueAt: null });
+  expect(await it.store.recover({ now: NOON + 1, starting: false })).toEqual({ requeued: 0, ended: [] });
+  await it.restart();
+  expect(await it.store.recover({ now: NOON + 1, starting: true })).toEqual({ requeued: 1, ended: [] });
+  expect(await it.store.findJob(job.id)).toMatchObject({ state: 'prioritized', attemptsMade: 1, progress: 0 });
+  expect(await claimNext(it.store)).toMatchObject({ attempt: 2, firstClaimedAt: NOON, dueAt: null });
 });
 
 test('a job that takes the process down on every attempt fails render_crashed, costs nothing and is announced', async () => {
@@ -31,7 +31,8 @@ test('a job that takes the process down on every attempt fails render_crashed, c
   await it.store.accept(job, RULES);
   for (let i = 0; i < 2; i++) {
     await claimNext(it.store);
-    await it.store.recover({ now: NOON + i, all: true });
+    await it.restart();
+    await it.store.recover({ now: NOON + i, starting: true });
   }
   const found = await it.store.findJob(job.id);
   expect(found).toMatchObject({ state: 'failed', attemptsMade: 2, progress: 100 });
@@ -48,9 +49,9 @@ test('a delivery in hand when the process died is due again at boot', async () =
   const claim = { now: NOON, leaseMs: 1_000_000, perReceiver: 1 };
   expect(await it.store.claimNextDelivery(claim)).toMatchObject({ attempt: 1 });
   expect(await it.store.claimNextDelivery(claim)).toBeNull();
-  await using restarted = await openAt(it.dataDir);
-  await restarted.recover({ now: NOON, all: true });
-  expect(await restarted.claimNextDelivery(claim)).toMatchObject({ attempt: 1, generation: 1 });
+  await it.restart();
+  await it.store.recover({ now: NOON, starting: true });
+  expect(await it.store.claimNextDelivery(claim)).toMatchObject({ attempt: 1, generation: 1 });
 });
 
 test('what this process runs is not taken back, however late the clock says it is', async () => {
@@ -64,7 +65,7 @@ test('what this process runs is not taken back, however late the clock says it i
   const [mine, lost] = [await claimNext(it.store), await claimNext(it.store)];
   const monthLater = NOON + 31 * 86_400_000;
   const own = { jobs: [mine], deliveries: [due] };
-  expect(await it.store.recover({ now: monthLater, all: false, own })).toEqual({ requeued: 1, ended: [] });
+  expect(await it.store.recover({ now: monthLater, starting: false, own })).toEqual({ requeued: 1, ended: [] });
   expect(await it.store.findJob(lost.id)).toMatchObject({ state: 'waiting' });
   expect(await it.store.complete(claimOf(mine), aCapture(), monthLater)).toHaveLength(1);
   expect(await it.store.recordAttempt(due, { kind: 'delivered', status: 200 }, monthLater)).toBe(true);
@@ -81,9 +82,9 @@ test('after the clock was set back, delayed jobs, lost leases and deliveries do 
   const lost = await claimNext(it.store);
   const dayBefore = NOON - 86_400_000;
   expect(await it.store.claimNextJob({ workerId: 'w', now: dayBefore, leaseMs: 1 })).toBeNull();
-  await it.store.recover({ now: dayBefore, all: false });
+  await it.store.recover({ now: dayBefore, starting: false });
   expect((await claimNext(it.store, { now: dayBefore })).id).toBe(delayed.id);
   expect(await it.store.claimNextDelivery({ now: dayBefore, leaseMs: 1_000, perReceiver: 1 })).not.toBeNull();
-  await it.store.recover({ now: dayBefore + 2 * 3_600_000, all: false });
+  await it.store.recover({ now: dayBefore + 2 * 3_600_000, starting: false });
   expect(await it.store.findJob(lost.id)).toMatchObject({ state: 'waiting' });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { keepFinalUrl } from '../../src/contract/final-url.js';
 import type { Store } from '../../src/store/store.js';
-import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, NOON, RULES } from './factories.js';
+import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, IS_POSTGRES, NOON, RULES } from './factories.js';
 
 async function anEnded(
   store: Store,
@@ -153,7 +153,7 @@ test('sixty cached answers of a page with the longest address add little to the 
   expect((await it.store.findJob(hits[59]?.id ?? ''))?.result?.outcome).toEqual({ ok: true, data: { ...capture.data, cached: true } });
 });
 
-test('what deleted jobs took is given back to the disk', async () => {
+test.skipIf(IS_POSTGRES)('what deleted jobs took is given back to the disk', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await anEnded(it.store, caller, { endedAt: NOON, cacheIdentity: 'page' });

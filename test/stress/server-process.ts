@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** What the built program consists of. */
-const PROGRAM = ['dist', 'drizzle', 'package.json'];
+const PROGRAM = ['dist', 'drizzle', 'drizzle-pg', 'package.json'];
 /** Inside node_modules, so that it finds the packages. */
 const COPIES = join(ROOT, 'node_modules/.cache/stillframe');
 let program: string | null = null;

@@ -15,7 +15,7 @@ import { aCapture } from '../store/factories.js';
 const [dataDir = '', migrationsDir = '', checkpointThread = '', origin = ''] = process.argv.slice(2);
 const log = silentLog();
 const store = await openStore({ dataDir, migrationsDir, checkpointThread: new URL(checkpointThread), migrates: 'at start', log });
-await store.recover({ now: Date.now(), all: true });
+await store.recover({ now: Date.now(), starting: true });
 const egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
 const cut = new AbortController();
 

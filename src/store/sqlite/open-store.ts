@@ -201,8 +201,13 @@ function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): Ret
 function engineSteps(
   { tables, writer, logSync }: Engine,
   { connection, checkpoints, file }: { connection: Connection; checkpoints: Checkpoints; file: string },
-): Pick<Store, 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose> {
+): Pick<Store, 'shared' | 'now' | 'watch' | 'endedAmong' | 'nodes' | 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose> {
   return {
+    shared: false,
+    now: Date.now,
+    watch: () => undefined,
+    endedAmong: () => Promise.resolve([]),
+    nodes: () => Promise.resolve([]),
     settlement: (now) => read(() => tables.reservations.status(now)),
     ping: () =>
       writer.run(() => {

@@ -19,13 +19,13 @@ type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations
  * and claimed deliveries are due again. If the clock was set back, delayed work is due at once. Runs inside the caller's transaction.
  */
 export function recover(tables: RecoverTables, recovery: Recovery): { requeued: number; ended: EndedJob[] } {
-  const { now, all, own = NONE } = recovery;
+  const { now, starting, own = NONE } = recovery;
   renew(tables, own, now);
   tables.jobs.pullForward(now, now + HORIZON_MS);
   recoverDeliveries(tables, recovery);
   const ended: EndedJob[] = [];
   let requeued = 0;
-  for (const job of tables.jobs.abandoned(all ? FOR_EVER : now)) {
+  for (const job of tables.jobs.abandoned(starting ? FOR_EVER : now)) {
     const held = { id: job.id, workerId: job.workerId ?? '', attempt: job.attemptsMade };
     if (job.attemptsMade < job.attemptBudget) requeued += tables.jobs.putBack(held, job.attemptsMade) === null ? 0 : 1;
     else ended.push(...endJob(tables, held, { state: 'failed', now, error: CRASHED, data: null, artifactName: null }));
@@ -39,9 +39,9 @@ function renew({ jobs, deliveries }: RecoverTables, own: OwnClaims, now: number)
   for (const held of own.deliveries) deliveries.renewLapsed(held, { now, until: now + RENEWED_MS });
 }
 
-function recoverDeliveries({ deliveries, receivers }: RecoverTables, { now, all }: Recovery): void {
+function recoverDeliveries({ deliveries, receivers }: RecoverTables, { now, starting }: Recovery): void {
   const horizon = now + HORIZON_MS;
-  const changed = [...deliveries.unclaim(all ? FOR_EVER : now), ...deliveries.pullForward(now, horizon)];
+  const changed = [...deliveries.unclaim(starting ? FOR_EVER : now), ...deliveries.pullForward(now, horizon)];
   receivers.refresh([...changed, ...receivers.unpauseBeyond(horizon)]);
 }
 

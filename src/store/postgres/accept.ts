@@ -1,0 +1,209 @@
+/**
+ * Acceptance as one transaction (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → cached result →
+ * identical job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
+ *
+ * Locks, in this order: the cache digest (advisory), so that two identical submissions do not both render; the row of the render in flight,
+ * which its end locks as well, so that no job follows one that has just ended; the row of an account with a quota.
+ */
+import { newId } from '../../contract/ids.js';
+import { periodEnd, periodOf } from '../../contract/pricing.js';
+import { SHARED_DATA } from '../result-data.js';
+import { toSnapshot } from '../snapshot.js';
+import type { Acceptance, AcceptRules, NewJob } from '../store.js';
+import type { Vault } from '../vault.js';
+import { MAX_DELIVERY_AGE_MS } from './announce.js';
+import type { Database, Queries } from './connect.js';
+import { promote } from './end-job.js';
+import { type FoundJob, findJob, findJobByIdempotencyKey } from './job-rows.js';
+import { LOCKS } from './locks.js';
+
+interface Digests {
+  identity: string;
+  cache: string | null;
+}
+
+/** A cached picture. */
+interface Kept {
+  renderedAt: number;
+  workerId: string;
+  artifactName: string;
+  data: string;
+}
+
+/** The source of a new job's picture: the row of an earlier job, the render of another job, or (neither) its own render. */
+interface Source {
+  kept: Kept | null;
+  leader: { id: string; lane: string } | null;
+}
+
+interface Entry {
+  job: NewJob;
+  rules: AcceptRules;
+  digests: Digests;
+  source: Source;
+}
+
+/** Locks a render in flight, or a key that another transaction has just bound, was not as read: look again. */
+const AGAIN = 'again';
+
+export async function accept(database: Database, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Promise<Acceptance> {
+  const { job, rules } = submission;
+  const digests: Digests = {
+    identity: vault.digest('identity', job.identity),
+    cache: job.cacheIdentity === null ? null : vault.digest('cache', job.cacheIdentity),
+  };
+  for (;;) {
+    const acceptance = await database.transaction((queries) => decide(queries, vault, { job, rules, digests }));
+    if (acceptance !== AGAIN) return acceptance;
+  }
+}
+
+async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source'>): Promise<Acceptance | typeof AGAIN> {
+  const { job, rules, digests } = given;
+  const known = await findReplay(queries, job, digests);
+  if (known !== null) return known;
+  const source = await findSource(queries, given);
+  if (source === AGAIN) return AGAIN;
+  if (source.kept === null) {
+    const waiting = await countWaiting(queries, rules.maxQueue);
+    if (waiting >= rules.maxQueue) return { kind: 'queue_full', waiting };
+  }
+  return (await refuseOverQuota(queries, job)) ?? (await enter(queries, vault, { ...given, source }));
+}
+
+async function findReplay(queries: Queries, job: NewJob, digests: Digests): Promise<Acceptance | null> {
+  if (job.idempotencyKey === null) return null;
+  const known = await findJobByIdempotencyKey(queries, job.accountId, job.idempotencyKey);
+  if (known === null) return null;
+  const sameKey = known.keyId === job.keyId;
+  if (!sameKey || known.identityDigest !== digests.identity) return { kind: 'conflict', jobId: known.id, sameKey };
+  return { kind: 'replayed', job: toSnapshot(known) };
+}
+
+async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry, 'source'>): Promise<Source | typeof AGAIN> {
+  if (digests.cache === null || job.cacheTtl === 0) return { kept: null, leader: null };
+  await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCKS.cacheDigest, `${job.accountId} ${digests.cache}`]);
+  const kept = await findKept(queries, job, digests.cache);
+  if (kept !== null && !rules.isMissing?.(kept.artifactName)) return { kept, leader: null };
+  const inFlight = await queries.one<{ id: string }>(
+    `SELECT id FROM jobs WHERE account_id = $1 AND cache_digest = $2 AND ended_at IS NULL AND leader_id IS NULL ORDER BY seq LIMIT 1`,
+    [job.accountId, digests.cache],
+  );
+  if (inFlight === null) return { kept: null, leader: null };
+  const leader = await queries.one<{ id: string; lane: string; endedAt: number | null }>(
+    'SELECT id, lane, ended_at AS "endedAt" FROM jobs WHERE id = $1 FOR NO KEY UPDATE',
+    [inFlight.id],
+  );
+  return leader === null || leader.endedAt !== null ? AGAIN : { kept: null, leader };
+}
+
+/** The newest picture of the same digest, if it is recent enough and not deleted; else null. */
+async function findKept(queries: Queries, job: NewJob, cacheDigest: string): Promise<Kept | null> {
+  const found = await queries.one<Kept & { goneAt: number | null }>(
+    `SELECT job.rendered_at AS "renderedAt", job.worker_id AS "workerId", artifacts.name AS "artifactName", artifacts.data,
+        artifacts.gone_at AS "goneAt"
+      FROM jobs job JOIN artifacts ON artifacts.name = job.artifact_name
+      WHERE job.account_id = $1 AND job.cache_digest = $2 AND job.rendered_at IS NOT NULL
+      ORDER BY job.rendered_at DESC LIMIT 1`,
+    [job.accountId, cacheDigest],
+  );
+  if (found === null || found.goneAt !== null) return null;
+  return job.enqueuedAt - found.renderedAt > job.cacheTtl * 1000 ? null : found;
+}
+
+/** Waiting jobs, including followers of a shared render; counted up to `atMost`. */
+async function countWaiting(queries: Queries, atMost: number): Promise<number> {
+  const found = await queries.one<{ waiting: number }>(
+    `SELECT count(*) AS waiting FROM (SELECT 1 FROM jobs WHERE ended_at IS NULL AND state <> 'active' LIMIT $1) unfinished`,
+    [atMost],
+  );
+  return found?.waiting ?? 0;
+}
+
+/** Locks the row of an account with a quota until the transaction ends, so that two submissions do not both take the last credit. */
+async function refuseOverQuota(queries: Queries, job: NewJob): Promise<Acceptance | null> {
+  const { accountId, enqueuedAt, price } = job;
+  const account = await queries.one<{ quota: number }>('SELECT quota FROM accounts WHERE id = $1 AND quota IS NOT NULL FOR NO KEY UPDATE', [
+    accountId,
+  ]);
+  if (account === null) return null;
+  const sums = await queries.one<{ used: number; reserved: number }>(
+    `SELECT coalesce(sum(settled), 0)::bigint AS used, coalesce(sum(reserved), 0)::bigint AS reserved
+      FROM sums WHERE account_id = $1 AND period = $2`,
+    [accountId, periodOf(enqueuedAt)],
+  );
+  const { used, reserved } = sums ?? { used: 0, reserved: 0 };
+  if (used + reserved + price <= account.quota) return null;
+  return { kind: 'quota_exceeded', quota: account.quota, used, reserved, resetsAt: periodEnd(enqueuedAt) };
+}
+
+async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acceptance | typeof AGAIN> {
+  const { job, source } = entry;
+  const { kept, leader } = source;
+  const isQueued = kept === null && leader === null;
+  if (isQueued) await joinTurns(queries, job);
+  const inserted = await queries.run(INSERT_JOB, insertValues(vault, entry));
+  if (inserted === 0) return AGAIN;
+  if (leader !== null && job.mode === 'sync' && leader.lane === 'waiting') await promote(queries, leader.id);
+  const row = await findJob(queries, job.id);
+  if (row === null) throw new Error(`job ${job.id} is not there after its insert`);
+  return { kind: kept !== null ? 'cached' : leader !== null ? 'shared' : 'queued', job: toSnapshot(row satisfies FoundJob) };
+}
+
+/** An account that was idle starts at the tag of the latest claim; if nothing is queued or running, all accounts start equal. */
+async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): Promise<void> {
+  await queries.run(
+    `UPDATE turns SET seen_at = greatest(seen_at, $2::bigint), tag = CASE
+        WHEN EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1) THEN tag
+        WHEN EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL) THEN greatest(tag, (SELECT turn FROM queue))
+        ELSE greatest(tag, (SELECT max(tag) FROM turns)) END
+      WHERE account_id = $1
+        AND (seen_at < $2::bigint - 60000 OR NOT EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1))`,
+    [accountId, enqueuedAt],
+  );
+}
+
+/**
+ * One statement: the job, and with it its queue entry, order, credits and delivery, as far as it has them. Inserts nothing if the
+ * idempotency key has been bound meanwhile.
+ */
+const INSERT_JOB = `WITH job AS (
+    INSERT INTO jobs (id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms,
+        delay_ms, leader_id, attempts_made, attempt_budget, enqueued_at, progress, webhook_url, ended_at, worker_id, artifact_name, data)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17::text, $18, $19, $20, $21)
+      ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+      RETURNING seq, id, account_id, enqueued_at),
+  entry AS (INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, $22::smallint FROM job WHERE $22::smallint IS NOT NULL),
+  ordered AS (INSERT INTO orders (job_id, sealed) SELECT id, $23::bytea FROM job WHERE $23::bytea IS NOT NULL),
+  reserved AS (INSERT INTO reservations (job_id, account_id, period, credits, state, created_at)
+    SELECT id, account_id, $24::text, $25::bigint, $26::text, enqueued_at FROM job),
+  counted AS (INSERT INTO tallies (account_id, period, name, reserved, settled, jobs)
+    SELECT account_id, $24::text, $27::text, CASE $26::text WHEN 'pending' THEN $25::bigint ELSE 0 END,
+      CASE $26::text WHEN 'settled' THEN $25::bigint ELSE 0 END, CASE $26::text WHEN 'settled' THEN 1 ELSE 0 END FROM job),
+  announced AS (INSERT INTO deliveries (job_id, delivery_id, account_id, url, origin, secret, max_attempts, state, generation, attempts,
+      event, due_at, next_attempt_at, expires_at)
+    SELECT id, $28::text, account_id, $17::text, $29::text, $30::bytea, $31::int, 'pending', 1, 0, $32::text, $33::bigint, $33::bigint,
+      $33::bigint + ${MAX_DELIVERY_AGE_MS} FROM job WHERE $28::text IS NOT NULL)
+  SELECT seq FROM job`;
+
+function insertValues(vault: Vault, { job, rules, digests, source: { kept, leader } }: Entry): unknown[] {
+  const lane = job.mode === 'sync' ? 'prioritized' : 'waiting';
+  const isQueued = kept === null && leader === null;
+  const endedAt = kept === null ? null : job.enqueuedAt;
+  const { webhook, options } = job;
+  return [
+    ...[job.id, job.accountId, job.keyId, job.requestId, job.mode, kept === null ? lane : 'completed', lane, job.idempotencyKey],
+    ...[digests.identity, digests.cache, options.timeout, options.delay, leader?.id ?? null, job.attemptBudget, job.enqueuedAt],
+    ...[kept === null ? 0 : 100, webhook?.url ?? null, endedAt, kept?.workerId ?? null, kept?.artifactName ?? null],
+    kept === null ? null : SHARED_DATA,
+    isQueued ? (lane === 'prioritized' ? 0 : 1) : null,
+    kept === null ? vault.seal(JSON.stringify(options), `order:${job.id}`) : null,
+    ...[periodOf(job.enqueuedAt), job.price, kept === null ? 'pending' : 'settled', kept === null ? '' : 'completed'],
+    webhook === null ? null : newId('delivery', job.enqueuedAt),
+    webhook === null ? null : new URL(webhook.url).origin,
+    webhook === null ? null : vault.seal(webhook.secret, `webhook:${job.id}`),
+    rules.webhookMaxAttempts,
+    webhook === null || kept === null ? null : 'capture.completed',
+    webhook === null ? null : endedAt,
+  ];
+}

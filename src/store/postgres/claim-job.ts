@@ -1,0 +1,109 @@
+import { CaptureError, toStoredError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import { EXTENSION_DEFAULTS } from '../../contract/extension-options.js';
+import type { Claim, ClaimedJob, JobClaim } from '../store.js';
+import type { Vault } from '../vault.js';
+import type { Database } from './connect.js';
+import { endJob } from './end-job.js';
+import { IS_HELD, JOB_COLUMNS, type JobRow } from './job-rows.js';
+import { RELAXED, settleTurn } from './turns.js';
+
+/**
+ * Claims the next job: of the account that is next, synchronous before asynchronous, first in, first out (decisions.md, Jobs). The look
+ * itself is the function `stillframe_claim_1` of the migrations. A claim that a crash of the database forgets is made again.
+ */
+export async function claimNextJob(database: Database, vault: Vault, claim: JobClaim & { nodeId: string }): Promise<ClaimedJob | null> {
+  for (;;) {
+    const row = await claimRow(database, claim);
+    if (row === null) return null;
+    const options = openOrder(vault, row.id, row.sealed);
+    if (options !== null) return toClaimedJob(row, options, claim);
+    // It would block the queue.
+    const held = { id: row.id, workerId: claim.workerId, attempt: row.attemptsMade };
+    await endJob(database, held, { state: 'failed', error: JSON.stringify(toStoredError(UNREADABLE)), now: claim.now });
+  }
+}
+
+/** Returns a job to the queue until `dueAt`, for a second attempt. @returns false if the claim was lost, or no attempt is left */
+export async function retryLater(database: Database, claim: Claim, { dueAt, now }: { dueAt: number; now: number }): Promise<boolean> {
+  const job = await database.one<JobRow>(
+    `WITH job AS (
+      UPDATE jobs SET state = 'delayed', due_at = $4::bigint, lease_expires_at = NULL, node_id = NULL, worker_id = NULL, progress = 0
+        WHERE ${IS_HELD} AND attempts_made < attempt_budget RETURNING *),
+     entry AS (INSERT INTO queue_entries (seq, account_id, lane, due_at) SELECT seq, account_id, ${LANE}, due_at FROM job)
+     SELECT ${JOB_COLUMNS} FROM job`,
+    [claim.id, claim.workerId, claim.attempt, dueAt],
+  );
+  if (job !== null) await settleTurn(database, job, now);
+  return job !== null;
+}
+
+/** Undoes a claim. @returns false if it was lost */
+export async function release(database: Database, claim: Claim): Promise<boolean> {
+  const job = await putBack(database, claim, claim.attempt - 1);
+  if (job === null) return false;
+  await database.run('UPDATE turns SET tag = tag - $2 WHERE account_id = $1', [job.accountId, job.bookedMs ?? 0]);
+  return true;
+}
+
+/** Returns a job to its lane. @param attemptsMade the new count @returns null if the claim was lost */
+export function putBack(database: Pick<Database, 'one'>, claim: Claim, attemptsMade: number): Promise<JobRow | null> {
+  return database.one<JobRow>(
+    `WITH job AS (
+      UPDATE jobs SET state = lane, lease_expires_at = NULL, node_id = NULL, worker_id = NULL, progress = 0, attempts_made = $4::int,
+          first_claimed_at = CASE WHEN $4::int = 0 THEN NULL ELSE first_claimed_at END
+        WHERE ${IS_HELD} RETURNING *),
+     entry AS (INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, ${LANE} FROM job)
+     SELECT ${JOB_COLUMNS} FROM job`,
+    [claim.id, claim.workerId, claim.attempt, attemptsMade],
+  );
+}
+
+/** @returns false if the claim was lost */
+export async function renewLease(
+  database: Database,
+  claim: Claim,
+  { now, leaseMs, progress }: { now: number; leaseMs: number; progress: number },
+): Promise<boolean> {
+  const changed = await database.run(
+    `UPDATE jobs SET lease_expires_at = $4::bigint, progress = greatest(progress, $5::int) FROM ${RELAXED} WHERE ${IS_HELD}`,
+    [claim.id, claim.workerId, claim.attempt, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress)))],
+  );
+  return changed === 1;
+}
+
+const LANE = `CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END`;
+const UNREADABLE = new CaptureError({ code: 'internal_error', message: 'the order cannot be opened' });
+
+type ClaimedRow = JobRow & { sealed: Buffer | null; wasDueAt: number | null };
+
+function claimRow(database: Database, { now, leaseMs, workerId, nodeId, keptSlot = false }: JobClaim & { nodeId: string }) {
+  return database.one<ClaimedRow>(
+    `SELECT ${JOB_COLUMNS}, orders.sealed, claim.claimed_due AS "wasDueAt"
+      FROM ${RELAXED}, stillframe_claim_1($1, $2, $3, $4, $5) claim
+      JOIN LATERAL stillframe_job(claim.claimed_seq) job ON true LEFT JOIN orders ON orders.job_id = job.id`,
+    [now, leaseMs, workerId, nodeId, keptSlot],
+  );
+}
+
+/** null if it cannot be decrypted (another key, or a damaged row) */
+function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): CaptureOptions | null {
+  if (sealed === null) return null;
+  try {
+    // Orders of an earlier version lack newer options.
+    return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(sealed, `order:${jobId}`)) };
+  } catch {
+    return null;
+  }
+}
+
+function toClaimedJob(row: ClaimedRow, options: CaptureOptions, claim: { workerId: string; now: number }): ClaimedJob {
+  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, wasDueAt } = row;
+  return {
+    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt: wasDueAt },
+    attempt: row.attemptsMade,
+    claimedAt: claim.now,
+    workerId: claim.workerId,
+    firstClaimedAt: row.firstClaimedAt ?? claim.now,
+  };
+}

@@ -1,0 +1,12 @@
+/** Classes of the advisory locks, the first of their two numbers. The migrations name some of them as well. */
+export const LOCKS = {
+  migrations: 1,
+  /** Held by a submission that may share a render; the second number is a hash of account and cache digest. */
+  cacheDigest: 2,
+  recovery: 3,
+  /** Held by a node while it lives; the second number is its `lock_key`. */
+  node: 4,
+  jobClaim: 5,
+  deliveryClaim: 6,
+  sweep: 7,
+} as const;

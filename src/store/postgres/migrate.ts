@@ -1,0 +1,50 @@
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
+import pg from 'pg';
+import { StoreError } from '../store-error.js';
+import { clientSettings } from './connect.js';
+import { LOCKS } from './locks.js';
+
+/**
+ * Brings the database up to date, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run
+ * during an upgrade. @returns how many were applied
+ * @throws StoreError if the database cannot be reached, or is older than this program and `isAllowed` is false
+ */
+export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
+  const client = new pg.Client({ ...clientSettings(url), statement_timeout: 0, query_timeout: 0 });
+  // Also told by the statement that fails.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT pg_advisory_lock($1, 0)', [LOCKS.migrations]);
+    const last = await lastApplied(client);
+    const missing = readMigrationFiles({ migrationsFolder: migrationsDir }).filter((migration) => migration.folderMillis > last);
+    if (missing.length === 0) return 0;
+    if (!isAllowed) throw new StoreError('The database is of an older version of stillframe: run stillframe migrate, or start a server.');
+    await applyMigrations(drizzle(client), { migrationsFolder: migrationsDir });
+    return missing.length;
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    throw new StoreError(
+      `The database of STILLFRAME_DATABASE_URL cannot be used (${reasonOf(error)}): check that it runs and that the URL names a user who may create tables in it.`,
+      { cause: error },
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** When the newest applied migration was written; 0 for an empty database. */
+async function lastApplied(client: pg.Client): Promise<number> {
+  const known = await client.query<{ table: string | null }>(`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS table`);
+  if (known.rows[0]?.table == null) return 0;
+  const last = await client.query<{ at: number | null }>('SELECT max(created_at) AS at FROM drizzle.__drizzle_migrations');
+  return last.rows[0]?.at ?? 0;
+}
+
+/** Node reports several addresses that refuse as one error without a message. */
+function reasonOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message || code || String(error);
+}

@@ -1,0 +1,226 @@
+/**
+ * A server's presence in the database: a row in `nodes`, and one connection that holds its advisory lock and listens. When the process
+ * dies, its system closes the connection and the lock is free at once; when its machine is cut off, its leases expire.
+ */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import type { Log } from '../../log.js';
+import type { NodeFacts, StoreEvent } from '../store.js';
+import { clientSettings } from './connect.js';
+import { LOCKS } from './locks.js';
+
+const CHANNEL = 'stillframe';
+/** How often a node tells that it lives, and looks for others that do not. */
+const BEAT_MS = 500;
+/** A beat without an answer for this long: the connection is given up. */
+const SILENT_MS = 5_000;
+/** Bytes of a notification, of 8,000 at most. */
+const PAYLOAD_BYTES = 7_500;
+/** So that the server notices a node that was cut off, and frees its lock. */
+const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = 0`;
+
+type Listener = (event: StoreEvent) => void;
+
+export interface NodeOptions {
+  url: string;
+  /** What other nodes are told with each beat. */
+  facts(): NodeFacts;
+  log: Log;
+}
+
+export class ClusterNode implements AsyncDisposable {
+  readonly id = randomUUID();
+  readonly #options: NodeOptions;
+  readonly #listeners = new Set<Listener>();
+  readonly #clock = new DatabaseClock();
+  #client: pg.Client | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #beating: Promise<void> = Promise.resolve();
+  #lost: readonly string[] = [];
+  #closed = false;
+  #wasAway = false;
+
+  private constructor(options: NodeOptions) {
+    this.#options = options;
+  }
+
+  /** Joins; resolves when the node has its row, its lock and the database's time. @throws the driver's errors */
+  static async join(options: NodeOptions): Promise<ClusterNode> {
+    const node = new ClusterNode(options);
+    await node.#connect();
+    node.#next();
+    return node;
+  }
+
+  /** The database's time (Unix ms), carried on by this machine's monotonic clock from the last beat. */
+  readonly now = (): number => this.#clock.now();
+
+  watch(listener: Listener): void {
+    this.#listeners.add(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#beating;
+    const client = this.#client;
+    this.#client = null;
+    if (client === null) return;
+    await client.query('DELETE FROM nodes WHERE id = $1', [this.id]).catch(() => undefined);
+    await client.end().catch(() => undefined);
+  }
+
+  /** A new connection; after the first time, only if the row or the lock is not someone else's, which cannot be: the id is random. */
+  async #connect(): Promise<void> {
+    const client = new pg.Client({ ...clientSettings(this.#options.url), statement_timeout: 0, query_timeout: SILENT_MS });
+    client.on('error', () => this.#drop(client));
+    client.on('end', () => this.#drop(client));
+    client.on('notification', ({ payload }) => this.#tell(payload ?? ''));
+    try {
+      await client.connect();
+      await client.query(KEEPALIVE);
+      await client.query(`LISTEN ${CHANNEL}`);
+      const row = await client.query<{ key: number }>(
+        `INSERT INTO nodes (id, started_at, seen_at, facts) VALUES ($1, stillframe_now(), stillframe_now(), $2::jsonb)
+         ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING lock_key AS key`,
+        [this.id, JSON.stringify(this.#options.facts())],
+      );
+      await client.query('SELECT pg_advisory_lock($1, $2)', [LOCKS.node, row.rows[0]?.key]);
+      this.#client = client;
+      await this.#beat(client);
+    } catch (error) {
+      this.#drop(client);
+      throw error;
+    }
+    if (this.#wasAway) this.#options.log.info('the database is back');
+    this.#wasAway = false;
+  }
+
+  #drop(client: pg.Client): void {
+    if (this.#client === client) this.#client = null;
+    client.removeAllListeners('notification');
+    client.end().catch(() => undefined);
+  }
+
+  #next(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#beating = this.#turn().finally(() => this.#next());
+    }, BEAT_MS);
+  }
+
+  async #turn(): Promise<void> {
+    try {
+      if (this.#client !== null) return await this.#beat(this.#client);
+      await this.#connect();
+      // Whatever was told meanwhile was missed.
+      this.#emit({ kind: 'missed' });
+    } catch (error) {
+      if (this.#client !== null) this.#drop(this.#client);
+      if (!this.#wasAway) this.#options.log.error({ err: error }, 'the database cannot be reached; it is tried again');
+      this.#wasAway = true;
+    }
+  }
+
+  /** Tells that this node lives, takes the database's time, and looks which others do not live any more. */
+  async #beat(client: pg.Client): Promise<void> {
+    const sentAt = performance.now();
+    const beat = await client.query<{ now: number; gone: string[]; known: boolean }>(
+      `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed
+          WHERE id = $1 RETURNING id)
+       SELECT stillframe_now() AS now, EXISTS (SELECT 1 FROM beat) AS known, array(SELECT id FROM nodes WHERE id <> $1 AND NOT EXISTS (
+         SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key AND objsubid = 2 AND granted
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))) AS gone`,
+      [this.id, JSON.stringify(this.#options.facts())],
+    );
+    const row = beat.rows[0];
+    if (row === undefined) return;
+    this.#clock.set(row.now, sentAt);
+    // Another node took this one for dead: a new connection gives it a row and a lock again.
+    if (!row.known) throw new Error('this node was taken for dead');
+    const lost = row.gone.filter((id) => this.#lost.includes(id));
+    this.#lost = row.gone;
+    if (lost.length > 0) this.#emit({ kind: 'node_lost' });
+  }
+
+  #tell(payload: string): void {
+    for (const event of parseEvents(payload)) this.#emit(event);
+  }
+
+  #emit(event: StoreEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#options.log.error({ err: error }, 'a listener failed');
+      }
+    }
+  }
+}
+
+/** Collects what happened, and tells all nodes soon, in one notification; a hint: nobody depends on it. */
+export class Hints {
+  readonly #send: (payloads: string[]) => Promise<unknown>;
+  #events: StoreEvent[] = [];
+  #sending: Promise<void> | null = null;
+
+  constructor(send: (payloads: string[]) => Promise<unknown>) {
+    this.#send = send;
+  }
+
+  add(event: StoreEvent): void {
+    this.#events.push(event);
+    this.#sending ??= this.#drain();
+  }
+
+  async settled(): Promise<void> {
+    await this.#sending;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#events.length > 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const payloads = toPayloads(this.#events.splice(0));
+      await this.#send(payloads).catch(() => undefined);
+    }
+    this.#sending = null;
+  }
+}
+
+function toPayloads(events: readonly StoreEvent[]): string[] {
+  const payloads: string[] = [];
+  let line = '';
+  for (const word of new Set(events.map((event) => (event.kind === 'ended' ? `ended:${event.jobId}` : event.kind)))) {
+    if (line.length + word.length + 1 > PAYLOAD_BYTES) {
+      payloads.push(line);
+      line = '';
+    }
+    line = line === '' ? word : `${line} ${word}`;
+  }
+  return line === '' ? payloads : [...payloads, line];
+}
+
+function parseEvents(payload: string): StoreEvent[] {
+  return payload.split(' ').flatMap((word): StoreEvent[] => {
+    if (word.startsWith('ended:')) return [{ kind: 'ended', jobId: word.slice('ended:'.length) }];
+    return word === 'queued' || word === 'due' ? [{ kind: word }] : [];
+  });
+}
+
+/** The database's time by this machine's monotonic clock: of the last answers, the one that was the quickest counts. */
+class DatabaseClock {
+  #samples: { offset: number; tookMs: number }[] = [];
+
+  set(now: number, sentAt: number): void {
+    const arrivedAt = performance.now();
+    const tookMs = arrivedAt - sentAt;
+    this.#samples = [...this.#samples, { offset: now - (sentAt + arrivedAt) / 2, tookMs }].slice(-10);
+  }
+
+  now(): number {
+    const [best] = [...this.#samples].sort((one, other) => one.tookMs - other.tookMs);
+    return Math.round(performance.now() + (best?.offset ?? 0));
+  }
+}
+
+export const notifyStatement = `SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) payload`;

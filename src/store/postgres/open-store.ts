@@ -1,0 +1,176 @@
+/**
+ * The store in PostgreSQL, shared by several servers: rows are the truth, notifications only hints. Must not know HTTP, browsers, sockets
+ * or the bytes of artifacts.
+ */
+import type { Log } from '../../log.js';
+import type { DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
+import { StoreError } from '../store-error.js';
+import { KEY_BYTES, type Vault, vaultOf } from '../vault.js';
+import { accept } from './accept.js';
+import { accountSteps, keySteps } from './accounts.js';
+import { claimNextJob, release, renewLease, retryLater } from './claim-job.js';
+import { type Database, openDatabase } from './connect.js';
+import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
+import { endedLeaders, endFollowers, endJob } from './end-job.js';
+import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
+import { listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
+import { migrate } from './migrate.js';
+import { ClusterNode, Hints, notifyStatement } from './node.js';
+import { recover } from './recover.js';
+import { retentionSteps, rollUp } from './retention.js';
+
+export interface PostgresStoreOptions {
+  /** `postgres://…` */
+  url: string;
+  /** Of 32 bytes; the same for all nodes. */
+  secretKey: Buffer;
+  /** The folder drizzle-pg/ of this program. */
+  migrationsDir: string;
+  /** Whether an older database is brought up to date, or refused. */
+  migrates: boolean;
+  /** What the other nodes are told of this one; null for a command, which is no node and claims nothing. */
+  facts: (() => NodeFacts) | null;
+  log: Log;
+}
+
+interface Engine {
+  database: Database;
+  vault: Vault;
+  hints: Hints;
+  /** In the rows of claims. */
+  nodeId: string;
+}
+
+/** Opens, and makes or migrates, the store of a database. @throws StoreError with one line for the operator */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { url, secretKey, migrationsDir, migrates, facts, log } = options;
+  if (secretKey.length !== KEY_BYTES) throw new StoreError(`STILLFRAME_SECRET_KEY is not a key of ${KEY_BYTES} bytes.`);
+  const applied = await migrate(url, { migrationsDir, isAllowed: migrates });
+  if (applied > 0) log.info({ applied }, 'database migrated');
+  const database = openDatabase(url);
+  try {
+    const vault = vaultOf(secretKey);
+    await checkVault(database, vault);
+    const node = facts === null ? null : await ClusterNode.join({ url, facts, log });
+    const engine = {
+      database,
+      vault,
+      nodeId: node?.id ?? 'none',
+      hints: new Hints((payloads) => database.run(notifyStatement, [payloads])),
+    };
+    return {
+      ...accountSteps(database),
+      ...keySteps(database, vault),
+      ...jobSteps(engine),
+      ...deliverySteps(engine),
+      ...retentionSteps(database),
+      ...engineSteps(engine, node),
+    };
+  } catch (error) {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
+  const tellEnded = (ended: EndedJob[]): EndedJob[] => {
+    for (const job of ended) {
+      hints.add({ kind: 'ended', jobId: job.id });
+      if (job.hasWebhook) hints.add({ kind: 'due' });
+    }
+    return ended;
+  };
+  return {
+    async accept(job, rules) {
+      const acceptance = await accept(database, vault, { job, rules });
+      if (acceptance.kind === 'queued') hints.add({ kind: 'queued' });
+      if (acceptance.kind === 'cached' && job.webhook !== null) hints.add({ kind: 'due' });
+      return acceptance;
+    },
+    claimNextJob: (claim) => claimNextJob(database, vault, { ...claim, nodeId }),
+    renewLease: (claim, renewal) => renewLease(database, claim, renewal),
+    complete: async (claim, capture, now) => tellEnded(await endJob(database, claim, { state: 'completed', capture, now })),
+    fail: async (claim, error, now) => tellEnded(await endJob(database, claim, { state: 'failed', error: JSON.stringify(error), now })),
+    endFollowers: async (leaderId) => {
+      const ended = await endFollowers(database, leaderId);
+      return ended === null ? null : tellEnded(ended);
+    },
+    endedLeaders: () => endedLeaders(database),
+    retryLater: (claim, dueAt, now) => retryLater(database, claim, { dueAt, now }),
+    release: (claim) => release(database, claim),
+    async recover(recovery) {
+      const recovered = await recover(database, recovery);
+      tellEnded(recovered.ended);
+      if (recovered.requeued > 0) hints.add({ kind: 'queued' });
+      await rollUp(database);
+      return recovered;
+    },
+    findJob: async (id) => snapshotOrNull(await findJob(database, id)),
+    listJobs: (keyId, page) => listJobs(database, keyId, page),
+    findJobByIdempotencyKey: async (accountId, key) => snapshotOrNull(await findJobByIdempotencyKey(database, accountId, key)),
+    nextDueAt: () => nextDueAt(database),
+    newestJobAt: () => newestJobAt(database),
+    async setQueuePaused(paused) {
+      await database.run('UPDATE queue SET paused = $1', [paused]);
+      if (!paused) hints.add({ kind: 'queued' });
+    },
+    queueStatus: () => queueStatus(database),
+  };
+}
+
+function deliverySteps({ database, vault, hints, nodeId }: Engine): DeliveryStore {
+  return {
+    claimNextDelivery: (claim) => claimNextDelivery(database, vault, { ...claim, nodeId }),
+    recordAttempt: (held, outcome, now) => recordAttempt(database, held, outcome, now),
+    findDelivery: (jobId) => findDelivery(database, jobId),
+    async redeliver(jobId, generation, now) {
+      const redelivery = await redeliver(database, jobId, generation, now);
+      if (redelivery.kind === 'accepted') hints.add({ kind: 'due' });
+      return redelivery;
+    },
+    nextDeliveryDueAt: (perReceiver) => nextDeliveryDueAt(database, perReceiver),
+    webhookTotals: () => webhookTotals(database),
+  };
+}
+
+type EngineSteps = Pick<
+  Store,
+  'shared' | 'now' | 'watch' | 'endedAmong' | 'nodes' | 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose
+>;
+
+function engineSteps({ database, hints }: Engine, node: ClusterNode | null): EngineSteps {
+  return {
+    shared: true,
+    now: node?.now ?? Date.now,
+    watch: (listener) => node?.watch(listener),
+    async endedAmong(ids) {
+      const ended = await database.all<{ id: string }>('SELECT id FROM jobs WHERE id = ANY($1) AND ended_at IS NOT NULL', [ids]);
+      return ended.map((job) => job.id);
+    },
+    nodes: () => database.all('SELECT id, started_at AS "startedAt", seen_at AS "seenAt", facts FROM nodes ORDER BY started_at, id'),
+    settlement: (now) => settlement(database, now),
+    async ping() {
+      const at = String(Date.now());
+      const written = await database.one<{ value: string }>(
+        `INSERT INTO marks (name, value) VALUES ('ping', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value RETURNING value`,
+        [at],
+      );
+      if (written?.value !== at) throw new Error('the database does not return what was written');
+    },
+    backup: () => Promise.reject(new StoreError('The database is backed up with the tools of PostgreSQL.')),
+    async [Symbol.asyncDispose]() {
+      await hints.settled();
+      await node?.[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A key that does not belong to the database would open no order and recognise no idempotency key. */
+async function checkVault(database: Database, vault: Vault): Promise<void> {
+  const mark = vault.digest('check', 'this key belongs to this database');
+  await database.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT (name) DO NOTHING`, [mark]);
+  const known = await database.one<{ value: string }>(`SELECT value FROM marks WHERE name = 'vault'`);
+  if (known?.value === mark) return;
+  throw new StoreError('STILLFRAME_SECRET_KEY is not the key that this database was made with: give every node the same key.');
+}

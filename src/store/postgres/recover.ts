@@ -1,0 +1,94 @@
+import { CaptureError, toStoredError } from '../../contract/capture-error.js';
+import type { EndedJob, JobStore, OwnClaims } from '../store.js';
+import { putBack } from './claim-job.js';
+import type { Database } from './connect.js';
+import { endJob } from './end-job.js';
+import { LOCKS } from './locks.js';
+
+/** Longer than any delay (a receiver's Retry-After counts up to 1 h): a later time means that the clock was set back. */
+const HORIZON_MS = 90 * 60_000;
+/** Until the claim's own timer renews it. */
+const RENEWED_MS = 30_000;
+/** A node without its lock may be connecting again. */
+const RECONNECT_MS = 1_500;
+const NONE: OwnClaims = { jobs: [], deliveries: [] };
+
+type Recovery = Parameters<JobStore['recover']>[0];
+
+/**
+ * Releases the claims of nodes that have ended, or whose lease has expired: active jobs with an attempt left are queued again, the others
+ * fail, and claimed deliveries are due again. Each step expects the claim as it was read, so nodes may do it at the same time.
+ */
+export async function recover(database: Database, { now, own = NONE }: Recovery): Promise<{ requeued: number; ended: EndedJob[] }> {
+  await renewLapsed(database, own, now);
+  await forgetDeadNodes(database);
+  await pullForward(database, now, now + HORIZON_MS);
+  await database.run(
+    `UPDATE deliveries SET claimed_until = NULL, node_id = NULL
+      WHERE claimed_until IS NOT NULL AND (claimed_until <= $1 OR node_id NOT IN (SELECT id FROM nodes))`,
+    [now],
+  );
+  const abandoned = await database.all<{ id: string; workerId: string; attempt: number; budget: number }>(
+    `SELECT id, worker_id AS "workerId", attempts_made AS attempt, attempt_budget AS budget FROM jobs
+      WHERE lease_expires_at IS NOT NULL AND (lease_expires_at <= $1 OR node_id NOT IN (SELECT id FROM nodes)) ORDER BY seq`,
+    [now],
+  );
+  const ended: EndedJob[] = [];
+  let requeued = 0;
+  for (const { budget, ...held } of abandoned) {
+    if (held.attempt < budget) requeued += (await putBack(database, held, held.attempt)) === null ? 0 : 1;
+    else ended.push(...(await endJob(database, held, { state: 'failed', now, error: CRASHED })));
+  }
+  return { requeued, ended };
+}
+
+/** Own work is not abandoned, whatever the clock says. */
+async function renewLapsed(database: Database, own: OwnClaims, now: number): Promise<void> {
+  for (const { id, workerId, attempt } of own.jobs) {
+    await database.run(
+      `UPDATE jobs SET lease_expires_at = $5::bigint
+        WHERE id = $1 AND worker_id = $2 AND attempts_made = $3 AND state = 'active' AND lease_expires_at <= $4`,
+      [id, workerId, attempt, now, now + RENEWED_MS],
+    );
+  }
+  for (const { deliveryId, generation, attempt } of own.deliveries) {
+    await database.run(
+      `UPDATE deliveries SET claimed_until = $5::bigint
+        WHERE delivery_id = $1 AND generation = $2 AND attempts = $3 - 1 AND claimed_until <= $4`,
+      [deliveryId, generation, attempt, now, now + RENEWED_MS],
+    );
+  }
+}
+
+/** A node has ended when nobody holds its lock, or when its row is gone. */
+async function forgetDeadNodes(database: Database): Promise<void> {
+  await database.run(
+    `DELETE FROM nodes WHERE seen_at < stillframe_now() - ${RECONNECT_MS} AND NOT EXISTS (
+      SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key AND objsubid = 2 AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+  );
+}
+
+/** Limits times to the horizon: delayed work beyond it is due now, leases beyond it end there unless they are renewed. */
+async function pullForward(database: Database, now: number, horizon: number): Promise<void> {
+  const times = [now, horizon];
+  await database.run(
+    `WITH entry AS (UPDATE queue_entries SET due_at = $1::bigint WHERE due_at > $2 RETURNING seq)
+     UPDATE jobs SET due_at = $1::bigint FROM entry WHERE jobs.seq = entry.seq AND jobs.state = 'delayed'`,
+    times,
+  );
+  await database.run('UPDATE jobs SET lease_expires_at = $1::bigint WHERE lease_expires_at > $1', [horizon]);
+  await database.run(
+    `UPDATE deliveries SET due_at = $1::bigint, next_attempt_at = $1::bigint, expires_at = least(expires_at, $1::bigint + 86400000)
+      WHERE due_at > $2`,
+    times,
+  );
+  await database.run('UPDATE deliveries SET claimed_until = $1::bigint WHERE claimed_until > $1', [horizon]);
+  await database.run('UPDATE receivers SET paused_until = 0 WHERE paused_until > $1', [horizon]);
+}
+
+const CRASHED = JSON.stringify(
+  toStoredError(
+    new CaptureError({ code: 'render_crashed', message: 'The browser stopped while it rendered this page, on every attempt.' }),
+  ),
+);

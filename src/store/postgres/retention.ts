@@ -1,0 +1,174 @@
+import type { ArtifactRow, RetentionStore } from '../store.js';
+import type { Database, Queries } from './connect.js';
+import { expireDeliveries } from './deliveries.js';
+import { LOCKS } from './locks.js';
+
+/** Approximate size of a job in the database, including indexes, credits and delivery. */
+const JOB_BYTES = 2_000;
+/** Rows per statement. */
+const SLICE_ROWS = 100;
+const ROLLED_UP_ROWS = 5_000;
+
+type Expiry = Parameters<RetentionStore['expireArtifacts']>[0];
+
+export function retentionSteps(database: Database): RetentionStore {
+  return {
+    findArtifact: (name) =>
+      database.one<ArtifactRow>(
+        'SELECT name, bytes, sha256, created_at AS "createdAt", gone_at AS "goneAt" FROM artifacts WHERE name = $1',
+        [name],
+      ),
+    markGone: async (name, now) => (await markGone(database, [name], now)).length === 1,
+    storageUse: () => storageUse(database),
+    // The server's own autovacuum reuses the space.
+    shrinkDatabase: async () => undefined,
+    expireArtifacts: (rules) => expireArtifacts(database, rules),
+    expireDeliveries: (rules) => expireDeliveries(database, rules),
+    deleteJobs: (rules) => deleteJobs(database, rules),
+    keptArtifacts: async (names) => {
+      const kept = await database.all<{ name: string }>('SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL', [names]);
+      return new Set(kept.map((row) => row.name));
+    },
+    artifactNames: async ({ after, limit }) => {
+      const found = await database.all<{ name: string }>(
+        'SELECT name FROM artifacts WHERE gone_at IS NULL AND name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2',
+        [after, limit],
+      );
+      return found.map((row) => row.name);
+    },
+  };
+}
+
+/** Adds tallies up, some at a time. One node does it at a time; readers see each change once, before or after. */
+export async function rollUp(database: Database): Promise<void> {
+  for (let rows = ROLLED_UP_ROWS; rows === ROLLED_UP_ROWS; ) {
+    rows = await database.transaction(async (queries) => {
+      const free = await queries.one<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1, 0) AS free', [LOCKS.sweep]);
+      return free?.free === true ? await rollUpSlice(queries) : 0;
+    });
+  }
+}
+
+async function rollUpSlice(queries: Queries): Promise<number> {
+  const moved = await queries.one<{ rows: number }>(
+    `WITH moved AS (
+      DELETE FROM tallies WHERE id IN (SELECT id FROM tallies ORDER BY id LIMIT ${ROLLED_UP_ROWS} FOR UPDATE SKIP LOCKED) RETURNING *),
+     added AS (INSERT INTO totals AS known (account_id, period, name, reserved, settled, jobs, bytes)
+      SELECT account_id, period, name, sum(reserved), sum(settled), sum(jobs), sum(bytes) FROM moved
+        GROUP BY account_id, period, name ORDER BY account_id, period, name
+      ON CONFLICT (account_id, period, name) DO UPDATE SET reserved = known.reserved + excluded.reserved,
+        settled = known.settled + excluded.settled, jobs = known.jobs + excluded.jobs, bytes = known.bytes + excluded.bytes)
+     SELECT count(*) AS rows FROM moved`,
+  );
+  return moved?.rows ?? 0;
+}
+
+async function storageUse(queries: Queries): Promise<{ pictures: number; database: number; free: number }> {
+  const use = await queries.one<{ pictures: number; database: number }>(
+    `SELECT coalesce((SELECT sum(bytes) FROM sums WHERE name = 'pictures'), 0)::bigint AS pictures,
+       pg_database_size(current_database()) AS database`,
+  );
+  // The database is on another machine's disk, which the limit is not about.
+  return { pictures: use?.pictures ?? 0, database: 0, free: 0 };
+}
+
+/** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
+async function expireArtifacts(database: Database, rules: Expiry): Promise<string[]> {
+  const expired: string[] = [];
+  while (expired.length < rules.limit) {
+    const wanted = Math.min(SLICE_ROWS, rules.limit - expired.length);
+    const old = await expireOld(database, rules, wanted);
+    expired.push(...old);
+    if (old.length < wanted) break;
+  }
+  while (expired.length < rules.limit) {
+    const next = await expireLargest(database, rules);
+    if (next === null) break;
+    expired.push(next);
+  }
+  return expired;
+}
+
+async function expireOld(database: Database, { before, now }: Expiry, limit: number): Promise<string[]> {
+  const old = await database.all<{ name: string }>(
+    'SELECT name FROM artifacts WHERE gone_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2',
+    [before, limit],
+  );
+  return await markGone(
+    database,
+    old.map((row) => row.name),
+    now,
+  );
+}
+
+/** The oldest picture of the account that uses the most space, while all exceed the limit. One node at a time decides. */
+function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<string | null> {
+  return database.transaction(async (queries) => {
+    const { pictures } = await storageUse(queries);
+    if (pictures <= maxBytes) return null;
+    const free = await queries.one<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1, 1) AS free', [LOCKS.sweep]);
+    if (free?.free !== true) return null;
+    const next = await queries.one<{ name: string }>(
+      `SELECT name FROM artifacts WHERE gone_at IS NULL AND account_id = (
+          SELECT account_id FROM sums GROUP BY account_id HAVING coalesce(sum(bytes) FILTER (WHERE name = 'pictures'), 0) > 0
+          ORDER BY sum(bytes) + ${JOB_BYTES} * (coalesce(sum(jobs) FILTER (WHERE name NOT LIKE 'webhooks/%'), 0)
+            + (SELECT count(*) FROM jobs WHERE jobs.account_id = sums.account_id AND ended_at IS NULL)) DESC, account_id LIMIT 1)
+        ORDER BY created_at LIMIT 1`,
+    );
+    if (next === null) return null;
+    return (await markGone(queries, [next.name], now))[0] ?? null;
+  });
+}
+
+/** Records that files are deleted, and forgets those that no job refers to. @returns those that were not deleted before */
+async function markGone(queries: Queries, names: readonly string[], now: number): Promise<string[]> {
+  if (names.length === 0) return [];
+  const gone = await queries.all<{ name: string }>(
+    `WITH gone AS (UPDATE artifacts SET gone_at = $2 WHERE name = ANY($1) AND gone_at IS NULL RETURNING name, account_id, bytes),
+     counted AS (INSERT INTO tallies (account_id, period, name, bytes) SELECT account_id, '', 'pictures', -bytes FROM gone)
+     SELECT name FROM gone`,
+    [names, now],
+  );
+  const marked = gone.map((row) => row.name);
+  await forget(queries, marked);
+  return marked;
+}
+
+/** Deletes the rows of deleted artifacts that no job refers to any more. */
+async function forget(queries: Queries, names: readonly string[]): Promise<void> {
+  await queries.run(
+    'DELETE FROM artifacts WHERE name = ANY($1) AND gone_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE artifact_name = artifacts.name)',
+    [names],
+  );
+}
+
+/** Deletes ended jobs without a pending delivery, oldest first. @returns how many */
+async function deleteJobs(database: Database, { before, limit }: { before: number; limit: number }): Promise<number> {
+  let deleted = 0;
+  while (deleted < limit) {
+    const wanted = Math.min(SLICE_ROWS, limit - deleted);
+    const slice = await deleteSlice(database, before, wanted);
+    deleted += slice;
+    if (slice < wanted) break;
+  }
+  return deleted;
+}
+
+async function deleteSlice(database: Database, before: number, limit: number): Promise<number> {
+  const removed = await database.all<{ artifactName: string | null }>(
+    `WITH removed AS (
+      DELETE FROM jobs WHERE ended_at IS NOT NULL AND id IN (
+        SELECT job.id FROM jobs job WHERE job.ended_at < $1
+            AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.job_id = job.id AND deliveries.state = 'pending')
+            AND NOT EXISTS (SELECT 1 FROM jobs follower WHERE follower.leader_id = job.id)
+          ORDER BY job.ended_at, job.seq LIMIT $2 FOR UPDATE OF job SKIP LOCKED)
+      RETURNING account_id, state, artifact_name),
+     counted AS (INSERT INTO tallies (account_id, period, name, jobs)
+      SELECT account_id, '', 'deleted/' || state, -count(*) FROM removed GROUP BY account_id, state)
+     SELECT artifact_name AS "artifactName" FROM removed`,
+    [before, limit],
+  );
+  const names = removed.flatMap(({ artifactName }) => (artifactName === null ? [] : [artifactName]));
+  if (names.length > 0) await forget(database, names);
+  return removed.length;
+}
