@@ -44,6 +44,16 @@ export interface Config {
   artifactTtlH: number;
   jobTtlH: number;
   maxStorageMb: number;
+  /** The bucket of the pictures; null, all of them: the data directory. */
+  s3Endpoint: string | null;
+  s3Bucket: string | null;
+  s3Region: string | null;
+  s3AccessKeyId: string | null;
+  s3SecretAccessKey: string | null;
+  /** Ends with a slash. */
+  s3Prefix: string;
+  s3VirtualHosted: boolean;
+  artifactLinks: 'serve' | 'redirect';
   lists: boolean;
   /** URLs that replace those of the default lists, by switch. */
   listUrls: ListUrls | null;
@@ -313,6 +323,49 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     default: 10_240,
     parse: whole(1, 1_000_000_000),
   },
+  s3Endpoint: {
+    env: 'S3_ENDPOINT',
+    flag: '--s3-endpoint',
+    argument: '<url>',
+    help: 'S3-compatible storage that keeps the pictures, instead of the data directory',
+    default: null,
+    parse: endpoint,
+  },
+  s3Bucket: { env: 'S3_BUCKET', flag: '--s3-bucket', argument: '<name>', help: 'bucket of the pictures', default: null, parse: bucket },
+  s3Region: {
+    env: 'S3_REGION',
+    flag: '--s3-region',
+    argument: '<name>',
+    help: 'region of the bucket; us-east-1 for most storages other than AWS',
+    default: null,
+    parse: text,
+  },
+  s3AccessKeyId: { env: 'S3_ACCESS_KEY_ID', flag: null, argument: '', help: 'access key of the bucket', default: null, parse: text },
+  s3SecretAccessKey: { env: 'S3_SECRET_ACCESS_KEY', flag: null, argument: '', help: 'its secret', default: null, parse: text },
+  s3Prefix: {
+    env: 'S3_PREFIX',
+    flag: '--s3-prefix',
+    argument: '<text>',
+    help: 'what the keys of the pictures begin with; no other installation may use the same',
+    default: 'stillframe/',
+    parse: keyPrefix,
+  },
+  s3VirtualHosted: {
+    env: 'S3_VIRTUAL_HOSTED',
+    flag: '--s3-virtual-hosted',
+    argument: '',
+    help: 'address the bucket as a subdomain of the endpoint, not as its first path segment',
+    default: false,
+    parse: onOff,
+  },
+  artifactLinks: {
+    env: 'ARTIFACT_LINKS',
+    flag: '--artifact-links',
+    argument: '<kind>',
+    help: 'how cdn_url leads to a picture in a bucket: serve (through this server) or redirect (to a signed link to the bucket)',
+    default: 'serve',
+    parse: oneOf(['serve', 'redirect']),
+  },
   lists: {
     env: 'LISTS',
     flag: '--no-lists',
@@ -479,6 +532,26 @@ function waits(value: string): number[] {
 function webUrl(value: string): string {
   if (!/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value)) throw new Error('an http or https URL');
   return value.replace(/\/+$/, '');
+}
+
+/** May have a path; credentials are settings of their own. */
+function endpoint(value: string): string {
+  const url = webUrl(value);
+  const { username, password, search, hash } = new URL(url);
+  if (`${username}${password}${search}${hash}` !== '') throw new Error('an http or https URL without credentials and query');
+  return url;
+}
+
+function bucket(value: string): string {
+  if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i.test(value))
+    throw new Error('the name of a bucket: 3 to 63 letters, digits, dots and hyphens');
+  return value;
+}
+
+function keyPrefix(value: string): string {
+  if (!/^[\w.-]+(\/[\w.-]+)*\/?$/.test(value) || value.length > 200)
+    throw new Error('a path of letters, digits, dots, hyphens and underscores, such as stillframe/');
+  return value.endsWith('/') ? value : `${value}/`;
 }
 
 /** The default port of the scheme may be given explicitly. */

@@ -37,6 +37,7 @@ const FENCES: Record<string, RegExp> = {
   sharp: /^render\//,
   pdfkit: /^render\//,
   'p-queue': /^work\//,
+  aws4fetch: /^artifacts\//,
   commander: /^cli\//,
 };
 

@@ -1,6 +1,7 @@
 /**
- * Stored pictures and PDFs, under unguessable names. Knows no jobs, database or HTTP. Implemented by a local directory
- * (artifacts/directory.ts).
+ * Stored pictures and PDFs, under unguessable names. Knows no jobs, database or routes. Implemented by a local directory
+ * (artifacts/directory.ts) and by a bucket of an S3-compatible storage (artifacts/s3.ts). A storage that cannot be reached is an
+ * `internal_error` 503 wherever nothing else is said.
  */
 import type { Readable } from 'node:stream';
 
@@ -30,25 +31,47 @@ export interface OpenArtifact {
   /** Unix ms. */
   modifiedAt: number;
   /** Without a range the whole file. The caller must destroy or drain the stream. */
-  read(range?: ByteRange): Readable;
+  read(range?: ByteRange): Promise<Readable>;
   /** The same bytes without a stream; null unless they are in memory. */
   lend(range?: ByteRange): LentBytes | null;
+  /** Makes an address from which anyone can read it for `LINK_SECONDS`; null if the storage has none, or readers must not be sent there. */
+  link: ((shown: ShownHeaders) => Promise<string>) | null;
 }
 
+/** Headers of the response that a link leads to. */
+export interface ShownHeaders {
+  contentType: string;
+  contentDisposition: string;
+  cacheControl: string;
+}
+
+/** How long a link to the storage is valid. */
+export const LINK_SECONDS = 300;
+
+/** Records the name of an artifact before anything of it is stored. A rejection cancels the put. */
+export type Announce = (name: string) => Promise<void>;
+
 export interface Artifacts extends AsyncDisposable {
-  /** Durable once resolved: written under a temporary name, synced, renamed, directory synced. @param extension without the dot */
-  put(content: Uint8Array, extension: string): Promise<StoredArtifact>;
+  /** Whether looking at each file is cheap, and no other machine writes any. */
+  readonly isLocal: boolean;
+  /** Whether the last call found the storage unusable: a reason to ask `isReady` before work begins. */
+  readonly isFailing: boolean;
+  /**
+   * Durable once resolved; readers never see part of a file.
+   *
+   * @param extension without the dot
+   * @param announce called if a put that fails may still have stored something: whoever knows the name has to remove it
+   */
+  put(content: Uint8Array, extension: string, announce?: Announce): Promise<StoredArtifact>;
   /** null if there is no such artifact, or the name is not one that `put` makes. */
   open(name: string): Promise<OpenArtifact | null>;
-  /** Whether there is such an artifact. Synchronous, for transactions: it only looks at the file's entry. */
-  has(name: string): boolean;
   /** Removing a missing artifact is not an error. */
   remove(name: string): Promise<void>;
   /** Whether the storage itself exists, empty or not. */
   isPresent(): Promise<boolean>;
-  /** Whether there is likely to be space for the next picture. */
-  hasRoom(): Promise<boolean>;
-  /** Names of artifacts last modified before a time (Unix ms), in batches. */
+  /** Whether the next picture can probably be stored. Never rejects. */
+  isReady(): Promise<boolean>;
+  /** Names of artifacts last modified before a time (Unix ms), in batches; a bucket leaves out those of the last day. */
   list(before: number): AsyncIterable<string[]>;
   /** Removes incomplete files left by a crash; at boot only. @returns how many */
   removeLeftovers(): Promise<number>;

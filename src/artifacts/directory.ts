@@ -1,9 +1,10 @@
-import { constants, type Stats, statSync } from 'node:fs';
-import { access, mkdir, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { createReadStream, type Stats, statSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
+import { hasRoom } from './disk-room.js';
 import { asNoRoom } from './no-room.js';
 import { RecentFiles } from './recent-files.js';
 import { syncPath, writeSynced } from './write-synced.js';
@@ -19,8 +20,6 @@ export const UNFINISHED = '.unfinished';
 const SHARD_PATTERN = /^[a-z2-7]{2}$/;
 const LIST_BATCH = 200;
 const DIR_MODE = 0o700;
-/** Room for a large picture and its database records. */
-export const ROOM_BYTES = 4_000_000;
 
 /** The artifact directory of a data directory. */
 export function artifactsDirOf(dataDir: string): string {
@@ -34,11 +33,17 @@ export async function openArtifactDirectory(options: ArtifactDirectoryOptions): 
 }
 
 class ArtifactDirectory implements Artifacts {
+  readonly isLocal = true;
+  /** A disk has no outages: each call finds out for itself. */
+  readonly isFailing = false;
   readonly #dir: string;
   readonly #log: Log;
   /** Subdirectories that exist durably: their entry in `dir` has been synced. */
   readonly #shards = new Map<string, Promise<void>>();
-  readonly #recent = new RecentFiles();
+  readonly #recent = new RecentFiles({
+    stream: async (path, _bytes, range) => createReadStream(path, range),
+    load: (path) => readFile(path),
+  });
 
   constructor(options: ArtifactDirectoryOptions) {
     this.#dir = options.dir;
@@ -73,11 +78,8 @@ class ArtifactDirectory implements Artifacts {
       modifiedAt: Math.floor(found.mtimeMs),
       read: (range) => this.#recent.read(path, bytes, range),
       lend: (range) => this.#recent.lend(path, bytes, range),
+      link: null,
     };
-  }
-
-  has(name: string): boolean {
-    return isArtifactName(name) && findFile(this.#path(name)) !== null;
   }
 
   async remove(name: string): Promise<void> {
@@ -90,13 +92,8 @@ class ArtifactDirectory implements Artifacts {
     return (await stat(join(this.#dir, UNFINISHED)).catch(nullIfMissing)) !== null;
   }
 
-  async hasRoom(): Promise<boolean> {
-    const isWritable = await access(join(this.#dir, UNFINISHED), constants.W_OK).then(
-      () => true,
-      () => false,
-    );
-    const { bavail, bsize } = await statfs(this.#dir);
-    return isWritable && bavail * bsize >= ROOM_BYTES;
+  isReady(): Promise<boolean> {
+    return hasRoom(join(this.#dir, UNFINISHED));
   }
 
   async *list(before: number): AsyncIterable<string[]> {

@@ -1,5 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ByteRange, LentBytes } from './artifacts.js';
 
@@ -12,15 +10,23 @@ export interface RecentFilesLimits {
   fileBytes: number;
 }
 
+/** Where the files lie. A file is known by its path, or whatever names it there. */
+export interface FileSource {
+  /** @param bytes size of the file */
+  stream(path: string, bytes: number, range?: ByteRange): Promise<Readable>;
+  load(path: string, bytes: number): Promise<Buffer>;
+}
+
 const LIMITS: RecentFilesLimits = { keptBytes: 32 * 1024 * 1024, lentBytes: 64 * 1024 * 1024, fileBytes: 2 * 1024 * 1024 };
 /** Files that were read once. */
 const NOTICED_MAX = 1_000;
 
 /**
- * Keeps the contents of files that are read repeatedly, within limits; everything else is streamed from the disk. The files must never
+ * Keeps the contents of files that are read repeatedly, within limits; everything else is streamed from its source. The files must never
  * change, and whoever reads one has just checked that it exists.
  */
 export class RecentFiles {
+  readonly #source: FileSource;
   readonly #limits: RecentFilesLimits;
   /** By path, the least recently read first. */
   readonly #kept = new Map<string, Buffer>();
@@ -29,7 +35,8 @@ export class RecentFiles {
   #keptBytes = 0;
   #lentBytes = 0;
 
-  constructor(limits: RecentFilesLimits = LIMITS) {
+  constructor(source: FileSource, limits: RecentFilesLimits = LIMITS) {
+    this.#source = source;
     this.#limits = limits;
   }
 
@@ -40,25 +47,15 @@ export class RecentFiles {
   }
 
   /** @param bytes size of the file. The caller must destroy or drain the stream. */
-  read(path: string, bytes: number, range?: ByteRange): Readable {
-    if (!this.#isLendable(bytes) || !this.#isRepeated(path)) return createReadStream(path, range);
+  async read(path: string, bytes: number, range?: ByteRange): Promise<Readable> {
+    if (!this.#isLendable(bytes) || !this.#isRepeated(path)) return await this.#source.stream(path, bytes, range);
     const release = this.#borrow(bytes);
-    const find = async () => partOf(this.#find(path, bytes) ?? (await this.#load(path)), range);
-    return new Readable({
-      read() {
-        find().then(
-          (content) => {
-            this.push(content);
-            this.push(null);
-          },
-          (error) => this.destroy(error),
-        );
-      },
-      destroy(error, done) {
-        release();
-        done(error);
-      },
-    });
+    try {
+      return streamOf(partOf(this.#find(path, bytes) ?? (await this.#load(path, bytes)), range), release);
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   /** To be called when the file is removed. */
@@ -92,7 +89,7 @@ export class RecentFiles {
     };
   }
 
-  /** null if it is not kept, or the file on the disk has another size. */
+  /** null if it is not kept, or the file has another size now. */
   #find(path: string, bytes: number): Buffer | null {
     const content = this.#kept.get(path);
     if (content === undefined || content.length !== bytes) return null;
@@ -101,8 +98,8 @@ export class RecentFiles {
     return content;
   }
 
-  async #load(path: string): Promise<Buffer> {
-    const content = await readFile(path);
+  async #load(path: string, bytes: number): Promise<Buffer> {
+    const content = await this.#source.load(path, bytes);
     // Not if it was removed in the meantime.
     if (this.#noticed.has(path) && content.length <= this.#limits.fileBytes) this.#keep(path, content);
     return content;
@@ -117,6 +114,19 @@ export class RecentFiles {
       this.forget(oldest);
     }
   }
+}
+
+function streamOf(content: Buffer, release: () => void): Readable {
+  return new Readable({
+    read() {
+      this.push(content);
+      this.push(null);
+    },
+    destroy(error, done) {
+      release();
+      done(error);
+    },
+  });
 }
 
 function partOf(content: Buffer, range: ByteRange | undefined): Buffer {

@@ -7,8 +7,10 @@ export interface HealthDeps {
   readyBrowsers(): number;
   /** Whether renderers run in Chromium's sandbox. */
   sandboxed(): boolean;
-  /** Whether the disk has room for another picture. */
+  /** Whether the database's disk has room for another picture's records. */
   hasRoom(): Promise<boolean>;
+  /** Whether another picture can be stored. */
+  canStore(): Promise<boolean>;
   webhooksActive(): boolean;
   draining(): boolean;
   now(): number;
@@ -26,18 +28,21 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
   try {
     await deps.store.ping();
     // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
-    const database = (await deps.hasRoom()) ? 'ready' : 'unavailable';
+    const [hasRoom, canStore] = await Promise.all([deps.hasRoom(), deps.canStore()]);
+    const database = hasRoom ? 'ready' : 'unavailable';
+    const storage = canStore ? 'ready' : 'unavailable';
     const [queue, settlement, webhooks] = await Promise.all([
       deps.store.queueStatus(),
       deps.store.settlement(deps.now()),
       deps.store.webhookTotals(),
     ]);
-    const ready = readyWorkers > 0 && database === 'ready' && !queue.paused && !deps.draining();
+    const ready = readyWorkers > 0 && hasRoom && canStore && !queue.paused && !deps.draining();
     return {
       ready,
       data: {
         redis: 'ready',
         database,
+        storage,
         ...worker,
         queue: { ...queue, total_pending: queue.waiting + queue.prioritized + queue.delayed + queue.active },
         settlement: {
@@ -57,6 +62,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
 const UNAVAILABLE: WireHealth = {
   redis: 'unavailable',
   database: 'unavailable',
+  storage: 'unavailable',
   worker_ready: false,
   ready_workers: 0,
   sandboxed: false,

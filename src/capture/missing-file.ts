@@ -12,6 +12,8 @@ export interface MissingFileDeps {
 /**
  * Whether the file of a stored picture is missing, because something else deleted it. Records that in its row, unless the whole storage
  * is missing: a disk that is mounted again brings its pictures back.
+ *
+ * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
 export async function isFileMissing({ store, artifacts, log, now }: MissingFileDeps, name: string): Promise<boolean> {
   if ((await artifacts.open(name)) !== null) return false;

@@ -9,6 +9,8 @@ export interface OpenPictureDeps extends MissingFileDeps {
 /**
  * Opens a stored picture or PDF. `deleted` when there was one: its row decides, since its file may remain while it cannot be removed,
  * or may be missing because something else removed it. null when there never was one.
+ *
+ * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
 export async function openPicture(deps: OpenPictureDeps, name: string): Promise<OpenArtifact | 'deleted' | null> {
   const row = await deps.store.findArtifact(name);

@@ -14,7 +14,7 @@ const STORE_RETRY_MS = 500;
 const TELL_PROGRESS_MS = 500;
 
 export interface PerformDeps {
-  store: Pick<JobStore, 'renewLease' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
+  store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
     Pick<RetentionStore, 'keptArtifacts'>;
   artifacts: Pick<Artifacts, 'put' | 'remove'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
@@ -117,7 +117,11 @@ async function keep(
 ): Promise<void> {
   const { rendering, startedAt, stop } = done;
   const storeStart = performance.now();
-  const artifact = await deps.artifacts.put(rendering.content, rendering.format);
+  const claim = claimOf(job);
+  const artifact = await deps.artifacts.put(rendering.content, rendering.format, async (name) => {
+    const isHeld = await insist(deps, stop, () => deps.store.announceArtifact(claim, name));
+    if (!isHeld) throw new LostClaim();
+  });
   const now = deps.now();
   const data: CaptureData = {
     url: shownUrl(job.options),
@@ -135,7 +139,6 @@ async function keep(
     diagnostics: rendering.diagnostics,
     inspection: rendering.inspection,
   };
-  const claim = claimOf(job);
   const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   const { name } = artifact;

@@ -17,8 +17,8 @@ import { judgeCallback } from '../webhook/judge-callback.js';
 import { isFileMissing, type MissingFileDeps } from './missing-file.js';
 
 export interface SubmitDeps {
-  store: Pick<JobStore, 'accept' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
-  artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'has'>;
+  store: Pick<JobStore, 'accept' | 'cachedArtifact' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
+  artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'isFailing' | 'isReady'>;
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];
@@ -41,12 +41,14 @@ export interface SubmitContext {
 /**
  * Accepts a submission durably, or returns the job that it repeats.
  *
- * @throws CaptureError invalid_request (a refused destination), idempotency_conflict, quota_exceeded, internal_error (503: queue full, draining)
+ * @throws CaptureError invalid_request (a refused destination), idempotency_conflict, quota_exceeded, internal_error (503: queue full,
+ * draining, no storage)
  */
 export async function submit(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<JobSnapshot> {
   if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
   refuseBlockedDestinations(deps, submission, context);
   await judgeWebhook(deps, submission, context);
+  await refuseWithoutStorage(deps, context);
   const job: NewJob = {
     id: newId('job'),
     accountId: context.principal.accountId,
@@ -66,25 +68,33 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
   return follow(deps, await accept(deps, job));
 }
 
-/** A picture whose file is missing is not used for an answer. */
+/** A picture whose file is missing is not used for an answer. Looked at before the transaction, which must not wait for a storage. */
 async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
-  const missing: string[] = [];
-  const isMissing = (name: string) => !deps.artifacts.has(name) && missing.push(name) > 0;
-  const acceptance = await deps.store.accept(job, { ...deps.rules, isMissing });
-  for (const name of missing) await isFileMissing(deps, name);
-  return acceptance;
+  const name = await deps.store.cachedArtifact(job);
+  const missing = name !== null && (await isFileMissing(deps, name)) ? name : null;
+  return await deps.store.accept(job, { ...deps.rules, missing });
+}
+
+/**
+ * While the storage cannot be reached, nothing is rendered in vain, and no idempotency key is bound to a capture that must fail. Repeated
+ * submissions get their job.
+ */
+async function refuseWithoutStorage(deps: SubmitDeps, context: SubmitContext): Promise<void> {
+  if (!deps.artifacts.isFailing || (await isRepeat(deps, context)) || (await deps.artifacts.isReady())) return;
+  throw unavailable('Pictures cannot be stored at the moment. Try again shortly.', 5);
+}
+
+async function isRepeat({ store }: Pick<SubmitDeps, 'store'>, { principal, idempotencyKey }: SubmitContext): Promise<boolean> {
+  return idempotencyKey !== null && (await store.findJobByIdempotencyKey(principal.accountId, idempotencyKey)) !== null;
 }
 
 /** Repeated submissions are not checked again: the job exists, even if the receiver's name cannot be resolved at the moment. */
-async function judgeWebhook(deps: SubmitDeps, submission: Submission, { principal, idempotencyKey }: SubmitContext): Promise<void> {
-  if (submission.webhook === null) return;
-  const repeats = idempotencyKey !== null && (await deps.store.findJobByIdempotencyKey(principal.accountId, idempotencyKey)) !== null;
-  if (!repeats) {
-    const judging: Parameters<typeof judgeCallback>[0] = {
-      judgeHost: (host, port) => deps.egress.judgeHost(host, port, { account: principal.accountId }),
-    };
-    await judgeCallback(judging, submission.webhook.url, deps.webhookAllow);
-  }
+async function judgeWebhook(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<void> {
+  if (submission.webhook === null || (await isRepeat(deps, context))) return;
+  const judging: Parameters<typeof judgeCallback>[0] = {
+    judgeHost: (host, port) => deps.egress.judgeHost(host, port, { account: context.principal.accountId }),
+  };
+  await judgeCallback(judging, submission.webhook.url, deps.webhookAllow);
 }
 
 function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission, { principal }: SubmitContext): void {

@@ -1,4 +1,5 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
+import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
 import type { EndedJob, JobStore, OwnClaims, RetentionStore } from '../store/store.js';
 
@@ -22,6 +23,10 @@ export interface SweepDeps {
 const BATCH = 200;
 /** Free pages that the database keeps for later writes. */
 const FREE_KEPT_BYTES = 16_000_000;
+/** How long one round may remove files: it delays the recovery of lost leases. */
+const REMOVE_MS = 10_000;
+/** Files removed at the same time, since each takes a bucket a round trip. */
+const REMOVE_AT_ONCE = 8;
 /** Deliveries per transaction. */
 const DELIVERIES_BATCH = 25;
 
@@ -31,6 +36,7 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void>
   await expireArtifacts(deps, signal);
   await expireDeliveries(deps, signal);
   await deleteJobs(deps, signal);
+  await removeDue(deps, signal);
 }
 
 export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'now'> & {
@@ -60,10 +66,11 @@ function tellEnded(deps: Pick<SweepDeps, 'onEnded' | 'log'>, job: EndedJob, fact
 }
 
 /**
- * Removes files that have no row, or one that marks them as deleted: they are left by a crash between rename and commit, or could not be
- * removed before.
+ * Removes files that have no row, or one that marks them as deleted: they are left by a crash between rename and commit, or by a storage
+ * that answered too late.
  *
  * @param before Unix ms: files written later may still get a row
+ * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
 export async function removeOrphans(
   deps: Pick<SweepDeps, 'store' | 'artifacts' | 'log'>,
@@ -73,9 +80,10 @@ export async function removeOrphans(
   for await (const names of deps.artifacts.list(before)) {
     if (signal.aborted) return;
     const kept = await deps.store.keptArtifacts(names);
-    for (const name of names) {
-      if (!kept.has(name)) await removeFile(deps, name);
-    }
+    await removeFiles(
+      deps,
+      names.filter((name) => !kept.has(name)),
+    );
   }
 }
 
@@ -104,22 +112,58 @@ export async function findMissing(
   deps.log.warn({ count: missing.length }, 'picture files are missing; the pictures are treated as deleted, and rendered again on request');
 }
 
-/** A file that cannot be removed does not stop the others; `removeOrphans` retries it. */
-async function removeFile(deps: Pick<SweepDeps, 'artifacts' | 'log'>, name: string): Promise<void> {
-  try {
-    await deps.artifacts.remove(name);
-  } catch (error) {
-    deps.log.warn({ err: error, artifact: name }, 'a file could not be removed; it will be retried');
+/** Removes what is to be removed, for a limited time: the next round goes on. A name is forgotten once its file is gone. */
+async function removeDue(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + REMOVE_MS;
+  for (let after: string | undefined = ''; after !== undefined && !signal.aborted && performance.now() < until; ) {
+    const names: string[] = await deps.store.dueRemovals({ after, limit: BATCH });
+    const removed = await removeFiles(deps, names).catch(nullIfUnreachable);
+    if (removed === null) return;
+    if (removed.length > 0) await deps.store.forgetRemovals(removed);
+    after = names.at(-1);
+    await breathe();
   }
 }
 
-/** Deletes expired pictures, then those that exceed the storage limit. */
+/**
+ * A file that cannot be removed does not stop the others.
+ *
+ * @returns the names of those that are gone
+ * @throws CaptureError `internal_error` (503) if the storage cannot be reached, so that no other file can be removed either
+ */
+async function removeFiles({ artifacts, log }: Pick<SweepDeps, 'artifacts' | 'log'>, names: readonly string[]): Promise<string[]> {
+  const removed: string[] = [];
+  const failed: { artifact: string; err: unknown }[] = [];
+  const removeOne = async (name: string) => {
+    try {
+      await artifacts.remove(name);
+      removed.push(name);
+    } catch (error) {
+      if (isUnreachable(error)) throw error;
+      failed.push({ artifact: name, err: error });
+    }
+  };
+  for (let at = 0; at < names.length; at += REMOVE_AT_ONCE) await Promise.all(names.slice(at, at + REMOVE_AT_ONCE).map(removeOne));
+  if (failed.length > 0) log.warn({ ...failed[0], count: failed.length }, 'files could not be removed; it will be retried');
+  return removed;
+}
+
+/** The storage itself has logged it. */
+function nullIfUnreachable(error: unknown): null {
+  if (isUnreachable(error)) return null;
+  throw error;
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof CaptureError && error.status === 503;
+}
+
+/** Marks expired pictures as deleted, then those that exceed the storage limit. */
 async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   const maxBytes = await pictureBudget(deps);
   while (!signal.aborted) {
     const now = deps.now();
     const names = await deps.store.expireArtifacts({ before: deps.cautiousNow() - deps.artifactTtlMs, maxBytes, limit: BATCH, now });
-    for (const name of names) await removeFile(deps, name);
     if (names.length < BATCH) return;
     await breathe();
   }

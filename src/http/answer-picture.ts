@@ -14,7 +14,7 @@ export interface PictureAnswer {
 /**
  * Answers with the picture itself (extensions.md, Answers).
  *
- * @throws CaptureError `invalid_request` (410) if the picture has been deleted
+ * @throws CaptureError `invalid_request` (410) if the picture has been deleted, `internal_error` (503) if the storage cannot be reached
  */
 export async function answerPicture(
   edge: Edge,
@@ -33,5 +33,5 @@ export async function answerPicture(
   headers['x-width'] = String(data.width);
   headers['x-height'] = String(data.height);
   headers['x-cached'] = String(data.cached);
-  return sendArtifact(edge, c, { name: data.artifact, artifact, cacheControl, conditional });
+  return await sendArtifact(edge, c, { name: data.artifact, artifact, cacheControl, conditional, mayRedirect: false });
 }

@@ -1,19 +1,13 @@
 import { pipeline } from 'node:stream';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
-import type { LentBytes, OpenArtifact } from '../artifacts/artifacts.js';
+import { type ByteRange, type LentBytes, LINK_SECONDS, type OpenArtifact } from '../artifacts/artifacts.js';
+import { mediaTypeOf } from '../artifacts/media-type.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { isUnchanged, type Validators } from './conditional.js';
 import type { Edge, EdgeEnv } from './edge.js';
 import { readRange } from './range.js';
 
-const CONTENT_TYPES: Record<string, string> = {
-  png: 'image/png',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  webp: 'image/webp',
-  pdf: 'application/pdf',
-};
 /** Files may contain third-party content: nothing in them may run or load anything on this origin. The browser's own viewer needs styles. */
 const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
@@ -23,50 +17,86 @@ export interface NamedArtifact {
   cacheControl: string;
   /** Whether range and conditional requests are honoured. */
   conditional: boolean;
-}
-
-/** Media type of an artifact, or of a format, by its extension. */
-export function contentTypeOf(nameOrFormat: string): string {
-  return CONTENT_TYPES[nameOrFormat.slice(nameOrFormat.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  /** Whether the client may be sent to the storage. */
+  mayRedirect: boolean;
 }
 
 /**
- * Answers with an artifact's bytes: 200, 206, or 304.
+ * Answers with an artifact's bytes: 200, 206, or 304. A GET is sent to the storage instead (302), if `mayRedirect` and the artifact has a
+ * link.
  *
- * @throws CaptureError `invalid_request` (416)
+ * @throws CaptureError `invalid_request` (416), `internal_error` (503) if the storage cannot be reached
  */
-export function sendArtifact(edge: Edge, c: Context<EdgeEnv>, { name, artifact, cacheControl, conditional }: NamedArtifact): Response {
+export async function sendArtifact(edge: Edge, c: Context<EdgeEnv>, wanted: NamedArtifact): Promise<Response> {
+  const { name, artifact, conditional } = wanted;
   const { headers } = c.var.exchange;
   // The file of a name never changes, so the name serves as ETag.
   const validators: Validators = { etag: `"${name}"`, modifiedAt: artifact.modifiedAt };
-  headers.etag = validators.etag;
-  headers['last-modified'] = new Date(artifact.modifiedAt).toUTCString();
-  headers['cache-control'] = cacheControl;
-  headers['content-security-policy'] = SANDBOX;
-  headers['cross-origin-resource-policy'] = 'cross-origin';
-  if (conditional) headers['accept-ranges'] = 'bytes';
   const asked = conditional ? c.env.incoming.headers : {};
-  if (isUnchanged(asked, validators)) return new Response(null, { status: 304, headers });
+  const isGet = c.req.method === 'GET';
+  if (isUnchanged(asked, validators)) {
+    Object.assign(headers, commonHeaders(wanted, validators));
+    return new Response(null, { status: 304, headers });
+  }
+  if (isGet && wanted.mayRedirect && artifact.link !== null) return redirect(c, wanted, artifact.link);
   // Ranges are defined for GET only (RFC 9110, 14.2).
-  const range = c.req.method === 'GET' ? readRange(asked, artifact.bytes, validators) : null;
+  const range = isGet ? readRange(asked, artifact.bytes, validators) : null;
   if (range === 'unsatisfiable') {
-    headers['content-range'] = `bytes */${artifact.bytes}`;
-    headers['cache-control'] = 'no-store';
+    Object.assign(headers, commonHeaders(wanted, validators), {
+      'content-range': `bytes */${artifact.bytes}`,
+      'cache-control': 'no-store',
+    });
     throw new CaptureError({
       code: 'invalid_request',
       status: 416,
       message: `The range is outside the ${artifact.bytes} bytes of the artifact.`,
     });
   }
-  headers['content-type'] = contentTypeOf(name);
-  headers['content-disposition'] = `inline; filename="${name}"`;
-  headers['content-length'] = String(range === null ? artifact.bytes : range.end - range.start + 1);
-  if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${artifact.bytes}`;
+  const part = range ?? undefined;
+  const lent = isGet ? artifact.lend(part) : null;
+  // Before the headers: a storage that cannot be reached is an error response without them.
+  const stream = isGet && lent === null && artifact.bytes > 0 ? await artifact.read(part) : null;
+  Object.assign(headers, commonHeaders(wanted, validators), contentHeaders(wanted, range));
   const status = range === null ? 200 : 206;
-  if (c.req.method === 'HEAD' || artifact.bytes === 0) return new Response(null, { status, headers });
-  const lent = artifact.lend(range ?? undefined);
   if (lent !== null) return sendLent(c, status, lent);
-  return sendStream(edge, c, { status, stream: artifact.read(range ?? undefined) });
+  return stream === null ? new Response(null, { status, headers }) : sendStream(edge, c, { status, stream });
+}
+
+function commonHeaders({ cacheControl, conditional }: NamedArtifact, { etag, modifiedAt }: Validators): Record<string, string> {
+  return {
+    etag,
+    'last-modified': new Date(modifiedAt).toUTCString(),
+    'cache-control': cacheControl,
+    'content-security-policy': SANDBOX,
+    'cross-origin-resource-policy': 'cross-origin',
+    ...(conditional ? { 'accept-ranges': 'bytes' } : {}),
+  };
+}
+
+function contentHeaders({ name, artifact: { bytes } }: NamedArtifact, range: ByteRange | null): Record<string, string> {
+  return {
+    'content-type': mediaTypeOf(name),
+    'content-disposition': dispositionOf(name),
+    'content-length': String(range === null ? bytes : range.end - range.start + 1),
+    ...(range === null ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${bytes}` }),
+  };
+}
+
+function dispositionOf(name: string): string {
+  return `inline; filename="${name}"`;
+}
+
+/** The redirect may be reused for a part of the time that the link is valid. */
+async function redirect(
+  c: Context<EdgeEnv>,
+  { name, cacheControl }: NamedArtifact,
+  link: NonNullable<OpenArtifact['link']>,
+): Promise<Response> {
+  const { headers } = c.var.exchange;
+  headers.location = await link({ contentType: mediaTypeOf(name), contentDisposition: dispositionOf(name), cacheControl });
+  headers['cache-control'] = `private, max-age=${Math.floor(LINK_SECONDS / 5)}`;
+  headers['cross-origin-resource-policy'] = 'cross-origin';
+  return new Response(null, { status: 302, headers });
 }
 
 /** Sends bytes that are in memory directly to the socket. */

@@ -1,5 +1,4 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
-import { artifactsDirOf, openArtifactDirectory } from '../artifacts/directory.js';
 import type { Config } from '../config.js';
 import type { Egress } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
@@ -8,6 +7,7 @@ import { STORE_FILES } from '../package-files.js';
 import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { openStore } from '../store/sqlite/open-store.js';
 import type { Store } from '../store/store.js';
+import { bucketOf, openArtifacts } from './artifact-storage.js';
 
 /** The parts that every other part of the service uses. */
 export interface Foundations {
@@ -19,7 +19,8 @@ export interface Foundations {
 
 /** @throws one-line errors for the operator */
 export async function openFoundations(config: Config, log: Log): Promise<Foundations> {
-  // First, since it validates settings: an invalid one stops the start before anything is created.
+  // First, since they validate settings: an invalid one stops the start before anything is created.
+  bucketOf(config);
   const egress = await openEgress({
     allowDestinations: config.allowDestinations,
     denyDestinations: config.denyDestinations,
@@ -29,6 +30,6 @@ export async function openFoundations(config: Config, log: Log): Promise<Foundat
   });
   const lock = lockDataDir(config.dataDir);
   const store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'at start', log });
-  const artifacts = await openArtifactDirectory({ dir: artifactsDirOf(config.dataDir), log });
+  const artifacts = await openArtifacts(config, log);
   return { lock, store, egress, artifacts };
 }

@@ -7,7 +7,7 @@ const SWEEP_EVERY_MS = 5_000;
 const COMPARE_EVERY_MS = 3_600_000;
 
 export interface HousekeepingOptions {
-  deps: SweepDeps & { artifacts: Pick<Artifacts, 'open'> };
+  deps: SweepDeps & { artifacts: Pick<Artifacts, 'open' | 'isLocal'> };
   /** Unix ms: older files in the artifact directory without a job are orphans. */
   startedAt: number;
   /** Ends the current step at the next batch. */
@@ -28,7 +28,8 @@ export class Housekeeping implements AsyncDisposable {
     sweepOnce();
     const compareOnce = (before: number) => {
       this.add(() => removeOrphans(deps, before, signal));
-      this.add(() => findMissing(deps, signal));
+      // In a bucket, that would be a request for each picture: a missing one is found when it is asked for.
+      if (deps.artifacts.isLocal) this.add(() => findMissing(deps, signal));
     };
     compareOnce(startedAt);
     this.comparing = setInterval(() => compareOnce(deps.cautiousNow() - COMPARE_EVERY_MS), COMPARE_EVERY_MS);

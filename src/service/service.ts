@@ -3,6 +3,7 @@
  */
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
+import { hasRoom } from '../artifacts/disk-room.js';
 import { FinishSignals } from '../capture/finish-signals.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
 import type { Config } from '../config.js';
@@ -200,7 +201,8 @@ export class Service implements AsyncDisposable {
       store,
       readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
       sandboxed: () => this.renderer?.sandboxed ?? false,
-      hasRoom: () => artifacts.hasRoom(),
+      hasRoom: () => hasRoom(this.config.dataDir),
+      canStore: () => artifacts.isReady(),
       webhooksActive: () => !this.draining,
       draining: () => this.draining,
       now: this.clock.now,

@@ -99,8 +99,8 @@ export interface AcceptRules {
   /** Number of waiting jobs (prioritized, waiting, delayed, including followers of a shared render) at which new ones are rejected. */
   maxQueue: number;
   webhookMaxAttempts: number;
-  /** Whether the file of an artifact is missing, so that it must not be used for an answer. Called within the transaction. */
-  isMissing?(artifactName: string): boolean;
+  /** An artifact whose file was found to be missing, so that it must not be used for an answer. */
+  missing?: string | null;
 }
 
 export type Acceptance =
@@ -172,12 +172,20 @@ export interface JobPage {
 }
 
 export interface JobStore {
+  /** The artifact that `accept` would answer from now; null if none, and for a repeated submission. */
+  cachedArtifact(job: NewJob): Promise<string | null>;
   /** ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
   /** Claims the next job, fairly between accounts, synchronous before asynchronous within one; null if none is due or the queue is paused. */
   claimNextJob(claim: JobClaim): Promise<ClaimedJob | null>;
   /** Renews a claim's lease, and records progress (0–100). @returns false if the claim was lost */
   renewLease(claim: Claim, renewal: { now: number; leaseMs: number; progress: number }): Promise<boolean>;
+  /**
+   * Records the name of an artifact before it is stored: unless this claim completes with it, it is to be removed (`dueRemovals`).
+   *
+   * @returns false if the claim was lost
+   */
+  announceArtifact(claim: Claim, name: string): Promise<boolean>;
   /**
    * ONE transaction: job, credits, cached result, artifact row, deliveries, and the first of its followers; `endFollowers` ends the
    * others. Empty if the claim was lost.
@@ -295,10 +303,14 @@ export interface RetentionStore {
   /** Releases some of the unused space. */
   shrinkDatabase(): Promise<void>;
   /**
-   * Marks artifacts as deleted: those older than `before`; then, while all pictures exceed `maxBytes`, the oldest of the account that uses
-   * the most space. At most `limit` per call. @returns their names
+   * Marks artifacts as deleted, and records that they are to be removed: those older than `before`; then, while all pictures exceed
+   * `maxBytes`, the oldest of the account that uses the most space. At most `limit` per call. @returns their names
    */
   expireArtifacts(rules: { before: number; maxBytes: number; limit: number; now: number }): Promise<string[]>;
+  /** Names of artifacts that are to be removed from the storage, in order, after `after`; at most `limit`. Without those of live claims. */
+  dueRemovals(page: { after: string; limit: number }): Promise<string[]>;
+  /** To be called when they have been removed. */
+  forgetRemovals(names: readonly string[]): Promise<void>;
   /** Fails deliveries whose event is more than 24 h ago; at most `limit`. @returns how many */
   expireDeliveries(rules: { now: number; limit: number }): Promise<number>;
   /** Deletes jobs that ended before, with their idempotency and delivery records; at most `limit`. @returns how many */

@@ -48,21 +48,14 @@ test('gives back the bytes it was given, whole or in part, under an unguessable 
   const opened = await artifacts.open(stored.name);
   expect(opened?.bytes).toBe(content.length);
   expect(Math.abs((opened?.modifiedAt ?? 0) - Date.now())).toBeLessThan(60_000);
-  expect(opened && (await buffer(opened.read())).equals(content)).toBe(true);
-  expect(opened && (await buffer(opened.read({ start: 10, end: 19 }))).equals(content.subarray(10, 20))).toBe(true);
-});
-
-test('has what was put, until its file is gone, and nothing under a name that put does not make', async () => {
-  await using artifacts = await openThis();
-  const [kept, lost] = [await artifacts.put(Buffer.from('x'), 'png'), await artifacts.put(Buffer.from('y'), 'png')];
-  await artifacts.remove(lost.name);
-  expect([kept.name, lost.name, `../${kept.name}`].map((name) => artifacts.has(name))).toEqual([true, false, false]);
+  expect(opened && (await buffer(await opened.read())).equals(content)).toBe(true);
+  expect(opened && (await buffer(await opened.read({ start: 10, end: 19 }))).equals(content.subarray(10, 20))).toBe(true);
 });
 
 test('a removed picture is not kept in memory', async () => {
   await using artifacts = await openThis();
   const { name } = await artifacts.put(Buffer.from('old'), 'png');
-  const read = async () => (await buffer((await artifacts.open(name))?.read() ?? Readable.from([]))).toString();
+  const read = async () => (await buffer((await (await artifacts.open(name))?.read()) ?? Readable.from([]))).toString();
   expect([await read(), await read()]).toEqual(['old', 'old']);
   await artifacts.remove(name);
   await writeFile(pathOf(name), 'new');

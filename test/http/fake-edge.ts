@@ -181,13 +181,14 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
       return {
         bytes: content.length,
         modifiedAt: 1_700_000_000_500,
-        read: (range) => {
+        read: async (range) => {
           edge.openStreams++;
           edge.streams++;
           const part = range === undefined ? content : content.subarray(range.start, range.end + 1);
           return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => edge.openStreams--);
         },
         lend: () => null,
+        link: null,
       };
     },
     health: async () => ({ ready: true, data: HEALTHY }),
@@ -219,6 +220,7 @@ export const HEALTHY = {
   redis: 'ready' as const,
   worker_ready: true,
   database: 'ready' as const,
+  storage: 'ready' as const,
   ready_workers: 2,
   sandboxed: true,
   queue: { waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false, total_pending: 0 },

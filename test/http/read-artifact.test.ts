@@ -208,7 +208,7 @@ describe('GET /artifacts/{name}', () => {
     edge.openPicture = async (name) => {
       const artifact = await openPicture(name);
       if (artifact === null || artifact === 'deleted') return artifact;
-      return { ...artifact, read: (range) => artifact.read(range).once('close', () => closed?.()) };
+      return { ...artifact, read: async (range) => (await artifact.read(range)).once('close', () => closed?.()) };
     };
     await using served = await serveEdge(edge);
     const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);

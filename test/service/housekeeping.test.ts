@@ -19,6 +19,7 @@ it('a step that fails is told and holds up no other, and the end waits for the l
       },
     },
     artifacts: {
+      isLocal: true,
       async *list() {
         steps.push('orphans');
         yield* [];

@@ -14,6 +14,7 @@ function aRecentHealth() {
     readyBrowsers: () => seen.looks,
     sandboxed: () => true,
     hasRoom: async () => true,
+    canStore: async () => true,
     webhooksActive: () => true,
     draining: () => false,
     now: () => seen.now,

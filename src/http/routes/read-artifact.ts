@@ -14,7 +14,7 @@ export function readArtifact(edge: Edge): Handler<EdgeEnv> {
     if (artifact === 'deleted') throw deletedArtifact();
     if (artifact === null) throw noSuchArtifact();
     const cacheControl = `public, max-age=${edge.config.artifactMaxAgeSeconds}, immutable`;
-    return sendArtifact(edge, c, { name, artifact, cacheControl, conditional: true });
+    return await sendArtifact(edge, c, { name, artifact, cacheControl, conditional: true, mayRedirect: true });
   };
 }
 

@@ -33,16 +33,24 @@ interface Source {
 /** Runs inside the caller's transaction. `enqueuedAt` must be the current time. */
 export function accept(tables: AcceptTables, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Acceptance {
   const { job, rules } = submission;
-  const digests: Digests = {
-    identity: vault.digest('identity', job.identity),
-    cache: job.cacheIdentity === null ? null : vault.digest('cache', job.cacheIdentity),
-  };
+  const digests: Digests = { identity: vault.digest('identity', job.identity), cache: cacheDigestOf(vault, job) };
   const known = findReplay(tables, job, digests);
   if (known !== null) return known;
   const kept = findKept(tables, job, { digests, rules });
   const source = { kept, leaderId: kept === null ? findLeader(tables, job, digests) : null };
   const charge = chargeOf(job);
   return refuseWhenFull(tables, source, rules) ?? refuseOverQuota(tables, charge) ?? enter(tables, { job, rules, digests, source, charge });
+}
+
+/** The artifact that `accept` would answer from; null if none, and for a repeated submission. */
+export function cachedArtifact({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, job: NewJob): string | null {
+  if (job.cacheTtl === 0 || job.cacheIdentity === null) return null;
+  if (job.idempotencyKey !== null && jobs.findByIdempotencyKey(job.accountId, job.idempotencyKey) !== null) return null;
+  return findKeptSource({ jobs }, job, cacheDigestOf(vault, job))?.artifactName ?? null;
+}
+
+function cacheDigestOf(vault: Vault, { cacheIdentity }: NewJob): string | null {
+  return cacheIdentity === null ? null : vault.digest('cache', cacheIdentity);
 }
 
 interface Entry {
@@ -113,7 +121,7 @@ function findKept(
   { digests, rules }: { digests: Digests; rules: AcceptRules },
 ): KeptResult | null {
   const source = findKeptSource({ jobs }, job, digests.cache);
-  if (source === null || rules.isMissing?.(source.artifactName)) return null;
+  if (source === null || source.artifactName === rules.missing) return null;
   const { workerId, artifactName } = source;
   // An older version stored it with the job, which may be deleted before this one.
   if (source.keptData === null) artifacts.keepData(artifactName, source.data);

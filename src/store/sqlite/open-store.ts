@@ -9,7 +9,7 @@ import { toSnapshot } from '../snapshot.js';
 import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
 import { StoreError, translateEngineError } from '../store-error.js';
 import type { Vault } from '../vault.js';
-import { accept } from './accept.js';
+import { accept, cachedArtifact } from './accept.js';
 import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
 import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
@@ -118,6 +118,7 @@ type JobLookUps = Pick<
 
 function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLookUps> {
   return {
+    cachedArtifact: (job) => read(() => cachedArtifact(tables, vault, job)),
     accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
     claimNextJob: async (claim) => {
       // An idle worker's look must not cost a write.
@@ -126,10 +127,17 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
     },
     renewLease: (claim, { now, leaseMs, progress }) =>
       writer.run(() => tables.jobs.renew(claim, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress))))),
+    announceArtifact: (claim, name) =>
+      writer.run(() => {
+        if (heldJob(tables, claim) === null) return false;
+        tables.removals.announce(name, claim);
+        return true;
+      }),
     complete: (claim, capture, now) =>
       writer.run(() => {
         const job = heldJob(tables, claim);
         if (job === null) return [];
+        tables.removals.forget(capture.artifact.name);
         tables.artifacts.insert({ ...capture.artifact, createdAt: now, accountId: job.accountId, data: JSON.stringify(capture.data) });
         const { name: artifactName } = capture.artifact;
         return endJob(tables, claim, { state: 'completed', data: RENDERED_DATA, artifactName, error: null, now });
@@ -191,6 +199,8 @@ function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): Ret
     storageUse: () => read(() => ({ pictures: tables.counters.artifactBytes(), ...database.size() })),
     shrinkDatabase: () => database.shrink(),
     expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
+    dueRemovals: ({ after, limit }) => read(() => tables.removals.due(after, limit)),
+    forgetRemovals: (names) => writer.run(() => names.forEach(tables.removals.forget)),
     expireDeliveries: (rules) => writer.run(() => expireDeliveries(tables, rules)),
     deleteJobs: (rules) => deleteJobs(tables, writer, rules),
     keptArtifacts: (names) => read(() => new Set(names.filter((name) => tables.artifacts.find(name)?.goneAt === null))),

@@ -11,7 +11,7 @@ const OLDEST: EndedPlace = { endedAt: 0, seq: 0 };
 
 /** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
 export async function expireArtifacts(
-  tables: Pick<Tables, 'artifacts' | 'counters'>,
+  tables: Pick<Tables, 'artifacts' | 'counters' | 'removals'>,
   writer: Writer,
   rules: Parameters<RetentionStore['expireArtifacts']>[0],
 ): Promise<string[]> {
@@ -54,7 +54,7 @@ async function inSlices(limit: number, slice: (limit: number) => Promise<number>
 }
 
 function expireSlice(
-  { artifacts, counters }: Pick<Tables, 'artifacts' | 'counters'>,
+  { artifacts, counters, removals }: Pick<Tables, 'artifacts' | 'counters' | 'removals'>,
   rules: Parameters<RetentionStore['expireArtifacts']>[0],
 ): string[] {
   let kept = counters.artifactBytes();
@@ -63,6 +63,7 @@ function expireSlice(
     const next = tooOld(artifacts, rules.before) ?? (kept > rules.maxBytes ? tooMuch(artifacts) : null);
     if (next === null) break;
     artifacts.markGone(next.name, rules.now);
+    removals.add(next.name);
     artifacts.forget(next.name);
     expired.push(next.name);
     kept -= next.bytes;

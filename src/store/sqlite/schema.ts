@@ -101,6 +101,21 @@ export const artifacts = sqliteTable(
   ],
 );
 
+/**
+ * Artifacts to be removed from the storage. Those with a claim were announced by it before they were stored, and are left alone while it
+ * lasts. A row remains until the storage has removed the artifact, or the claim has completed with it.
+ */
+export const removals = sqliteTable(
+  'removals',
+  {
+    name: text('name').primaryKey(),
+    jobId: text('job_id'),
+    workerId: text('worker_id'),
+    attempt: integer('attempt'),
+  },
+  () => [check('removals_claim', sql`(job_id IS NULL) = (worker_id IS NULL) AND (job_id IS NULL) = (attempt IS NULL)`)],
+);
+
 /** The disk usage of each account: bytes of pictures that are not deleted, and rows. Updated by triggers. */
 export const accountStorage = sqliteTable(
   'account_storage',

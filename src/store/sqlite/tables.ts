@@ -11,6 +11,7 @@ import { marksTable } from './marks.js';
 import { ordersTable } from './orders.js';
 import { outcomesTable } from './outcomes.js';
 import { receiversTable } from './receivers.js';
+import { removalsTable } from './removals.js';
 import { reservationsTable } from './reservations.js';
 import { signingSecretsTable } from './signing-secrets.js';
 import { turnsTable } from './turns.js';
@@ -33,6 +34,7 @@ export function prepareTables(db: Db, vault: Vault) {
     orders: ordersTable(orm, vault),
     receivers,
     outcomes: outcomesTable(orm),
+    removals: removalsTable(orm),
     reservations: reservationsTable(orm, counters),
     signingSecrets: signingSecretsTable(orm, vault),
     turns: turnsTable(orm, counters),

@@ -1,0 +1,43 @@
+import { CaptureError } from '../contract/capture-error.js';
+
+/** Answers that a later try may not get. */
+const PASSING = new Set([408, 429, 500, 502, 503, 504]);
+const RETRY_SECONDS = 5;
+
+/** A call to a bucket that failed. Its message is for the log and the operator; it contains no credentials. */
+export class BucketError extends Error {
+  override readonly name = 'BucketError';
+  /** HTTP status; null without a response. */
+  readonly status: number | null;
+  /** That of S3, such as `AccessDenied`, or of the network, such as `ECONNREFUSED`; empty if there is none. */
+  readonly code: string;
+
+  constructor(call: string, { status, code, cause }: { status: number | null; code: string; cause?: unknown }) {
+    const outcome = status === null ? `failed: ${cause instanceof Error ? cause.message : 'no response'}` : `returned ${status}`;
+    super([`${call} ${outcome}`, code].filter((part) => part !== '').join(' '), cause === undefined ? undefined : { cause });
+    this.status = status;
+    this.code = code;
+  }
+
+  /** Whether to try again. */
+  get isPassing(): boolean {
+    return this.status === null || PASSING.has(this.status);
+  }
+
+  /** Whether there is no such object. A HEAD does not tell it from a missing bucket. */
+  get isMissing(): boolean {
+    return this.status === 404 && this.code !== 'NoSuchBucket';
+  }
+}
+
+/** What a client gets: 503 for every failure of the bucket; the reason is only logged. */
+export function asUnreachable(error: unknown, task: 'store' | 'read' | 'remove'): unknown {
+  if (!(error instanceof BucketError)) return error;
+  return new CaptureError({
+    code: 'internal_error',
+    status: 503,
+    message: `The server could not ${task} the picture: its storage cannot be reached at the moment. Try again later.`,
+    retryAfterSeconds: RETRY_SECONDS,
+    cause: error,
+  });
+}

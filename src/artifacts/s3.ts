@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Log } from '../log.js';
+import { isArtifactName, newArtifactName } from './artifact-name.js';
+import {
+  type Announce,
+  type Artifacts,
+  type ByteRange,
+  LINK_SECONDS,
+  type OpenArtifact,
+  type ShownHeaders,
+  type StoredArtifact,
+} from './artifacts.js';
+import { Bucket, type BucketOptions } from './bucket.js';
+import { asUnreachable, BucketError } from './bucket-error.js';
+import { mediaTypeOf } from './media-type.js';
+import { parseObjectList } from './object-list.js';
+import { RecentFiles } from './recent-files.js';
+import { type KnownObject, RecentObjects } from './recent-objects.js';
+import { StoragePulse } from './storage-pulse.js';
+
+export interface S3Options extends BucketOptions {
+  /** Whether artifacts have links, so that readers may be sent to the bucket. */
+  links: boolean;
+  log: Log;
+}
+
+/** All tries of a call without content. */
+const CALL_MS = 10_000;
+/** All tries of a put; and so much more per MB. */
+const PUT_MS = 15_000;
+const PUT_MS_PER_MB = 500;
+const PROBE_MS = 2_000;
+const LIST_BATCH = 200;
+const HASH_CHUNK_BYTES = 1024 * 1024;
+/** A younger object may belong to a capture that is still running, on this machine or another. */
+const ORPHAN_AGE_MS = 24 * 3_600_000;
+
+/** Artifacts in a bucket, as `<prefix><name>`. Makes no call. */
+export function openS3(options: S3Options): Artifacts {
+  return new S3Artifacts(options);
+}
+
+class S3Artifacts implements Artifacts {
+  readonly isLocal = false;
+  readonly #prefix: string;
+  readonly #hasLinks: boolean;
+  readonly #pulse: StoragePulse;
+  readonly #bucket: Bucket;
+  readonly #objects = new RecentObjects();
+  readonly #contents = new RecentFiles({
+    stream: (name, bytes, range) => this.#stream(name, bytes, range),
+    load: async (name, bytes) => Buffer.concat(await (await this.#stream(name, bytes)).toArray()),
+  });
+  #probe: Promise<boolean> | null = null;
+
+  constructor({ links, log, ...options }: S3Options) {
+    this.#prefix = options.prefix;
+    this.#hasLinks = links;
+    this.#pulse = new StoragePulse(log);
+    this.#bucket = new Bucket(options, this.#pulse);
+  }
+
+  get isFailing(): boolean {
+    return this.#pulse.isFailing;
+  }
+
+  async put(content: Uint8Array, extension: string, announce?: Announce): Promise<StoredArtifact> {
+    const name = newArtifactName(extension);
+    const sha256 = await hashOf(content);
+    await announce?.(name);
+    const { byteLength: bytes } = content;
+    const limitMs = PUT_MS + Math.ceil(bytes / 1e6) * PUT_MS_PER_MB;
+    // The storage refuses a body that does not have this hash.
+    const headers = { 'content-type': mediaTypeOf(name), 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
+    await this.#call('store', async () => {
+      const { body } = await this.#bucket.send({ method: 'PUT', key: name, headers, body: content, limitMs });
+      await body.dump();
+    });
+    this.#objects.keep(name, { bytes, modifiedAt: Math.floor(Date.now() / 1000) * 1000 });
+    return { name, bytes, sha256 };
+  }
+
+  async open(name: string): Promise<OpenArtifact | null> {
+    if (!isArtifactName(name)) return null;
+    const known = this.#objects.find(name) ?? (await this.#look(name));
+    if (known === null) return null;
+    const { bytes, modifiedAt } = known;
+    return {
+      bytes,
+      modifiedAt,
+      read: (range) => this.#contents.read(name, bytes, range),
+      lend: (range) => this.#contents.lend(name, bytes, range),
+      link: this.#hasLinks ? (shown) => this.#link(name, shown) : null,
+    };
+  }
+
+  async remove(name: string): Promise<void> {
+    if (!isArtifactName(name)) return;
+    this.#objects.forget(name);
+    this.#contents.forget(name);
+    await this.#call('remove', async () => {
+      const answer = await this.#bucket.send({ method: 'DELETE', key: name, limitMs: CALL_MS }).catch(nullIfMissing);
+      await answer?.body.dump();
+    });
+  }
+
+  async isPresent(): Promise<boolean> {
+    return await this.#ask();
+  }
+
+  async isReady(): Promise<boolean> {
+    return this.#pulse.isFresh || (await this.#ask());
+  }
+
+  async *list(before: number): AsyncIterable<string[]> {
+    for (let token: string | null = ''; token !== null; ) {
+      const page = await this.#listPage(before, token);
+      for (let at = 0; at < page.names.length; at += LIST_BATCH) yield page.names.slice(at, at + LIST_BATCH);
+      token = page.next;
+    }
+  }
+
+  /** A put stores a whole object or none. */
+  async removeLeftovers(): Promise<number> {
+    return 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#bucket[Symbol.asyncDispose]();
+  }
+
+  /** null if there is no such object */
+  async #look(name: string): Promise<KnownObject | null> {
+    return await this.#call('read', async () => {
+      const answer = await this.#bucket.send({ method: 'HEAD', key: name, limitMs: CALL_MS }).catch(nullIfMissing);
+      if (answer === null) return null;
+      await answer.body.dump();
+      const { 'content-length': length, 'last-modified': modified } = answer.headers;
+      const known = { bytes: Number(length), modifiedAt: Date.parse(String(modified)) };
+      if (!Number.isSafeInteger(known.bytes) || !Number.isFinite(known.modifiedAt)) throw new Error(`${name} has no length or no date`);
+      this.#objects.keep(name, known);
+      return known;
+    });
+  }
+
+  async #stream(name: string, bytes: number, range?: ByteRange): Promise<Readable> {
+    const { start, end } = range ?? { start: 0, end: bytes - 1 };
+    const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${start}-${end}` };
+    return await this.#call('read', async () => {
+      const answer = await this.#bucket.send({ method: 'GET', key: name, headers, limitMs: CALL_MS }).catch((error) => {
+        // It was deleted after it was last seen: the next request finds that out.
+        if (isMissing(error)) this.#objects.forget(name);
+        throw error;
+      });
+      const isPart = answer.statusCode === 206 && String(answer.headers['content-range']).startsWith(`bytes ${start}-${end}/`);
+      const isWanted = range === undefined ? answer.statusCode === 200 : isPart;
+      if (isWanted && answer.headers['content-length'] === String(end - start + 1)) return answer.body;
+      answer.body.destroy();
+      throw new BucketError(`GET of ${name}`, { status: null, code: '', cause: new Error('the response has other bytes') });
+    });
+  }
+
+  #link(name: string, shown: ShownHeaders): Promise<string> {
+    const query = {
+      'response-content-type': shown.contentType,
+      'response-content-disposition': shown.contentDisposition,
+      'response-cache-control': shown.cacheControl,
+    };
+    return this.#bucket.link(name, { query, seconds: LINK_SECONDS });
+  }
+
+  /** @param token empty for the first page */
+  async #listPage(before: number, token: string): Promise<{ names: string[]; next: string | null }> {
+    return await this.#call('read', async () => {
+      const query = { 'list-type': '2', prefix: this.#prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
+      const { text, date } = await this.#bucket.text({ method: 'GET', key: null, query, limitMs: CALL_MS });
+      const { objects, next } = parseObjectList(text);
+      if (next === token) throw new Error('the storage returned the same page of its list again');
+      // By the clock of the storage, which also dated the objects.
+      const latest = Math.min(before, date - ORPHAN_AGE_MS);
+      const old = objects.filter(({ modifiedAt }) => modifiedAt < latest).map(({ key }) => key.slice(this.#prefix.length));
+      return { names: old.filter(isArtifactName), next };
+    });
+  }
+
+  /** Asks the bucket itself; whoever asks meanwhile shares the answer. */
+  #ask(): Promise<boolean> {
+    this.#probe ??= this.#bucket
+      .send({ method: 'HEAD', key: null, limitMs: PROBE_MS, tries: 1 })
+      .then(async ({ body }) => {
+        await body.dump();
+        return true;
+      })
+      .catch(() => false)
+      .finally(() => {
+        this.#probe = null;
+      });
+    return this.#probe;
+  }
+
+  /** @throws CaptureError `internal_error` (503) if the bucket fails */
+  async #call<T>(task: Parameters<typeof asUnreachable>[1], work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw asUnreachable(error, task);
+    }
+  }
+}
+
+function nullIfMissing(error: unknown): null {
+  if (isMissing(error)) return null;
+  throw error;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof BucketError && error.isMissing;
+}
+
+/** In pieces, so that a large picture does not block the event loop. */
+async function hashOf(content: Uint8Array): Promise<string> {
+  const hash = createHash('sha256');
+  for (let at = 0; at < content.byteLength; at += HASH_CHUNK_BYTES) {
+    hash.update(content.subarray(at, at + HASH_CHUNK_BYTES));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return hash.digest('hex');
+}

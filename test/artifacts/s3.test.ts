@@ -1,0 +1,174 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { newArtifactName } from '../../src/artifacts/artifact-name.js';
+import type { Artifacts } from '../../src/artifacts/artifacts.js';
+import type { BucketOptions } from '../../src/artifacts/bucket.js';
+import { openS3 } from '../../src/artifacts/s3.js';
+import { silentLog } from '../../src/log.js';
+import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
+
+const DAY_MS = 24 * 3_600_000;
+const PICTURE = Buffer.from('the bytes of a picture');
+const UNREACHABLE = { code: 'internal_error', status: 503, retriable: true, retryAfterSeconds: 5 };
+
+interface World extends AsyncDisposable {
+  server: BucketServer;
+  artifacts: Artifacts;
+}
+
+async function aWorld(over: Partial<BucketOptions> = {}, log = silentLog()): Promise<World> {
+  const server = await startBucketServer();
+  const artifacts = openS3({ ...server.options, ...over, links: true, log });
+  return {
+    server,
+    artifacts,
+    async [Symbol.asyncDispose]() {
+      await artifacts[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Another process with the same bucket: it remembers nothing. */
+function another({ options }: BucketServer): Artifacts {
+  return openS3({ ...options, links: true, log: silentLog() });
+}
+
+async function read(artifacts: Artifacts, name: string, range?: { start: number; end: number }): Promise<Buffer> {
+  const opened = await artifacts.open(name);
+  if (opened === null) throw new Error(`${name} is missing`);
+  return await buffer(await opened.read(range));
+}
+
+async function listAll(artifacts: Artifacts, before = Date.now() + 60_000): Promise<string[]> {
+  const names: string[] = [];
+  for await (const batch of artifacts.list(before)) names.push(...batch);
+  return names;
+}
+
+test('gives back the bytes it was given, whole or in part, in this process and in another', async () => {
+  await using world = await aWorld();
+  const content = randomBytes(3_000_000);
+  const stored = await world.artifacts.put(content, 'webp');
+  expect(stored).toMatchObject({ bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') });
+  await using other = another(world.server);
+  for (const artifacts of [world.artifacts, other]) {
+    expect((await read(artifacts, stored.name)).equals(content)).toBe(true);
+    expect((await read(artifacts, stored.name, { start: 10, end: 19 })).equals(content.subarray(10, 20))).toBe(true);
+    const opened = await artifacts.open(stored.name);
+    expect(Math.abs((opened?.modifiedAt ?? 0) - Date.now())).toBeLessThan(60_000);
+  }
+});
+
+test('a small picture that is read repeatedly is in memory', async () => {
+  await using world = await aWorld();
+  const { name } = await world.artifacts.put(PICTURE, 'png');
+  for (let i = 0; i < 2; i++) expect(await read(world.artifacts, name)).toEqual(PICTURE);
+  const asked = world.server.requests.length;
+  expect(await read(world.artifacts, name, { start: 4, end: 8 })).toEqual(PICTURE.subarray(4, 9));
+  expect((await world.artifacts.open(name))?.lend()?.content).toEqual(PICTURE);
+  expect(world.server.requests.length).toBe(asked);
+});
+
+test('what is missing is null, in the bucket or without one; only the bucket tells the two apart', async () => {
+  await using world = await aWorld();
+  const { name } = await world.artifacts.put(PICTURE, 'png');
+  await world.artifacts.remove(name);
+  await world.artifacts.remove(name);
+  expect([await world.artifacts.open(name), await world.artifacts.open('../etc/passwd')]).toEqual([null, null]);
+  expect(await world.artifacts.isPresent()).toBe(true);
+  await using elsewhere = openS3({ ...world.server.options, bucket: 'another-bucket', links: false, log: silentLog() });
+  expect([await elsewhere.isPresent(), await elsewhere.isReady()]).toEqual([false, false]);
+  await expect(elsewhere.put(PICTURE, 'png')).rejects.toMatchObject({ ...UNREACHABLE, cause: { code: 'NoSuchBucket' } });
+  await expect(elsewhere.remove(name)).rejects.toMatchObject({ cause: { code: 'NoSuchBucket' } });
+});
+
+test('the name is announced before anything is sent, and nothing is sent if that fails', async () => {
+  await using world = await aWorld();
+  const announced: string[] = [];
+  const { name } = await world.artifacts.put(PICTURE, 'png', async (given) => {
+    expect(world.server.requests).toEqual([]);
+    announced.push(given);
+  });
+  expect(announced).toEqual([name]);
+  const asked = world.server.requests.length;
+  await expect(world.artifacts.put(PICTURE, 'png', () => Promise.reject(new Error('the claim was lost')))).rejects.toThrow('was lost');
+  expect(world.server.requests.length).toBe(asked);
+});
+
+test('a short outage is survived by further tries, and a long one is 503, until it is over', async () => {
+  const lines: string[] = [];
+  const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
+  await using world = await aWorld({}, log);
+  const { artifacts, server } = world;
+  const { name } = await artifacts.put(PICTURE, 'png');
+  server.trouble('down');
+  const put = artifacts.put(PICTURE, 'png');
+  await expect.poll(() => server.requests.length).toBeGreaterThan(1);
+  server.trouble('none');
+  await put;
+  for (const kind of ['down', 500, 503, 403, 301] as const) {
+    server.trouble(kind);
+    await expect(artifacts.put(PICTURE, 'png')).rejects.toMatchObject(UNREACHABLE);
+    expect([artifacts.isFailing, await artifacts.isReady()]).toEqual([true, false]);
+    await using other = another(server);
+    await expect(other.open(name)).rejects.toMatchObject(UNREACHABLE);
+    await expect(listAll(other)).rejects.toMatchObject(UNREACHABLE);
+    const opened = await artifacts.open(name);
+    await expect(opened?.read()).rejects.toMatchObject(UNREACHABLE);
+    server.trouble('none');
+    expect([await artifacts.isReady(), artifacts.isFailing]).toEqual([true, false]);
+  }
+  const told = lines.join('');
+  expect(lines).toHaveLength(10);
+  expect(told).toContain('returned 503 SlowDown');
+  expect(told).not.toMatch(/S3RVER|Signature|secret words/);
+});
+
+test('no call waits for a storage that never answers', { timeout: 30_000 }, async () => {
+  await using world = await aWorld();
+  world.server.trouble('silent');
+  expect(await world.artifacts.isReady()).toBe(false);
+  await expect(world.artifacts.open(newArtifactName('png'))).rejects.toMatchObject(UNREACHABLE);
+});
+
+test('an object that was deleted behind the back is an error of the first reader, and missing for the next', async () => {
+  await using world = await aWorld();
+  const { name } = await world.artifacts.put(PICTURE, 'png');
+  await using other = another(world.server);
+  await other.remove(name);
+  await expect(read(world.artifacts, name)).rejects.toMatchObject(UNREACHABLE);
+  expect(await world.artifacts.open(name)).toBeNull();
+});
+
+test('lists page by page what is older than a day, and nothing younger or of another prefix', async () => {
+  await using world = await aWorld();
+  const { artifacts, server } = world;
+  await using neighbour = openS3({ ...server.options, prefix: 'stillframe-2/', links: false, log: silentLog() });
+  const names = await Promise.all(Array.from({ length: 5 }, async () => (await artifacts.put(PICTURE, 'png')).name));
+  await neighbour.put(PICTURE, 'png');
+  expect(await listAll(artifacts)).toEqual([]);
+  server.age(DAY_MS + 60_000);
+  expect(await listAll(artifacts)).toEqual([...names].sort());
+  expect(await listAll(artifacts, Date.now() - 2 * DAY_MS)).toEqual([]);
+});
+
+test('a link shows the picture with the right headers for a short time, and without a key nothing is shown', async () => {
+  await using world = await aWorld();
+  const { name } = await world.artifacts.put(PICTURE, 'png');
+  const shown = { contentType: 'image/png', contentDisposition: `inline; filename="${name}"`, cacheControl: 'public, max-age=60' };
+  const link = (await (await world.artifacts.open(name))?.link?.(shown)) ?? '';
+  const answer = await fetch(link);
+  expect(answer.status).toBe(200);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': shown.contentType,
+    'content-disposition': shown.contentDisposition,
+    'cache-control': shown.cacheControl,
+  });
+  expect(Buffer.from(await answer.arrayBuffer())).toEqual(PICTURE);
+  expect(Number(new URL(link).searchParams.get('X-Amz-Expires'))).toBeLessThanOrEqual(300);
+  expect((await fetch(link.replace(/inline/, 'attachment'))).status).toBe(403);
+});
