@@ -119,6 +119,16 @@ CREATE INDEX jobs_ended ON jobs (ended_at, seq) WHERE ended_at IS NOT NULL;
 --> statement-breakpoint
 CREATE INDEX jobs_artifact ON jobs (artifact_name) WHERE artifact_name IS NOT NULL;
 --> statement-breakpoint
+-- Artifacts to be removed from the storage. Those with a claim were announced by it before they were stored, and are left alone while it
+-- lasts. A row remains until the storage has removed the artifact, or the claim has completed with it.
+CREATE TABLE removals (
+  name text COLLATE "C" PRIMARY KEY,
+  job_id text,
+  worker_id text,
+  attempt int,
+  CONSTRAINT removals_claim CHECK ((job_id IS NULL) = (worker_id IS NULL) AND (job_id IS NULL) = (attempt IS NULL))
+);
+--> statement-breakpoint
 -- A row per job that can be claimed now or later: narrow, since each claim deletes one.
 CREATE TABLE queue_entries (
   seq bigint PRIMARY KEY REFERENCES jobs (seq) ON DELETE CASCADE,

@@ -14,6 +14,13 @@ export interface Config {
   /** 0 picks a free one. */
   port: number;
   dataDir: string;
+  /** Of PostgreSQL; null: a database in the data directory. */
+  databaseUrl: string | null;
+  /** Keys of 32 bytes, the first for what is stored from now on; null: a key file in the data directory. */
+  secretKey: Buffer[] | null;
+  /** A file with the text of `secretKey`, or with one key itself. */
+  secretKeyFile: string | null;
+  roles: Role[];
   /** Without a trailing slash; null: http://HOST:PORT with the actual port. */
   baseUrl: string | null;
   chromium: string | null;
@@ -63,6 +70,10 @@ export interface Config {
   logFormat: 'json' | 'pretty';
 }
 
+/** What a server does, of several that share a database. */
+export const ROLES = ['api', 'capture', 'webhook'] as const;
+export type Role = (typeof ROLES)[number];
+
 const LIST_SWITCHES = ['ads', 'trackers', 'chats', 'cookies'] as const;
 type ListUrls = Partial<Record<(typeof LIST_SWITCHES)[number], string[]>>;
 
@@ -101,6 +112,41 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     default: join(homedir(), '.stillframe'),
     defaultText: '~/.stillframe',
     parse: path,
+  },
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    flag: null,
+    argument: '',
+    help: 'postgres:// URL of a database that several servers share',
+    default: null,
+    defaultText: 'none: a database in the data directory',
+    parse: postgresUrl,
+  },
+  secretKey: {
+    env: 'SECRET_KEY',
+    flag: null,
+    argument: '',
+    help: 'key of 32 bytes that encrypts stored secrets, as base64 or hex; with a comma, also the one before it',
+    default: null,
+    defaultText: 'secret.key in the data directory',
+    parse: secretKeys,
+  },
+  secretKeyFile: {
+    env: 'SECRET_KEY_FILE',
+    flag: '--secret-key-file',
+    argument: '<file>',
+    help: 'file with the key that encrypts stored secrets',
+    default: null,
+    defaultText: 'secret.key in the data directory',
+    parse: path,
+  },
+  roles: {
+    env: 'ROLES',
+    flag: '--roles',
+    argument: '<list>',
+    help: `comma-separated work of this server, of several that share a database: ${ROLES.join(', ')}`,
+    default: [...ROLES],
+    parse: roles,
   },
   baseUrl: {
     env: 'BASE_URL',
@@ -452,7 +498,8 @@ function parseAs(setting: Setting, value: string, source: string): unknown {
   try {
     return setting.parse(value);
   } catch (error) {
-    throw new ConfigError(`${source} is "${value}": it must be ${(error as Error).message}.`);
+    const given = setting.flag === null ? 'not valid' : `"${value}"`;
+    throw new ConfigError(`${source} is ${given}: it must be ${(error as Error).message}.`);
   }
 }
 
@@ -527,6 +574,33 @@ function waits(value: string): number[] {
     throw new Error('a comma-separated list of whole milliseconds, such as 5000,30000');
   }
   return numbers;
+}
+
+function postgresUrl(value: string): string {
+  if (!/^postgres(ql)?:\/\/[^/]/i.test(value) || !URL.canParse(value))
+    throw new Error('a URL such as postgres://user:password@host:5432/stillframe');
+  return value;
+}
+
+const SECRET_KEY_BYTES = 32;
+
+/** Keys as base64 or hex, the newest first. */
+export function secretKeys(value: string): Buffer[] {
+  const keys = list(value).map((item) => Buffer.from(item, /^[0-9a-f]{64}$/i.test(item) ? 'hex' : 'base64'));
+  if (keys.length === 0 || keys.some((key) => key.length !== SECRET_KEY_BYTES)) {
+    throw new Error('32 bytes as base64 or hex, such as from: openssl rand -base64 32');
+  }
+  return keys;
+}
+
+function roles(value: string): Role[] {
+  const given = list(value).map((item) => {
+    const role = ROLES.find((known) => known === item);
+    if (role === undefined) throw new Error(`a comma-separated list of ${ROLES.join(', ')}`);
+    return role;
+  });
+  if (given.length === 0) throw new Error(`a comma-separated list of ${ROLES.join(', ')}`);
+  return [...new Set(given)];
 }
 
 function webUrl(value: string): string {

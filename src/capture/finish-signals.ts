@@ -14,6 +14,11 @@ export class FinishSignals {
     for (const jobId of [...this.#waiting.keys()]) this.announce(jobId);
   }
 
+  /** The jobs that somebody waits for. */
+  get waitedFor(): string[] {
+    return [...this.#waiting.keys()];
+  }
+
   get closed(): boolean {
     return this.#closed;
   }

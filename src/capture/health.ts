@@ -2,9 +2,11 @@ import type { WireHealth } from '../contract/health.js';
 import type { DeliveryStore, JobStore, Store } from '../store/store.js';
 
 export interface HealthDeps {
-  store: Pick<Store, 'ping' | 'settlement'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
+  store: Pick<Store, 'ping' | 'settlement' | 'nodes'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
   /** Browsers that have responded within the last 30 s. */
   readyBrowsers(): number;
+  /** Whether this server takes captures, and so needs a browser to be ready. */
+  rendersHere: boolean;
   /** Whether renderers run in Chromium's sandbox. */
   sandboxed(): boolean;
   /** Whether the database's disk has room for another picture's records. */
@@ -36,7 +38,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       deps.store.settlement(deps.now()),
       deps.store.webhookTotals(),
     ]);
-    const ready = readyWorkers > 0 && hasRoom && canStore && !queue.paused && !deps.draining();
+    const ready = (readyWorkers > 0 || !deps.rendersHere) && hasRoom && canStore && !queue.paused && !deps.draining();
     return {
       ready,
       data: {

@@ -18,6 +18,7 @@ export function addBackupCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  stillframe backup ~/stillframe-$(date +%F).db');
   addSettings(backup, ['dataDir']).action((file: string, options: { artifacts?: boolean; json?: boolean }, command: Command) =>
     withStore(command, async (store, config) => {
+      if (config.databaseUrl !== null) throw new OperatorError(pgDumpAdvice(file));
       const target = resolve(file);
       const pictures = `${target}.artifacts`;
       refuseExisting(options.artifacts ? [target, pictures] : [target]);
@@ -34,4 +35,13 @@ function refuseExisting(paths: readonly string[]): void {
   for (const path of paths) {
     if (existsSync(path)) throw new OperatorError(`${path} already exists. Name a new file, or remove that one first.`);
   }
+}
+
+/** The password stays in the environment. */
+function pgDumpAdvice(file: string): string {
+  return [
+    'The database is in PostgreSQL, and the pictures are in the bucket. To copy the database:',
+    `  pg_dump --format=custom --file=${file} "$STILLFRAME_DATABASE_URL"`,
+    'Keep STILLFRAME_SECRET_KEY with the copy: without it, stored secrets cannot be read.',
+  ].join('\n');
 }

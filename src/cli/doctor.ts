@@ -8,10 +8,10 @@ import { artifactsDirOf, UNFINISHED } from '../artifacts/directory.js';
 import { ROOM_BYTES } from '../artifacts/disk-room.js';
 import type { Config } from '../config.js';
 import { silentLog } from '../log.js';
-import { STORE_FILES } from '../package-files.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
 import { unprivilegedUser } from '../render/launch/unprivileged.js';
+import { openConfiguredStore } from '../service/open-configured-store.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { StoreError } from '../store/store-error.js';
@@ -162,8 +162,7 @@ async function checkDataDir(config: Config): Promise<Finding> {
 async function checkDatabase(config: Config): Promise<Finding[]> {
   const check = 'Database';
   try {
-    const { openStore } = await import('../store/sqlite/open-store.js');
-    await using store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'no', log: silentLog() });
+    await using store = await openConfiguredStore(config, { migrates: 'no', facts: null, log: silentLog() });
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createLog } from '../log.js';
-import { STORE_FILES } from '../package-files.js';
+import { openConfiguredStore } from '../service/open-configured-store.js';
 import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
@@ -15,9 +15,8 @@ export function addMigrateCommand(program: Command): void {
   addSettings(migrate, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);
     const log = createLog({ level: 'info', format: config.logFormat });
-    using _lock = lockDataDir(config.dataDir);
-    const { openStore } = await import('../store/sqlite/open-store.js');
-    await using _store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'wholly', log });
+    using _lock = config.databaseUrl === null ? lockDataDir(config.dataDir) : null;
+    await using _store = await openConfiguredStore(config, { migrates: 'wholly', facts: null, log });
     print(options.json, { migrated: true }, () => 'The database is up to date.');
   });
 }

@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.js';
 import { createLog } from '../log.js';
-import { STORE_FILES } from '../package-files.js';
+import { openConfiguredStore } from '../service/open-configured-store.js';
 import type { Store } from '../store/store.js';
 import { readSettings } from './settings-flags.js';
 
-/** Opens the data directory's store for one command; a server may be running on it. */
+/** Opens the configured store for one command; a server may be running on it. */
 export async function withStore<Result>(command: Command, work: (store: Store, config: Config) => Promise<Result>): Promise<Result> {
   const config = readSettings(command);
   const log = createLog({ level: 'warn', format: config.logFormat });
-  const { openStore } = await import('../store/sqlite/open-store.js');
-  await using store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'no', log });
+  await using store = await openConfiguredStore(config, { migrates: 'no', facts: null, log });
   return await work(store, config);
 }
 

@@ -1,4 +1,4 @@
-import type { DeliveryStore, DueDelivery } from '../store/store.js';
+import type { DeliveryStore, DueDelivery, Store } from '../store/store.js';
 import { claimDelivery, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
 import { type DeliverDeps, deliver } from '../webhook/deliver.js';
 import { Loop } from '../work/loop.js';
@@ -7,13 +7,13 @@ import type { LoopRules } from './loop-rules.js';
 
 export interface DeliveryLoopOptions extends LoopRules {
   deps: Omit<DeliverDeps, 'store' | 'now' | 'wallNow' | 'random'> & {
-    store: DeliverDeps['store'] & Pick<DeliveryStore, 'claimNextDelivery' | 'nextDeliveryDueAt'>;
+    store: DeliverDeps['store'] & Pick<DeliveryStore, 'claimNextDelivery' | 'nextDeliveryDueAt'> & Pick<Store, 'now'>;
   };
 }
 
 /** Claims due deliveries and makes one attempt each. */
 export function deliveryLoop({ pollMs, deps, cut, now, onError }: DeliveryLoopOptions): Loop<DueDelivery> {
-  const deliverDeps = { ...deps, now, wallNow: Date.now, random: Math.random };
+  const deliverDeps = { ...deps, now, wallNow: deps.store.now, random: Math.random };
   return new Loop<DueDelivery>({
     concurrency: DELIVERIES_AT_ONCE,
     claim: () => claimDelivery(deliverDeps),

@@ -3,11 +3,10 @@ import type { Config } from '../config.js';
 import type { Egress } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
-import { STORE_FILES } from '../package-files.js';
 import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
-import { openStore } from '../store/sqlite/open-store.js';
-import type { Store } from '../store/store.js';
+import type { NodeFacts, Store } from '../store/store.js';
 import { bucketOf, openArtifacts } from './artifact-storage.js';
+import { checkShared, openConfiguredStore } from './open-configured-store.js';
 
 /** The parts that every other part of the service uses. */
 export interface Foundations {
@@ -18,9 +17,10 @@ export interface Foundations {
 }
 
 /** @throws one-line errors for the operator */
-export async function openFoundations(config: Config, log: Log): Promise<Foundations> {
+export async function openFoundations(config: Config, log: Log, facts: () => NodeFacts): Promise<Foundations> {
   // First, since they validate settings: an invalid one stops the start before anything is created.
   bucketOf(config);
+  checkShared(config);
   const egress = await openEgress({
     allowDestinations: config.allowDestinations,
     denyDestinations: config.denyDestinations,
@@ -29,7 +29,7 @@ export async function openFoundations(config: Config, log: Log): Promise<Foundat
     log,
   });
   const lock = lockDataDir(config.dataDir);
-  const store = await openStore({ dataDir: config.dataDir, ...STORE_FILES, migrates: 'at start', log });
+  const store = await openConfiguredStore(config, { migrates: 'at start', facts, log });
   const artifacts = await openArtifacts(config, log);
   return { lock, store, egress, artifacts };
 }

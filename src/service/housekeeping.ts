@@ -1,5 +1,5 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
-import { findMissing, removeOrphans, type SweepDeps, sweep } from '../capture/sweep.js';
+import { findMissing, recoverLeases, removeOrphans, type SweepDeps, sweep } from '../capture/sweep.js';
 
 /** How late a picture may be deleted, or a lost lease noticed; a sweep that finds nothing is cheap. */
 const SWEEP_EVERY_MS = 5_000;
@@ -21,6 +21,7 @@ export class Housekeeping implements AsyncDisposable {
   private readonly timer: NodeJS.Timeout;
   private readonly comparing: NodeJS.Timeout;
   private steps: Promise<void> = Promise.resolve();
+  private paused = false;
 
   constructor(private readonly options: HousekeepingOptions) {
     const { deps, startedAt, signal } = options;
@@ -36,8 +37,16 @@ export class Housekeeping implements AsyncDisposable {
     this.timer = setInterval(sweepOnce, SWEEP_EVERY_MS);
   }
 
+  /** Does not wait for the next sweep, nor for the step under way. */
+  recoverNow(): void {
+    if (this.paused) return;
+    const recovering = recoverLeases(this.options.deps).catch(this.options.onError);
+    this.add(() => recovering);
+  }
+
   /** Starts no further sweep. */
   pause(): void {
+    this.paused = true;
     clearInterval(this.timer);
     clearInterval(this.comparing);
   }

@@ -60,14 +60,14 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
   };
   return {
     authenticate: (authorization) => authenticate(store, authorization),
-    authenticateLink: (pairs) => authenticateLink(store, pairs, Date.now()),
+    authenticateLink: (pairs) => authenticateLink(store, pairs, parts.now()),
     limits: parts.limits,
     submit: (submission, context) => submit(submitDeps, submission, context),
     settle: (job, nobodyWaits) =>
       settle({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
     findJob: (id, principal) => lookupJob(store, id, principal),
     listJobs: (principal, page) => store.listJobs(principal.keyId, page),
-    readUsage: (principal) => readUsage(store, principal.accountId, Date.now()),
+    readUsage: (principal) => readUsage(store, principal.accountId, parts.now()),
     findRequest: (key, principal) => lookupRequest(store, key, principal),
     findDelivery: (jobId) => findDelivery(store, jobId),
     redeliver: (jobId, expected) => redeliver({ store, now: parts.now, onDue: parts.onDeliveryDue }, jobId, expected),

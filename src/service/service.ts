@@ -1,22 +1,24 @@
 /**
  * The composition root: creates all parts, connects them, starts and stops them in order. The only file that knows all of them.
  */
+import { hostname } from 'node:os';
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
 import { hasRoom } from '../artifacts/disk-room.js';
 import { FinishSignals } from '../capture/finish-signals.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
-import type { Config } from '../config.js';
+import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import { createApp } from '../http/app.js';
 import type { Edge } from '../http/edge.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
-import type { ClaimedJob, DueDelivery, EndedJob } from '../store/store.js';
+import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { Loop } from '../work/loop.js';
 import { SteadyClock } from '../work/steady-clock.js';
 import { deliveryLoop } from './delivery-loop.js';
+import { EndedElsewhere } from './ended-elsewhere.js';
 import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
@@ -36,6 +38,15 @@ const DRAIN_MS = 30_000;
 const LAST_ANSWERS_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
+/** Of a server that is starting. */
+const STARTING: Omit<NodeFacts, 'roles'> = {
+  name: `${hostname()}-${process.pid}`,
+  version: packageVersion(),
+  readyBrowsers: 0,
+  running: 0,
+  concurrency: 0,
+};
+
 export interface ServiceParts {
   log: Log;
   /** Prints set-up progress for the user of a terminal. */
@@ -50,7 +61,7 @@ export class Service implements AsyncDisposable {
   /** Resolves when health returns 200; rejects if no browser is available. */
   ready: Promise<void> = Promise.resolve();
 
-  private readonly clock = new SteadyClock();
+  private readonly clock: SteadyClock;
   private readonly startedAt = Date.now();
   private readonly signals = new FinishSignals();
   private readonly metrics = new Metrics();
@@ -68,12 +79,14 @@ export class Service implements AsyncDisposable {
   private stopping: Promise<void> | null = null;
   private readonly health: RecentHealth;
   private housekeeping: Housekeeping | null = null;
+  private following: EndedElsewhere | null = null;
 
   private constructor(
     private readonly config: Config,
     private readonly log: Log,
     private readonly made: Foundations,
   ) {
+    this.clock = new SteadyClock(made.store.now);
     const { submitRate, submitBurst, readRate, readBurst } = config;
     this.limits = new RateLimits({
       submissions: { perMinute: submitRate, burst: submitBurst },
@@ -87,7 +100,9 @@ export class Service implements AsyncDisposable {
   /** Creates all parts and listens; captures begin as soon as a browser is running (`ready`). @throws one-line errors for the operator */
   static async start(config: Config, parts: ServiceParts): Promise<Service> {
     const { log } = parts;
-    const service = new Service(config, log, await openFoundations(config, log));
+    let service: Service | null = null;
+    const facts = () => service?.facts() ?? { ...STARTING, roles: config.roles };
+    service = new Service(config, log, await openFoundations(config, log, facts));
     try {
       await service.begin(parts);
     } catch (error) {
@@ -114,14 +129,15 @@ export class Service implements AsyncDisposable {
 
   private async begin(parts: ServiceParts): Promise<void> {
     const { store, artifacts } = this.made;
-    await store.createAccount('default', Date.now());
+    await store.createAccount('default', this.clock.now());
     await artifacts.removeLeftovers();
     await recoverLeases(this.recoverDeps(), { starting: true });
     const edge = this.makeEdge();
     this.http = await startHttp(createApp(edge), edge, { host: this.config.host, port: this.config.port });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;
-    this.deliveries.start();
-    this.ready = this.openForCaptures(parts);
+    this.listenToOthers();
+    if (this.does('webhook')) this.deliveries.start();
+    this.ready = this.does('capture') ? this.openForCaptures(parts) : this.makeFirstKey();
     this.ready.catch(() => undefined);
     this.housekeeping = this.startHousekeeping();
   }
@@ -133,8 +149,7 @@ export class Service implements AsyncDisposable {
     const renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.cut.signal });
     if (this.draining) return await renderer[Symbol.asyncDispose]();
     try {
-      // Only after a successful start, which shows the key: its secret cannot be shown again later.
-      this.firstKey = await issueFirstKey(this.made.store, Date.now());
+      await this.makeFirstKey();
     } catch (error) {
       await renderer[Symbol.asyncDispose]();
       throw error;
@@ -142,6 +157,36 @@ export class Service implements AsyncDisposable {
     this.renderer = renderer;
     this.health.forget();
     this.jobs.start();
+  }
+
+  /** Only after a successful start, which shows the key: its secret cannot be shown again later. */
+  private async makeFirstKey(): Promise<void> {
+    this.firstKey = await issueFirstKey(this.made.store, this.clock.now());
+  }
+
+  private does(role: Role): boolean {
+    return this.config.roles.includes(role);
+  }
+
+  /** What happens on the other servers that share the store. */
+  private listenToOthers(): void {
+    const { store } = this.made;
+    store.watch((event) => {
+      if (event.kind === 'queued') this.jobs.wake();
+      else if (event.kind === 'due') this.deliveries.wake();
+      else if (event.kind === 'ended') this.signals.announce(event.jobId);
+      else if (event.kind === 'node_lost') this.housekeeping?.recoverNow();
+      else this.catchUp();
+    });
+    if (!store.shared) return;
+    this.following = new EndedElsewhere({ store, signals: this.signals, onError: this.onLoopError });
+  }
+
+  /** After events may have been lost. */
+  private catchUp(): void {
+    this.jobs.wake();
+    this.deliveries.wake();
+    this.following?.look();
   }
 
   private loopRules(): LoopRules {
@@ -200,10 +245,11 @@ export class Service implements AsyncDisposable {
     return new RecentHealth({
       store,
       readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
+      rendersHere: this.does('capture'),
       sandboxed: () => this.renderer?.sandboxed ?? false,
       hasRoom: () => hasRoom(this.config.dataDir),
       canStore: () => artifacts.isReady(),
-      webhooksActive: () => !this.draining,
+      webhooksActive: () => this.does('webhook') && !this.draining,
       draining: () => this.draining,
       now: this.clock.now,
     });
@@ -256,6 +302,20 @@ export class Service implements AsyncDisposable {
     });
   }
 
+  /** What the other servers are told of this one. */
+  facts(): NodeFacts {
+    const { concurrency, roles } = this.config;
+    const readyBrowsers = this.renderer?.readyBrowsers() ?? 0;
+    return {
+      name: `${hostname()}-${process.pid}`,
+      version: packageVersion(),
+      roles,
+      readyBrowsers,
+      running: this.jobs.running,
+      concurrency,
+    };
+  }
+
   private openRenderer(): Renderer {
     if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
     return this.renderer;
@@ -269,6 +329,7 @@ export class Service implements AsyncDisposable {
     this.draining = true;
     this.health.forget();
     this.housekeeping?.pause();
+    this.following?.[Symbol.dispose]();
     this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
     // Whoever still waits is waiting for a job that stays queued.

@@ -14,11 +14,44 @@ export interface Vault {
   /** @throws Error if the text was changed, moved, or encrypted with another key */
   open(sealed: Buffer, place: string): string;
   /** Keyed; digests of the same text for different purposes differ. */
-  digest(purpose: 'identity' | 'cache' | 'check', text: string): string;
+  digest(purpose: DigestPurpose, text: string): string;
+  /** Whether a digest is that of the text, with any of the keys. */
+  matches(purpose: DigestPurpose, text: string, digest: string): boolean;
 }
 
-/** @param key of `KEY_BYTES` */
-export function vaultOf(key: Buffer): Vault {
+type DigestPurpose = 'identity' | 'cache' | 'check';
+
+/**
+ * @param keys of `KEY_BYTES`, at least one. The first encrypts; all decrypt, so that a key can be replaced while what it encrypted is still
+ * in use.
+ */
+export function vaultOf(keys: readonly Buffer[]): Vault {
+  const [current, ...former] = keys.map(vaultOfKey);
+  if (current === undefined) throw new Error('no key');
+  const all = [current, ...former];
+  return {
+    seal: current.seal,
+    digest: current.digest,
+    matches: (purpose, text, digest) => all.some((one) => one.digest(purpose, text) === digest),
+    open(sealed, place) {
+      const opener = former.find((one) => canOpen(one, sealed, place)) ?? current;
+      return opener.open(sealed, place);
+    },
+  };
+}
+
+type KeyVault = Omit<Vault, 'matches'>;
+
+function canOpen(vault: KeyVault, sealed: Buffer, place: string): boolean {
+  try {
+    vault.open(sealed, place);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function vaultOfKey(key: Buffer): KeyVault {
   const sealing = Buffer.from(hkdfSync('sha256', key, '', 'stillframe seal', KEY_BYTES));
   const digesting = Buffer.from(hkdfSync('sha256', key, '', 'stillframe digest', KEY_BYTES));
   return {

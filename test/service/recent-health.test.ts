@@ -11,6 +11,7 @@ function aRecentHealth() {
         return Promise.reject(new Error('no store'));
       },
     } as unknown as HealthDeps['store'],
+    rendersHere: true,
     readyBrowsers: () => seen.looks,
     sandboxed: () => true,
     hasRoom: async () => true,

@@ -39,7 +39,7 @@ export function openAt(place: string): Promise<Store> {
   return place.startsWith('postgres:')
     ? openPostgresStore({
         url: place,
-        secretKey: SECRET_KEY,
+        secretKeys: [SECRET_KEY],
         migrationsDir: PG_MIGRATIONS_DIR,
         migrates: true,
         facts: noFacts,

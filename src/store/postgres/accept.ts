@@ -48,19 +48,29 @@ const AGAIN = 'again';
 
 export async function accept(database: Database, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Promise<Acceptance> {
   const { job, rules } = submission;
-  const digests: Digests = {
-    identity: vault.digest('identity', job.identity),
-    cache: job.cacheIdentity === null ? null : vault.digest('cache', job.cacheIdentity),
-  };
+  const digests: Digests = { identity: vault.digest('identity', job.identity), cache: cacheDigestOf(vault, job) };
   for (;;) {
     const acceptance = await database.transaction((queries) => decide(queries, vault, { job, rules, digests }));
     if (acceptance !== AGAIN) return acceptance;
   }
 }
 
+/** The artifact that `accept` would answer from; null if none, and for a repeated submission. */
+export async function cachedArtifact(queries: Queries, vault: Vault, job: NewJob): Promise<string | null> {
+  const digest = cacheDigestOf(vault, job);
+  if (digest === null || job.cacheTtl === 0) return null;
+  const { accountId, idempotencyKey } = job;
+  if (idempotencyKey !== null && (await findJobByIdempotencyKey(queries, accountId, idempotencyKey)) !== null) return null;
+  return (await findKept(queries, job, digest))?.artifactName ?? null;
+}
+
+function cacheDigestOf(vault: Vault, { cacheIdentity }: NewJob): string | null {
+  return cacheIdentity === null ? null : vault.digest('cache', cacheIdentity);
+}
+
 async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source'>): Promise<Acceptance | typeof AGAIN> {
-  const { job, rules, digests } = given;
-  const known = await findReplay(queries, job, digests);
+  const { job, rules } = given;
+  const known = await findReplay(queries, vault, job);
   if (known !== null) return known;
   const source = await findSource(queries, given);
   if (source === AGAIN) return AGAIN;
@@ -71,12 +81,12 @@ async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source
   return (await refuseOverQuota(queries, job)) ?? (await enter(queries, vault, { ...given, source }));
 }
 
-async function findReplay(queries: Queries, job: NewJob, digests: Digests): Promise<Acceptance | null> {
+async function findReplay(queries: Queries, vault: Vault, job: NewJob): Promise<Acceptance | null> {
   if (job.idempotencyKey === null) return null;
   const known = await findJobByIdempotencyKey(queries, job.accountId, job.idempotencyKey);
   if (known === null) return null;
   const sameKey = known.keyId === job.keyId;
-  if (!sameKey || known.identityDigest !== digests.identity) return { kind: 'conflict', jobId: known.id, sameKey };
+  if (!sameKey || !vault.matches('identity', job.identity, known.identityDigest)) return { kind: 'conflict', jobId: known.id, sameKey };
   return { kind: 'replayed', job: toSnapshot(known) };
 }
 
@@ -84,7 +94,7 @@ async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry,
   if (digests.cache === null || job.cacheTtl === 0) return { kept: null, leader: null };
   await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCKS.cacheDigest, `${job.accountId} ${digests.cache}`]);
   const kept = await findKept(queries, job, digests.cache);
-  if (kept !== null && !rules.isMissing?.(kept.artifactName)) return { kept, leader: null };
+  if (kept !== null && kept.artifactName !== rules.missing) return { kept, leader: null };
   const inFlight = await queries.one<{ id: string }>(
     `SELECT id FROM jobs WHERE account_id = $1 AND cache_digest = $2 AND ended_at IS NULL AND leader_id IS NULL ORDER BY seq LIMIT 1`,
     [job.accountId, digests.cache],

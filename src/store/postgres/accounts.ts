@@ -120,3 +120,20 @@ async function revokeKey(database: Database, text: string, now: number): ReturnT
   await database.run('UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [key.id, now]);
   return { revoked: { ...key, revokedAt: key.revokedAt ?? now } };
 }
+
+/** Encrypts all signing secrets with the present key. */
+export async function sealAgain(database: Database, vault: Vault): Promise<void> {
+  await database.transaction(async (queries) => {
+    const rows = await queries.all<{ keyId: string; secret: Buffer; previous: Buffer | null }>(
+      'SELECT key_id AS "keyId", secret, previous FROM signing_secrets FOR UPDATE',
+    );
+    for (const { keyId, secret, previous } of rows) {
+      const again = (sealed: Buffer) => vault.seal(vault.open(sealed, `signing:${keyId}`), `signing:${keyId}`);
+      await queries.run('UPDATE signing_secrets SET secret = $2, previous = $3 WHERE key_id = $1', [
+        keyId,
+        again(secret),
+        previous === null ? null : again(previous),
+      ]);
+    }
+  });
+}

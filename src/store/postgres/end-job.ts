@@ -68,7 +68,8 @@ function endClaimed(database: Database, { id, workerId, attempt }: Claim, ending
   const kept = `INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
     SELECT $9, $10::bigint, $11, $5::bigint, account_id, $12 FROM job`;
   const picture = `INSERT INTO tallies (account_id, period, name, bytes) SELECT account_id, '', 'pictures', $10::bigint FROM job`;
-  return database.one<EndedRow>(concluding(update, `kept AS (${kept}), weighed AS (${picture}),`), [
+  const announced = 'DELETE FROM removals USING job WHERE name = $9';
+  return database.one<EndedRow>(concluding(update, `kept AS (${kept}), weighed AS (${picture}), stored AS (${announced}),`), [
     ...held,
     ...[RENDERED_DATA, now, periodOf(now), 'completed', 'settled'],
     ...[artifact.name, artifact.bytes, artifact.sha256, JSON.stringify(data)],

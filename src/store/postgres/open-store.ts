@@ -5,10 +5,10 @@
 import type { Log } from '../../log.js';
 import type { DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
-import { KEY_BYTES, type Vault, vaultOf } from '../vault.js';
-import { accept } from './accept.js';
-import { accountSteps, keySteps } from './accounts.js';
-import { claimNextJob, release, renewLease, retryLater } from './claim-job.js';
+import { type Vault, vaultOf } from '../vault.js';
+import { accept, cachedArtifact } from './accept.js';
+import { accountSteps, keySteps, sealAgain } from './accounts.js';
+import { announceArtifact, claimNextJob, release, renewLease, retryLater } from './claim-job.js';
 import { type Database, openDatabase } from './connect.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import { endedLeaders, endFollowers, endJob } from './end-job.js';
@@ -22,8 +22,8 @@ import { retentionSteps, rollUp } from './retention.js';
 export interface PostgresStoreOptions {
   /** `postgres://…` */
   url: string;
-  /** Of 32 bytes; the same for all nodes. */
-  secretKey: Buffer;
+  /** Of `KEY_BYTES`, the same for all nodes; the one for what is stored from now on first. */
+  secretKeys: readonly Buffer[];
   /** The folder drizzle-pg/ of this program. */
   migrationsDir: string;
   /** Whether an older database is brought up to date, or refused. */
@@ -43,13 +43,12 @@ interface Engine {
 
 /** Opens, and makes or migrates, the store of a database. @throws StoreError with one line for the operator */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, secretKey, migrationsDir, migrates, facts, log } = options;
-  if (secretKey.length !== KEY_BYTES) throw new StoreError(`STILLFRAME_SECRET_KEY is not a key of ${KEY_BYTES} bytes.`);
+  const { url, secretKeys, migrationsDir, migrates, facts, log } = options;
   const applied = await migrate(url, { migrationsDir, isAllowed: migrates });
   if (applied > 0) log.info({ applied }, 'database migrated');
   const database = openDatabase(url);
   try {
-    const vault = vaultOf(secretKey);
+    const vault = vaultOf(secretKeys);
     await checkVault(database, vault);
     const node = facts === null ? null : await ClusterNode.join({ url, facts, log });
     const engine = {
@@ -81,6 +80,7 @@ function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
     return ended;
   };
   return {
+    cachedArtifact: (job) => cachedArtifact(database, vault, job),
     async accept(job, rules) {
       const acceptance = await accept(database, vault, { job, rules });
       if (acceptance.kind === 'queued') hints.add({ kind: 'queued' });
@@ -89,6 +89,7 @@ function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
     },
     claimNextJob: (claim) => claimNextJob(database, vault, { ...claim, nodeId }),
     renewLease: (claim, renewal) => renewLease(database, claim, renewal),
+    announceArtifact: (claim, name) => announceArtifact(database, claim, name),
     complete: async (claim, capture, now) => tellEnded(await endJob(database, claim, { state: 'completed', capture, now })),
     fail: async (claim, error, now) => tellEnded(await endJob(database, claim, { state: 'failed', error: JSON.stringify(error), now })),
     endFollowers: async (leaderId) => {
@@ -166,11 +167,20 @@ function engineSteps({ database, hints }: Engine, node: ClusterNode | null): Eng
   };
 }
 
-/** A key that does not belong to the database would open no order and recognise no idempotency key. */
+const CHECK = 'this key belongs to this database';
+
+/**
+ * A key that does not belong to the database would open no order and recognise no idempotency key. A new key takes over what stays
+ * encrypted for ever, so that the one before it is needed no longer than the jobs of its time.
+ */
 async function checkVault(database: Database, vault: Vault): Promise<void> {
-  const mark = vault.digest('check', 'this key belongs to this database');
+  const mark = vault.digest('check', CHECK);
   await database.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT (name) DO NOTHING`, [mark]);
-  const known = await database.one<{ value: string }>(`SELECT value FROM marks WHERE name = 'vault'`);
-  if (known?.value === mark) return;
-  throw new StoreError('STILLFRAME_SECRET_KEY is not the key that this database was made with: give every node the same key.');
+  const known = (await database.one<{ value: string }>(`SELECT value FROM marks WHERE name = 'vault'`))?.value ?? '';
+  if (known === mark) return;
+  if (!vault.matches('check', CHECK, known)) {
+    throw new StoreError('STILLFRAME_SECRET_KEY is not the key that this database was made with: give every server the same key.');
+  }
+  await sealAgain(database, vault);
+  await database.run(`UPDATE marks SET value = $1 WHERE name = 'vault' AND value = $2`, [mark, known]);
 }

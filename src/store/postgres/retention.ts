@@ -23,6 +23,18 @@ export function retentionSteps(database: Database): RetentionStore {
     // The server's own autovacuum reuses the space.
     shrinkDatabase: async () => undefined,
     expireArtifacts: (rules) => expireArtifacts(database, rules),
+    dueRemovals: async ({ after, limit }) => {
+      const due = await database.all<{ name: string }>(
+        `SELECT name FROM removals WHERE name > $1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = removals.job_id
+           AND jobs.worker_id = removals.worker_id AND jobs.attempts_made = removals.attempt AND jobs.state = 'active')
+         ORDER BY name LIMIT $2`,
+        [after, limit],
+      );
+      return due.map((row) => row.name);
+    },
+    forgetRemovals: async (names) => {
+      await database.run('DELETE FROM removals WHERE name = ANY($1)', [names]);
+    },
     expireDeliveries: (rules) => expireDeliveries(database, rules),
     deleteJobs: (rules) => deleteJobs(database, rules),
     keptArtifacts: async (names) => {
@@ -94,11 +106,8 @@ async function expireOld(database: Database, { before, now }: Expiry, limit: num
     'SELECT name FROM artifacts WHERE gone_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2',
     [before, limit],
   );
-  return await markGone(
-    database,
-    old.map((row) => row.name),
-    now,
-  );
+  const names = old.map((row) => row.name);
+  return await expire(database, names, now);
 }
 
 /** The oldest picture of the account that uses the most space, while all exceed the limit. One node at a time decides. */
@@ -116,8 +125,15 @@ function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<s
         ORDER BY created_at LIMIT 1`,
     );
     if (next === null) return null;
-    return (await markGone(queries, [next.name], now))[0] ?? null;
+    return (await expire(queries, [next.name], now))[0] ?? null;
   });
+}
+
+/** As `markGone`, and records that their files are to be removed. */
+async function expire(queries: Queries, names: readonly string[], now: number): Promise<string[]> {
+  // Before the rows go, so that a crash in between leaves the file to be removed, not forgotten.
+  await queries.run('INSERT INTO removals (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [names]);
+  return await markGone(queries, names, now);
 }
 
 /** Records that files are deleted, and forgets those that no job refers to. @returns those that were not deleted before */

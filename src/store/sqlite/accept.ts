@@ -34,7 +34,7 @@ interface Source {
 export function accept(tables: AcceptTables, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Acceptance {
   const { job, rules } = submission;
   const digests: Digests = { identity: vault.digest('identity', job.identity), cache: cacheDigestOf(vault, job) };
-  const known = findReplay(tables, job, digests);
+  const known = findReplay(tables, vault, job);
   if (known !== null) return known;
   const kept = findKept(tables, job, { digests, rules });
   const source = { kept, leaderId: kept === null ? findLeader(tables, job, digests) : null };
@@ -95,12 +95,12 @@ function refuseWhenFull({ counters }: Pick<AcceptTables, 'counters'>, { kept }: 
   return waiting >= rules.maxQueue ? { kind: 'queue_full', waiting } : null;
 }
 
-function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: Digests): Acceptance | null {
+function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, job: NewJob): Acceptance | null {
   if (job.idempotencyKey === null) return null;
   const known = jobs.findByIdempotencyKey(job.accountId, job.idempotencyKey);
   if (known === null) return null;
   const sameKey = known.keyId === job.keyId;
-  if (!sameKey || known.identityDigest !== digests.identity) return { kind: 'conflict', jobId: known.id, sameKey };
+  if (!sameKey || !vault.matches('identity', job.identity, known.identityDigest)) return { kind: 'conflict', jobId: known.id, sameKey };
   return { kind: 'replayed', job: toSnapshot(known) };
 }
 

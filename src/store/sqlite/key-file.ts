@@ -14,7 +14,7 @@ export function openVault(dataDir: string): Vault {
   if (key.length !== KEY_BYTES) {
     throw new StoreError(`${file} is not a key of ${KEY_BYTES} bytes: restore it from a backup.`);
   }
-  return vaultOf(key);
+  return vaultOf([key]);
 }
 
 function readKey(file: string): Buffer | null {

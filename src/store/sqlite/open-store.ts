@@ -8,7 +8,7 @@ import { RENDERED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
 import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
 import { StoreError, translateEngineError } from '../store-error.js';
-import type { Vault } from '../vault.js';
+import { type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact } from './accept.js';
 import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
@@ -38,6 +38,8 @@ export interface StoreOptions {
   migrationsDir: string;
   /** The built checkpoint-thread.js. */
   checkpointThread: URL;
+  /** Of `KEY_BYTES`, the one for what is stored from now on first. Default: the key file of the data directory, made on first use. */
+  secretKeys?: Buffer[] | null;
   /**
    * Whether an older database is brought up to date, or refused; only the holder of the data directory's lock may. `wholly` takes the
    * time that it needs, however large the database is.
@@ -60,14 +62,15 @@ interface Engine {
  *
  * @throws StoreError with one line for the operator
  */
-export async function openStore({ dataDir, migrationsDir, checkpointThread, migrates, log }: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { dataDir, migrationsDir, checkpointThread, migrates, log, secretKeys = null } = options;
   const file = join(dataDir, DATABASE_FILE);
   const db = connect(dataDir);
   try {
     const { applied, made } = guardOpening(file, () => migrate(db, { migrationsDir, isAllowed: migrates !== 'no' }));
     if (applied > 0 && !made) log.info({ applied }, 'database migrated');
     if (migrates !== 'no') makeShrinkable(db, { maxBytes: migrates === 'wholly' ? Infinity : REWRITE_AT_START_BYTES, log });
-    const vault = openVault(dataDir);
+    const vault = secretKeys === null ? openVault(dataDir) : vaultOf(secretKeys);
     const connection = new Connection(db, vault);
     guardOpening(file, () => checkVault(connection.tables, vault, dataDir));
     startRunning(db);
@@ -235,12 +238,22 @@ function engineSteps(
   };
 }
 
-/** A key file that does not belong to the database would open no order and recognise no idempotency key. */
-function checkVault({ marks }: Pick<Tables, 'marks'>, vault: Vault, dataDir: string): void {
-  const mark = vault.digest('check', 'this key belongs to this database');
+const CHECK = 'this key belongs to this database';
+
+/**
+ * A key that does not belong to the database would open no order and recognise no idempotency key. A new key takes over what stays
+ * encrypted for ever, so that the one before it is needed no longer than the jobs of its time.
+ */
+function checkVault({ marks, signingSecrets }: Pick<Tables, 'marks' | 'signingSecrets'>, vault: Vault, dataDir: string): void {
+  const mark = vault.digest('check', CHECK);
   marks.add('vault', mark);
-  if (marks.get('vault') === mark) return;
-  throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
+  const known = marks.get('vault') ?? '';
+  if (known === mark) return;
+  if (!vault.matches('check', CHECK, known)) {
+    throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
+  }
+  signingSecrets.sealAgain();
+  marks.set('vault', mark);
 }
 
 function heldJob({ jobs }: Pick<Tables, 'jobs'>, claim: Claim): FoundJob | null {

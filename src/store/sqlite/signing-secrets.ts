@@ -12,9 +12,17 @@ export function signingSecretsTable(orm: Orm, vault: Vault) {
     .values({ ...parameters(signingSecrets, 'keyId'), ...secrets })
     .onConflictDoUpdate({ target: signingSecrets.keyId, set: secrets })
     .prepare();
+  const all = orm.select().from(signingSecrets).prepare();
   const place = (keyId: string) => `signing:${keyId}`;
 
   return {
+    /** Encrypts all with the present key. */
+    sealAgain(): void {
+      for (const row of all.all()) {
+        const again = (sealed: Buffer) => vault.seal(vault.open(sealed, place(row.keyId)), place(row.keyId));
+        replace.run({ ...row, secret: again(row.secret), previous: row.previous === null ? null : again(row.previous) });
+      }
+    },
     /** Replaces a key's secret. @param previousUntil Unix ms until which the previous one is valid */
     rotate(keyId: string, secret: string, previousUntil: number): void {
       const before = byKey.get({ keyId });
