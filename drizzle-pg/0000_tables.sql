@@ -325,8 +325,8 @@ BEGIN
     DELETE FROM queue_entries WHERE queue_entries.seq = chosen_seq;
     SELECT greatest(turns.typical_ms, jobs.delay_ms), turns.tag INTO booked, before
       FROM jobs JOIN turns ON turns.account_id = jobs.account_id WHERE jobs.seq = chosen_seq;
-    UPDATE turns SET tag = tag + booked WHERE turns.account_id = chosen_account;
     UPDATE queue SET turn = before WHERE queue.turn < before;
+    UPDATE turns SET tag = tag + booked WHERE turns.account_id = chosen_account;
     UPDATE jobs SET state = 'active', attempts_made = attempts_made + 1, claimed_at = now, due_at = NULL, progress = 0, worker_id = worker,
         node_id = node, booked_ms = booked, lease_expires_at = now + lease_ms, first_claimed_at = coalesce(first_claimed_at, now)
       WHERE jobs.seq = chosen_seq AND leader_id IS NULL AND state IN ('waiting', 'prioritized', 'delayed');

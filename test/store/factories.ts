@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inject } from 'vitest';
 import { hashApiKey, newApiKey } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { CaptureOptions } from '../../src/contract/capture-request.js';
@@ -51,6 +50,8 @@ export function openAt(place: string): Promise<Store> {
 /** A place for `openAt`, of the engine of this run, and its removal. */
 export async function aPlace(): Promise<{ place: string; remove: () => Promise<void> }> {
   if (IS_POSTGRES) {
+    // Programs outside of the runner use this file as well.
+    const { inject } = await import('vitest');
     const url = await createDatabase(inject('postgresUrl'));
     return { place: url, remove: () => dropDatabase(url) };
   }

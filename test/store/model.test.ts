@@ -1,14 +1,24 @@
 import { expect, test } from 'vitest';
 import { run } from '../stress/model.js';
+import { aPlace } from './factories.js';
+
+async function runModel(sabotage: boolean) {
+  const { place, remove } = await aPlace();
+  try {
+    return await run({ place, operations: 3_000, seed: 7, sabotage });
+  } finally {
+    await remove();
+  }
+}
 
 test('three thousand random operations do what the model says, and ended jobs never change', async () => {
-  const { ok, figures, problems } = await run({ operations: 3_000, seed: 7 });
+  const { ok, figures, problems } = await runModel(false);
   expect(problems).toEqual([]);
   expect(figures).toMatchObject({ operations: 3_000, illegal: 0 });
   expect(ok).toBe(true);
 });
 
 test('a step that does not name the state it expects turns the trial red', async () => {
-  const { ok } = await run({ operations: 3_000, seed: 7, sabotage: true });
+  const { ok } = await runModel(true);
   expect(ok).toBe(false);
 });

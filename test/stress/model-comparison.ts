@@ -2,10 +2,10 @@
 import { deepStrictEqual } from 'node:assert';
 import { isTerminal, type JobSnapshot } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
-import type { Db } from '../../src/store/sqlite/driver.js';
 import type { Store } from '../../src/store/store.js';
 import type { ModelJob } from './model-rows.js';
 import type { ModelState } from './model-state.js';
+import type { Move } from './model-watch.js';
 
 export interface Sides {
   store: Store;
@@ -21,18 +21,8 @@ const LEGAL_MOVES = new Set([
   ...['active>waiting', 'active>prioritized', 'active>delayed', 'active>completed', 'active>failed'],
 ]);
 
-/** Writes each change of a job's state down, whatever statement makes it. */
-export function watchMoves(db: Db): void {
-  db.exec(`CREATE TABLE trial_moves (id TEXT, move TEXT);
-    CREATE TRIGGER trial_watch AFTER UPDATE OF state ON jobs WHEN old.state <> new.state
-      BEGIN INSERT INTO trial_moves VALUES (new.id, old.state || '>' || new.state); END;`);
-}
-
-/** The changes since the last call. */
-export function judgeMoves(db: Db): { moves: number; illegal: string[] } {
-  const moves = db.prepare<[], { id: string; move: string }>('SELECT id, move FROM trial_moves').all();
-  db.exec('DELETE FROM trial_moves');
-  return { moves: moves.length, illegal: moves.filter(({ move }) => !LEGAL_MOVES.has(move)).map(({ id, move }) => `${move} of ${id}`) };
+export function isLegalMove({ move }: Move): boolean {
+  return LEGAL_MOVES.has(move);
 }
 
 export async function compareJob({ store, model, told }: Sides, id: string): Promise<void> {

@@ -7,14 +7,14 @@
  */
 import { deepStrictEqual } from 'node:assert';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { periodOf } from '../../src/contract/pricing.js';
-import { Database, type Db } from '../../src/store/sqlite/driver.js';
-import type { Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
+import type { Acceptance, Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
+import { createDatabase, startPostgres } from '../fixtures/postgres.js';
 import { aCapture, aDataDir, aKey, NOON, openAt } from '../store/factories.js';
-import { compareJob, compareSums, compareUsage, judgeMoves, type Sides, watchMoves } from './model-comparison.js';
+import { compareJob, compareSums, compareUsage, isLegalMove, type Sides } from './model-comparison.js';
 import { Dice, type ModelCaller, SECRET } from './model-dice.js';
 import { ModelState } from './model-state.js';
+import { type ModelWatch, watchStore } from './model-watch.js';
 import type { TrialResult } from './trial-result.js';
 
 const MAX_QUEUE = 25;
@@ -25,9 +25,33 @@ const ROUND = 250;
 
 const ASKED_TO_FAIL = process.env.STILLFRAME_TRIAL_SABOTAGE === '1';
 
-export async function run(args: { operations?: number; seed?: number; sabotage?: boolean }): Promise<TrialResult<number>> {
-  const { operations = 100_000, seed = 1, sabotage = ASKED_TO_FAIL } = args;
-  const trial = await ModelTrial.begin(seed, sabotage);
+export interface ModelOptions {
+  operations?: number;
+  seed?: number;
+  sabotage?: boolean;
+  /** `postgres`: on a server of its own. */
+  engine?: 'sqlite' | 'postgres';
+  /** Of the store, instead: a data directory or the URL of a database, removed by the caller. */
+  place?: string;
+}
+
+export async function run({ engine = 'sqlite', place, ...options }: ModelOptions): Promise<TrialResult<number>> {
+  if (place !== undefined) return await runAt(place, options);
+  if (engine === 'postgres') {
+    await using server = await startPostgres({ fsync: 'off' });
+    return await runAt(await createDatabase(server.adminUrl), options);
+  }
+  const dataDir = aDataDir();
+  try {
+    return await runAt(dataDir, options);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function runAt(place: string, options: Omit<ModelOptions, 'engine' | 'place'>): Promise<TrialResult<number>> {
+  const { operations = 100_000, seed = 1, sabotage = ASKED_TO_FAIL } = options;
+  const trial = await ModelTrial.begin(place, seed, sabotage);
   try {
     for (let i = 0; i < operations && trial.problem === null; i++) await trial.step(i);
     await trial.compareAll();
@@ -55,30 +79,27 @@ class ModelTrial {
 
   private constructor(
     seed: number,
-    private readonly dataDir: string,
+    private readonly place: string,
     store: Store,
-    private readonly watch: Db,
+    private readonly watch: ModelWatch,
     private readonly sabotage: boolean,
   ) {
     this.#dice = new Dice(seed);
     this.#sides = { store, model: new ModelState(), told: new Map() };
   }
 
-  static async begin(seed: number, sabotage: boolean): Promise<ModelTrial> {
-    const dataDir = aDataDir();
-    const store = await openAt(dataDir);
-    const watch = new Database(join(dataDir, 'stillframe.db'), { timeout: 5_000 });
-    watchMoves(watch);
-    if (sabotage) watch.exec('DROP TRIGGER jobs_end_for_good');
-    const trial = new ModelTrial(seed, dataDir, store, watch, sabotage);
+  static async begin(place: string, seed: number, sabotage: boolean): Promise<ModelTrial> {
+    const store = await openAt(place);
+    const watch = await watchStore(place);
+    if (sabotage) await watch.unguard();
+    const trial = new ModelTrial(seed, place, store, watch, sabotage);
     for (let i = 0; i < 3; i++) await trial.#addCaller(`account ${i}`);
     return trial;
   }
 
   async end(): Promise<void> {
-    this.watch.close();
+    await this.watch.close();
     await this.#sides.store[Symbol.asyncDispose]();
-    rmSync(this.dataDir, { recursive: true, force: true });
   }
 
   figures() {
@@ -101,11 +122,21 @@ class ModelTrial {
   async accept(): Promise<void> {
     const wishes = Array.from({ length: 1 + this.#dice.below(3) }, () => this.#wish());
     const expected = wishes.map((wish) => this.#sides.model.accept(wish, MAX_QUEUE));
-    const answers = await Promise.all(wishes.map((wish) => this.#sides.store.accept(wish, { maxQueue: MAX_QUEUE, webhookMaxAttempts: 5 })));
+    const answers = await this.#acceptAll(wishes);
     const told = answers.map((answer) => (answer.kind === 'replayed' ? `replayed ${answer.job.id}` : answer.kind));
     deepStrictEqual(told, expected);
     this.#counts.accepted += answers.filter((answer) => 'job' in answer).length;
     for (const wish of wishes) await compareJob(this.#sides, wish.id);
+  }
+
+  /** At once, where the store decides in the order of the calls; several connections decide in any order. */
+  async #acceptAll(wishes: readonly NewJob[]): Promise<Acceptance[]> {
+    const { store } = this.#sides;
+    const accept = (wish: NewJob) => store.accept(wish, { maxQueue: MAX_QUEUE, webhookMaxAttempts: 5 });
+    if (!store.shared) return await Promise.all(wishes.map(accept));
+    const answers: Acceptance[] = [];
+    for (const wish of wishes) answers.push(await accept(wish));
+    return answers;
   }
 
   async claim(): Promise<void> {
@@ -172,9 +203,7 @@ class ModelTrial {
     if (claim === null) return;
     const expected = this.#sides.model.release(claim);
     if (this.sabotage) {
-      const unguarded = `UPDATE jobs SET state = lane, lease_expires_at = NULL, due_at = NULL, ended_at = NULL, data = NULL, error = NULL,
-        artifact_name = NULL, leader_id = NULL WHERE id = ?`;
-      this.watch.prepare(unguarded).run(claim.id);
+      await this.watch.putBack(claim.id);
     } else deepStrictEqual(await this.#sides.store.release(claim), expected);
     await compareJob(this.#sides, claim.id);
   }
@@ -184,7 +213,7 @@ class ModelTrial {
     if (restart) {
       this.#counts.restarts += 1;
       await this.#sides.store[Symbol.asyncDispose]();
-      this.#sides.store = await openAt(this.dataDir);
+      this.#sides.store = await openAt(this.place);
     }
     const { requeued, ended: crashed } = await this.#sides.store.recover({ now: this.#now, starting: restart });
     const ended = await this.#withFollowers(crashed);
@@ -259,15 +288,16 @@ class ModelTrial {
 
   /** Everything the store tells against everything the model holds, and all moves since against the legal ones. */
   async compareAll(): Promise<void> {
-    const { moves, illegal } = judgeMoves(this.watch);
-    this.#counts.transitions += moves;
+    const moves = await this.watch.takeMoves();
+    const illegal = moves.filter((move) => !isLegalMove(move));
+    this.#counts.transitions += moves.length;
     this.#counts.illegal += illegal.length;
-    if (illegal.length > 0) throw new Error(`illegal transition: ${illegal[0]}`);
+    if (illegal[0] !== undefined) throw new Error(`illegal transition: ${illegal[0].move} of ${illegal[0].id}`);
     for (const id of this.#sides.model.jobs.keys()) await compareJob(this.#sides, id);
     await compareSums(this.#sides, this.#now);
     for (const { accountId } of this.#callers) await compareUsage(this.#sides, accountId, this.#now);
-    this.#counts.jobs = Number(this.watch.prepare('SELECT max(seq) FROM jobs').pluck().get() ?? 0);
-    deepStrictEqual(this.watch.pragma('foreign_key_check'), []);
+    this.#counts.jobs = await this.watch.jobsEver();
+    deepStrictEqual(await this.watch.brokenReferences(), []);
   }
 
   async #addCaller(name: string): Promise<void> {

@@ -160,13 +160,15 @@ async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acce
   return { kind: kept !== null ? 'cached' : leader !== null ? 'shared' : 'queued', job: toSnapshot(row satisfies FoundJob) };
 }
 
-/** An account that was idle starts at the tag of the latest claim; if nothing is queued or running, all accounts start equal. */
+/** If nothing is queued or running, all accounts start equal. An account that was idle starts at the tag of the latest claim. */
 async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): Promise<void> {
   await queries.run(
-    `UPDATE turns SET seen_at = greatest(seen_at, $2::bigint), tag = CASE
-        WHEN EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1) THEN tag
-        WHEN EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL) THEN greatest(tag, (SELECT turn FROM queue))
-        ELSE greatest(tag, (SELECT max(tag) FROM turns)) END
+    `UPDATE queue SET turn = latest.tag FROM (SELECT max(tag) AS tag FROM turns) latest
+      WHERE turn < latest.tag AND NOT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL)`,
+  );
+  await queries.run(
+    `UPDATE turns SET seen_at = greatest(seen_at, $2::bigint),
+        tag = CASE WHEN EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1) THEN tag ELSE greatest(tag, (SELECT turn FROM queue)) END
       WHERE account_id = $1
         AND (seen_at < $2::bigint - 60000 OR NOT EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1))`,
     [accountId, enqueuedAt],

@@ -21,10 +21,11 @@ type EndedRow = JobRow & { announced: boolean };
  * Ends a claimed job, in one statement with its credits, order, picture and delivery; then the first slice of its followers, which the sweep
  * ends if that fails.
  *
+ * @param mayHaveEnded whether an earlier call lost its connection: if it was committed after all, its job is returned
  * @returns the ended jobs, the claimed one first; empty if the claim was lost
  */
-export async function endJob(database: Database, held: Claim, ending: Ending): Promise<EndedJob[]> {
-  const row = (await endClaimed(database, held, ending)) ?? (await alreadyEnded(database, held, ending));
+export async function endJob(database: Database, held: Claim, ending: Ending, { mayHaveEnded = false } = {}): Promise<EndedJob[]> {
+  const row = (await endClaimed(database, held, ending)) ?? (mayHaveEnded ? await alreadyEnded(database, held, ending) : null);
   if (row === null) return [];
   await settleTurn(database, row, ending.now).catch(() => undefined);
   const followers = await endFollowers(database, row.id).catch(() => null);
@@ -76,7 +77,6 @@ function endClaimed(database: Database, { id, workerId, attempt }: Claim, ending
   ]);
 }
 
-/** The connection may have been lost after an earlier try of the same step was committed. */
 async function alreadyEnded(database: Database, { id, workerId, attempt }: Claim, ending: Ending): Promise<EndedRow | null> {
   return await database.one<EndedRow>(
     `SELECT ${JOB_COLUMNS}, job.webhook_url IS NOT NULL AS announced FROM jobs job

@@ -3,7 +3,7 @@
  * or the bytes of artifacts.
  */
 import type { Log } from '../../log.js';
-import type { DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
+import type { Claim, DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact } from './accept.js';
@@ -11,7 +11,7 @@ import { accountSteps, keySteps, sealAgain } from './accounts.js';
 import { announceArtifact, claimNextJob, release, renewLease, retryLater } from './claim-job.js';
 import { type Database, openDatabase } from './connect.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
-import { endedLeaders, endFollowers, endJob } from './end-job.js';
+import { type Ending, endedLeaders, endFollowers, endJob } from './end-job.js';
 import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
 import { listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { migrate } from './migrate.js';
@@ -79,6 +79,18 @@ function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
     }
     return ended;
   };
+  /** Claims whose end may have been committed, although its call lost the connection. */
+  const unsure = new Set<string>();
+  const end = async (claim: Claim, ending: Ending): Promise<EndedJob[]> => {
+    const key = `${claim.id} ${claim.workerId} ${claim.attempt}`;
+    try {
+      const ended = await endJob(database, claim, ending, { mayHaveEnded: unsure.delete(key) });
+      return tellEnded(ended);
+    } catch (error) {
+      unsure.add(key);
+      throw error;
+    }
+  };
   return {
     cachedArtifact: (job) => cachedArtifact(database, vault, job),
     async accept(job, rules) {
@@ -90,8 +102,8 @@ function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
     claimNextJob: (claim) => claimNextJob(database, vault, { ...claim, nodeId }),
     renewLease: (claim, renewal) => renewLease(database, claim, renewal),
     announceArtifact: (claim, name) => announceArtifact(database, claim, name),
-    complete: async (claim, capture, now) => tellEnded(await endJob(database, claim, { state: 'completed', capture, now })),
-    fail: async (claim, error, now) => tellEnded(await endJob(database, claim, { state: 'failed', error: JSON.stringify(error), now })),
+    complete: (claim, capture, now) => end(claim, { state: 'completed', capture, now }),
+    fail: (claim, error, now) => end(claim, { state: 'failed', error: JSON.stringify(error), now }),
     endFollowers: async (leaderId) => {
       const ended = await endFollowers(database, leaderId);
       return ended === null ? null : tellEnded(ended);

@@ -1,0 +1,54 @@
+/** PostgreSQL, a bucket and several servers that share them, all on loopback. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
+import { createDatabase, dropDatabase, type PostgresServer } from '../fixtures/postgres.js';
+import { type ServerProcess, startServerProcess } from '../stress/server-process.js';
+
+export interface Cluster extends AsyncDisposable {
+  databaseUrl: string;
+  bucket: BucketServer;
+  /** A server process; its roles are all of them unless `env` says less. */
+  start(env?: Record<string, string>): ServerProcess;
+}
+
+const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
+
+/** @param adminUrl of a PostgreSQL server */
+export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cluster> {
+  const databaseUrl = await createDatabase(adminUrl);
+  const bucket = await startBucketServer();
+  const root = mkdtempSync(join(tmpdir(), 'stillframe-cluster-'));
+  const servers: ServerProcess[] = [];
+  return {
+    databaseUrl,
+    bucket,
+    start(env = {}) {
+      const dataDir = join(root, String(servers.length));
+      const server = startServerProcess({ dataDir, env: { ...settingsOf(databaseUrl, bucket), ...env } });
+      servers.push(server);
+      return server;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+      await bucket[Symbol.asyncDispose]();
+      await dropDatabase(databaseUrl);
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function settingsOf(databaseUrl: string, { options }: BucketServer): Record<string, string> {
+  return {
+    STILLFRAME_DATABASE_URL: databaseUrl,
+    STILLFRAME_SECRET_KEY: SECRET_KEY,
+    STILLFRAME_BASE_URL: 'http://127.0.0.1:1',
+    STILLFRAME_S3_ENDPOINT: options.endpoint,
+    STILLFRAME_S3_BUCKET: options.bucket,
+    STILLFRAME_S3_REGION: options.region,
+    STILLFRAME_S3_ACCESS_KEY_ID: options.accessKeyId,
+    STILLFRAME_S3_SECRET_ACCESS_KEY: options.secretAccessKey,
+    STILLFRAME_S3_PREFIX: options.prefix,
+  };
+}
