@@ -1,12 +1,17 @@
 import type { WireHealth } from '../contract/health.js';
 import type { DeliveryStore, JobStore, Store } from '../store/store.js';
 
+/** Without a word for this long, a server is probably gone. */
+const HEARD_MS = 5_000;
+
 export interface HealthDeps {
-  store: Pick<Store, 'ping' | 'settlement' | 'nodes'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
-  /** Browsers that have responded within the last 30 s. */
+  store: Pick<Store, 'ping' | 'settlement' | 'nodes' | 'now'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
+  /** Browsers of this server that have responded within the last 30 s. */
   readyBrowsers(): number;
   /** Whether this server takes captures, and so needs a browser to be ready. */
   rendersHere: boolean;
+  /** The name by which the other servers know this one. */
+  ownNode: string;
   /** Whether renderers run in Chromium's sandbox. */
   sandboxed(): boolean;
   /** Whether the database's disk has room for another picture's records. */
@@ -25,10 +30,11 @@ export interface Health {
 
 /** The data of the health endpoint (decisions.md, Health). Never throws: a store that fails is `unavailable`. */
 export async function checkHealth(deps: HealthDeps): Promise<Health> {
-  const readyWorkers = deps.readyBrowsers();
-  const worker = { worker_ready: readyWorkers > 0, ready_workers: readyWorkers, sandboxed: deps.sandboxed() };
+  const ownBrowsers = deps.readyBrowsers();
+  const own = workers(ownBrowsers, deps);
   try {
     await deps.store.ping();
+    const worker = workers(ownBrowsers + (await browsersElsewhere(deps)), deps);
     // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
     const [hasRoom, canStore] = await Promise.all([deps.hasRoom(), deps.canStore()]);
     const database = hasRoom ? 'ready' : 'unavailable';
@@ -38,7 +44,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       deps.store.settlement(deps.now()),
       deps.store.webhookTotals(),
     ]);
-    const ready = (readyWorkers > 0 || !deps.rendersHere) && hasRoom && canStore && !queue.paused && !deps.draining();
+    const ready = (ownBrowsers > 0 || !deps.rendersHere) && hasRoom && canStore && !queue.paused && !deps.draining();
     return {
       ready,
       data: {
@@ -57,8 +63,19 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       },
     };
   } catch {
-    return { ready: false, data: { ...UNAVAILABLE, ...worker } };
+    return { ready: false, data: { ...UNAVAILABLE, ...own } };
   }
+}
+
+function workers(ready: number, deps: Pick<HealthDeps, 'sandboxed'>) {
+  return { worker_ready: ready > 0, ready_workers: ready, sandboxed: deps.sandboxed() };
+}
+
+/** Browsers of the other servers that share the store and have been heard of lately. */
+async function browsersElsewhere({ store, ownNode }: Pick<HealthDeps, 'store' | 'ownNode'>): Promise<number> {
+  const nodes = await store.nodes();
+  const heard = nodes.filter(({ seenAt, facts }) => facts.name !== ownNode && store.now() - seenAt < HEARD_MS);
+  return heard.reduce((sum, { facts }) => sum + facts.readyBrowsers, 0);
 }
 
 const UNAVAILABLE: WireHealth = {

@@ -31,6 +31,12 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
     answerError(edge, c.var.exchange, new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' })),
   );
 
+  serveAt(app, '/v1/health', 'GET', [readHealth(edge)]);
+  serveAt(app, '/livez', 'GET', [readLiveness()]);
+  serveAt(app, '/metrics', 'GET', [readMetrics(edge)]);
+  // Of several servers, one that only captures or delivers.
+  if (!edge.config.servesApi) return app;
+
   const submitting = guard(edge, { scope: 'screenshot:write', meter: 'submissions' });
   const reading = guard(edge, { scope: 'jobs:read', meter: 'reads' });
   // A redelivery neither renders nor charges, so it counts as a read.
@@ -44,10 +50,7 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
   serveAt(app, '/v1/requests/:key', 'GET', [reading, readRequest(edge)]);
   serveAt(app, '/v1/jobs/:id/webhook', 'GET', [reading, readWebhook(edge)]);
   serveAt(app, '/v1/jobs/:id/webhook/redeliver', 'POST', [redelivering, redeliverWebhook(edge)]);
-  serveAt(app, '/v1/health', 'GET', [readHealth(edge)]);
-  serveAt(app, '/livez', 'GET', [readLiveness()]);
   serveAt(app, '/artifacts/:name', 'GET', [readArtifact(edge)]);
-  serveAt(app, '/metrics', 'GET', [readMetrics(edge)]);
   serveAt(app, '/', 'GET', [readHome(edge)]);
   serveAt(app, '/openapi.json', 'GET', [readOpenapi(edge)]);
   serveAt(app, '/docs', 'GET', [readDocs(edge)]);

@@ -87,6 +87,8 @@ export interface EdgeConfig {
   tolerate?: readonly ToleratedCode[];
   /** How long artifacts may be kept by caches. */
   artifactMaxAgeSeconds: number;
+  /** False for a server that leaves the API to others: it has health and metrics only. */
+  servesApi: boolean;
   /** null: `/metrics` is served to loopback only. */
   metricsToken: string | null;
 }

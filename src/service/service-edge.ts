@@ -80,6 +80,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     draining,
     config: {
       version: packageVersion(),
+      servesApi: config.roles.includes('api'),
       webhookAllow: config.webhookAllow,
       tolerate: config.tolerate,
       artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),

@@ -246,6 +246,7 @@ export class Service implements AsyncDisposable {
       store,
       readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
       rendersHere: this.does('capture'),
+      ownNode: STARTING.name,
       sandboxed: () => this.renderer?.sandboxed ?? false,
       hasRoom: () => hasRoom(this.config.dataDir),
       canStore: () => artifacts.isReady(),

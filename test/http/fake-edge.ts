@@ -194,7 +194,7 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
     health: async () => ({ ready: true, data: HEALTHY }),
     places: { baseUrl: 'http://shots.example' },
     draining: () => false,
-    config: { version: '0.0.0-test', webhookAllow: [], artifactMaxAgeSeconds: 604_800, metricsToken: null },
+    config: { version: '0.0.0-test', servesApi: true, webhookAllow: [], artifactMaxAgeSeconds: 604_800, metricsToken: null },
     log: silentLog(),
     ...changes,
   };

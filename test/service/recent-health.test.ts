@@ -12,6 +12,7 @@ function aRecentHealth() {
       },
     } as unknown as HealthDeps['store'],
     rendersHere: true,
+    ownNode: 'this',
     readyBrowsers: () => seen.looks,
     sandboxed: () => true,
     hasRoom: async () => true,
