@@ -53,9 +53,10 @@ export async function sendArtifact(edge: Edge, c: Context<EdgeEnv>, wanted: Name
     });
   }
   const part = range ?? undefined;
-  const lent = isGet ? artifact.lend(part) : null;
+  const hasBody = c.req.method !== 'HEAD' && artifact.bytes > 0;
+  const lent = hasBody ? artifact.lend(part) : null;
   // Before the headers: a storage that cannot be reached is an error response without them.
-  const stream = isGet && lent === null && artifact.bytes > 0 ? await artifact.read(part) : null;
+  const stream = hasBody && lent === null ? await artifact.read(part) : null;
   Object.assign(headers, commonHeaders(wanted, validators), contentHeaders(wanted, range));
   const status = range === null ? 200 : 206;
   if (lent !== null) return sendLent(c, status, lent);

@@ -1,0 +1,177 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config.js';
+import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { startService, type TestService } from '../fixtures/start-service.js';
+
+/** Two rounds of housekeeping, one every 5 s, and what they take on a busy machine. */
+const TWO_SWEEPS_MS = 20_000;
+/** How soon after an outage the service works again. */
+const BACK_MS = 5_000;
+
+interface World extends AsyncDisposable {
+  bucket: BucketServer;
+  site: Site;
+  service: TestService;
+}
+
+async function aWorld(over: Partial<Config> = {}): Promise<World> {
+  const bucket = await startBucketServer();
+  const site = await startSite({ host: '127.0.0.2' });
+  const service = await startService({ ...settingsOf(bucket), ...over });
+  return {
+    bucket,
+    site,
+    service,
+    async [Symbol.asyncDispose]() {
+      for (const part of [service, site, bucket]) await part[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function settingsOf({ options }: BucketServer): Partial<Config> {
+  const { endpoint, bucket, region, accessKeyId, secretAccessKey, prefix } = options;
+  return {
+    s3Endpoint: endpoint,
+    ...{ s3Bucket: bucket, s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey, s3Prefix: prefix },
+  };
+}
+
+/** A small capture; `path` makes it a page of its own, past the cache. */
+function wish({ site }: World, query = ''): Record<string, unknown> {
+  return { url: site.url(`/static${query}`), viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, format: 'png' };
+}
+
+const nameOf = (cdnUrl: string) => cdnUrl.slice(cdnUrl.lastIndexOf('/') + 1);
+const creditsOf = async ({ service }: World) => (await service.get('/v1/usage')).body.data;
+
+describe('a service with a bucket', () => {
+  it('keeps pictures there alone, and answers for them as for files', async () => {
+    await using world = await aWorld();
+    const { service, bucket } = world;
+    const first = await service.post(wish(world));
+    expect(first.status).toBe(200);
+    const { cdn_url: cdnUrl, bytes } = first.body.data;
+    const name = nameOf(cdnUrl);
+    expect(bucket.names()).toEqual([name]);
+    expect(existsSync(join(service.dataDir, 'artifacts')) ? readdirSync(join(service.dataDir, 'artifacts')) : []).toEqual([]);
+    const whole = await fetch(cdnUrl);
+    const content = Buffer.from(await whole.arrayBuffer());
+    expect([whole.status, content.length, content.subarray(1, 4).toString()]).toEqual([200, bytes, 'PNG']);
+    expect(Object.fromEntries(whole.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': String(bytes),
+      'content-disposition': `inline; filename="${name}"`,
+      etag: `"${name}"`,
+      'accept-ranges': 'bytes',
+    });
+    const part = await fetch(cdnUrl, { headers: { range: 'bytes=1-3' } });
+    expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([206, 'PNG', `bytes 1-3/${bytes}`]);
+    const others = [
+      await fetch(cdnUrl, { headers: { range: `bytes=${bytes}-` } }),
+      await fetch(cdnUrl, { headers: { 'if-none-match': `"${name}"` } }),
+      await fetch(cdnUrl, { method: 'HEAD' }),
+      await fetch(cdnUrl.replace(name, `${'a'.repeat(32)}.png`)),
+    ];
+    expect(others.map((answer) => answer.status)).toEqual([416, 304, 200, 404]);
+    expect((await service.post(wish(world))).body.data).toMatchObject({ cached: true, cdn_url: cdnUrl });
+    expect((await service.get('/v1/health')).body.data).toMatchObject({ database: 'ready', storage: 'ready' });
+  });
+
+  it('is back within 5 s after an outage: 503 meanwhile, nothing charged, and no orphan after two sweeps', async () => {
+    await using world = await aWorld();
+    const { service, bucket } = world;
+    const { cdn_url: cdnUrl } = (await service.post(wish(world))).body.data;
+    // The storage keeps what it is sent, but no answer arrives.
+    bucket.trouble('mute', /^PUT/);
+    const failed = await service.post(wish(world, '?1'), { 'idempotency-key': 'first' });
+    expect([failed.status, failed.body.error]).toMatchObject([503, { code: 'internal_error', retriable: true }]);
+    expect(failed.body.error.details.job_id).toMatch(/^job_/);
+    expect(bucket.names()).toHaveLength(2);
+    bucket.trouble('down');
+    const refused = await service.post(wish(world, '?2'), { 'idempotency-key': 'second' });
+    expect([refused.status, refused.body.error.details, refused.headers.get('retry-after')]).toEqual([503, undefined, '5']);
+    // A repeated submission gets its job, as ever.
+    expect((await service.post(wish(world, '?1'), { 'idempotency-key': 'first' })).body.error.details).toEqual(failed.body.error.details);
+    const health = await service.get('/v1/health');
+    expect([health.status, health.body.data.storage, health.body.data.database]).toEqual([503, 'unavailable', 'ready']);
+    const picture = await fetch(cdnUrl);
+    expect([picture.status, picture.headers.get('retry-after'), picture.headers.get('etag')]).toEqual([503, '5', null]);
+    expect(picture.headers.get('cache-control')).not.toContain('immutable');
+    expect(await creditsOf(world)).toMatchObject({ credits: 1, reserved: 0 });
+    bucket.trouble('none');
+    await expect
+      .poll(async () => (await service.post(wish(world, '?2'), { 'idempotency-key': 'second' })).status, { timeout: BACK_MS })
+      .toBe(200);
+    expect((await service.get('/v1/health')).status).toBe(200);
+    expect((await fetch(cdnUrl)).status).toBe(200);
+    expect(await creditsOf(world)).toMatchObject({ credits: 2, reserved: 0 });
+    await expect.poll(() => bucket.names().length, { timeout: TWO_SWEEPS_MS }).toBe(2);
+    expect(bucket.names()).toContain(nameOf(cdnUrl));
+  });
+
+  it('comes back to expired pictures until the storage has removed them', async () => {
+    await using world = await aWorld({ artifactTtlH: 0 });
+    const { service, bucket } = world;
+    bucket.trouble(500, /^DELETE/);
+    const { cdn_url: cdnUrl } = (await service.post(wish(world))).body.data;
+    await expect.poll(() => bucket.requests.some((line) => line.startsWith('DELETE')), { timeout: TWO_SWEEPS_MS }).toBe(true);
+    expect((await fetch(cdnUrl)).status).toBe(410);
+    expect(bucket.names()).toHaveLength(1);
+    bucket.trouble('none');
+    await expect.poll(() => bucket.names(), { timeout: TWO_SWEEPS_MS }).toEqual([]);
+  });
+
+  it('removes objects that no row tells of at its start, by their age alone', async () => {
+    await using bucket = await startBucketServer();
+    const old = `${'o'.repeat(32)}.png`;
+    bucket.store(old);
+    bucket.age(25 * 3_600_000);
+    const young = `${'y'.repeat(32)}.png`;
+    bucket.store(young);
+    await using _service = await startService(settingsOf(bucket));
+    await expect.poll(() => bucket.names()).toEqual([young]);
+  });
+
+  it('renders again what was deleted behind its back', async () => {
+    await using world = await aWorld();
+    const { service, bucket } = world;
+    const { cdn_url: lost } = (await service.post(wish(world))).body.data;
+    bucket.drop(nameOf(lost));
+    // Who reads it first finds that out: it was taken to exist, since it had just been stored.
+    expect((await fetch(lost)).status).toBe(503);
+    expect((await service.post(wish(world))).body.data).toMatchObject({ cached: false });
+    expect((await fetch(lost)).status).toBe(410);
+  });
+
+  it('sends readers to the bucket where that is wanted, after the same checks', async () => {
+    await using world = await aWorld({ artifactLinks: 'redirect' });
+    const { service, bucket } = world;
+    const { cdn_url: cdnUrl, bytes } = (await service.post(wish(world))).body.data;
+    const redirected = await fetch(cdnUrl, { redirect: 'manual' });
+    expect([redirected.status, redirected.headers.get('cache-control')]).toEqual([302, 'private, max-age=60']);
+    const { origin, pathname, searchParams } = new URL(redirected.headers.get('location') ?? '');
+    expect([origin, pathname]).toEqual([bucket.options.endpoint, `/pictures/stillframe/${nameOf(cdnUrl)}`]);
+    expect(searchParams.get('X-Amz-Expires')).toBe('300');
+    const followed = await fetch(cdnUrl, { headers: { range: 'bytes=1-3' } });
+    expect([followed.status, await followed.text(), followed.headers.get('content-type')]).toEqual([206, 'PNG', 'image/png']);
+    expect(followed.headers.get('cache-control')).toContain('immutable');
+    const head = await fetch(cdnUrl, { method: 'HEAD', redirect: 'manual' });
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes)]);
+    expect((await fetch(cdnUrl, { redirect: 'manual', headers: { 'if-none-match': '*' } })).status).toBe(304);
+    expect((await fetch(cdnUrl.replace(nameOf(cdnUrl), `${'a'.repeat(32)}.png`), { redirect: 'manual' })).status).toBe(404);
+    const accept = { accept: 'image/png', authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
+    const direct = await fetch(`${service.url}/v1/screenshot`, { method: 'POST', headers: accept, body: JSON.stringify(wish(world)) });
+    expect([direct.status, direct.redirected, (await direct.arrayBuffer()).byteLength]).toEqual([200, false, bytes]);
+  });
+
+  it.each([
+    [{ s3Endpoint: 'http://127.0.0.1:1' }, 'STILLFRAME_S3_BUCKET, STILLFRAME_S3_REGION, STILLFRAME_S3_ACCESS_KEY_ID'],
+    [{ s3Endpoint: 'http://127.0.0.1:1', s3Bucket: 'x', s3Region: 'y', s3AccessKeyId: 'z' }, 'STILLFRAME_S3_SECRET_ACCESS_KEY'],
+    [{ artifactLinks: 'redirect' as const }, 'STILLFRAME_ARTIFACT_LINKS'],
+  ])('does not start with a part of the settings alone: %o', async (over, named) => {
+    await expect(startService(over)).rejects.toThrow(named);
+  });
+});
