@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { copyArtifacts } from '../artifacts/copy-artifacts.js';
 import { artifactsDirOf } from '../artifacts/directory.js';
+import { bucketOf } from '../service/artifact-storage.js';
 import { OperatorError } from './operator-error.js';
-import { addSettings } from './settings-flags.js';
+import { addSettings, BUCKET_SETTINGS } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
 /** `stillframe backup <file>`: a consistent copy of the database, and of the pictures that it refers to, while the server runs. */
@@ -13,21 +14,28 @@ export function addBackupCommand(program: Command): void {
     .command('backup')
     .description('make a consistent copy of the database while the server runs')
     .argument('<file>', 'file to write; it must not exist yet')
-    .option('--artifacts', 'copy the pictures as well, to <file>.artifacts')
+    .option('--artifacts', 'copy the pictures as well, to <file>.artifacts; not those in a bucket')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe backup ~/stillframe-$(date +%F).db');
-  addSettings(backup, ['dataDir']).action((file: string, options: { artifacts?: boolean; json?: boolean }, command: Command) =>
-    withStore(command, async (store, config) => {
-      if (config.databaseUrl !== null) throw new OperatorError(pgDumpAdvice(file));
-      const target = resolve(file);
-      const pictures = `${target}.artifacts`;
-      refuseExisting(options.artifacts ? [target, pictures] : [target]);
-      const { artifacts } = await store.backup(target);
-      if (!options.artifacts) return print(options.json, { file: target }, () => target);
-      // Copied after the database, so that a picture stored in the meantime is a surplus file, never a missing one.
-      const { copied, missing } = await copyArtifacts(artifactsDirOf(config.dataDir), pictures, artifacts);
-      print(options.json, { file: target, artifacts: pictures, copied, missing }, () => `${target}\n${pictures} (${copied} pictures)`);
-    }),
+  addSettings(backup, ['dataDir', ...BUCKET_SETTINGS]).action(
+    (file: string, options: { artifacts?: boolean; json?: boolean }, command: Command) =>
+      withStore(command, async (store, config) => {
+        if (config.databaseUrl !== null) throw new OperatorError(pgDumpAdvice(file));
+        const bucket = bucketOf(config);
+        if (bucket !== null && options.artifacts)
+          throw new OperatorError(
+            `The pictures are in the bucket ${bucket.bucket}: copy that with the tools of its storage, and leave out --artifacts.`,
+          );
+        const target = resolve(file);
+        const pictures = `${target}.artifacts`;
+        refuseExisting(options.artifacts ? [target, pictures] : [target]);
+        const { artifacts } = await store.backup(target);
+        if (bucket !== null) process.stderr.write(`The pictures in the bucket ${bucket.bucket} are not part of this copy.\n`);
+        if (!options.artifacts) return print(options.json, { file: target }, () => target);
+        // Copied after the database, so that a picture stored in the meantime is a surplus file, never a missing one.
+        const { copied, missing } = await copyArtifacts(artifactsDirOf(config.dataDir), pictures, artifacts);
+        print(options.json, { file: target, artifacts: pictures, copied, missing }, () => `${target}\n${pictures} (${copied} pictures)`);
+      }),
   );
 }
 

@@ -7,17 +7,20 @@ import type { Command } from 'commander';
 import { artifactsDirOf, UNFINISHED } from '../artifacts/directory.js';
 import { ROOM_BYTES } from '../artifacts/disk-room.js';
 import type { Config } from '../config.js';
+import { ConfigError } from '../contract/config-error.js';
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
 import { unprivilegedUser } from '../render/launch/unprivileged.js';
+import { bucketOf } from '../service/artifact-storage.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { StoreError } from '../store/store-error.js';
+import { checkBucket } from './check-bucket.js';
 import { egressLock } from './egress-lock.js';
 import { fontAdvice } from './font-advice.js';
-import { addSettings, readSettings } from './settings-flags.js';
+import { addSettings, BUCKET_SETTINGS, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
 
 interface Finding {
@@ -38,6 +41,7 @@ const NODE_FLOOR = [20, 19] as const;
 const LOW_DISK_BYTES = 1_000_000_000;
 const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
+const CHECKED_SETTINGS = ['dataDir', 'chromium', 'sandbox', ...BUCKET_SETTINGS] as const;
 
 /** `stillframe doctor`: checks whether the service can run on this machine, with advice on each problem. */
 export function addDoctorCommand(program: Command): void {
@@ -47,7 +51,7 @@ export function addDoctorCommand(program: Command): void {
     .option('--egress-lock', 'print nftables rules that keep the browser on loopback; for a server that is started as root')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe doctor\n  sudo stillframe doctor --egress-lock | sudo nft -f -');
-  addSettings(doctor, ['dataDir', 'chromium', 'sandbox']).action(async (options: DoctorOptions, command: Command) => {
+  addSettings(doctor, CHECKED_SETTINGS).action(async (options: DoctorOptions, command: Command) => {
     if (options.egressLock === true) {
       const ruleset = egressLock(unprivilegedUser());
       return print(options.json, { ruleset }, () => ruleset);
@@ -60,6 +64,7 @@ export function addDoctorCommand(program: Command): void {
       await checkDataDir(config),
       ...(await checkDatabase(config)),
       await checkDisk(config),
+      ...(await checkStorage(config)),
       checkMachine(config),
     ];
     print(options.json, findings, () => findings.map(say).join('\n'));
@@ -206,6 +211,22 @@ async function checkDisk(config: Config): Promise<Finding> {
     found: `${(free / 1e9).toFixed(1)} GB free; pictures may use up to ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
     advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.' : '',
   };
+}
+
+/** Nothing if the pictures are in the data directory, which has checks of its own. */
+async function checkStorage(config: Config): Promise<Finding[]> {
+  const check = 'Bucket';
+  try {
+    const bucket = bucketOf(config);
+    if (bucket === null) return [];
+    const found = `${bucket.bucket} at ${bucket.endpoint}`;
+    const failure = await checkBucket(bucket);
+    if (failure === null) return [{ check, state: 'ok', found: `${found}: an object was written, read and removed`, advice: '' }];
+    return [{ check, state: 'fail', found: `${found}: ${failure.problem}`, advice: failure.advice }];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [{ check, state: 'fail', found: error.message, advice: 'The server does not start without it.' }];
+  }
 }
 
 function checkMachine(config: Config): Finding {

@@ -3,7 +3,7 @@ import { type Config, type ConfigFlags, readConfig, SETTINGS } from '../config.j
 
 /** Headings of `serve --help`; settings that match none are listed under OTHER_GROUP. */
 const GROUPS: [heading: string, names: RegExp][] = [
-  ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|roles)$/],
+  ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|artifactLinks|roles)$/],
   ['Browser:', /^(chromium|browser.*|sandbox|concurrency)$/],
   ['Captures:', /^(keepSlots|syncWaitMs|maxQueue|captureMaxMb|tolerate)$/],
   ['Destinations:', /^(allowDestinations|denyDestinations|dnsServers|egress.*)$/],
@@ -78,5 +78,16 @@ function givenFlag(command: Command, name: keyof Config): string | undefined {
   }
   return undefined;
 }
+
+/** Where the pictures are kept, if not in the data directory. */
+export const BUCKET_SETTINGS = [
+  's3Endpoint',
+  's3Bucket',
+  's3Region',
+  's3AccessKeyId',
+  's3SecretAccessKey',
+  's3Prefix',
+  's3VirtualHosted',
+] as const;
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as (keyof Config)[];

@@ -161,11 +161,16 @@ function readArtifact(): Operation {
     responses: {
       200: { description: 'The file.', headers: { etag: header('strong'), 'cache-control': header('public, immutable') }, content },
       206: { description: 'The requested range.', headers: { 'content-range': header('byte range and total size') }, content },
+      302: {
+        description: 'A link to the bucket that keeps the file, where the operator wants that.',
+        headers: { location: header('valid for some minutes') },
+      },
       304: { description: "The client's copy is up to date." },
       ...failures({
         404: 'No such artifact.',
         410: 'The artifact has expired and has been deleted.',
         416: 'The range cannot be satisfied.',
+        503: 'The storage cannot be reached at the moment: see `Retry-After`.',
       }),
     },
   };

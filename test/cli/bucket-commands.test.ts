@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
+import { runProgram } from '../fixtures/run-program.js';
+
+let dir: string;
+let bucket: BucketServer;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-bucket-commands-'));
+  bucket = await startBucketServer();
+  expect((await runProgram(['migrate'], { cwd: dir })).status).toBe(0);
+});
+
+afterAll(async () => {
+  await bucket[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function variables(over: Record<string, string> = {}): Record<string, string> {
+  const { endpoint, bucket: name, region, accessKeyId, secretAccessKey } = bucket.options;
+  return {
+    STILLFRAME_S3_ENDPOINT: endpoint,
+    STILLFRAME_S3_BUCKET: name,
+    STILLFRAME_S3_REGION: region,
+    STILLFRAME_S3_ACCESS_KEY_ID: accessKeyId,
+    STILLFRAME_S3_SECRET_ACCESS_KEY: secretAccessKey,
+    ...over,
+  };
+}
+
+async function findingOf(env: Record<string, string>): Promise<{ state: string; found: string; advice: string } | undefined> {
+  const { stdout } = await runProgram(['doctor', '--json'], { cwd: dir, env });
+  return JSON.parse(stdout).find(({ check }: { check: string }) => check === 'Bucket');
+}
+
+describe('doctor', () => {
+  it('says nothing of a bucket where there is none', async () => {
+    expect(await findingOf({})).toBeUndefined();
+  });
+
+  it('writes, reads and removes an object', async () => {
+    expect(await findingOf(variables())).toMatchObject({ state: 'ok' });
+    const methods = bucket.requests.map((line) => line.split(' ')[0]);
+    expect(methods).toEqual(['PUT', 'GET', 'DELETE', 'GET']);
+    expect(bucket.names()).toEqual([]);
+  });
+
+  it.each([
+    ['another bucket', { STILLFRAME_S3_BUCKET: 'elsewhere' }, 'NoSuchBucket', 'Create the bucket'],
+    ['a wrong secret', { STILLFRAME_S3_SECRET_ACCESS_KEY: 'hush' }, 'SignatureDoesNotMatch', 'STILLFRAME_S3_SECRET_ACCESS_KEY'],
+    ['a storage that is down', { STILLFRAME_S3_ENDPOINT: 'http://127.0.0.1:1' }, 'ECONNREFUSED', 'STILLFRAME_S3_ENDPOINT'],
+    ['a part of the settings', { STILLFRAME_S3_BUCKET: '' }, 'STILLFRAME_S3_BUCKET', 'does not start'],
+  ])('tells of %s, and what to do', async (_, over, found, advice) => {
+    const finding = await findingOf(variables(over));
+    expect(finding?.state).toBe('fail');
+    expect(finding?.found).toContain(found);
+    expect(finding?.advice).toContain(advice);
+    expect(JSON.stringify(finding)).not.toContain('hush');
+  });
+});
+
+describe('backup', () => {
+  it('says that the pictures in the bucket are not part of it', async () => {
+    const { status, stdout, stderr } = await runProgram(['backup', join(dir, 'a.db')], { cwd: dir, env: variables() });
+    expect([status, stdout.trim()]).toEqual([0, join(dir, 'a.db')]);
+    expect(stderr).toContain('bucket pictures are not part of this copy');
+  });
+
+  it('refuses to copy them, before it copies anything', async () => {
+    const { status, stderr } = await runProgram(['backup', join(dir, 'b.db'), '--artifacts'], { cwd: dir, env: variables() });
+    expect(status).toBe(1);
+    expect(stderr).toContain('The pictures are in the bucket pictures');
+    expect((await runProgram(['backup', join(dir, 'b.db')], { cwd: dir })).status).toBe(0);
+  });
+});
+
+it('serve names what is missing', async () => {
+  const { STILLFRAME_S3_REGION: _region, ...given } = variables();
+  const { status, stderr } = await runProgram(['serve'], { cwd: dir, env: given });
+  expect([status, stderr.trim()]).toEqual([
+    2,
+    'stillframe: A bucket for the pictures is configured in part: STILLFRAME_S3_REGION must be set, too.',
+  ]);
+});
