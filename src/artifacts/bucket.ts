@@ -137,6 +137,8 @@ export class Bucket implements AsyncDisposable {
       const cause = signal.aborted ? signal.reason : thrown;
       throw new BucketError(nameOf(call), { status: null, code: codeOf(thrown), cause });
     }
+    // A body that is destroyed before anyone reads it emits an error.
+    answer.body.on('error', () => undefined);
     const { statusCode: status } = answer;
     if (status >= 200 && status < 300) return answer;
     const said = await readText(answer.body, ERROR_BYTES).catch(() => '');

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { BucketOptions } from '../artifacts/bucket.js';
 import { artifactsDirOf, openArtifactDirectory } from '../artifacts/directory.js';
@@ -37,5 +38,7 @@ export function bucketOf(config: Config): BucketOptions | null {
   }
   if (endpoint === null || bucket === null || region === null || accessKeyId === null || secretAccessKey === null)
     throw new ConfigError(`A bucket for the pictures is configured in part: ${missing.join(', ')} must be set, too.`);
+  if (config.s3VirtualHosted && isIP(new URL(endpoint).hostname.replace(/^\[|\]$/g, '')) !== 0)
+    throw new ConfigError(`STILLFRAME_S3_VIRTUAL_HOSTED needs a host name in STILLFRAME_S3_ENDPOINT, which is "${endpoint}".`);
   return { endpoint, bucket, region, accessKeyId, secretAccessKey, prefix: config.s3Prefix, virtualHosted: config.s3VirtualHosted };
 }

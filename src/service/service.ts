@@ -131,6 +131,8 @@ export class Service implements AsyncDisposable {
     const { store, artifacts } = this.made;
     await store.createAccount('default', this.clock.now());
     await artifacts.removeLeftovers();
+    // So that the log says at once if a bucket cannot be used. The server starts nevertheless.
+    void artifacts.isReady();
     await recoverLeases(this.recoverDeps(), { starting: true });
     const edge = this.makeEdge();
     this.http = await startHttp(createApp(edge), edge, { host: this.config.host, port: this.config.port });

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.js';
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, RULES } from './factories.js';
+
+const NAME = aCapture().artifact.name;
+const FAILURE = { code: 'internal_error', message: 'x', retriable: true, status: 503 } as const;
+const due = (store: Store) => store.dueRemovals({ after: '', limit: 10 });
+
+async function anAnnouncement() {
+  const it = await aStore();
+  await it.store.accept(aNewJob(await aCaller(it.store)), RULES);
+  const claim = claimOf(await claimNext(it.store));
+  expect(await it.store.announceArtifact(claim, NAME)).toBe(true);
+  expect(await due(it.store)).toEqual([]);
+  return { ...it, claim };
+}
+
+describe('an announced artifact', () => {
+  it('is kept by the claim that completes with it', async () => {
+    await using it = await anAnnouncement();
+    await it.store.complete(it.claim, aCapture({ artifact: NAME }), NOON);
+    expect([await due(it.store), await it.store.keptArtifacts([NAME])]).toEqual([[], new Set([NAME])]);
+  });
+
+  it.each<[string, (store: Store, claim: ReturnType<typeof claimOf>) => Promise<unknown>]>([
+    ['fails', (store, claim) => store.fail(claim, FAILURE, NOON)],
+    ['is delayed', (store, claim) => store.retryLater(claim, NOON, NOON)],
+    ['is released', (store, claim) => store.release(claim)],
+    ['is lost', (store) => store.recover({ now: NOON, all: true })],
+  ])('is to be removed once its claim %s, until that is done', async (_, end) => {
+    await using it = await anAnnouncement();
+    await end(it.store, it.claim);
+    expect(await due(it.store)).toEqual([NAME]);
+    expect(await it.store.announceArtifact(it.claim, 'another')).toBe(false);
+    expect(await it.store.dueRemovals({ after: NAME, limit: 10 })).toEqual([]);
+    await it.store.forgetRemovals([NAME]);
+    expect(await due(it.store)).toEqual([]);
+  });
+});
+
+it('an expired artifact is to be removed, also where no job speaks of it any more', async () => {
+  await using it = await anAnnouncement();
+  await it.store.complete(it.claim, aCapture({ artifact: NAME }), NOON);
+  await it.store.deleteJobs({ before: NOON + 1, limit: 10 });
+  await it.store.expireArtifacts({ before: NOON + 1, maxBytes: 1e9, limit: 10, now: NOON + 1 });
+  expect([await it.store.findArtifact(NAME), await due(it.store)]).toEqual([null, [NAME]]);
+});
+
+it('the artifact that a submission would be answered from is told beforehand', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const wish = { cacheIdentity: 'page', idempotencyKey: 'mine', identity: 'same' };
+  const first = aNewJob(caller, wish);
+  expect(await it.store.cachedArtifact(first)).toBeNull();
+  await it.store.accept(first, RULES);
+  await it.store.complete(claimOf(await claimNext(it.store)), aCapture({ artifact: NAME }), NOON);
+  const again = aNewJob(caller, { ...wish, idempotencyKey: null });
+  expect(await it.store.cachedArtifact(again)).toBe(NAME);
+  expect(await it.store.cachedArtifact(aNewJob(caller, wish))).toBeNull();
+  expect(await it.store.cachedArtifact({ ...again, cacheTtl: 0 })).toBeNull();
+  expect((await it.store.accept(again, { ...RULES, missing: NAME })).kind).toBe('queued');
+  expect((await it.store.accept(aNewJob(caller, { ...wish, idempotencyKey: null }), RULES)).kind).not.toBe('queued');
+});
