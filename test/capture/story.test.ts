@@ -32,6 +32,8 @@ interface World extends AsyncDisposable {
   ended: EndedJob[];
   submit(body: Record<string, unknown>, idempotencyKey?: string, over?: Partial<SubmitDeps>): Promise<JobSnapshot>;
   claim(): Promise<ClaimedJob>;
+  /** With a storage that is not the world's own. */
+  claimAndPerform(render: PerformDeps['render'], storage: PerformDeps['artifacts']): Promise<ClaimedJob>;
   perform(job: ClaimedJob, render: PerformDeps['render'], stop?: AbortSignal): Promise<void>;
 }
 
@@ -59,9 +61,9 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     now: Date.now,
     ...over,
   };
-  const performDeps = (render: PerformDeps['render']): PerformDeps => ({
+  const performDeps = (render: PerformDeps['render'], storage: PerformDeps['artifacts'] = artifacts): PerformDeps => ({
     store,
-    artifacts,
+    artifacts: storage,
     render,
     onEnded: (job) => {
       ended.push(job);
@@ -73,7 +75,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     now: Date.now,
   });
   const principal = { keyId: caller.keyId, accountId: caller.accountId, scopes: [] };
-  return {
+  const world: World = {
     store,
     artifacts,
     caller,
@@ -94,12 +96,18 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
       if (job === null) throw new Error('nothing to claim');
       return job;
     },
+    claimAndPerform: async (render, storage) => {
+      const job = await world.claim();
+      await perform(performDeps(render, storage), job, new AbortController().signal);
+      return job;
+    },
     perform: (job, render, stop = new AbortController().signal) => perform(performDeps(render), job, stop),
     async [Symbol.asyncDispose]() {
       await artifacts[Symbol.asyncDispose]();
       await close.call({ store, dataDir });
     },
   };
+  return world;
 }
 
 /** A page that is captured, and the picture that is kept of it. */
@@ -582,6 +590,66 @@ describe('sweeping', () => {
     await artifacts.remove(one.name);
     await findMissing({ ...deps, artifacts }, signal);
     expect(await store.keptArtifacts([one.name, other.name])).toEqual(new Set([other.name]));
+  });
+
+  it('removes what was stored for a capture that never ended, whichever storage was told its name', async () => {
+    await using world = await aWorld();
+    const { store, artifacts } = world;
+    await world.submit({});
+    const announcing: PerformDeps['artifacts'] = {
+      remove: (name) => artifacts.remove(name),
+      put: async (content, extension, announce) => {
+        const stored = await artifacts.put(content, extension);
+        await announce?.(stored.name);
+        throw new CaptureError({ code: 'internal_error', status: 503, message: 'the answer was lost' });
+      },
+    };
+    const { id } = await world.claimAndPerform(draws, announcing);
+    expect(await store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1, result: { outcome: { error: { status: 503 } } } });
+    expect(await store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 0 });
+    expect(await countFiles(artifacts)).toBe(1);
+    await sweep({ ...rules, store, artifacts, ...at(Date.now) }, new AbortController().signal);
+    expect(await countFiles(artifacts)).toBe(0);
+  });
+
+  it('stores nothing for a claim that was lost before its picture was announced', async () => {
+    await using world = await aWorld();
+    const { store, artifacts } = world;
+    const { id } = await world.submit({});
+    let stored = 0;
+    const announcing: PerformDeps['artifacts'] = {
+      remove: (name) => artifacts.remove(name),
+      put: async (content, extension, announce) => {
+        await announce?.('a name');
+        stored++;
+        return await artifacts.put(content, extension);
+      },
+    };
+    const lose = async () => {
+      await store.recover({ now: Date.now(), all: true });
+      return aRendering();
+    };
+    await world.claimAndPerform(lose, announcing);
+    expect([stored, (await store.findJob(id))?.state]).toEqual([0, 'prioritized']);
+  });
+
+  it('leaves the rest of a round when the storage cannot be reached, and comes back to all', async () => {
+    await using world = await aWorld();
+    const { store, artifacts } = world;
+    for (let i = 0; i < 20; i++) await aPicture(world, `https://example.com/${i}`);
+    let asked = 0;
+    const away: Pick<Artifacts, 'remove' | 'list'> = {
+      list: (before) => artifacts.list(before),
+      remove: async () => {
+        asked++;
+        throw new CaptureError({ code: 'internal_error', status: 503, message: 'away' });
+      },
+    };
+    const signal = new AbortController().signal;
+    await sweep({ ...rules, store, artifacts: away, ...at(() => Date.now() + 1_500) }, signal);
+    expect([asked < 20, await countFiles(artifacts)]).toEqual([true, 20]);
+    await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 1_500) }, signal);
+    expect(await countFiles(artifacts)).toBe(0);
   });
 
   it('removes the other files although one cannot be removed, and comes back to that one', async () => {
