@@ -14,7 +14,7 @@ import {
 import { Bucket, type BucketOptions } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
 import { mediaTypeOf } from './media-type.js';
-import { parseObjectList } from './object-list.js';
+import { listOldObjects } from './old-objects.js';
 import { RecentFiles } from './recent-files.js';
 import { type KnownObject, RecentObjects } from './recent-objects.js';
 import { StoragePulse } from './storage-pulse.js';
@@ -31,10 +31,7 @@ const CALL_MS = 10_000;
 const PUT_MS = 15_000;
 const PUT_MS_PER_MB = 500;
 const PROBE_MS = 2_000;
-const LIST_BATCH = 200;
 const HASH_CHUNK_BYTES = 1024 * 1024;
-/** A younger object may belong to a capture that is still running, on this machine or another. */
-const ORPHAN_AGE_MS = 24 * 3_600_000;
 
 /** Artifacts in a bucket, as `<prefix><name>`. Makes no call. */
 export function openS3(options: S3Options): Artifacts {
@@ -114,10 +111,10 @@ class S3Artifacts implements Artifacts {
   }
 
   async *list(before: number): AsyncIterable<string[]> {
-    for (let token: string | null = ''; token !== null; ) {
-      const page = await this.#listPage(before, token);
-      for (let at = 0; at < page.names.length; at += LIST_BATCH) yield page.names.slice(at, at + LIST_BATCH);
-      token = page.next;
+    try {
+      yield* listOldObjects(this.#bucket, this.#prefix, before);
+    } catch (error) {
+      throw asUnreachable(error, 'read');
     }
   }
 
@@ -138,7 +135,8 @@ class S3Artifacts implements Artifacts {
       await answer.body.dump();
       const { 'content-length': length, 'last-modified': modified } = answer.headers;
       const known = { bytes: Number(length), modifiedAt: Date.parse(String(modified)) };
-      if (!Number.isSafeInteger(known.bytes) || !Number.isFinite(known.modifiedAt)) throw new Error(`${name} has no length or no date`);
+      if (!Number.isSafeInteger(known.bytes) || !Number.isFinite(known.modifiedAt))
+        throw unexpected('HEAD', name, 'the response has no length or no date');
       this.#objects.keep(name, known);
       return known;
     });
@@ -157,7 +155,7 @@ class S3Artifacts implements Artifacts {
       const isWanted = range === undefined ? answer.statusCode === 200 : isPart;
       if (isWanted && answer.headers['content-length'] === String(end - start + 1)) return answer.body;
       answer.body.destroy();
-      throw new BucketError(`GET of ${name}`, { status: null, code: '', cause: new Error('the response has other bytes') });
+      throw unexpected('GET', name, 'the response has other bytes');
     });
   }
 
@@ -168,20 +166,6 @@ class S3Artifacts implements Artifacts {
       'response-cache-control': shown.cacheControl,
     };
     return this.#bucket.link(name, { query, seconds: LINK_SECONDS });
-  }
-
-  /** @param token empty for the first page */
-  async #listPage(before: number, token: string): Promise<{ names: string[]; next: string | null }> {
-    return await this.#call('read', async () => {
-      const query = { 'list-type': '2', prefix: this.#prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
-      const { text, date } = await this.#bucket.text({ method: 'GET', key: null, query, limitMs: CALL_MS });
-      const { objects, next } = parseObjectList(text);
-      if (next === token) throw new Error('the storage returned the same page of its list again');
-      // By the clock of the storage, which also dated the objects.
-      const latest = Math.min(before, date - ORPHAN_AGE_MS);
-      const old = objects.filter(({ modifiedAt }) => modifiedAt < latest).map(({ key }) => key.slice(this.#prefix.length));
-      return { names: old.filter(isArtifactName), next };
-    });
   }
 
   /** Asks the bucket itself; whoever asks meanwhile shares the answer. */
@@ -207,6 +191,10 @@ class S3Artifacts implements Artifacts {
       throw asUnreachable(error, task);
     }
   }
+}
+
+function unexpected(method: string, name: string, what: string): BucketError {
+  return new BucketError(`${method} of ${name}`, { status: null, code: '', cause: new Error(what) });
 }
 
 function nullIfMissing(error: unknown): null {

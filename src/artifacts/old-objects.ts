@@ -1,0 +1,27 @@
+import { isArtifactName } from './artifact-name.js';
+import type { Bucket } from './bucket.js';
+import { parseObjectList } from './object-list.js';
+
+/** A younger object may belong to a capture that is still running, on this machine or another. */
+const ORPHAN_AGE_MS = 24 * 3_600_000;
+const LIST_MS = 10_000;
+const BATCH = 200;
+
+/**
+ * Names of the artifacts in a bucket that are older than a day, by the clock of the storage, and last modified before a time (Unix ms).
+ *
+ * @throws BucketError
+ */
+export async function* listOldObjects(bucket: Bucket, prefix: string, before: number): AsyncIterable<string[]> {
+  for (let token: string | null = ''; token !== null; ) {
+    const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
+    const { text, date } = await bucket.text({ method: 'GET', key: null, query, limitMs: LIST_MS });
+    const { objects, next } = parseObjectList(text);
+    if (next === token) throw new Error('the storage returned the same page of its list again');
+    const latest = Math.min(before, date - ORPHAN_AGE_MS);
+    const old = objects.filter(({ modifiedAt }) => modifiedAt < latest).map(({ key }) => key.slice(prefix.length));
+    const names = old.filter(isArtifactName);
+    for (let at = 0; at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
+    token = next;
+  }
+}
