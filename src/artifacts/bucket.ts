@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { type Dispatcher, Pool } from 'undici';
 import { BucketError } from './bucket-error.js';
-import { readText } from './read-text.js';
+import { readAll } from './read-all.js';
 import type { StoragePulse } from './storage-pulse.js';
 
 export interface BucketOptions {
@@ -43,7 +43,7 @@ const KEEP_ALIVE_MS = 20_000;
 /** Pictures that slow clients read take one each. */
 const CONNECTIONS = 256;
 const ERROR_BYTES = 16_384;
-const LIST_BYTES = 4_000_000;
+const READ_BYTES = 4_000_000;
 
 export class Bucket implements AsyncDisposable {
   readonly #options: BucketOptions;
@@ -88,13 +88,13 @@ export class Bucket implements AsyncDisposable {
     }
   }
 
-  /** The text of a response, and its `Date` (Unix ms). @throws BucketError */
-  async text(call: BucketCall): Promise<{ text: string; date: number }> {
+  /** For a response that is small, or has no content. @throws BucketError */
+  async read(call: BucketCall): Promise<Pick<Answer, 'headers'> & { content: Buffer }> {
     const { headers, body } = await this.send(call);
     try {
-      return { text: await readText(body, LIST_BYTES), date: dateOf(headers.date) };
+      return { headers, content: await readAll(body, READ_BYTES) };
     } catch (cause) {
-      throw new BucketError(nameOf(call), { status: null, code: '', cause });
+      throw new BucketError(nameOf(call), { status: null, code: codeOf(cause), cause });
     }
   }
 
@@ -141,7 +141,7 @@ export class Bucket implements AsyncDisposable {
     answer.body.on('error', () => undefined);
     const { statusCode: status } = answer;
     if (status >= 200 && status < 300) return answer;
-    const said = await readText(answer.body, ERROR_BYTES).catch(() => '');
+    const said = String(await readAll(answer.body, ERROR_BYTES).catch(() => ''));
     throw new BucketError(nameOf(call), { status, code: /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(said)?.[1] ?? '' });
   }
 
@@ -177,9 +177,4 @@ function nameOf({ method, key }: BucketCall): string {
 function codeOf(thrown: unknown): string {
   const { code } = thrown as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : '';
-}
-
-function dateOf(header: string | string[] | undefined): number {
-  const date = Date.parse(String(header));
-  return Number.isFinite(date) ? date : Date.now();
 }

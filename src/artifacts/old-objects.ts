@@ -15,10 +15,11 @@ const BATCH = 200;
 export async function* listOldObjects(bucket: Bucket, prefix: string, before: number): AsyncIterable<string[]> {
   for (let token: string | null = ''; token !== null; ) {
     const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
-    const { text, date } = await bucket.text({ method: 'GET', key: null, query, limitMs: LIST_MS });
-    const { objects, next } = parseObjectList(text);
+    const { headers, content } = await bucket.read({ method: 'GET', key: null, query, limitMs: LIST_MS });
+    const { objects, next } = parseObjectList(content.toString());
     if (next === token) throw new Error('the storage returned the same page of its list again');
-    const latest = Math.min(before, date - ORPHAN_AGE_MS);
+    const now = Date.parse(String(headers.date));
+    const latest = Math.min(before, (Number.isFinite(now) ? now : Date.now()) - ORPHAN_AGE_MS);
     const old = objects.filter(({ modifiedAt }) => modifiedAt < latest).map(({ key }) => key.slice(prefix.length));
     const names = old.filter(isArtifactName);
     for (let at = 0; at < names.length; at += BATCH) yield names.slice(at, at + BATCH);

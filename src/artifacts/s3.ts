@@ -15,6 +15,7 @@ import { Bucket, type BucketOptions } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
 import { mediaTypeOf } from './media-type.js';
 import { listOldObjects } from './old-objects.js';
+import { readAll } from './read-all.js';
 import { RecentFiles } from './recent-files.js';
 import { type KnownObject, RecentObjects } from './recent-objects.js';
 import { StoragePulse } from './storage-pulse.js';
@@ -47,7 +48,7 @@ class S3Artifacts implements Artifacts {
   readonly #objects = new RecentObjects();
   readonly #contents = new RecentFiles({
     stream: (name, bytes, range) => this.#stream(name, bytes, range),
-    load: async (name, bytes) => Buffer.concat(await (await this.#stream(name, bytes)).toArray()),
+    load: (name, bytes) => this.#load(name, bytes),
   });
   #probe: Promise<boolean> | null = null;
 
@@ -70,10 +71,7 @@ class S3Artifacts implements Artifacts {
     const limitMs = PUT_MS + Math.ceil(bytes / 1e6) * PUT_MS_PER_MB;
     // The storage refuses a body that does not have this hash.
     const headers = { 'content-type': mediaTypeOf(name), 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
-    await this.#call('store', async () => {
-      const { body } = await this.#bucket.send({ method: 'PUT', key: name, headers, body: content, limitMs });
-      await body.dump();
-    });
+    await this.#call('store', () => this.#bucket.read({ method: 'PUT', key: name, headers, body: content, limitMs }));
     this.#objects.keep(name, { bytes, modifiedAt: Math.floor(Date.now() / 1000) * 1000 });
     return { name, bytes, sha256 };
   }
@@ -96,10 +94,7 @@ class S3Artifacts implements Artifacts {
     if (!isArtifactName(name)) return;
     this.#objects.forget(name);
     this.#contents.forget(name);
-    await this.#call('remove', async () => {
-      const answer = await this.#bucket.send({ method: 'DELETE', key: name, limitMs: CALL_MS }).catch(nullIfMissing);
-      await answer?.body.dump();
-    });
+    await this.#call('remove', () => this.#bucket.read({ method: 'DELETE', key: name, limitMs: CALL_MS }).catch(nullIfMissing));
   }
 
   async isPresent(): Promise<boolean> {
@@ -130,9 +125,8 @@ class S3Artifacts implements Artifacts {
   /** null if there is no such object */
   async #look(name: string): Promise<KnownObject | null> {
     return await this.#call('read', async () => {
-      const answer = await this.#bucket.send({ method: 'HEAD', key: name, limitMs: CALL_MS }).catch(nullIfMissing);
+      const answer = await this.#bucket.read({ method: 'HEAD', key: name, limitMs: CALL_MS }).catch(nullIfMissing);
       if (answer === null) return null;
-      await answer.body.dump();
       const { 'content-length': length, 'last-modified': modified } = answer.headers;
       const known = { bytes: Number(length), modifiedAt: Date.parse(String(modified)) };
       if (!Number.isSafeInteger(known.bytes) || !Number.isFinite(known.modifiedAt))
@@ -159,6 +153,16 @@ class S3Artifacts implements Artifacts {
     });
   }
 
+  /** Of an object that is small enough to be kept in memory. */
+  async #load(name: string, bytes: number): Promise<Buffer> {
+    const body = await this.#stream(name, bytes);
+    return await this.#call('read', () =>
+      readAll(body, bytes).catch((error: Error) => {
+        throw unexpected('GET', name, error.message);
+      }),
+    );
+  }
+
   #link(name: string, shown: ShownHeaders): Promise<string> {
     const query = {
       'response-content-type': shown.contentType,
@@ -171,12 +175,11 @@ class S3Artifacts implements Artifacts {
   /** Asks the bucket itself; whoever asks meanwhile shares the answer. */
   #ask(): Promise<boolean> {
     this.#probe ??= this.#bucket
-      .send({ method: 'HEAD', key: null, limitMs: PROBE_MS, tries: 1 })
-      .then(async ({ body }) => {
-        await body.dump();
-        return true;
-      })
-      .catch(() => false)
+      .read({ method: 'HEAD', key: null, limitMs: PROBE_MS, tries: 1 })
+      .then(
+        () => true,
+        () => false,
+      )
       .finally(() => {
         this.#probe = null;
       });

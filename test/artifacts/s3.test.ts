@@ -213,6 +213,19 @@ test('an answer with other bytes than were asked for reaches no reader', async (
   await expect(opened?.read({ start: 0, end: 2_000 })).rejects.toMatchObject(UNREACHABLE);
 });
 
+test('a response that breaks off is an error of its reader, and nothing of it stays in memory', async () => {
+  await using world = await aWorld();
+  const { artifacts, server } = world;
+  const content = randomBytes(1_000_000);
+  const { name } = await artifacts.put(content, 'png');
+  server.trouble('cut', /^GET/);
+  const streamed = await (await artifacts.open(name))?.read();
+  await expect(streamed?.toArray()).rejects.toThrow();
+  await expect((await artifacts.open(name))?.read()).rejects.toMatchObject(UNREACHABLE);
+  server.trouble('none');
+  expect((await read(artifacts, name)).equals(content)).toBe(true);
+});
+
 test('a bucket that is a subdomain is signed for as one', async () => {
   await using world = await aWorld();
   const name = newArtifactName('png');

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
-/** The text of a response, destroyed after so many bytes. @throws Error if it is longer */
-export async function readText(body: Readable, maxBytes: number): Promise<string> {
+/** The content of a response, which is destroyed after so many bytes. @throws Error if it is longer */
+export async function readAll(body: Readable, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of body) {
@@ -9,5 +9,5 @@ export async function readText(body: Readable, maxBytes: number): Promise<string
     bytes += (part as Buffer).length;
     if (bytes > maxBytes) throw new Error(`the response is longer than ${maxBytes} bytes`);
   }
-  return Buffer.concat(parts).toString();
+  return Buffer.concat(parts);
 }
