@@ -99,7 +99,7 @@ function writeNode20Driver({ lockfileVersion, packages }, spec) {
 }
 
 /** Any registry may serve the packages, which their sha512 identifies. */
-function entry({ resolved, optional, peer, ...rest }) {
+function entry({ resolved, optional, devOptional, peer, ...rest }) {
   return rest;
 }
 
