@@ -626,7 +626,7 @@ describe('sweeping', () => {
       },
     };
     const lose = async () => {
-      await store.recover({ now: Date.now(), all: true });
+      await store.recover({ now: Date.now(), starting: true });
       return aRendering();
     };
     await world.claimAndPerform(lose, announcing);

@@ -26,7 +26,7 @@ describe('an announced artifact', () => {
     ['fails', (store, claim) => store.fail(claim, FAILURE, NOON)],
     ['is delayed', (store, claim) => store.retryLater(claim, NOON, NOON)],
     ['is released', (store, claim) => store.release(claim)],
-    ['is lost', (store) => store.recover({ now: NOON, all: true })],
+    ['is lost', (store) => store.recover({ now: NOON + 30_000, starting: false })],
   ])('is to be removed once its claim %s, until that is done', async (_, end) => {
     await using it = await anAnnouncement();
     await end(it.store, it.claim);

@@ -3,7 +3,7 @@
  * captures are claimed anew within 1 s of that. A page that takes the process down each time is tried twice and fails
  * `render_crashed`, while a job beside it is done.
  *
- * Sabotage that turns it red: give `all: false` to the recovery in service.begin (jobs wait for their leases); or let
+ * Sabotage that turns it red: give `starting: false` to the recovery in service.begin (jobs wait for their leases); or let
  * store/sqlite/recover put a job back whose attempts are spent.
  */
 import { join } from 'node:path';

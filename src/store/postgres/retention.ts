@@ -103,7 +103,7 @@ async function expireArtifacts(database: Database, rules: Expiry): Promise<strin
 
 async function expireOld(database: Database, { before, now }: Expiry, limit: number): Promise<string[]> {
   const old = await database.all<{ name: string }>(
-    'SELECT name FROM artifacts WHERE gone_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2',
+    'SELECT name FROM artifacts WHERE gone_at IS NULL AND created_at < $1 ORDER BY created_at, name LIMIT $2',
     [before, limit],
   );
   const names = old.map((row) => row.name);
@@ -122,7 +122,7 @@ function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<s
           SELECT account_id FROM sums GROUP BY account_id HAVING coalesce(sum(bytes) FILTER (WHERE name = 'pictures'), 0) > 0
           ORDER BY sum(bytes) + ${JOB_BYTES} * (coalesce(sum(jobs) FILTER (WHERE name NOT LIKE 'webhooks/%'), 0)
             + (SELECT count(*) FROM jobs WHERE jobs.account_id = sums.account_id AND ended_at IS NULL)) DESC, account_id LIMIT 1)
-        ORDER BY created_at LIMIT 1`,
+        ORDER BY created_at, name LIMIT 1`,
     );
     if (next === null) return null;
     return (await expire(queries, [next.name], now))[0] ?? null;
@@ -145,7 +145,8 @@ async function markGone(queries: Queries, names: readonly string[], now: number)
      SELECT name FROM gone`,
     [names, now],
   );
-  const marked = gone.map((row) => row.name);
+  const goneNow = new Set(gone.map((row) => row.name));
+  const marked = names.filter((name) => goneNow.has(name));
   await forget(queries, marked);
   return marked;
 }
