@@ -22,7 +22,7 @@ const HEAD = `#!/usr/bin/env sh
 ':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-1048576}"; exec node "$0" "$@"
 `;
 
-export default defineConfig({
+const program = defineConfig({
   entry: {
     main: 'src/main.ts',
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
@@ -32,7 +32,7 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   outDir: 'dist',
-  clean: true,
+  clean: ['!client/**'],
   sourcemap: false,
   esbuildPlugins: [inPageForEsbuild()],
   async onSuccess() {
@@ -44,3 +44,19 @@ export default defineConfig({
     }
   },
 });
+
+/** `stillframe/client`: one file for each module system, without anything of the program, and declarations that need no other package. */
+const client = defineConfig({
+  entry: { client: 'src/client/client.ts' },
+  format: ['esm', 'cjs'],
+  target: 'es2022',
+  platform: 'neutral',
+  outDir: 'dist/client',
+  clean: true,
+  splitting: false,
+  sourcemap: false,
+  tsconfig: 'scripts/client-tsconfig.json',
+  dts: true,
+});
+
+export default [program, client].flat();

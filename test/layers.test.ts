@@ -11,6 +11,7 @@ const LAW: Record<string, string[]> = {
   contract: [],
   'config.ts': [],
   'log.ts': [],
+  client: [],
   work: [],
   store: [],
   artifacts: [],
@@ -92,6 +93,11 @@ describe('the layer law', () => {
       (file) => readFileSync(join(SRC, file), 'utf8').match(/^import (?!type\b).* from '[^']*in-page\/.*/gm) ?? [],
     );
     expect(values.filter((line) => !/\?bundled'|consent\/words\.js'/.test(line))).toEqual([]);
+  });
+
+  it('builds the client from its own files alone, so that it runs without the program, its packages and Node', () => {
+    const strays = imports.filter(({ from, to }) => from.startsWith('client/') && !to.startsWith('client/'));
+    expect(strays.map(say)).toEqual([]);
   });
 
   it('has no room for things without a place', () => {

@@ -1,0 +1,49 @@
+/** The types of the client, from the OpenAPI document: `node scripts/run-ts.mjs scripts/write-client-types.ts` writes them. */
+import openapiTS, { astToString } from 'openapi-typescript';
+import ts from 'typescript';
+import { describeInterface } from '../src/http/docs/openapi.js';
+
+const HEAD = `/**
+ * What goes over the wire: generated from the schemas of contract/, by way of openapi.json. Not to be edited: after a change of a schema, run
+ * \`node scripts/run-ts.mjs scripts/write-client-types.ts\`.
+ */
+`;
+
+interface Interface {
+  components: { schemas: Record<string, unknown> };
+  paths: Record<string, { get: { responses: Record<string, { content: Record<string, { schema: { properties: { data: unknown } } }> }> } }>;
+  webhooks: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
+}
+
+/** The content of src/client/wire.ts: an exported interface for each schema. */
+export async function clientTypes(): Promise<string> {
+  const { components, paths, webhooks } = describeInterface('0.0.0', 'http://127.0.0.1') as unknown as Interface;
+  // The same but for `url` and `html`: the client derives it from CaptureRequest.
+  const { CaptureHtmlRequest: _, ...named } = components.schemas;
+  const schemas = {
+    ...named,
+    JobPage: paths['/v1/jobs']?.get.responses['200']?.content['application/json']?.schema.properties.data,
+    CaptureCompletedEvent: webhooks['capture.completed']?.post.requestBody.content['application/json']?.schema,
+    CaptureFailedEvent: webhooks['capture.failed']?.post.requestBody.content['application/json']?.schema,
+  };
+  const document = { openapi: '3.1.0', info: { title: 'stillframe', version: '0.0.0' }, paths: {}, components: { schemas } };
+  const printed = astToString(await openapiTS(JSON.stringify(document)));
+  return HEAD + schemaMembers(printed).map(declare).join('');
+}
+
+/** The members of `components.schemas`, which is how openapi-typescript writes named schemas. */
+function schemaMembers(printed: string): ts.PropertySignature[] {
+  const source = ts.createSourceFile('types.ts', printed, ts.ScriptTarget.ESNext, true);
+  const components = source.statements.filter(ts.isInterfaceDeclaration).find(({ name }) => name.text === 'components');
+  const schemas = components?.members.filter(ts.isPropertySignature).find(({ name }) => name.getText() === 'schemas');
+  if (schemas?.type === undefined || !ts.isTypeLiteralNode(schemas.type)) throw new Error('openapi-typescript printed no schemas');
+  return schemas.type.members.filter(ts.isPropertySignature);
+}
+
+function declare(member: ts.PropertySignature): string {
+  const type = (member.type?.getText() ?? 'unknown')
+    .replace(/components\["schemas"\]\["(\w+)"\]/g, '$1')
+    .replace(/^ {8}/gm, '')
+    .replaceAll('@description ', '');
+  return `\nexport interface ${member.name.getText()} ${type}\n`;
+}

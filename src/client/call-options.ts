@@ -1,0 +1,65 @@
+import type { Fetch } from './transport.js';
+import type { JobSnapshot } from './wire.js';
+
+export const TIMEOUT_MS = 180_000;
+export const MAX_RETRIES = 4;
+/** The longest that timers can count. */
+const TIMEOUT_MAX_MS = 2_147_483_647;
+
+export interface StillframeOptions {
+  /** The address of the server, such as `https://shots.example.com`. The API key is sent nowhere else. */
+  baseUrl: string;
+  /** `sf_live_…` */
+  apiKey: string;
+  /** Default: that of the runtime. */
+  fetch?: Fetch | undefined;
+  /** Milliseconds that a call may take, with its retries and its waiting. Default: 180,000. */
+  timeout?: number | undefined;
+  /** How often a request is repeated after a network failure, or an answer that says that it may succeed later. Default: 4. */
+  maxRetries?: number | undefined;
+}
+
+export interface CallOptions {
+  /** Ends the call, which rejects with the signal's reason. A capture continues on the server. */
+  signal?: AbortSignal | undefined;
+  /** Milliseconds; instead of that of the client. */
+  timeout?: number | undefined;
+}
+
+export interface SubmitOptions extends CallOptions {
+  /**
+   * Identifies a logical submission: with the same key, the same request is neither rendered nor charged twice. Default: a new one for each
+   * call, which its retries share.
+   */
+  idempotencyKey?: string | undefined;
+}
+
+export interface JobQuery {
+  state?: JobSnapshot['state'] | undefined;
+  /** Jobs on a page, 1 to 100. Default: 20. */
+  limit?: number | undefined;
+  /** `next_cursor` of the page before. */
+  cursor?: string | undefined;
+}
+
+/** @throws TypeError */
+export function checkedTimeout(ms: number): number {
+  if (ms > 0 && ms <= TIMEOUT_MAX_MS) return ms;
+  throw new TypeError('`timeout` must be a number of milliseconds, more than 0 and less than 25 days');
+}
+
+/** Without trailing slashes. @throws TypeError */
+export function checkedBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.username !== '' ||
+    url.password !== '' ||
+    url.search !== '' ||
+    url.hash !== ''
+  ) {
+    throw new TypeError('`baseUrl` must be the http or https address of the server, such as https://shots.example.com');
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '');
+}

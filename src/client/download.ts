@@ -1,0 +1,91 @@
+import type { Deadline } from './deadline.js';
+import { connectionError, StillframeError } from './stillframe-error.js';
+import type { Transport } from './transport.js';
+
+/** A picture, a job that has one, or its address. */
+export type Downloadable =
+  | string
+  | URL
+  | { cdn_url?: string | undefined }
+  | { result?: { data?: { cdn_url?: string | undefined } | undefined } | undefined };
+
+export interface PictureStream {
+  body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  /** Such as `image/png`. */
+  contentType: string;
+  /** Bytes; null if the server does not say. */
+  contentLength: number | null;
+}
+
+/**
+ * The whole file. A download that breaks off is repeated.
+ *
+ * @throws StillframeError `invalid_request` with status 410 if the picture has been deleted
+ */
+export function downloadBytes(transport: Transport, from: Downloadable, deadline: Deadline): Promise<Uint8Array<ArrayBuffer>> {
+  const read = async (response: Response) => new Uint8Array(await response.arrayBuffer());
+  return transport.send({ method: 'GET', to: addressOf(from), repeatable: true, read }, deadline);
+}
+
+/** The file as a stream, which takes over the deadline: it fails when the time is up, and releases the deadline when it ends. */
+export function downloadStream(transport: Transport, from: Downloadable, deadline: Deadline): Promise<PictureStream> {
+  const read = async ({ headers, body }: Response): Promise<PictureStream> => {
+    const length = headers.get('content-length');
+    return {
+      body: withDeadline(body ?? new Blob([]).stream(), deadline),
+      contentType: headers.get('content-type') ?? 'application/octet-stream',
+      contentLength: length === null ? null : Number(length),
+    };
+  };
+  return transport.send({ method: 'GET', to: addressOf(from), repeatable: true, read }, deadline);
+}
+
+function addressOf(from: Downloadable): string {
+  const address = typeof from === 'string' || from instanceof URL ? String(from) : 'cdn_url' in from ? from.cdn_url : dataOf(from)?.cdn_url;
+  if (address !== undefined && /^https?:\/\//i.test(address) && URL.canParse(address)) return address;
+  throw new StillframeError({
+    code: 'invalid_request',
+    message:
+      address === undefined ? 'There is no picture to download: the job has not completed.' : 'The address must be an http or https URL.',
+    retriable: false,
+  });
+}
+
+function dataOf(from: object): { cdn_url?: string | undefined } | undefined {
+  return 'result' in from ? (from.result as { data?: { cdn_url?: string } } | undefined)?.data : undefined;
+}
+
+function withDeadline(body: ReadableStream<Uint8Array>, deadline: Deadline): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  const { signal } = deadline;
+  let end = () => undefined;
+  return new ReadableStream({
+    start(controller) {
+      const late = () => {
+        controller.error(signal.reason);
+        reader.cancel(signal.reason).catch(() => undefined);
+      };
+      end = () => {
+        signal.removeEventListener('abort', late);
+        deadline.release();
+      };
+      signal.addEventListener('abort', late, { once: true });
+    },
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (signal.aborted) return;
+        if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>);
+        end();
+        controller.close();
+      } catch (cause) {
+        end();
+        throw connectionError(cause);
+      }
+    },
+    cancel(reason) {
+      end();
+      return reader.cancel(reason);
+    },
+  });
+}

@@ -1,0 +1,63 @@
+import type { CaptureUrlRequest } from './capture-request.js';
+import { sign } from './hmac.js';
+import { StillframeError } from './stillframe-error.js';
+
+/** Secrets, and fields that are too long for a link (extensions.md, GET /v1/render). */
+export const REFUSED_FIELDS = ['html', 'base_url', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'sync'] as const;
+
+export type LinkRequest = Omit<CaptureUrlRequest, (typeof REFUSED_FIELDS)[number]>;
+
+export interface LinkSigning {
+  /** The id of the API key that the captures are charged to, `key_…`; not the key itself. */
+  keyId: string;
+  /** Of `stillframe keys signing-secret <key id>`. */
+  signingSecret: string;
+  /** Seconds from now. */
+  expiresIn: number;
+}
+
+/**
+ * An address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request.
+ *
+ * @throws StillframeError `invalid_request` for a field that a link must not have
+ */
+export async function signedLink(
+  request: LinkRequest,
+  { baseUrl, keyId, signingSecret, expiresIn }: LinkSigning & { baseUrl: string },
+): Promise<string> {
+  const refused = REFUSED_FIELDS.filter((name) => (request as Record<string, unknown>)[name] !== undefined);
+  if (refused.length > 0) throw invalid(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
+  if (!Number.isFinite(expiresIn)) throw invalid('`expiresIn` must be a number of seconds.');
+  const expires = Math.floor(Date.now() / 1000 + expiresIn);
+  const query = canonicalQuery([...pairsOf(request, ''), ['key', keyId], ['expires', String(expires)]]);
+  return `${baseUrl.replace(/\/+$/, '')}/v1/render?${query}&signature=${await sign(signingSecret, query)}`;
+}
+
+type Pair = [name: string, value: string];
+
+/** `viewport.width=800`, and repeated names for lists. */
+function pairsOf(fields: object, prefix: string): Pair[] {
+  return Object.entries(fields).flatMap(([name, value]: [string, unknown]): Pair[] => {
+    if (value === undefined || value === null) return [];
+    if (Array.isArray(value)) return value.map((item): Pair => [prefix + name, String(item)]);
+    if (typeof value === 'object') return pairsOf(value, `${prefix}${name}.`);
+    return [[prefix + name, String(value)]];
+  });
+}
+
+/** What is signed: sorted by name (repeated names keep their order), in the encoding of RFC 3986. docs/render-links.json has vectors. */
+export function canonicalQuery(pairs: readonly Pair[]): string {
+  return pairs
+    .map(([name, value]): Pair => [encode(name), encode(value)])
+    .sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function invalid(message: string): StillframeError {
+  return new StillframeError({ code: 'invalid_request', message, retriable: false });
+}

@@ -1,0 +1,160 @@
+import {
+  type CallOptions,
+  checkedBaseUrl,
+  checkedTimeout,
+  type JobQuery,
+  MAX_RETRIES,
+  type StillframeOptions,
+  type SubmitOptions,
+  TIMEOUT_MS,
+} from './call-options.js';
+import type { CaptureRequest } from './capture-request.js';
+import { Deadline } from './deadline.js';
+import { type Downloadable, downloadBytes, downloadStream, type PictureStream } from './download.js';
+import { readAnswer } from './read-answer.js';
+import { type LinkRequest, type LinkSigning, signedLink } from './signed-link.js';
+import { StillframeError } from './stillframe-error.js';
+import { captureAndWait, submitOnly } from './submit.js';
+import { Transport } from './transport.js';
+import { jobCall, type Picture, waitForJob } from './wait-for-job.js';
+import { type Delivery, readDelivery, redeliver } from './webhook-delivery.js';
+import type { AcceptedJob, Health, JobPage, JobSnapshot, Usage } from './wire.js';
+
+/** A client of one stillframe server. Calls reject with a StillframeError. */
+export class Stillframe {
+  readonly #transport: Transport;
+  readonly #timeout: number;
+
+  /** @throws TypeError if an option cannot be used */
+  constructor({ baseUrl, apiKey, fetch: given, timeout = TIMEOUT_MS, maxRetries = MAX_RETRIES }: StillframeOptions) {
+    if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('`apiKey` must be an API key of the server, such as sf_live_…');
+    if (!Number.isInteger(maxRetries) || maxRetries < 0) throw new TypeError('`maxRetries` must be a whole number from 0 up');
+    this.#timeout = checkedTimeout(timeout);
+    this.#transport = new Transport({
+      baseUrl: checkedBaseUrl(baseUrl),
+      apiKey,
+      // Runtimes refuse a `fetch` that is called as a method of something else.
+      fetch: given ?? ((url, init) => fetch(url, init)),
+      maxRetries,
+    });
+  }
+
+  /**
+   * Captures a page and waits for the picture.
+   *
+   * @throws StillframeError with `jobId` and `idempotencyKey`: after a `timeout`, `wait(jobId)` takes the call up again
+   */
+  capture(request: CaptureRequest, options: SubmitOptions = {}): Promise<Picture> {
+    const submission = { request, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() };
+    return this.#within(options, (deadline) => captureAndWait(this.#transport, submission, deadline));
+  }
+
+  /** Submits a capture without waiting for it: for `wait`, or for a webhook. */
+  submit(request: CaptureRequest, options: SubmitOptions = {}): Promise<AcceptedJob> {
+    const submission = { request, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() };
+    return this.#within(options, (deadline) => submitOnly(this.#transport, submission, deadline));
+  }
+
+  /** Waits for the picture of a job. @throws StillframeError that of the capture, if it failed */
+  wait(job: string | AcceptedJob | JobSnapshot, options: CallOptions = {}): Promise<Picture> {
+    const jobId = typeof job === 'string' ? job : 'job_id' in job ? job.job_id : job.id;
+    return this.#within(options, (deadline) => waitForJob(this.#transport, { jobId, after: 0 }, deadline));
+  }
+
+  /** A job, whatever its state. */
+  async job(id: string, options: CallOptions = {}): Promise<JobSnapshot> {
+    return this.#read(jobCall(`/v1/jobs/${encodeURIComponent(id)}`), options);
+  }
+
+  /** The job that was submitted with an idempotency key. */
+  async jobByKey(idempotencyKey: string, options: CallOptions = {}): Promise<JobSnapshot> {
+    return this.#read(jobCall(`/v1/requests/${encodeURIComponent(idempotencyKey)}`), options);
+  }
+
+  /** A page of the key's jobs, newest first. */
+  async jobs({ state, limit, cursor }: JobQuery = {}, options: CallOptions = {}): Promise<JobPage> {
+    const given = Object.entries({ state, limit, cursor }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+    const query = new URLSearchParams(given);
+    return this.#read({ method: 'GET', to: `/v1/jobs?${query}`, repeatable: true, read: readAnswer<JobPage> }, options);
+  }
+
+  /** All of the key's jobs, newest first, page after page. `timeout` is that of a page. */
+  async *eachJob(query: JobQuery = {}, options: CallOptions = {}): AsyncGenerator<JobSnapshot, void, undefined> {
+    for (let cursor = query.cursor; ; ) {
+      const page = await this.jobs({ ...query, cursor }, options);
+      yield* page.jobs;
+      if (page.next_cursor === null) return;
+      cursor = page.next_cursor;
+    }
+  }
+
+  /** The file of a picture. Needs no API key, and sends none. */
+  download(from: Downloadable, options: CallOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#within(options, (deadline) => downloadBytes(this.#transport, from, deadline));
+  }
+
+  /** The same as a stream, for large files. `timeout` covers the stream to its end. */
+  async downloadStream(from: Downloadable, options: CallOptions = {}): Promise<PictureStream> {
+    const deadline = this.#deadline(options);
+    try {
+      return await downloadStream(this.#transport, from, deadline);
+    } catch (thrown) {
+      deadline.release();
+      throw thrown;
+    }
+  }
+
+  /** An address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request. */
+  signedLink(request: LinkRequest, signing: LinkSigning): Promise<string> {
+    return signedLink(request, { ...signing, baseUrl: this.#transport.baseUrl });
+  }
+
+  /** The delivery status of a job's webhook. */
+  delivery(jobId: string, options: CallOptions = {}): Promise<Delivery> {
+    return this.#within(options, (deadline) => readDelivery(this.#transport, jobId, deadline));
+  }
+
+  /**
+   * Sends the result of a job to its webhook again. Without the `etag` of a delivery status, the present one is read first.
+   *
+   * @throws StillframeError with status 409 if the delivery is pending, or has changed since
+   */
+  redeliver(jobId: string, options: CallOptions & { etag?: string | undefined } = {}): Promise<Delivery> {
+    return this.#within(options, async (deadline) => {
+      const etag = options.etag ?? (await readDelivery(this.#transport, jobId, deadline)).etag;
+      return redeliver(this.#transport, { jobId, etag }, deadline);
+    });
+  }
+
+  /** Credits and jobs of the account in this period. */
+  async usage(options: CallOptions = {}): Promise<Usage> {
+    return this.#read({ method: 'GET', to: '/v1/usage', repeatable: true, read: readAnswer<Usage> }, options);
+  }
+
+  /** Whether the server is ready to capture, and why not. */
+  async health(options: CallOptions = {}): Promise<Health & { ready: boolean }> {
+    const call = { method: 'GET', to: '/v1/health', repeatable: true, alsoReads: [503], read: readAnswer<Health> } as const;
+    const { status, data } = await this.#within(options, (deadline) => this.#transport.send(call, deadline));
+    return { ...data, ready: status === 200 };
+  }
+
+  async #read<T>(call: Parameters<typeof Transport.prototype.send<{ data: T }>>[0], options: CallOptions): Promise<T> {
+    const { data } = await this.#within(options, (deadline) => this.#transport.send(call, deadline));
+    return data;
+  }
+
+  async #within<T>(options: CallOptions, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+    const deadline = this.#deadline(options);
+    try {
+      return await work(deadline);
+    } finally {
+      deadline.release();
+    }
+  }
+
+  #deadline({ signal, timeout }: CallOptions): Deadline {
+    const ms = timeout === undefined ? this.#timeout : checkedTimeout(timeout);
+    const message = `The call has not ended within ${ms} ms`;
+    return new Deadline(ms, signal, () => new StillframeError({ code: 'timeout', message, retriable: true }));
+  }
+}

@@ -1,0 +1,1590 @@
+/**
+ * What goes over the wire: generated from the schemas of contract/, by way of openapi.json. Not to be edited: after a change of a schema, run
+ * `node scripts/run-ts.mjs scripts/write-client-types.ts`.
+ */
+
+export interface CaptureData {
+    /**
+     * the requested URL, normalized
+     * @example https://example.com/
+     */
+    url: string;
+    /**
+     * the URL after redirects
+     * @example https://example.com/
+     */
+    final_url: string;
+    /**
+     * format of the artifact: png, jpeg, webp or pdf
+     * @example webp
+     */
+    format: string;
+    /**
+     * of the encoded artifact
+     * @example 2560
+     */
+    width: number;
+    /**
+     * height of the artifact, in the same unit as `width`
+     * @example 1440
+     */
+    height: number;
+    /**
+     * size of the artifact
+     * @example 21044
+     */
+    bytes: number;
+    /**
+     * duration of the capture in milliseconds
+     * @example 812
+     */
+    duration_ms: number;
+    /**
+     * whether a cached capture was reused. Default: `false`.
+     * @example false
+     */
+    cached: boolean;
+    /**
+     * requests of the page that were blocked. Default: `0`.
+     * @example 4
+     */
+    blocked_requests: number;
+    /**
+     * the artifact as a data URL; not sent by this server
+     * @example data:image/png;base64,iVBORw0KGgo=
+     */
+    data_url?: string;
+    /**
+     * download location of the artifact
+     * @example https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp
+     */
+    cdn_url?: string;
+    /**
+     * the requested region
+     * @example gb
+     */
+    region?: string;
+    /**
+     * observed country of the capture's public address
+     * @example GB
+     */
+    egress_country?: string;
+    /**
+     * how the picture was made
+     * @example {
+     *       "version": 1,
+     *       "algorithm": "by_sections",
+     *       "sections": 1,
+     *       "device_scale_factor": 2,
+     *       "scroll_height": 720,
+     *       "stopped_reason": "viewport",
+     *       "truncated": false
+     *     }
+     */
+    render_diagnostics?: {
+        /**
+         * version of these diagnostics
+         * @example 1
+         */
+        version: number;
+        /**
+         * how the page was captured
+         * @example by_sections
+         * @enum {string}
+         */
+        algorithm: "by_sections" | "native" | "element";
+        /**
+         * sections that were stitched
+         * @example 1
+         */
+        sections: number;
+        /**
+         * output pixels per CSS pixel
+         * @example 2
+         */
+        device_scale_factor: number;
+        /**
+         * height of the page in CSS pixels
+         * @example 720
+         */
+        scroll_height: number;
+        /**
+         * why the capture ended where it did: viewport, element, end_of_page, max_height, format_limit or time_limit
+         * @example viewport
+         */
+        stopped_reason: string;
+        /**
+         * whether the page is longer than the picture
+         * @example false
+         */
+        truncated: boolean;
+    };
+    /**
+     * other remarks about the capture
+     * @example {
+     *       "final_url_cut": true,
+     *       "warnings": [
+     *         {
+     *           "code": "target_error",
+     *           "message": "The target answered with status 404."
+     *         }
+     *       ]
+     *     }
+     */
+    diagnostics?: {
+        /**
+         * final_url was longer than 8192 bytes
+         * @example true
+         * @enum {boolean}
+         */
+        final_url_cut?: true;
+        /**
+         * failures that `tolerate` allowed
+         * @example [
+         *       {
+         *         "code": "target_error",
+         *         "message": "The target answered with status 404."
+         *       }
+         *     ]
+         */
+        warnings?: {
+            /**
+             * the problem that was tolerated
+             * @example target_error
+             * @enum {string}
+             */
+            code: "target_error" | "blocked_by_target" | "render_incomplete";
+            /**
+             * for people; may change
+             * @example The target answered with status 404.
+             */
+            message: string;
+        }[];
+    };
+    /**
+     * the text of the page, with `inspect_page`
+     * @example {
+     *       "markdown": "# Example Domain",
+     *       "accessible_tree": "- heading \"Example Domain\" [level=1]",
+     *       "untrusted_content": true,
+     *       "character_limit": 12000
+     *     }
+     */
+    inspection?: {
+        /**
+         * main content as Markdown
+         * @example # Example Domain
+         */
+        markdown: string;
+        /**
+         * outline of roles and names
+         * @example - heading "Example Domain" [level=1]
+         */
+        accessible_tree: string;
+        /**
+         * always true: the text comes from the page
+         * @example true
+         * @enum {boolean}
+         */
+        untrusted_content: true;
+        /**
+         * maximum number of characters of each text
+         * @example 12000
+         * @enum {number}
+         */
+        character_limit: 12000;
+    };
+}
+
+export interface CaptureError {
+    /**
+     * what went wrong; decide by this and `retriable`
+     * @example invalid_request
+     * @enum {string}
+     */
+    code: "invalid_request" | "idempotency_conflict" | "unauthorized" | "forbidden" | "quota_exceeded" | "rate_limited" | "render_timeout" | "render_incomplete" | "navigation_failed" | "blocked_by_target" | "target_error" | "render_crashed" | "internal_error" | "unsupported_option" | "egress_unavailable" | "egress_mismatch";
+    /**
+     * for people; may change
+     * @example The host name could not be resolved to a public address.
+     */
+    message: string;
+    /**
+     * whether the same request may succeed later
+     * @example false
+     */
+    retriable: boolean;
+    /**
+     * id of the request
+     * @example req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    request_id: string;
+    /**
+     * what this code means
+     * @example https://shots.example.com/docs#navigation_failed
+     */
+    docs_url?: string;
+    /**
+     * free-form; may contain `job_id`
+     * @example {
+     *       "job_id": "job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8"
+     *     }
+     */
+    details?: {
+        [key: string]: unknown;
+    };
+}
+
+export interface AcceptedJob {
+    /**
+     * id of the job
+     * @example job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    job_id: string;
+    /**
+     * state of the job
+     * @example waiting
+     * @enum {string}
+     */
+    state: "waiting" | "prioritized" | "active" | "delayed" | "completed" | "failed" | "paused" | "unknown";
+    /**
+     * relative API path on the same origin
+     * @example /v1/jobs/job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    poll_url: string;
+}
+
+export interface ErrorEnvelope {
+    /**
+     * whether the request succeeded
+     * @example false
+     * @enum {boolean}
+     */
+    ok: false;
+    /**
+     * id of the request
+     * @example req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    request_id: string;
+    /**
+     * what went wrong
+     * @example {
+     *       "code": "invalid_request",
+     *       "message": "The host name could not be resolved to a public address.",
+     *       "retriable": false,
+     *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
+     *       "docs_url": "https://shots.example.com/docs#navigation_failed",
+     *       "details": {
+     *         "job_id": "job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8"
+     *       }
+     *     }
+     */
+    error: CaptureError;
+}
+
+export interface CaptureRequest {
+    /**
+     * Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.
+     * @example https://example.com/
+     */
+    url: string;
+    /**
+     * CSS-pixel viewport and output density; `device` takes precedence
+     * @example {
+     *       "width": 1280,
+     *       "height": 720,
+     *       "deviceScaleFactor": 2,
+     *       "isMobile": false,
+     *       "hasTouch": false
+     *     }
+     */
+    viewport?: {
+        /**
+         * viewport width in CSS px. Default: `1280`.
+         * @example 1280
+         */
+        width?: number;
+        /**
+         * viewport height in CSS px. Default: `720`.
+         * @example 720
+         */
+        height?: number;
+        /**
+         * output pixels per CSS px. Default: `2`.
+         * @example 2
+         */
+        deviceScaleFactor?: number;
+        /**
+         * emulate a mobile browser: the viewport meta tag is honoured. Default: `false`.
+         * @example false
+         */
+        isMobile?: boolean;
+        /**
+         * emulate a touch screen. Default: `false`.
+         * @example false
+         */
+        hasTouch?: boolean;
+    };
+    /**
+     * device preset; takes precedence over `viewport`
+     * @example desktop_standard
+     * @enum {string}
+     */
+    device?: "desktop_standard" | "desktop_hd" | "desktop_2k" | "desktop_4k" | "iphone_15_pro" | "iphone_15_pro_max" | "iphone_17_pro_max" | "pixel_8" | "ipad_pro_11";
+    /**
+     * capture the whole scrollable page. Default: `false`.
+     * @example false
+     */
+    full_page?: boolean;
+    /**
+     * how a full page is captured: section by section and stitched, or in one capture beyond the viewport. Default: `by_sections`.
+     * @example by_sections
+     * @enum {string}
+     */
+    full_page_algorithm?: "by_sections" | "native";
+    /**
+     * ms between scroll steps of a full-page capture; by default, each step waits for what it started loading
+     * @example 200
+     */
+    full_page_scroll_delay?: number;
+    /**
+     * scroll step of a full-page capture in CSS px; by default, the viewport height
+     * @example 720
+     */
+    full_page_scroll_by?: number;
+    /**
+     * emulate prefers-reduced-motion: reduce, finish animations, and stop endless ones at their start. Default: `true`.
+     * @example true
+     */
+    reduce_motion?: boolean;
+    /**
+     * format of the picture. Default: `webp`.
+     * @example webp
+     * @enum {string}
+     */
+    format?: "png" | "jpeg" | "webp" | "pdf";
+    /**
+     * encoding quality; jpeg and webp only. Default: `90`.
+     * @example 90
+     */
+    quality?: number;
+    /**
+     * ms to wait after the page has settled. Default: `0`.
+     * @example 0
+     */
+    delay?: number;
+    /**
+     * ms for navigation, waits and checks together. Default: `30000`.
+     * @example 30000
+     */
+    timeout?: number;
+    /**
+     * CSS selector to wait for before the capture
+     * @example #content
+     */
+    wait_for_selector?: string;
+    /**
+     * wait while the page looks like a loading shell: spinners, skeletons, hardly any text. Default: `false`.
+     * @example false
+     */
+    wait_for_content?: boolean;
+    /**
+     * wait up to 5 s for the network, fonts and layout to settle; never fails the capture. Default: `true`.
+     * @example true
+     */
+    wait_for_idle?: boolean;
+    /**
+     * event that the navigation waits for. Default: `load`.
+     * @example load
+     * @enum {string}
+     */
+    wait_until?: "load" | "domcontentloaded" | "networkidle";
+    /**
+     * fail if the page is still loading or looks like a loading shell. Default: `false`.
+     * @example false
+     */
+    fail_if_incomplete?: boolean;
+    /**
+     * fail if the visible page lacks this text. Default: `[]`.
+     * @example [
+     *       "Checkout"
+     *     ]
+     */
+    fail_if_content_missing?: string[];
+    /**
+     * fail if the visible page contains this text. Default: `[]`.
+     * @example [
+     *       "Access denied"
+     *     ]
+     */
+    fail_if_content_contains?: string[];
+    /**
+     * fail if the height of the picture is below this, in output px
+     * @example 400
+     */
+    min_capture_height?: number;
+    /**
+     * fail if the encoded picture is smaller than this, in bytes
+     * @example 5000
+     */
+    min_capture_bytes?: number;
+    /**
+     * prefers-color-scheme: dark, unless `color_scheme` is set. Default: `false`.
+     * @example false
+     */
+    dark_mode?: boolean;
+    /**
+     * prefers-color-scheme of the browser
+     * @example light
+     * @enum {string}
+     */
+    color_scheme?: "light" | "dark" | "no-preference";
+    /**
+     * browser locale, such as en-US; overrides the region's
+     * @example en-GB
+     */
+    locale?: string;
+    /**
+     * IANA time zone, such as Europe/Berlin; overrides the region's
+     * @example Europe/London
+     */
+    timezone?: string;
+    /**
+     * User-Agent of the browser
+     * @example ExampleBot/1.0
+     */
+    user_agent?: string;
+    /**
+     * country whose locale and time zone are emulated, and where the egress address is expected to be
+     * @example us
+     * @enum {string}
+     */
+    region?: "us" | "ca" | "gb" | "ie" | "de" | "fr" | "es" | "it" | "nl" | "sg" | "au" | "jp" | "kr" | "in" | "br" | "mx" | "za" | "ae";
+    /**
+     * caller-supplied public proxy
+     * @example {
+     *       "server": "http://proxy.example.com:3128"
+     *     }
+     */
+    proxy?: {
+        /**
+         * http, https or socks5 proxy on a public address, such as http://proxy.example.com:3128
+         * @example http://proxy.example.com:3128
+         */
+        server: string;
+        /**
+         * comma-separated hosts that are reached without the proxy
+         * @example cdn.example.com,.static.example.com
+         */
+        bypass?: string;
+        /**
+         * user name for the proxy
+         * @example user
+         */
+        username?: string;
+        /**
+         * write-only
+         * @example secret
+         */
+        password?: string;
+    };
+    /**
+     * check that the egress country is that of `region`. Default: `true`.
+     * @example true
+     */
+    verify_egress?: boolean;
+    /**
+     * block ads. Default: `true`.
+     * @example true
+     */
+    block_ads?: boolean;
+    /**
+     * decline or hide cookie banners. Default: `true`.
+     * @example true
+     */
+    block_cookie_banners?: boolean;
+    /**
+     * block chat widgets. Default: `true`.
+     * @example true
+     */
+    block_chats?: boolean;
+    /**
+     * block trackers. Default: `true`.
+     * @example true
+     */
+    block_trackers?: boolean;
+    /**
+     * capture only the first visible element that matches this CSS selector; not with format pdf
+     * @example main
+     */
+    selector?: string;
+    /**
+     * hide elements that match this CSS selector, keeping their space. Default: `[]`.
+     * @example [
+     *       ".newsletter"
+     *     ]
+     */
+    hide_selectors?: string[];
+    /**
+     * remove elements that match this CSS selector. Default: `[]`.
+     * @example [
+     *       ".newsletter"
+     *     ]
+     */
+    remove_selectors?: string[];
+    /**
+     * CSS injected into the page from the first paint
+     * @example header { position: static }
+     */
+    custom_css?: string;
+    /**
+     * JavaScript run in the page once `wait_until` is reached
+     * @example document.querySelector('details').open = true
+     */
+    custom_js?: string;
+    /**
+     * headers sent to the target's origin only
+     * @example {
+     *       "Accept-Language": "en"
+     *     }
+     */
+    headers?: {
+        [key: string]: string;
+    };
+    /**
+     * wait for completion; a slow capture still returns 202. Default: `true`.
+     * @example true
+     */
+    sync?: boolean;
+    /**
+     * seconds; 0 requests a fresh capture. Default: `3600`.
+     * @example 3600
+     */
+    cache_ttl?: number;
+    /**
+     * accepted for compatibility; every artifact is stored for download. Default: `false`.
+     * @example false
+     */
+    store?: boolean;
+    /**
+     * extract Markdown and the accessibility tree of the page. Default: `false`.
+     * @example false
+     */
+    inspect_page?: boolean;
+    /**
+     * completion callback
+     * @example {
+     *       "url": "https://hooks.example.com/done",
+     *       "secret": "at least sixteen characters"
+     *     }
+     */
+    webhook?: {
+        /**
+         * public HTTPS on port 443, no credentials, no fragment
+         * @example https://hooks.example.com/done
+         */
+        url: string;
+        /**
+         * signing secret; write-only
+         * @example at least sixteen characters
+         */
+        secret: string;
+    };
+    /**
+     * HTML document to capture instead of `url`
+     * @example <h1>Invoice 4711</h1>
+     */
+    html?: string;
+    /**
+     * URL that `html` is loaded at: its origin and the base of its relative links. Default: an origin without a server
+     * @example https://example.com/
+     */
+    base_url?: string;
+    /**
+     * cookies set before the navigation
+     * @example [
+     *       {
+     *         "name": "session",
+     *         "value": "abc123"
+     *       }
+     *     ]
+     */
+    cookies?: {
+        /**
+         * cookie name
+         * @example session
+         */
+        name: string;
+        /**
+         * cookie value; write-only
+         * @example abc123
+         */
+        value: string;
+        /**
+         * the target's host or a parent domain of it. Default: the target's host only
+         * @example example.com
+         */
+        domain?: string;
+        /**
+         * path prefix the cookie is sent to. Default: `/`.
+         * @example /
+         */
+        path?: string;
+        /**
+         * send over https only. Default: `false`.
+         * @example true
+         */
+        secure?: boolean;
+        /**
+         * hide the cookie from scripts. Default: `false`.
+         * @example true
+         */
+        http_only?: boolean;
+        /**
+         * SameSite attribute; case does not matter
+         * @example Lax
+         * @enum {string}
+         */
+        same_site?: "Strict" | "Lax" | "None";
+        /**
+         * Unix seconds; -1 or absent for a session cookie
+         * @example 1893456000
+         */
+        expires?: number;
+    }[];
+    /**
+     * Playwright's storage state: cookies and local storage of a saved login
+     * @example {
+     *       "cookies": [],
+     *       "origins": []
+     *     }
+     */
+    storage_state?: {
+        /**
+         * cookies to set before the page is opened. Default: `[]`.
+         * @example []
+         */
+        cookies?: {
+            /**
+             * name of the entry
+             * @example session
+             */
+            name: string;
+            /**
+             * value of the entry
+             * @example abc123
+             */
+            value: string;
+            /**
+             * host that the cookie is for; with a leading dot, also the hosts below it
+             * @example example.com
+             */
+            domain: string;
+            /**
+             * path that the cookie is for. Default: `/`.
+             * @example /
+             */
+            path?: string;
+            /**
+             * Unix seconds; -1 for a session cookie. Default: `-1`.
+             * @example -1
+             */
+            expires?: number;
+            /**
+             * hidden from scripts. Default: `false`.
+             * @example false
+             */
+            httpOnly?: boolean;
+            /**
+             * sent over HTTPS only. Default: `false`.
+             * @example false
+             */
+            secure?: boolean;
+            /**
+             * when other sites may cause the cookie to be sent. Default: `Lax`.
+             * @example Lax
+             * @enum {string}
+             */
+            sameSite?: "Strict" | "Lax" | "None";
+        }[];
+        /**
+         * local storage by origin. Default: `[]`.
+         * @example []
+         */
+        origins?: {
+            /**
+             * scheme, host and port
+             * @example https://example.com
+             */
+            origin: string;
+            /**
+             * entries of local storage. Default: `[]`.
+             * @example []
+             */
+            localStorage?: {
+                /**
+                 * name of the entry
+                 * @example session
+                 */
+                name: string;
+                /**
+                 * value of the entry
+                 * @example abc123
+                 */
+                value: string;
+            }[];
+        }[];
+    };
+    /**
+     * paged printing; format pdf only
+     * @example {
+     *       "paper": "a4",
+     *       "margin": {
+     *         "top": "10mm"
+     *       }
+     *     }
+     */
+    pdf?: {
+        /**
+         * paper size: a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger, or width and height. Default: `letter`.
+         * @example a4
+         */
+        paper?: ("a0" | "a1" | "a2" | "a3" | "a4" | "a5" | "a6" | "letter" | "legal" | "tabloid" | "ledger") | {
+            /**
+             * Paper width.
+             * @example 210mm
+             */
+            width: number | string;
+            /**
+             * Paper height.
+             * @example 297mm
+             */
+            height: number | string;
+        };
+        /**
+         * turn the paper by 90 degrees. Default: `false`.
+         * @example false
+         */
+        landscape?: boolean;
+        /**
+         * Page margins; a number is CSS px. Default: none.
+         * @example {
+         *       "top": "10mm",
+         *       "bottom": "10mm"
+         *     }
+         */
+        margin?: {
+            /**
+             * Top margin. Default: `0`.
+             * @example 10mm
+             */
+            top?: number | string;
+            /**
+             * Right margin. Default: `0`.
+             * @example 10mm
+             */
+            right?: number | string;
+            /**
+             * Bottom margin. Default: `0`.
+             * @example 10mm
+             */
+            bottom?: number | string;
+            /**
+             * Left margin. Default: `0`.
+             * @example 10mm
+             */
+            left?: number | string;
+        };
+        /**
+         * scale of the rendering. Default: `1`.
+         * @example 1
+         */
+        scale?: number;
+        /**
+         * print background colors and images. Default: `true`.
+         * @example true
+         */
+        print_background?: boolean;
+        /**
+         * Pages to keep. Default: all.
+         * @example 1-3,5
+         */
+        page_ranges?: string;
+        /**
+         * HTML of the header on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin
+         * @example <span style="font-size:9px">Page <span class="pageNumber"></span></span>
+         */
+        header_template?: string;
+        /**
+         * HTML of the footer on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin
+         * @example <span style="font-size:9px">Page <span class="pageNumber"></span></span>
+         */
+        footer_template?: string;
+        /**
+         * prefer the page's own @page size over `paper`. Default: `false`.
+         * @example false
+         */
+        prefer_css_page_size?: boolean;
+        /**
+         * CSS media type. Default: `print`.
+         * @example print
+         * @enum {string}
+         */
+        media?: "print" | "screen";
+        /**
+         * embed an outline made from the headings. Default: `false`.
+         * @example true
+         */
+        outline?: boolean;
+        /**
+         * make a tagged (accessible) PDF. Default: `false`.
+         * @example true
+         */
+        tagged?: boolean;
+    };
+    /**
+     * capture only this part of the page
+     * @example {
+     *       "x": 0,
+     *       "y": 0,
+     *       "width": 640,
+     *       "height": 480
+     *     }
+     */
+    clip?: {
+        /**
+         * left edge, CSS px of the page
+         * @example 0
+         */
+        x: number;
+        /**
+         * top edge, CSS px of the page
+         * @example 0
+         */
+        y: number;
+        /**
+         * width, CSS px
+         * @example 640
+         */
+        width: number;
+        /**
+         * height, CSS px
+         * @example 480
+         */
+        height: number;
+    };
+    /**
+     * CSS px kept around the element of `selector`, within the page
+     * @example 16
+     */
+    padding?: number;
+    /**
+     * transparent background where the page paints nothing; png and webp only
+     * @example true
+     */
+    omit_background?: boolean;
+    /**
+     * scale the finished image down, never up
+     * @example {
+     *       "width": 640
+     *     }
+     */
+    resize?: {
+        /**
+         * output px
+         * @example 640
+         */
+        width?: number;
+        /**
+         * output px
+         * @example 480
+         */
+        height?: number;
+        /**
+         * how the image is fitted into `width` and `height`. Default: `inside`.
+         * @example inside
+         * @enum {string}
+         */
+        fit?: "inside" | "cover" | "contain";
+    };
+    /**
+     * error codes to tolerate: the page is captured anyway, and the failure becomes a warning
+     * @example [
+     *       "target_error"
+     *     ]
+     */
+    tolerate?: ("target_error" | "blocked_by_target" | "render_incomplete")[];
+}
+
+export interface JobSnapshot {
+    /**
+     * id of the job
+     * @example job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    id: string;
+    /**
+     * state of the job
+     * @example waiting
+     * @enum {string}
+     */
+    state: "waiting" | "prioritized" | "active" | "delayed" | "completed" | "failed" | "paused" | "unknown";
+    /**
+     * whether the submission waited for the capture
+     * @example sync
+     * @enum {string}
+     */
+    mode: "sync" | "async";
+    /**
+     * of the capture submission
+     * @example req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    request_id: string;
+    /**
+     * 0 to 100, informational; see `state` for completion
+     * @example 40
+     */
+    progress: number | string | null;
+    /**
+     * attempts so far
+     * @example 1
+     */
+    attempts_made: number;
+    /**
+     * attempts that the job may take
+     * @example 2
+     */
+    attempt_budget: number;
+    /**
+     * Unix ms
+     * @example 1767225600000
+     */
+    enqueued_at: number;
+    /**
+     * where the result is sent; null without a webhook
+     * @example {
+     *       "url": "https://hooks.example.com/done",
+     *       "event": "capture.completed"
+     *     }
+     */
+    webhook: {
+        /**
+         * address of the receiver
+         * @example https://hooks.example.com/done
+         */
+        url: string;
+        /**
+         * the event that was sent; null until the job has ended
+         * @example capture.completed
+         * @enum {string|null}
+         */
+        event: "capture.completed" | "capture.failed" | null;
+    } | null;
+    /**
+     * present for terminal jobs
+     * @example {
+     *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
+     *       "mode": "sync",
+     *       "ok": true,
+     *       "duration_ms": 812,
+     *       "attempts_made": 1,
+     *       "enqueued_at": 1767225600000,
+     *       "completed_at": 1767225600900,
+     *       "data": {
+     *         "url": "https://example.com/",
+     *         "final_url": "https://example.com/",
+     *         "format": "webp",
+     *         "width": 2560,
+     *         "height": 1440,
+     *         "bytes": 21044,
+     *         "duration_ms": 812,
+     *         "cached": false,
+     *         "blocked_requests": 4,
+     *         "cdn_url": "https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp",
+     *         "region": "gb",
+     *         "egress_country": "GB",
+     *         "render_diagnostics": {
+     *           "version": 1,
+     *           "algorithm": "by_sections",
+     *           "sections": 1,
+     *           "device_scale_factor": 2,
+     *           "scroll_height": 720,
+     *           "stopped_reason": "viewport",
+     *           "truncated": false
+     *         },
+     *         "inspection": {
+     *           "markdown": "# Example Domain",
+     *           "accessible_tree": "- heading \"Example Domain\" [level=1]",
+     *           "untrusted_content": true,
+     *           "character_limit": 12000
+     *         }
+     *       },
+     *       "worker_id": "shots-4711-0"
+     *     }
+     */
+    result?: {
+        /**
+         * id of the request
+         * @example req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+         */
+        request_id: string;
+        /**
+         * whether the submission waited for the capture
+         * @example sync
+         * @enum {string}
+         */
+        mode: "sync" | "async";
+        /**
+         * whether the capture succeeded; `data` is present if true, `error` if false
+         * @example true
+         */
+        ok: boolean;
+        /**
+         * duration of the capture in milliseconds
+         * @example 812
+         */
+        duration_ms: number;
+        /**
+         * attempts so far
+         * @example 1
+         */
+        attempts_made: number;
+        /**
+         * time of the submission, Unix milliseconds
+         * @example 1767225600000
+         */
+        enqueued_at: number;
+        /**
+         * end of the capture, Unix milliseconds
+         * @example 1767225600900
+         */
+        completed_at: number;
+        /**
+         * the result
+         * @example {
+         *       "url": "https://example.com/",
+         *       "final_url": "https://example.com/",
+         *       "format": "webp",
+         *       "width": 2560,
+         *       "height": 1440,
+         *       "bytes": 21044,
+         *       "duration_ms": 812,
+         *       "cached": false,
+         *       "blocked_requests": 4,
+         *       "cdn_url": "https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp",
+         *       "region": "gb",
+         *       "egress_country": "GB",
+         *       "render_diagnostics": {
+         *         "version": 1,
+         *         "algorithm": "by_sections",
+         *         "sections": 1,
+         *         "device_scale_factor": 2,
+         *         "scroll_height": 720,
+         *         "stopped_reason": "viewport",
+         *         "truncated": false
+         *       },
+         *       "inspection": {
+         *         "markdown": "# Example Domain",
+         *         "accessible_tree": "- heading \"Example Domain\" [level=1]",
+         *         "untrusted_content": true,
+         *         "character_limit": 12000
+         *       }
+         *     }
+         */
+        data?: CaptureData;
+        /**
+         * what went wrong
+         * @example {
+         *       "code": "invalid_request",
+         *       "message": "The host name could not be resolved to a public address.",
+         *       "retriable": false,
+         *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
+         *       "docs_url": "https://shots.example.com/docs#navigation_failed",
+         *       "details": {
+         *         "job_id": "job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8"
+         *       }
+         *     }
+         */
+        error?: CaptureError;
+        /**
+         * which worker made the capture: host, process, slot
+         * @example shots-4711-0
+         */
+        worker_id: string;
+    };
+}
+
+export interface Usage {
+    /**
+     * name of the account
+     * @example default
+     */
+    account: string;
+    /**
+     * billing period: a calendar month in UTC
+     * @example 2026-11
+     */
+    period: string;
+    /**
+     * credits settled in this period
+     * @example 1280
+     */
+    credits: number;
+    /**
+     * credits reserved by jobs that have not ended
+     * @example 6
+     */
+    reserved: number;
+    /**
+     * credits per period; null for no limit
+     * @example 5000
+     */
+    quota: number | null;
+    /**
+     * start of the next period, Unix ms
+     * @example 1796083200000
+     */
+    resets_at: number;
+    /**
+     * jobs by state: queued and running now, ended in this period
+     * @example []
+     */
+    jobs: {
+        /**
+         * jobs in this state
+         * @example 3
+         */
+        waiting: number;
+        /**
+         * jobs in this state
+         * @example 3
+         */
+        prioritized: number;
+        /**
+         * jobs in this state
+         * @example 3
+         */
+        active: number;
+        /**
+         * jobs in this state
+         * @example 3
+         */
+        delayed: number;
+        /**
+         * jobs in this state
+         * @example 3
+         */
+        completed: number;
+        /**
+         * jobs in this state
+         * @example 3
+         */
+        failed: number;
+    };
+    /**
+     * failed jobs of this period by code
+     * @example {
+     *       "navigation_failed": 2
+     *     }
+     */
+    errors: {
+        [key: string]: number;
+    };
+}
+
+export interface WebhookDelivery {
+    /**
+     * id of the job
+     * @example job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    job_id: string;
+    /**
+     * id of the delivery, the same for all attempts and redeliveries
+     * @example dlv_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    delivery_id: string;
+    /**
+     * the event; null until the job has ended
+     * @example capture.completed
+     * @enum {string|null}
+     */
+    event: "capture.completed" | "capture.failed" | null;
+    /**
+     * address of the receiver
+     * @example https://hooks.example.com/done
+     */
+    url: string;
+    /**
+     * state of the delivery
+     * @example pending
+     * @enum {string}
+     */
+    state: "pending" | "delivered" | "failed";
+    /**
+     * attempts of this generation so far
+     * @example 1
+     */
+    attempts: number;
+    /**
+     * attempts that a generation may take
+     * @example 5
+     */
+    max_attempts: number;
+    /**
+     * starts at 1; each redelivery adds 1
+     * @example 1
+     */
+    generation: number;
+    /**
+     * HTTP status of the last attempt; null without a response
+     * @example 200
+     */
+    last_status: number | null;
+    /**
+     * why the last attempt got no response
+     * @example null
+     */
+    last_error: string | null;
+    /**
+     * Unix milliseconds
+     * @example 1767225600950
+     */
+    last_attempt_at: number | null;
+    /**
+     * Unix milliseconds; null when none is due
+     * @example null
+     */
+    next_attempt_at: number | null;
+    /**
+     * Unix milliseconds; null until it is delivered
+     * @example 1767225600950
+     */
+    delivered_at: number | null;
+}
+
+export interface Health {
+    /**
+     * here the embedded key-value tables
+     * @example ready
+     * @enum {string}
+     */
+    redis: "ready" | "unavailable";
+    /**
+     * whether a browser has responded within the last 30 seconds
+     * @example true
+     */
+    worker_ready: boolean;
+    /**
+     * whether the database responds
+     * @example ready
+     * @enum {string}
+     */
+    database: "ready" | "unavailable";
+    /**
+     * browsers that are ready to capture
+     * @example 2
+     */
+    ready_workers: number;
+    /**
+     * whether the renderers run in Chromium's sandbox, as the kernel reports it
+     * @example true
+     */
+    sandboxed: boolean;
+    /**
+     * job counts by state
+     * @example {
+     *       "waiting": 0,
+     *       "active": 1,
+     *       "prioritized": 0,
+     *       "delayed": 0,
+     *       "completed": 120,
+     *       "failed": 3,
+     *       "paused": false,
+     *       "total_pending": 1
+     *     }
+     */
+    queue: {
+        /**
+         * queued asynchronous jobs
+         * @example 0
+         */
+        waiting: number;
+        /**
+         * running jobs
+         * @example 1
+         */
+        active: number;
+        /**
+         * queued synchronous jobs
+         * @example 0
+         */
+        prioritized: number;
+        /**
+         * jobs waiting for a retry
+         * @example 0
+         */
+        delayed: number;
+        /**
+         * jobs that succeeded and are still stored
+         * @example 120
+         */
+        completed: number;
+        /**
+         * jobs that failed and are still stored
+         * @example 3
+         */
+        failed: number;
+        /**
+         * whether the queue is paused
+         * @example false
+         */
+        paused: boolean;
+        /**
+         * jobs that have not ended
+         * @example 1
+         */
+        total_pending: number;
+    };
+    /**
+     * credit reservations
+     * @example {
+     *       "pending": 1,
+     *       "settled": 120,
+     *       "released": 3,
+     *       "oldest_pending_ms": 450
+     *     }
+     */
+    settlement: {
+        /**
+         * reservations of jobs that have not ended
+         * @example 1
+         */
+        pending: number;
+        /**
+         * reservations that were charged
+         * @example 120
+         */
+        settled: number;
+        /**
+         * reservations that were released
+         * @example 3
+         */
+        released: number;
+        /**
+         * age of the oldest pending reservation in milliseconds
+         * @example 450
+         */
+        oldest_pending_ms: number;
+    };
+    /**
+     * webhook deliveries
+     * @example {
+     *       "delivered": 12,
+     *       "failed": 0,
+     *       "errors": 1,
+     *       "active": true
+     *     }
+     */
+    webhooks: {
+        /**
+         * deliveries that succeeded
+         * @example 12
+         */
+        delivered: number;
+        /**
+         * deliveries that failed for good
+         * @example 0
+         */
+        failed: number;
+        /**
+         * attempts that failed
+         * @example 1
+         */
+        errors: number;
+        /**
+         * whether deliveries are being sent
+         * @example true
+         */
+        active: boolean;
+    };
+}
+
+export interface JobPage {
+    /**
+     * jobs, newest first
+     * @example []
+     */
+    jobs: JobSnapshot[];
+    /**
+     * null on the last page
+     * @example MTIz
+     */
+    next_cursor: string | null;
+}
+
+export interface CaptureCompletedEvent {
+    /**
+     * name of the event
+     * @example capture.completed
+     * @enum {string}
+     */
+    event: "capture.completed";
+    /**
+     * id of the job
+     * @example job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    job_id: string;
+    /**
+     * id of the request
+     * @example req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    request_id: string;
+    /**
+     * whether the request succeeded
+     * @example true
+     * @enum {boolean}
+     */
+    ok: true;
+    /**
+     * the result
+     * @example {
+     *       "url": "https://example.com/",
+     *       "final_url": "https://example.com/",
+     *       "format": "webp",
+     *       "width": 2560,
+     *       "height": 1440,
+     *       "bytes": 21044,
+     *       "duration_ms": 812,
+     *       "cached": false,
+     *       "blocked_requests": 4,
+     *       "cdn_url": "https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp",
+     *       "region": "gb",
+     *       "egress_country": "GB",
+     *       "render_diagnostics": {
+     *         "version": 1,
+     *         "algorithm": "by_sections",
+     *         "sections": 1,
+     *         "device_scale_factor": 2,
+     *         "scroll_height": 720,
+     *         "stopped_reason": "viewport",
+     *         "truncated": false
+     *       },
+     *       "inspection": {
+     *         "markdown": "# Example Domain",
+     *         "accessible_tree": "- heading \"Example Domain\" [level=1]",
+     *         "untrusted_content": true,
+     *         "character_limit": 12000
+     *       }
+     *     }
+     */
+    data: CaptureData;
+    /**
+     * whether the submission waited for the capture
+     * @example sync
+     * @enum {string}
+     */
+    mode: "sync" | "async";
+    /**
+     * attempts so far
+     * @example 1
+     */
+    attempts_made: number;
+    /**
+     * duration of the capture in milliseconds
+     * @example 812
+     */
+    duration_ms: number;
+    /**
+     * time of the submission, Unix milliseconds
+     * @example 1767225600000
+     */
+    enqueued_at: number;
+    /**
+     * end of the capture, Unix milliseconds
+     * @example 1767225600900
+     */
+    completed_at: number;
+    /**
+     * id of the delivery, the same for all attempts and redeliveries
+     * @example dlv_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    delivery_id: string;
+    /**
+     * starts at 1; each redelivery adds 1
+     * @example 1
+     */
+    delivery_generation: number;
+}
+
+export interface CaptureFailedEvent {
+    /**
+     * name of the event
+     * @example capture.failed
+     * @enum {string}
+     */
+    event: "capture.failed";
+    /**
+     * id of the job
+     * @example job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    job_id: string;
+    /**
+     * id of the request
+     * @example req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    request_id: string;
+    /**
+     * whether the request succeeded
+     * @example false
+     * @enum {boolean}
+     */
+    ok: false;
+    /**
+     * what went wrong
+     * @example {
+     *       "code": "invalid_request",
+     *       "message": "The host name could not be resolved to a public address.",
+     *       "retriable": false,
+     *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
+     *       "docs_url": "https://shots.example.com/docs#navigation_failed",
+     *       "details": {
+     *         "job_id": "job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8"
+     *       }
+     *     }
+     */
+    error: CaptureError;
+    /**
+     * whether the submission waited for the capture
+     * @example sync
+     * @enum {string}
+     */
+    mode: "sync" | "async";
+    /**
+     * attempts so far
+     * @example 1
+     */
+    attempts_made: number;
+    /**
+     * duration of the capture in milliseconds
+     * @example 812
+     */
+    duration_ms: number;
+    /**
+     * time of the submission, Unix milliseconds
+     * @example 1767225600000
+     */
+    enqueued_at: number;
+    /**
+     * end of the capture, Unix milliseconds
+     * @example 1767225600900
+     */
+    completed_at: number;
+    /**
+     * id of the delivery, the same for all attempts and redeliveries
+     * @example dlv_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
+     */
+    delivery_id: string;
+    /**
+     * starts at 1; each redelivery adds 1
+     * @example 1
+     */
+    delivery_generation: number;
+}

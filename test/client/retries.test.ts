@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest';
+import { Stillframe, StillframeError } from '../../src/client/client.js';
+import { accepted, captured, cut, data, failure, hang, json, PICTURE, type Reaction, snapshot, startStandIn } from './stand-in.js';
+
+const REQUEST = { url: 'https://example.com' };
+const AT_ONCE = { 'retry-after': '0' };
+
+async function against(...reactions: Reaction[]) {
+  const standIn = await startStandIn(...reactions);
+  const stillframe = new Stillframe({ baseUrl: standIn.url, apiKey: 'sf_live_test' });
+  return { standIn, stillframe, [Symbol.asyncDispose]: () => standIn[Symbol.asyncDispose]() };
+}
+
+async function failureOf(call: Promise<unknown>): Promise<StillframeError> {
+  const error = await call.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof StillframeError)) throw new Error('expected a StillframeError', { cause: error });
+  return error;
+}
+
+describe('retries', () => {
+  it.each<[string, Reaction]>([
+    ['a cut connection', cut],
+    [
+      'a body that breaks off',
+      (response) => response.writeHead(200, { 'content-length': '1000' }).write('{"ok":', () => response.destroy()),
+    ],
+    ['429', failure(429, { code: 'rate_limited', retriable: true }, AT_ONCE)],
+    ['503', failure(503, { code: 'internal_error', retriable: true }, AT_ONCE)],
+    ['500', failure(500, { code: 'internal_error', retriable: true })],
+    ["a proxy's 502", (response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>')],
+  ])('repeats a submission after %s with the same idempotency key and body', async (_, reaction) => {
+    await using test = await against(reaction, captured);
+    expect(await test.stillframe.capture(REQUEST)).toEqual({ ...PICTURE, job_id: 'job_1' });
+    const [first, second] = test.standIn.requests;
+    expect(test.standIn.requests).toHaveLength(2);
+    expect(first?.headers['idempotency-key']).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
+    expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
+    expect(second?.body).toBe(first?.body);
+  });
+
+  it('uses another idempotency key for each call, or that of the caller', async () => {
+    await using test = await against(captured);
+    await test.stillframe.capture(REQUEST);
+    await test.stillframe.capture(REQUEST);
+    await test.stillframe.submit(REQUEST, { idempotencyKey: 'order-4711' });
+    const keys = test.standIn.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys).size).toBe(3);
+    expect(keys[2]).toBe('order-4711');
+  });
+
+  it.each<[string, Reaction, Partial<StillframeError>]>([
+    [
+      'a request that is not valid',
+      failure(400, { code: 'invalid_request', retriable: false, details: { issues: [1] } }),
+      { status: 400, details: { issues: [1] } },
+    ],
+    ['a used-up quota', failure(429, { code: 'quota_exceeded', retriable: false }), { code: 'quota_exceeded', status: 429 }],
+    [
+      'a capture that failed',
+      failure(504, { code: 'render_timeout', retriable: true, details: { job_id: 'job_7' } }),
+      { retriable: true, jobId: 'job_7' },
+    ],
+  ])('does not repeat %s', async (_, reaction, expected) => {
+    await using test = await against(reaction);
+    const error = await failureOf(test.stillframe.capture(REQUEST, { idempotencyKey: 'k' }));
+    expect(error).toMatchObject({ ...expected, requestId: 'req_1', idempotencyKey: 'k' });
+    expect(test.standIn.requests).toHaveLength(1);
+  });
+
+  it('gives up after maxRetries', async () => {
+    await using test = await against(failure(503, { code: 'internal_error', retriable: true }, AT_ONCE));
+    const stillframe = new Stillframe({ baseUrl: test.standIn.url, apiKey: 'k', maxRetries: 2 });
+    expect(await failureOf(stillframe.usage())).toMatchObject({ code: 'internal_error', status: 503, retryAfter: 0 });
+    expect(test.standIn.requests).toHaveLength(3);
+  });
+
+  it('fails at once if the server asks to wait longer than the call may take', async () => {
+    await using test = await against(failure(429, { code: 'rate_limited', retriable: true }, { 'retry-after': '60' }));
+    expect(await failureOf(test.stillframe.capture(REQUEST, { timeout: 30_000 }))).toMatchObject({ code: 'rate_limited', retryAfter: 60 });
+    expect(test.standIn.requests).toHaveLength(1);
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    await using test = await against(failure(429, { code: 'rate_limited', retriable: true }, { 'retry-after': '1' }), captured);
+    const began = performance.now();
+    await test.stillframe.capture(REQUEST);
+    expect(performance.now() - began).toBeGreaterThan(950);
+  });
+
+  it('sends a redelivery once, unless it was refused unread', async () => {
+    await using test = await against(cut);
+    expect(await failureOf(test.stillframe.redeliver('job_1', { etag: '"dlv_1.1"' }))).toMatchObject({
+      code: 'connection_failed',
+      retriable: true,
+    });
+    expect(test.standIn.requests).toHaveLength(1);
+    await using busy = await against(
+      failure(429, { code: 'rate_limited', retriable: true }, AT_ONCE),
+      data({ generation: 2 }, { status: 202, headers: { etag: '"dlv_1.2"' } }),
+    );
+    expect(await busy.stillframe.redeliver('job_1', { etag: '"dlv_1.1"' })).toEqual({ generation: 2, etag: '"dlv_1.2"' });
+    expect(busy.standIn.requests.map(({ headers }) => headers['if-match'])).toEqual(['"dlv_1.1"', '"dlv_1.1"']);
+  });
+});
+
+describe('waiting', () => {
+  it('looks an accepted job up until it has ended, as often as Retry-After says', async () => {
+    await using test = await against(
+      accepted,
+      snapshot('active', undefined, { 'retry-after': '1' }),
+      snapshot('unknown', undefined, { 'retry-after': '1' }),
+      snapshot('completed', { ok: true, data: PICTURE }),
+    );
+    expect(await test.stillframe.capture(REQUEST)).toEqual({ ...PICTURE, job_id: 'job_1' });
+    expect(test.standIn.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /v1/screenshot',
+      ...Array(3).fill('GET /v1/jobs/job_1'),
+    ]);
+  });
+
+  it('rejects with the error of a job that failed', async () => {
+    const error = { code: 'target_error', message: '404', retriable: false, request_id: 'req_9', details: { status: 404 } };
+    await using test = await against(accepted, snapshot('failed', { ok: false, error }));
+    expect(await failureOf(test.stillframe.capture(REQUEST))).toMatchObject({
+      code: 'target_error',
+      status: null,
+      jobId: 'job_1',
+      requestId: 'req_9',
+      details: { status: 404 },
+    });
+  });
+
+  it('ends after timeout, and says which job to wait for', async () => {
+    await using test = await against(accepted, snapshot('active'));
+    expect(await failureOf(test.stillframe.capture(REQUEST, { timeout: 400 }))).toMatchObject({
+      code: 'timeout',
+      retriable: true,
+      jobId: 'job_1',
+      idempotencyKey: expect.any(String),
+    });
+  });
+
+  it('ends after timeout when the server is silent', async () => {
+    await using test = await against(hang);
+    expect(await failureOf(test.stillframe.usage({ timeout: 100 }))).toMatchObject({ code: 'timeout', status: null });
+  });
+
+  it.each<[string, Reaction]>([
+    ['a silent server', hang],
+    ['a pause between attempts', failure(503, { code: 'internal_error', retriable: true }, { 'retry-after': '100' })],
+    ['a pause between look-ups', accepted],
+  ])('ends with the reason of the signal during %s', async (_, reaction) => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    await using test = await against((response, request) => {
+      reaction(response, request);
+      setImmediate(() => controller.abort(reason));
+    }, snapshot('active'));
+    await expect(test.stillframe.capture(REQUEST, { signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  it('makes no request once the signal has aborted', async () => {
+    await using test = await against(captured);
+    await expect(test.stillframe.capture(REQUEST, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
+    expect(test.standIn.requests).toHaveLength(0);
+  });
+});
+
+describe('the API key', () => {
+  it('goes to no other origin: redirects of the API are refused', async () => {
+    await using other = await startStandIn(captured);
+    await using test = await against((response) => response.writeHead(307, { location: `${other.url}/v1/screenshot` }).end());
+    const error = await failureOf(test.stillframe.capture(REQUEST));
+    expect(error).toMatchObject({ code: 'unexpected_response', retriable: false });
+    expect(error.message).toContain(other.url);
+    expect(other.requests).toHaveLength(0);
+  });
+
+  it('does not go with downloads, nor where they are redirected', async () => {
+    await using bucket = await startStandIn((response) => response.writeHead(200, { 'content-type': 'image/png' }).end('file'));
+    await using test = await against((response) => response.writeHead(302, { location: `${bucket.url}/x.png` }).end());
+    expect(Buffer.from(await test.stillframe.download(`${test.standIn.url}/artifacts/x.png`)).toString()).toBe('file');
+    const seen = [...test.standIn.requests, ...bucket.requests];
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
+  });
+
+  it.each(['', 'with space', 'line\nbreak'])('must be one: %j', (apiKey) => {
+    expect(() => new Stillframe({ baseUrl: 'https://example.com', apiKey })).toThrow(TypeError);
+  });
+
+  it.each(['example.com', 'ftp://example.com', 'https://user:pass@example.com', 'https://example.com/?a=1'])(
+    'needs a usable baseUrl: %s',
+    (baseUrl) => {
+      expect(() => new Stillframe({ baseUrl, apiKey: 'k' })).toThrow(/baseUrl/);
+    },
+  );
+});
+
+describe('answers', () => {
+  it('reads little of an error that does not end', async () => {
+    let sent = 0;
+    await using test = await against((response) => {
+      response.writeHead(400, { 'content-type': 'text/plain' });
+      const more = () => {
+        sent += 65_536;
+        if (sent < 64 * 1024 * 1024) response.write(Buffer.alloc(65_536, 'x'), more);
+      };
+      more();
+    });
+    expect(await failureOf(test.stillframe.usage())).toMatchObject({ code: 'unexpected_response', status: 400, retriable: false });
+    expect(sent).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it.each<[string, Reaction]>([
+    ['a page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Log in</h1>')],
+    ['null', json(200, null)],
+    ['nothing', (response) => response.end()],
+  ])('refuses %s in place of an envelope', async (_, reaction) => {
+    await using test = await against(reaction);
+    expect(await failureOf(test.stillframe.usage())).toMatchObject({ code: 'unexpected_response', status: 200, retriable: false });
+  });
+});
+
+describe('downloads', () => {
+  const half: Reaction = (response) => response.writeHead(200, { 'content-length': '8' }).write('half', () => response.destroy());
+  const whole: Reaction = (response) =>
+    response.writeHead(200, { 'content-type': 'image/png', 'content-length': '8' }).end('all of it'.slice(0, 8));
+
+  it('are repeated when they break off', async () => {
+    await using test = await against(half, whole);
+    expect((await test.stillframe.download(`${test.standIn.url}/x`)).byteLength).toBe(8);
+  });
+
+  it('come as a stream, too, which fails when it breaks off', async () => {
+    await using test = await against(whole, half);
+    const { body, contentType, contentLength } = await test.stillframe.downloadStream(`${test.standIn.url}/x`);
+    expect([await new Response(body).text(), contentType, contentLength]).toEqual(['all of i', 'image/png', 8]);
+    const broken = await test.stillframe.downloadStream(`${test.standIn.url}/x`);
+    expect(await failureOf(new Response(broken.body).text())).toMatchObject({ code: 'connection_failed' });
+  });
+
+  it('end as streams when the time is up, or the signal aborts', async () => {
+    const stalled: Reaction = (response) => response.writeHead(200, { 'content-length': '8' }).write('half');
+    await using test = await against(stalled);
+    const slow = await test.stillframe.downloadStream(`${test.standIn.url}/x`, { timeout: 200 });
+    expect(await failureOf(new Response(slow.body).text())).toMatchObject({ code: 'timeout' });
+    const controller = new AbortController();
+    const aborted = await test.stillframe.downloadStream(`${test.standIn.url}/x`, { signal: controller.signal });
+    const reading = new Response(aborted.body).text();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+  });
+
+  it.each([
+    ['a job that has not ended', { result: undefined }],
+    ['no web address', 'file:///etc/passwd'],
+  ])('refuse %s', async (_, from) => {
+    await using test = await against(whole);
+    await expect(test.stillframe.download(from)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});
