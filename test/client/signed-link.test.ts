@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { signedLink } from '../../src/client/client.js';
+import { sign } from '../../src/client/hmac.js';
+import { canonicalQuery, REFUSED_FIELDS } from '../../src/client/signed-link.js';
+import { captureRequestSchema } from '../../src/contract/capture-request.js';
+import { isLinkField, isSignedBy, readQuery } from '../../src/contract/render-link.js';
+
+interface Vectors {
+  secret: string;
+  vectors: { name: string; query: string; canonical: string; signature: string }[];
+}
+
+const { secret, vectors } = JSON.parse(readFileSync(new URL('../../docs/render-links.json', import.meta.url), 'utf8')) as Vectors;
+const SIGNING = { baseUrl: 'https://shots.example.com/', keyId: 'key_1', signingSecret: 'sf_sign_x', expiresIn: 60 };
+
+it.each(vectors)('signs as the service does: $name', async ({ query, canonical, signature }) => {
+  expect(canonicalQuery(readQuery(query) ?? [])).toBe(canonical);
+  expect(await sign(secret, canonical)).toBe(signature);
+});
+
+it('makes a link that the service accepts, of nested fields and lists', async () => {
+  const fields = { viewport: { width: 800 }, hide_selectors: ['.b', '.a'], full_page: true, resize: { width: 640 }, clip: undefined };
+  const link = await signedLink({ url: "https://münchen.example/a b?x=1&y=(2)*'!~", ...fields }, SIGNING);
+  const { origin, pathname, search } = new URL(link);
+  expect([origin, pathname]).toEqual(['https://shots.example.com', '/v1/render']);
+  const pairs = readQuery(search.slice(1)) ?? [];
+  expect(isSignedBy(pairs, ['sf_sign_x'])).toBe(true);
+  expect(pairs.filter(([name]) => /width|hide|clip/.test(name))).toEqual([
+    ['hide_selectors', '.b'],
+    ['hide_selectors', '.a'],
+    ['resize.width', '640'],
+    ['viewport.width', '800'],
+  ]);
+  const expires = Number(pairs.find(([name]) => name === 'expires')?.[1]);
+  expect(Math.abs(expires - Date.now() / 1000 - 60)).toBeLessThan(5);
+});
+
+it('refuses what a link must not have, the same as the service does', async () => {
+  const all = Object.keys(captureRequestSchema.shape);
+  expect([...REFUSED_FIELDS].sort()).toEqual(all.filter((name) => !isLinkField(name)).sort());
+  const careless = { url: 'https://example.com', headers: { authorization: 'x' } };
+  await expect(signedLink(careless, SIGNING)).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('headers'),
+  });
+  await expect(signedLink({ url: 'https://example.com' }, { ...SIGNING, expiresIn: Number.NaN })).rejects.toThrow(/expiresIn/);
+});

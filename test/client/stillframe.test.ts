@@ -1,0 +1,171 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newSigningSecret } from '../../src/account/signing-secret.js';
+import { Stillframe, verifyWebhook } from '../../src/client/client.js';
+import { startService, type TestService } from '../fixtures/start-service.js';
+import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
+
+const SMALL = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 } as const;
+const SECRET = 'a secret of the receiver';
+
+let site: Server;
+let service: TestService;
+let receiver: Receiver;
+let stillframe: Stillframe;
+let url: string;
+
+beforeAll(async () => {
+  site = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<title>Hello</title><h1>Hello, world'));
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
+  url = `http://127.0.0.2:${(site.address() as AddressInfo).port}/`;
+  receiver = await startReceiver();
+  service = await startService({ webhookAllow: [receiver.origin] });
+  stillframe = new Stillframe({ baseUrl: `${service.url}/`, apiKey: service.key });
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+  site.close();
+});
+
+describe('a capture', () => {
+  it('ends as a picture, which can be downloaded whole or as a stream', async () => {
+    const picture = await stillframe.capture({ url, ...SMALL });
+    expect(picture).toMatchObject({ url, format: 'png', width: 400, height: 300, job_id: expect.stringMatching(/^job_/) });
+    const bytes = await stillframe.download(picture);
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 400, height: 300 });
+    const { body, contentType, contentLength } = await stillframe.downloadStream(picture.cdn_url);
+    expect([contentType, contentLength]).toEqual(['image/png', picture.bytes]);
+    expect(Buffer.from(await new Response(body).arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  it('is waited for when the server answers with a job', async () => {
+    const picture = await stillframe.capture({ url, ...SMALL, sync: false });
+    expect(picture).toMatchObject({ format: 'png', width: 400, job_id: expect.stringMatching(/^job_/) });
+  });
+
+  it('of a document needs no URL', async () => {
+    expect(await stillframe.capture({ html: '<h1>Invoice</h1>', format: 'pdf', pdf: { paper: 'a4' } })).toMatchObject({ format: 'pdf' });
+  });
+
+  it('is rendered and charged once, although the answer was lost', async () => {
+    let calls = 0;
+    const losing = new Stillframe({
+      baseUrl: service.url,
+      apiKey: service.key,
+      fetch: async (address, init) => {
+        const response = await fetch(address, init);
+        if (++calls > 1) return response;
+        await response.arrayBuffer();
+        throw new TypeError('fetch failed');
+      },
+    });
+    const before = await stillframe.usage();
+    await losing.capture({ url, ...SMALL });
+    const after = await stillframe.usage();
+    expect(calls).toBe(2);
+    expect(after.credits - before.credits).toBe(1);
+    expect(after.jobs.completed - before.jobs.completed).toBe(1);
+  });
+
+  it('rejects with the code of its failure, now or when it is waited for', async () => {
+    const failing = { url, ...SMALL, fail_if_content_missing: ['Goodbye'] };
+    const sync = await stillframe.capture(failing).catch((error: unknown) => error);
+    expect(sync).toMatchObject({
+      name: 'StillframeError',
+      code: 'render_incomplete',
+      status: 502,
+      retriable: true,
+      jobId: expect.stringMatching(/^job_/),
+    });
+    const job = await stillframe.submit(failing);
+    await expect(stillframe.wait(job)).rejects.toMatchObject({ code: 'render_incomplete', status: null, jobId: job.job_id });
+    await expect(stillframe.download(await stillframe.job(job.job_id))).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('that is not valid rejects with every issue, and a wrong key with 401', async () => {
+    const wrong = { url, format: 'gif', fullpage: true } as unknown as { url: string };
+    await expect(stillframe.capture(wrong)).rejects.toMatchObject({
+      code: 'invalid_request',
+      status: 400,
+      details: { issues: [expect.objectContaining({ path: 'format' }), expect.objectContaining({ path: 'fullpage' })] },
+      requestId: expect.stringMatching(/^req_/),
+      docsUrl: expect.stringContaining('#invalid_request'),
+    });
+    const stranger = new Stillframe({ baseUrl: service.url, apiKey: 'sf_live_nobody' });
+    await expect(stranger.usage()).rejects.toMatchObject({ code: 'unauthorized', status: 401, retriable: false });
+  });
+});
+
+describe('jobs', () => {
+  it('are found by id, by idempotency key and in the list', async () => {
+    const accepted = await stillframe.submit({ url, ...SMALL }, { idempotencyKey: 'order-4711' });
+    const picture = await stillframe.wait(accepted);
+    expect(picture.job_id).toBe(accepted.job_id);
+    const job = await stillframe.job(accepted.job_id);
+    expect(job).toMatchObject({ id: accepted.job_id, state: 'completed', mode: 'async', result: { ok: true } });
+    expect(await stillframe.jobByKey('order-4711')).toEqual(job);
+    expect((await stillframe.jobs({ limit: 1, state: 'completed' })).jobs).toEqual([job]);
+    expect(await stillframe.submit({ url, ...SMALL }, { idempotencyKey: 'order-4711' })).toMatchObject({
+      job_id: job.id,
+      state: 'completed',
+    });
+    await expect(stillframe.submit({ url }, { idempotencyKey: 'order-4711' })).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+      status: 409,
+    });
+  });
+
+  it('are listed page after page', async () => {
+    const { jobs } = await stillframe.jobs({ limit: 100 });
+    const ids: string[] = [];
+    for await (const job of stillframe.eachJob({ limit: 2 })) ids.push(job.id);
+    expect(ids.length).toBeGreaterThan(2);
+    expect(ids).toEqual(jobs.map(({ id }) => id));
+  });
+
+  it('that do not exist are 404', async () => {
+    await expect(stillframe.job('job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8')).rejects.toMatchObject({ code: 'invalid_request', status: 404 });
+    await expect(stillframe.job('../usage')).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('webhooks', () => {
+  it('are verified as the server signs them, and sent again on request', async () => {
+    const { job_id: jobId } = await stillframe.submit({ url, ...SMALL, webhook: { url: receiver.url(), secret: SECRET } });
+    const [first] = await receiver.received(1);
+    const event = await verifyWebhook({ body: first?.rawBody ?? '', headers: first?.headers ?? {}, secret: SECRET });
+    expect(event).toMatchObject({ event: 'capture.completed', ok: true, job_id: jobId, delivery_generation: 1, data: { format: 'png' } });
+    await expect.poll(async () => (await stillframe.delivery(jobId)).state).toBe('delivered');
+    expect(await stillframe.redeliver(jobId)).toMatchObject({ generation: 2, etag: expect.stringMatching(/^".+\.2"$/) });
+    const [, second] = await receiver.received(2);
+    expect(await verifyWebhook({ body: second?.rawBody ?? '', headers: second?.headers ?? {}, secret: SECRET })).toMatchObject({
+      delivery_generation: 2,
+    });
+    await expect(stillframe.redeliver(jobId, { etag: '"dlv_0.1"' })).rejects.toMatchObject({
+      status: 409,
+      details: { reason: expect.any(String) },
+    });
+  });
+});
+
+describe('the rest of the API', () => {
+  it('makes links that show the picture without the API key', async () => {
+    const store = Reflect.get(service.service, 'made').store;
+    const keyId = (await store.listKeys())[0].id;
+    const signingSecret = newSigningSecret();
+    await store.rotateSigningSecret(keyId, signingSecret, 0);
+    const link = await stillframe.signedLink({ url, ...SMALL, hide_selectors: ['h2', '.a > b'] }, { keyId, signingSecret, expiresIn: 60 });
+    expect(link).not.toContain(service.key);
+    const response = await fetch(link);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
+    await response.arrayBuffer();
+  });
+
+  it('tells usage and health', async () => {
+    expect(await stillframe.usage()).toMatchObject({ account: 'default', quota: null });
+    expect(await stillframe.health()).toMatchObject({ ready: true, database: 'ready', worker_ready: true });
+  });
+});

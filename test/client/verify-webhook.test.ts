@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { verifyWebhook, type WebhookRequest } from '../../src/client/client.js';
+import { SIGNATURE_HEADER, sign } from '../../src/webhook/sign.js';
+
+const SECRET = 'a secret of the receiver';
+const NOW = 1_700_000_000_000;
+const BODY = '{"event":"capture.completed","job_id":"job_1","text":"ünïcödé ✓"}';
+
+function aRequest(over: Partial<WebhookRequest> = {}): WebhookRequest {
+  return { body: BODY, headers: { [SIGNATURE_HEADER]: sign(SECRET, BODY, NOW) }, secret: SECRET, now: NOW, ...over };
+}
+
+function skewed(seconds: number): WebhookRequest {
+  return aRequest({ now: NOW + seconds * 1000 });
+}
+
+describe('verifyWebhook', () => {
+  it.each<[string, Partial<WebhookRequest>]>([
+    ['text', {}],
+    ['a buffer', { body: Buffer.from(BODY) }],
+    ['an array buffer', { body: new Uint8Array(Buffer.from(BODY)).buffer }],
+    ['Headers', { headers: new Headers({ 'X-Service-Signature': sign(SECRET, BODY, NOW) }) }],
+    ['headers in capitals', { headers: { 'X-Service-Signature': sign(SECRET, BODY, NOW) } }],
+    ['headers in lists', { headers: { [SIGNATURE_HEADER]: [sign(SECRET, BODY, NOW)] } }],
+    ['two secrets, while one replaces the other', { secret: ['the new secret', SECRET] }],
+  ])('returns the event of a genuine request: %s', async (_, over) => {
+    expect(await verifyWebhook(aRequest(over))).toMatchObject({ event: 'capture.completed', job_id: 'job_1', text: 'ünïcödé ✓' });
+  });
+
+  it.each([-300, -1, 0, 1, 300])('accepts a clock that is off by %d s', async (seconds) => {
+    await expect(verifyWebhook(skewed(seconds))).resolves.toBeDefined();
+  });
+
+  it.each([-301, 301, 86_400])('refuses a clock that is off by %d s', async (seconds) => {
+    await expect(verifyWebhook(skewed(seconds))).rejects.toMatchObject({
+      name: 'StillframeError',
+      code: 'invalid_signature',
+      retriable: false,
+    });
+  });
+
+  it('takes another tolerance, and none that is no number', async () => {
+    await expect(verifyWebhook({ ...skewed(301), toleranceSeconds: 400 })).resolves.toBeDefined();
+    await expect(verifyWebhook({ ...skewed(2), toleranceSeconds: 1 })).rejects.toThrow(/timestamp/);
+    await expect(verifyWebhook({ ...skewed(0), toleranceSeconds: Number.NaN })).rejects.toThrow(/timestamp/);
+  });
+
+  const signature = sign(SECRET, BODY, NOW);
+  it.each<[string, Partial<WebhookRequest>]>([
+    ['another body', { body: BODY.replace('job_1', 'job_2') }],
+    ['another secret', { secret: 'another secret of sixteen' }],
+    ['no secret at all', { secret: [] }],
+    ['another timestamp', { headers: { [SIGNATURE_HEADER]: signature.replace('t=1700000000', 't=1700000001') } }],
+    ['a changed digit', { headers: { [SIGNATURE_HEADER]: signature.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) } }],
+    ['a short digest', { headers: { [SIGNATURE_HEADER]: signature.slice(0, -2) } }],
+    ['more after the digest', { headers: { [SIGNATURE_HEADER]: `${signature},v1=00` } }],
+    ['no header', { headers: {} }],
+    ['no header in Headers', { headers: new Headers() }],
+  ])('refuses %s', async (_, over) => {
+    await expect(verifyWebhook(aRequest(over))).rejects.toMatchObject({ code: 'invalid_signature' });
+  });
+
+  it('says so when it is given a parsed body', async () => {
+    await expect(verifyWebhook(aRequest({ body: JSON.parse(BODY) }))).rejects.toThrow(/raw body/);
+  });
+});
