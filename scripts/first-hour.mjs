@@ -143,6 +143,14 @@ async function fromTarball({ dir, env, tarball }) {
 async function install(what, { dir, env }) {
   writeFileSync(join(dir, 'package.json'), '{}');
   await run('npm', ['install', ...what, '--no-fund', '--no-audit'], { cwd: dir, env });
+  await run(
+    'node',
+    ['-e', "import('stillframe/client').then(({ Stillframe }) => new Stillframe({ baseUrl: 'http://localhost', apiKey: 'x' }))"],
+    {
+      cwd: dir,
+      env,
+    },
+  );
 }
 
 function installed(dir) {

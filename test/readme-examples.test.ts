@@ -5,12 +5,17 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startService, type TestService } from './fixtures/start-service.js';
 import { startReceiver } from './fixtures/webhook-receiver.js';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const [PROGRAM = ''] = [...README.matchAll(/```js\n([\s\S]*?)```/g)]
+  .map(([, code = '']) => code)
+  .filter((code) => code.includes('stillframe/client'));
 const EXAMPLES = [...README.matchAll(/```sh\n(curl [\s\S]*?)```/g)].map(([, example = '']) => example);
 
 let site: Server;
@@ -50,6 +55,16 @@ it.each(EXAMPLES)('the README example works as written: %s', async (example) => 
   const [, file] = / -o (\S+)/.exec(example) ?? [];
   if (file === undefined) expect(JSON.parse(stdout)).toMatchObject({ ok: true });
   else expect((await readFile(join(directory, file))).subarray(0, 5).toString()).toBe('%PDF-');
+});
+
+it('the program of the README takes a picture as written', async () => {
+  const file = join(directory, 'example.webp');
+  const program = againstStandIns(PROGRAM).replace("'example.webp'", JSON.stringify(file));
+  const env = { ...process.env, STILLFRAME_KEY: service.key };
+  // From here, the package finds itself by its name.
+  const printed = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: ROOT, env });
+  expect(printed).toEqual({ stdout: '', stderr: '' });
+  expect((await readFile(file)).subarray(8, 12).toString()).toBe('WEBP');
 });
 
 it('finds the examples', () => {
