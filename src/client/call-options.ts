@@ -63,3 +63,15 @@ export function checkedBaseUrl(text: string): string {
   }
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
+
+/** Of JavaScript, the key may be anything, such as a variable of the environment that is not set. @throws TypeError */
+export function checkedKey(key: unknown): string {
+  if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
+  throw new TypeError('`apiKey` must be an API key of the server, such as sf_live_…');
+}
+
+/** @throws TypeError */
+export function checkedRetries(count: number): number {
+  if (Number.isInteger(count) && count >= 0) return count;
+  throw new TypeError('`maxRetries` must be a whole number from 0 up');
+}

@@ -1,6 +1,8 @@
 import {
   type CallOptions,
   checkedBaseUrl,
+  checkedKey,
+  checkedRetries,
   checkedTimeout,
   type JobQuery,
   MAX_RETRIES,
@@ -27,15 +29,13 @@ export class Stillframe {
 
   /** @throws TypeError if an option cannot be used */
   constructor({ baseUrl, apiKey, fetch: given, timeout = TIMEOUT_MS, maxRetries = MAX_RETRIES }: StillframeOptions) {
-    if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('`apiKey` must be an API key of the server, such as sf_live_…');
-    if (!Number.isInteger(maxRetries) || maxRetries < 0) throw new TypeError('`maxRetries` must be a whole number from 0 up');
     this.#timeout = checkedTimeout(timeout);
     this.#transport = new Transport({
       baseUrl: checkedBaseUrl(baseUrl),
-      apiKey,
+      apiKey: checkedKey(apiKey),
       // Runtimes refuse a `fetch` that is called as a method of something else.
       fetch: given ?? ((url, init) => fetch(url, init)),
-      maxRetries,
+      maxRetries: checkedRetries(maxRetries),
     });
   }
 

@@ -25,6 +25,7 @@ it('packs the native parts that this Node loads, and Playwright with its install
 it('packs neither development packages nor what is only read by people and compilers', () => {
   expect(files.filter((file) => /^node_modules\/(typescript|vitest|tsup|esbuild|postject)\//.test(file))).toEqual([]);
   expect(files.filter((file) => /\.(d\.ts|map|cpp|c|h|a|o)$/.test(file))).toEqual([]);
+  expect(files.filter((file) => file.startsWith('dist/client/'))).toEqual([]);
   expect(files).toContain('node_modules/hono/LICENSE');
 });
 

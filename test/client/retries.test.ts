@@ -187,8 +187,8 @@ describe('the API key', () => {
     expect(seen.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
   });
 
-  it.each(['', 'with space', 'line\nbreak'])('must be one: %j', (apiKey) => {
-    expect(() => new Stillframe({ baseUrl: 'https://example.com', apiKey })).toThrow(TypeError);
+  it.each(['', 'with space', 'line\nbreak', undefined])('must be one: %j', (apiKey) => {
+    expect(() => new Stillframe({ baseUrl: 'https://example.com', apiKey: apiKey as string })).toThrow(/apiKey/);
   });
 
   it.each(['example.com', 'ftp://example.com', 'https://user:pass@example.com', 'https://example.com/?a=1'])(
