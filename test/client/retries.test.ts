@@ -114,11 +114,13 @@ describe('waiting', () => {
       snapshot('unknown', undefined, { 'retry-after': '1' }),
       snapshot('completed', { ok: true, data: PICTURE }),
     );
+    const began = performance.now();
     expect(await test.stillframe.capture(REQUEST)).toEqual({ ...PICTURE, job_id: 'job_1' });
     expect(test.standIn.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'POST /v1/screenshot',
       ...Array(3).fill('GET /v1/jobs/job_1'),
     ]);
+    expect(performance.now() - began).toBeGreaterThan(1_950);
   });
 
   it('rejects with the error of a job that failed', async () => {
