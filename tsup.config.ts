@@ -14,6 +14,18 @@ const COPIES: [from: string, to: string][] = [
   [require.resolve('swagger-ui-dist/LICENSE'), 'docs/swagger-ui.LICENSE'],
 ];
 
+/** What is bundled of the MCP SDK, which as a dependency would bring a web server and 80 more packages: their licences go with it. */
+const MCP_PACKAGES = [
+  '@modelcontextprotocol/sdk',
+  'ajv',
+  'ajv-formats',
+  'content-type',
+  'fast-deep-equal',
+  'fast-uri',
+  'json-schema-traverse',
+  'zod-to-json-schema',
+];
+
 /**
  * The program's first lines, for a shell and for Node alike: run as a command it sets what keeps glibc from holding on to the memory of
  * pictures, unless the operator has set it, and becomes Node. `env -S` would do it in one line, which BusyBox does not know.
@@ -42,6 +54,8 @@ const program = defineConfig({
       mkdirSync(dirname(join('dist', to)), { recursive: true });
       copyFileSync(from, join('dist', to));
     }
+    const licences = MCP_PACKAGES.map((name) => `${name}\n\n${readFileSync(join('node_modules', name, 'LICENSE'), 'utf8')}`);
+    writeFileSync('dist/mcp.LICENSES.txt', licences.join('\n\n'));
   },
 });
 

@@ -34,6 +34,7 @@ const FENCES: Record<string, RegExp> = {
   hono: /^http\//,
   '@hono/node-server': /^http\//,
   '@hono/zod-openapi': /^http\//,
+  '@modelcontextprotocol/sdk': /^http\/mcp\//,
   'playwright-core': /^render\//,
   sharp: /^render\//,
   pdfkit: /^render\//,

@@ -1,4 +1,5 @@
 import type { OpenArtifact } from '../artifacts/artifacts.js';
+import { CaptureError } from '../contract/capture-error.js';
 import type { ArtifactRow } from '../store/store.js';
 import { isFileMissing, type MissingFileDeps } from './missing-file.js';
 
@@ -19,4 +20,13 @@ export async function openPicture(deps: OpenPictureDeps, name: string): Promise<
   if (artifact !== null || row === null) return artifact;
   await isFileMissing(deps, name);
   return (await deps.store.findArtifact(name))?.goneAt === null ? null : 'deleted';
+}
+
+/** The error for a result whose picture is gone. */
+export function pictureDeleted(): CaptureError {
+  return new CaptureError({
+    code: 'invalid_request',
+    status: 410,
+    message: 'The picture has been deleted. Capture the page again.',
+  });
 }

@@ -1,13 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Artifacts } from '../artifacts/artifacts.js';
-import type { CaptureData, CaptureWarning } from '../contract/capture-data.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
-import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
-import { keepFinalUrl } from '../contract/final-url.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
 import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/render.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
+import { toCaptureData } from './to-capture-data.js';
 
 const STORE_RETRY_MS = 500;
 /** How often a job's progress is written; shorter captures write none. */
@@ -123,22 +122,8 @@ async function keep(
     if (!isHeld) throw new LostClaim();
   });
   const now = deps.now();
-  const data: CaptureData = {
-    url: shownUrl(job.options),
-    ...withWarnings(keepFinalUrl(rendering.finalUrl), rendering.warnings),
-    format: rendering.format,
-    width: rendering.width,
-    height: rendering.height,
-    bytes: artifact.bytes,
-    durationMs: Math.round(performance.now() - startedAt),
-    cached: false,
-    blockedRequests: rendering.blockedRequests,
-    artifact: artifact.name,
-    region: job.options.region,
-    egressCountry: rendering.egressCountry,
-    diagnostics: rendering.diagnostics,
-    inspection: rendering.inspection,
-  };
+  const durationMs = Math.round(performance.now() - startedAt);
+  const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, durationMs });
   const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   const { name } = artifact;
@@ -149,11 +134,6 @@ async function keep(
     store: Math.round(performance.now() - storeStart),
   };
   await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, stop });
-}
-
-function withWarnings({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes'>, warnings: CaptureWarning[]) {
-  const all = warnings.length === 0 ? notes : { ...notes, warnings };
-  return { finalUrl, ...(all === undefined ? {} : { notes: all }) };
 }
 
 /** Logs the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */

@@ -5,12 +5,13 @@
 import type { Principal } from '../account/authenticate.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
 import { newId } from '../contract/ids.js';
 import type { JobSnapshot } from '../contract/job.js';
 import { ATTEMPT_BUDGET } from '../contract/limits.js';
 import { priceOf } from '../contract/pricing.js';
 import { invalidRequest, type RequestIssue, type Submission } from '../contract/submission.js';
-import type { Egress } from '../egress/egress.js';
+import type { Egress, Requester } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { Acceptance, AcceptRules, JobStore, NewJob, RetentionStore } from '../store/store.js';
 import { judgeCallback } from '../webhook/judge-callback.js';
@@ -46,7 +47,7 @@ export interface SubmitContext {
  */
 export async function submit(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<JobSnapshot> {
   if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
-  refuseBlockedDestinations(deps, submission, context);
+  refuseBlockedDestinations(deps.egress, submission.options, { account: context.principal.accountId });
   await judgeWebhook(deps, submission, context);
   await refuseWithoutStorage(deps, context);
   const job: NewJob = {
@@ -97,12 +98,21 @@ async function judgeWebhook(deps: SubmitDeps, submission: Submission, context: S
   await judgeCallback(judging, submission.webhook.url, deps.webhookAllow);
 }
 
-function refuseBlockedDestinations(deps: SubmitDeps, submission: Submission, { principal }: SubmitContext): void {
-  const { url, html, proxy } = submission.options;
+/**
+ * The part of the destination policy that needs no look-up.
+ *
+ * @throws CaptureError `invalid_request` with `details.reason` `blocked_destination`
+ */
+export function refuseBlockedDestinations(
+  egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>,
+  { url, html, proxy }: CaptureOptions,
+  requester: Requester,
+): void {
   const issues: RequestIssue[] = [];
-  if (deps.egress.refusesLiterally(url, { account: principal.accountId }))
+  if (egress.refusesLiterally(url, requester)) {
     issues.push({ path: html === null ? 'url' : 'base_url', message: 'is not a public destination' });
-  const problem = proxy === null ? null : deps.egress.proxyProblem(proxy.server);
+  }
+  const problem = proxy === null ? null : egress.proxyProblem(proxy.server);
   if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
   if (issues.length === 0) return;
   const refused = invalidRequest(issues);

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
+import { pictureDeleted } from '../capture/open-picture.js';
 import type { CaptureData } from '../contract/capture-data.js';
-import { CaptureError } from '../contract/capture-error.js';
 import type { Edge, EdgeEnv } from './edge.js';
 import { sendArtifact } from './send-artifact.js';
 
@@ -22,13 +22,7 @@ export async function answerPicture(
   { data, cacheControl, conditional }: PictureAnswer,
 ): Promise<Response> {
   const artifact = await edge.openPicture(data.artifact);
-  if (artifact === null || artifact === 'deleted') {
-    throw new CaptureError({
-      code: 'invalid_request',
-      status: 410,
-      message: 'The picture has been deleted. Capture the page again.',
-    });
-  }
+  if (artifact === null || artifact === 'deleted') throw pictureDeleted();
   const { headers } = c.var.exchange;
   headers['x-width'] = String(data.width);
   headers['x-height'] = String(data.height);

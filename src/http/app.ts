@@ -8,6 +8,8 @@ import type { Edge, EdgeEnv } from './edge.js';
 import { answerError } from './envelope.js';
 import { answerThrown, openExchange } from './exchange.js';
 import { guard } from './guard.js';
+import { ownOriginOnly } from './own-origin.js';
+import { answerMcp } from './routes/answer-mcp.js';
 import { listJobs } from './routes/list-jobs.js';
 import { readArtifact } from './routes/read-artifact.js';
 import { readDocs, readDocsFile, readDocsText, readHome } from './routes/read-docs.js';
@@ -41,6 +43,8 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
   const reading = guard(edge, { scope: 'jobs:read', meter: 'reads' });
   // A redelivery neither renders nor charges, so it counts as a read.
   const redelivering = guard(edge, { scope: 'screenshot:write', meter: 'reads' });
+  // Tools check their own scopes; captures are counted as submissions besides.
+  const messaging = guard(edge, { scope: null, meter: 'reads' });
 
   serveAt(app, '/v1/screenshot', 'POST', [submitting, submitScreenshot(edge)]);
   serveAt(app, '/v1/render', 'GET', [renderLink(edge)]);
@@ -50,6 +54,7 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
   serveAt(app, '/v1/requests/:key', 'GET', [reading, readRequest(edge)]);
   serveAt(app, '/v1/jobs/:id/webhook', 'GET', [reading, readWebhook(edge)]);
   serveAt(app, '/v1/jobs/:id/webhook/redeliver', 'POST', [redelivering, redeliverWebhook(edge)]);
+  serveAt(app, '/mcp', 'POST', [ownOriginOnly(edge), messaging, answerMcp(edge)]);
   serveAt(app, '/artifacts/:name', 'GET', [readArtifact(edge)]);
   serveAt(app, '/', 'GET', [readHome(edge)]);
   serveAt(app, '/openapi.json', 'GET', [readOpenapi(edge)]);

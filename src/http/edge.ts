@@ -10,6 +10,7 @@ import type { Health } from '../capture/health.js';
 import type { ToleratedCode } from '../contract/capture-extensions.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, PublicPlaces } from '../contract/job.js';
+import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
 import type { QueryPair } from '../contract/render-link.js';
 import type { Submission } from '../contract/submission.js';
 import type { WireUsage } from '../contract/usage.js';
@@ -63,6 +64,8 @@ export interface Edge {
   redeliver(jobId: string, expected: ExpectedDelivery | null): Promise<DeliveryStatus>;
   /** `deleted` if there was such an artifact (410), null if there never was (404). */
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
+  /** A stored picture in tiles for a language model. @throws CaptureError `invalid_request`, 410 if it has been deleted */
+  modelView(name: string, order: TileOrder): Promise<ModelTiles>;
   /** Never throws, and is cheap: it is called while the server is saturated, too. */
   health(): Promise<Health>;
   /** Prometheus text. */

@@ -8,7 +8,8 @@ import { clientAddress } from './client-address.js';
 import type { Edge, EdgeEnv, Exchange } from './edge.js';
 
 export interface Protection {
-  scope: Scope;
+  /** null: any key. */
+  scope: Scope | null;
   /** Which of a key's buckets a request takes from. */
   meter: 'submissions' | 'reads';
 }
@@ -38,10 +39,10 @@ export function enforceLimits(
   const { exchange } = c.var;
   exchange.principal = principal;
   const meter = edge.limits[protection.meter];
-  const isScoped = principal.scopes.includes(protection.scope);
+  const isScoped = protection.scope === null || principal.scopes.includes(protection.scope);
   const verdict = isScoped ? meter.take(principal.keyId) : meter.peek(principal.keyId);
   tellRate(exchange, protection, verdict);
-  requireScope(principal, protection.scope);
+  if (protection.scope !== null) requireScope(principal, protection.scope);
   if (!verdict.allowed) throw rateLimited(verdict, 'This API key has exceeded its rate limit.');
 }
 

@@ -3,6 +3,7 @@ import { authenticateLink } from '../account/authenticate-link.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { FinishSignals } from '../capture/finish-signals.js';
 import { lookupJob, lookupRequest } from '../capture/lookup.js';
+import { modelView } from '../capture/model-view.js';
 import { openPicture } from '../capture/open-picture.js';
 import { readUsage } from '../capture/read-usage.js';
 import { settle } from '../capture/settle.js';
@@ -13,6 +14,7 @@ import type { Egress } from '../egress/egress.js';
 import type { Edge } from '../http/edge.js';
 import type { Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
+import { EncodeQueue } from '../render/picture/encode-queue.js';
 import type { Store } from '../store/store.js';
 import { findDelivery } from '../webhook/find-delivery.js';
 import { redeliver } from '../webhook/redeliver.js';
@@ -58,6 +60,8 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     onEnded: parts.onCached,
     now: parts.now,
   };
+  const open = (name: string) => openPicture({ store, artifacts, log, now: parts.now }, name);
+  const encodes = new EncodeQueue();
   return {
     authenticate: (authorization) => authenticate(store, authorization),
     authenticateLink: (pairs) => authenticateLink(store, pairs, parts.now()),
@@ -71,7 +75,8 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     findRequest: (key, principal) => lookupRequest(store, key, principal),
     findDelivery: (jobId) => findDelivery(store, jobId),
     redeliver: (jobId, expected) => redeliver({ store, now: parts.now, onDue: parts.onDeliveryDue }, jobId, expected),
-    openPicture: (name) => openPicture({ store, artifacts, log, now: parts.now }, name),
+    openPicture: open,
+    modelView: (name, order) => modelView({ openPicture: open, encodes }, name, order),
     health: () => health.ask(),
     metrics: async () => metrics.text(await health.ask()),
     timingsOf: (jobId) => timings.of(jobId),

@@ -191,6 +191,11 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
         link: null,
       };
     },
+    modelView: async (_name, { from }) => ({
+      tiles: [{ content: Buffer.from('tile'), mediaType: 'image/webp', top: 0, bottom: 720 }],
+      from,
+      total: 1,
+    }),
     health: async () => ({ ready: true, data: HEALTHY }),
     places: { baseUrl: 'http://shots.example' },
     draining: () => false,

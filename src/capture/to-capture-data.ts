@@ -1,0 +1,36 @@
+import type { CaptureData, CaptureWarning } from '../contract/capture-data.js';
+import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
+import { keepFinalUrl } from '../contract/final-url.js';
+import type { Rendering } from '../render/render.js';
+
+export interface Kept {
+  options: CaptureOptions;
+  /** Name of the stored picture. */
+  artifact: string;
+  durationMs: number;
+}
+
+/** The result of a capture that was rendered, not found in the cache. */
+export function toCaptureData(rendering: Rendering, { options, artifact, durationMs }: Kept): CaptureData {
+  return {
+    url: shownUrl(options),
+    ...withWarnings(keepFinalUrl(rendering.finalUrl), rendering.warnings),
+    format: rendering.format,
+    width: rendering.width,
+    height: rendering.height,
+    bytes: rendering.content.length,
+    durationMs,
+    cached: false,
+    blockedRequests: rendering.blockedRequests,
+    artifact,
+    region: options.region,
+    egressCountry: rendering.egressCountry,
+    diagnostics: rendering.diagnostics,
+    inspection: rendering.inspection,
+  };
+}
+
+function withWarnings({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes'>, warnings: CaptureWarning[]) {
+  const all = warnings.length === 0 ? notes : { ...notes, warnings };
+  return { finalUrl, ...(all === undefined ? {} : { notes: all }) };
+}

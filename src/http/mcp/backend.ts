@@ -1,0 +1,29 @@
+import type { CaptureData } from '../../contract/capture-data.js';
+import type { JobSnapshot, JobState } from '../../contract/job.js';
+import type { ModelTiles } from '../../contract/model-tiles.js';
+import type { JobList } from '../edge.js';
+
+/**
+ * What the tools need of the program, on behalf of one caller: the HTTP edge with the caller's API key, or the engine in this process.
+ * Every function throws what the HTTP API would answer, as a CaptureError.
+ */
+export interface McpBackend {
+  /** Checks that the caller may capture now. @throws CaptureError `forbidden`, `rate_limited`, `internal_error` (503) */
+  admitCapture(): void;
+  /** Checks that the caller may read jobs. @throws CaptureError `forbidden` */
+  admitRead(): void;
+  /** Accepts a request body as POST /v1/screenshot does, and waits for its end within the sync budget. */
+  submit(body: Record<string, unknown>, idempotencyKey: string | null): Promise<JobSnapshot>;
+  /** null if there is none, or it belongs to another key. */
+  findJob(id: string): Promise<JobSnapshot | null>;
+  listJobs(page: { state: JobState | null; limit: number; before: number | null }): Promise<JobList>;
+  tiles(data: CaptureData, from: number): Promise<ModelTiles>;
+  /** Logs the cause of an error that is not the caller's. */
+  report(thrown: unknown): void;
+  requestId(): string;
+  /** What `cdn_url` and `docs_url` begin with; null without a server, where there is neither. */
+  readonly baseUrl: string | null;
+  readonly version: string;
+  /** For the model, about this way of running. */
+  readonly note: string;
+}

@@ -1,0 +1,16 @@
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { EXTENSION } from '../../contract/capture-extensions.js';
+
+/** The arguments of a tool as JSON Schema, for clients. */
+export function listingSchema(schema: z.ZodObject): Tool['inputSchema'] {
+  const json = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      // For readers of the OpenAPI document only.
+      for (const name of [...Object.keys(EXTENSION), 'id', 'example']) delete jsonSchema[name];
+    },
+  });
+  return { ...json, type: 'object' } as Tool['inputSchema'];
+}
