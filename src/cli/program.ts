@@ -9,6 +9,7 @@ import { addDemoCommand } from './demo.js';
 import { addDoctorCommand } from './doctor.js';
 import { addKeysCommand } from './keys.js';
 import { addListsCommand } from './lists.js';
+import { addMcpCommand } from './mcp.js';
 import { sayMeant } from './meant-flag.js';
 import { addMigrateCommand } from './migrate.js';
 import { failWith } from './operator-error.js';
@@ -46,6 +47,7 @@ export function makeProgram(first: string | undefined): Command {
   addServeCommand(program, first === undefined || first.startsWith('-'));
   addCaptureCommand(program);
   addDemoCommand(program);
+  addMcpCommand(program);
   program.commandsGroup('Operate:');
   addKeysCommand(program);
   addSignCommand(program);

@@ -29,7 +29,15 @@ const REQUEST_FIELDS = captureRequestSchema.pick({
   cache_ttl: true,
 });
 
+const { device, dark_mode: darkMode, selector, hide_selectors: hide, remove_selectors: remove } = REQUEST_FIELDS.shape;
+
 const ARGUMENTS = REQUEST_FIELDS.extend({
+  // Described without fields that the tool does not have.
+  device: device.meta({ description: 'device preset; takes precedence over `width` and `height`' }),
+  dark_mode: darkMode.meta({ description: 'prefers-color-scheme: dark' }),
+  selector: selector.meta({ description: 'picture only the first visible element that matches this CSS selector' }),
+  hide_selectors: hide.meta({ description: 'CSS selectors of elements to hide, keeping their space' }),
+  remove_selectors: remove.meta({ description: 'CSS selectors of elements to remove' }),
   view: z
     .enum(VIEWS)
     .default('picture')

@@ -10,6 +10,7 @@ export function listingSchema(schema: z.ZodObject): Tool['inputSchema'] {
     override: ({ jsonSchema }) => {
       // For readers of the OpenAPI document only.
       for (const name of [...Object.keys(EXTENSION), 'id', 'example']) delete jsonSchema[name];
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
   return { ...json, type: 'object' } as Tool['inputSchema'];

@@ -1,0 +1,144 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { refuseBlockedDestinations } from '../capture/submit.js';
+import { toCaptureData } from '../capture/to-capture-data.js';
+import { CaptureError } from '../contract/capture-error.js';
+import { newId } from '../contract/ids.js';
+import { isTerminal, type JobResult, type JobSnapshot } from '../contract/job.js';
+import { parseSubmission, type Submission, type SubmissionRules } from '../contract/submission.js';
+import type { JobList } from '../http/edge.js';
+import type { JobsPage } from '../http/jobs-page.js';
+import type { IdleEngine } from './idle-engine.js';
+import { toErrorObject } from './operator-error.js';
+
+/** One capture of this process. */
+interface LocalCapture {
+  job: JobSnapshot;
+  /** Order of submission. */
+  number: number;
+  identity: string;
+  idempotencyKey: string | null;
+  /** Null until it is finished, and if it failed. */
+  content: Buffer | null;
+  ended: Promise<void>;
+}
+
+/** More than a conversation looks back at. */
+const KEPT_MAX = 20;
+const KEPT_MAX_BYTES = 200_000_000;
+
+export interface LocalCapturesParts {
+  engine: Pick<IdleEngine, 'use'>;
+  /** How long a submission waits for its end; ms. */
+  syncWaitMs: number;
+  rules: Omit<SubmissionRules, 'forceAsync'>;
+}
+
+/** Jobs without a server: in memory, the latest ones only. Submissions are read and rejected as the server does. */
+export class LocalCaptures {
+  readonly #parts: LocalCapturesParts;
+  #kept: LocalCapture[] = [];
+  #submitted = 0;
+
+  constructor(parts: LocalCapturesParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws CaptureError `invalid_request`, `unsupported_option`, `idempotency_conflict` */
+  async submit(body: Record<string, unknown>, idempotencyKey: string | null): Promise<JobSnapshot> {
+    const submission = parseSubmission(body, { ...this.#parts.rules, forceAsync: false });
+    const capture = this.#repeated(submission, idempotencyKey) ?? this.#begin(submission, idempotencyKey);
+    const wait = new AbortController();
+    await Promise.race([capture.ended, pause(this.#parts.syncWaitMs, undefined, { signal: wait.signal }).catch(() => undefined)]);
+    wait.abort();
+    return capture.job;
+  }
+
+  find(id: string): JobSnapshot | null {
+    return this.#kept.find(({ job }) => job.id === id)?.job ?? null;
+  }
+
+  list({ state, limit, before }: JobsPage): JobList {
+    const older = this.#kept.filter(({ job, number }) => (state === null || job.state === state) && (before === null || number < before));
+    const page = older.reverse().slice(0, limit);
+    return { jobs: page.map(({ job }) => job), next: older.length > limit ? (page.at(-1)?.number ?? null) : null };
+  }
+
+  /** The picture of a job; null if it is not kept any more. */
+  picture(artifact: string): Buffer | null {
+    return this.#kept.find(({ job }) => job.id === artifact)?.content ?? null;
+  }
+
+  #repeated({ identity }: Submission, key: string | null): LocalCapture | undefined {
+    const earlier = key === null ? undefined : this.#kept.find(({ idempotencyKey }) => idempotencyKey === key);
+    if (earlier === undefined || earlier.identity === identity) return earlier;
+    throw new CaptureError({
+      code: 'idempotency_conflict',
+      message: 'This Idempotency-Key was used with other options. Use a new key for a new capture.',
+      details: { job_id: earlier.job.id },
+    });
+  }
+
+  #begin(submission: Submission, idempotencyKey: string | null): LocalCapture {
+    const { identity, mode } = submission;
+    const capture: LocalCapture = {
+      job: { ...NEW_JOB, id: newId('job'), requestId: newId('request'), mode, enqueuedAt: Date.now() },
+      number: ++this.#submitted,
+      identity,
+      idempotencyKey,
+      content: null,
+      ended: Promise.resolve(),
+    };
+    capture.ended = this.#run(capture, submission);
+    this.#kept.push(capture);
+    return capture;
+  }
+
+  /** Never rejects. */
+  async #run(capture: LocalCapture, { options }: Submission): Promise<void> {
+    const { id } = capture.job;
+    const began = performance.now();
+    const elapsed = () => Math.round(performance.now() - began);
+    const outcome = await this.#parts.engine
+      .use(async (engine): Promise<JobResult['outcome']> => {
+        refuseBlockedDestinations(engine.egress, options, { job_id: id });
+        const onProgress = (progress: number) => {
+          capture.job = { ...capture.job, progress };
+        };
+        const rendering = await engine.capture({ id, options, onProgress });
+        capture.content = Buffer.from(rendering.content);
+        return { ok: true, data: toCaptureData(rendering, { options, artifact: id, durationMs: elapsed() }) };
+      })
+      .catch((thrown: unknown): JobResult['outcome'] => ({ ok: false, error: { ...toErrorObject(thrown), status: 500 } }));
+    capture.job = {
+      ...capture.job,
+      state: outcome.ok ? 'completed' : 'failed',
+      progress: 100,
+      result: { outcome, durationMs: elapsed(), completedAt: Date.now(), workerId: 'local' },
+    };
+    this.#forgetOldest();
+  }
+
+  /** A running capture is never forgotten, nor is the latest one. */
+  #forgetOldest(): void {
+    let count = this.#kept.length;
+    let bytes = this.#kept.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
+    this.#kept = this.#kept.filter(({ job, content, number }) => {
+      const isOver = count > KEPT_MAX || bytes > KEPT_MAX_BYTES;
+      if (!isOver || !isTerminal(job.state) || number === this.#submitted) return true;
+      count--;
+      bytes -= content?.length ?? 0;
+      return false;
+    });
+  }
+}
+
+const NEW_JOB = {
+  accountId: 'local',
+  keyId: 'local',
+  state: 'active',
+  progress: 0,
+  attemptsMade: 1,
+  attemptBudget: 1,
+  webhookUrl: null,
+  result: null,
+} as const satisfies Partial<JobSnapshot>;

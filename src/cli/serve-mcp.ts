@@ -1,0 +1,58 @@
+import { pictureDeleted } from '../capture/open-picture.js';
+import type { Config } from '../config.js';
+import { newId } from '../contract/ids.js';
+import type { McpBackend } from '../http/mcp/backend.js';
+import { serveStdio } from '../http/mcp/serve-stdio.js';
+import { createLog, type Log } from '../log.js';
+import { packageVersion } from '../package-files.js';
+import { EncodeQueue } from '../render/picture/encode-queue.js';
+import { guardProcess } from '../service/guard-process.js';
+import { IdleEngine } from './idle-engine.js';
+import { LocalCaptures } from './local-captures.js';
+
+/** Captures at once, in one browser. */
+const CONCURRENCY = 2;
+
+const NOTE =
+  "Captures run on the user's own machine, and the latest ones are kept in memory. Private addresses, such as localhost, are refused unless the user has named them in the start command: stillframe mcp --allow-destinations localhost";
+
+/** Serves the tools on standard input and output until the client closes its end or a signal arrives. */
+export async function serveMcp(config: Config): Promise<void> {
+  const log = createLog({ level: 'warn', format: config.logFormat });
+  using _guard = guardProcess(log);
+  const settings: Config = { ...config, concurrency: CONCURRENCY, browsers: 1 };
+  const { allowDestinations, syncWaitMs, tolerate } = config;
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  await using engine = new IdleEngine(async () => {
+    // Not before it is needed: assistants start all their servers at once.
+    const { CaptureEngine } = await import('./capture-engine.js');
+    return await CaptureEngine.open(settings, { allowDestinations, log, say });
+  });
+  const captures = new LocalCaptures({ engine, syncWaitMs, rules: { webhookAllow: [], tolerate } });
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  await serveStdio(localBackend(captures, log), { stop: stop.signal, log });
+}
+
+/** The machine's own user may do everything, and pays nothing. */
+function localBackend(captures: LocalCaptures, log: Log): McpBackend {
+  const encodes = new EncodeQueue();
+  return {
+    admitCapture: () => undefined,
+    admitRead: () => undefined,
+    submit: (body, idempotencyKey) => captures.submit(body, idempotencyKey),
+    findJob: async (id) => captures.find(id),
+    listJobs: async (page) => captures.list(page),
+    async tiles({ artifact, diagnostics }, from) {
+      const content = captures.picture(artifact);
+      if (content === null) throw pictureDeleted();
+      const { modelTiles } = await import('../render/picture/model-tiles.js');
+      return await modelTiles(encodes, content, { from, density: diagnostics.deviceScaleFactor });
+    },
+    report: (thrown) => log.error({ err: thrown }, 'tool failed'),
+    requestId: () => newId('request'),
+    baseUrl: null,
+    version: packageVersion(),
+    note: NOTE,
+  };
+}

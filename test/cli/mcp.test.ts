@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { connected, type McpClient } from '../http/mcp/mcp-client.js';
+import { ANY_BROWSER } from '../render/install/any-browser.js';
+
+const PROGRAM = resolve(import.meta.dirname, '../../dist/main.js');
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+
+let site: Site;
+let dataDir: string;
+beforeAll(async () => {
+  site = await startSite({ host: '127.0.0.2' });
+  dataDir = mkdtempSync(join(tmpdir(), 'stillframe-mcp-'));
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const environment = () => ({
+  PATH: process.env.PATH ?? '',
+  TMPDIR: tmpdir(),
+  STILLFRAME_DATA_DIR: dataDir,
+  STILLFRAME_CHROMIUM: ANY_BROWSER.path,
+  STILLFRAME_LISTS: 'false',
+  STILLFRAME_BROWSER_INSTALL: 'false',
+});
+
+function connect(...flags: string[]): Promise<McpClient> {
+  return connected(new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp', ...flags], env: environment() }));
+}
+
+describe('stillframe mcp', () => {
+  it('captures pages for the official client, without a key or a server', async () => {
+    await using mcp = await connect('--allow-destinations', '127.0.0.2');
+    const { facts, images, isError } = await mcp.call('capture_page', { url: site.url('/article') });
+    expect({ isError, facts }).toMatchObject({ isError: false, facts: { state: 'completed', width: 1280, height: 720 } });
+    expect(facts).not.toHaveProperty('cdn_url');
+    expect(images).toHaveLength(1);
+
+    const long = await mcp.call('capture_page', { url: site.url('/long?px=9000&row=100'), full_page: true });
+    expect(long.images).toHaveLength(4);
+    expect((await mcp.call('get_job', { job_id: long.facts.job_id, from: 5 })).images).toHaveLength(2);
+
+    const words = await mcp.call('capture_page', { url: site.url('/article'), view: 'markdown' });
+    expect(words.texts[0]).toMatch(/<<<page-content [0-9a-f]{24}\n/);
+    const { jobs } = (await mcp.call('list_jobs', { limit: 2 })).facts;
+    expect(jobs.map((job: { job_id: string }) => job.job_id)).toEqual([words.facts.job_id, long.facts.job_id]);
+  });
+
+  it('rejects what the server rejects, private addresses included', async () => {
+    await using mcp = await connect();
+    const before = site.hits.length;
+    const refused = await mcp.call('capture_page', { url: site.url('/article') });
+    expect(refused).toMatchObject({
+      isError: true,
+      facts: { error: { code: 'invalid_request', details: { reason: 'blocked_destination' } } },
+    });
+    expect(refused.facts.error).not.toHaveProperty('docs_url');
+    expect(site.hits.length).toBe(before);
+    const unknown = await mcp.call('capture_page', { url: 'example.com', fullpage: true });
+    expect(unknown.facts.error.message).toBe('Unknown field `fullpage`. Did you mean `full_page`?');
+  });
+
+  it('returns the first capture for a repeated idempotency key', async () => {
+    await using mcp = await connect('--allow-destinations', '127.0.0.2');
+    const call = { url: site.url('/static'), idempotency_key: 'k-1' };
+    const [first, again] = await Promise.all([mcp.call('capture_page', call), mcp.call('capture_page', call)]);
+    expect(again.facts.job_id).toBe(first.facts.job_id);
+    expect((await mcp.call('capture_page', { ...call, dark_mode: true })).facts.error.code).toBe('idempotency_conflict');
+  });
+
+  it('goes on in get_job when a capture takes long', async () => {
+    await using mcp = await connect('--allow-destinations', '127.0.0.2', '--sync-wait-ms', '0');
+    const { facts, texts } = await mcp.call('capture_page', { url: site.url('/static') });
+    expect(facts.state).toBe('active');
+    expect(texts[0]).toContain('Call get_job');
+    const look = async () => (await mcp.call('get_job', { job_id: facts.job_id })).facts.state;
+    await expect.poll(look, { timeout: 60_000 }).toBe('completed');
+  });
+
+  it('says why there is no browser', async () => {
+    const env = { ...environment(), STILLFRAME_CHROMIUM: join(dataDir, 'no-browser') };
+    await using mcp = await connected(
+      new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], env, stderr: 'ignore' }),
+    );
+    const { facts } = await mcp.call('capture_page', { url: 'https://example.com' });
+    expect(facts.error.code).toBe('internal_error');
+    expect(facts.error.message).toContain('no-browser');
+  });
+
+  it.each(['end of input', 'SIGTERM'])('stops at the %s, with nothing but messages on standard output', async (how) => {
+    const child = spawn(process.execPath, [PROGRAM, 'mcp'], { env: environment(), stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.write('this is no message\n');
+    child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`);
+    const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
+    expect(JSON.parse(chunk.toString())).toMatchObject({ jsonrpc: '2.0', id: 1, result: { serverInfo: { name: 'stillframe' } } });
+    const exited = once(child, 'exit');
+    if (how === 'SIGTERM') child.kill('SIGTERM');
+    else child.stdin.end();
+    expect(await exited).toEqual([0, null]);
+  });
+});

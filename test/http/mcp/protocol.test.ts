@@ -1,0 +1,238 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Edge } from '../../../src/http/edge.js';
+import { aCapture, aCompletedJob, aFailedJob, aJob, fakeEdge, KEYS, meter, type ServedEdge, serveEdge } from '../fake-edge.js';
+import { answerOf, connectHttp } from './mcp-client.js';
+
+const LIST_TOOLS = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const CAPTURE = { name: 'capture_page', arguments: { url: 'example.com' } };
+
+let served: ServedEdge | null = null;
+afterEach(async () => {
+  await served?.[Symbol.asyncDispose]();
+  served = null;
+});
+
+async function serving(changes: Partial<Edge> = {}) {
+  const edge = fakeEdge(changes);
+  served = await serveEdge(edge);
+  return { edge, url: served.url };
+}
+
+interface Sent {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** A request as the client sends it, unless something else is said. */
+async function send(url: string, { method = 'POST', headers = {}, body = JSON.stringify(LIST_TOOLS) }: Sent = {}) {
+  const answer = await fetch(`${url}/mcp`, {
+    method,
+    headers: {
+      authorization: `Bearer ${KEYS.full}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    ...(method === 'POST' ? { body } : {}),
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) };
+}
+
+const callTool = (url: string, params: object, headers = {}) =>
+  send(url, { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }) });
+
+describe('POST /mcp', () => {
+  it('answers the official client', async () => {
+    const { url } = await serving();
+    await using mcp = await connectHttp(url, KEYS.full);
+    expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stillframe', version: '0.0.0-test' });
+    expect(mcp.client.getInstructions()).toContain('untrusted');
+    const { tools } = await mcp.client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['capture_page', 'get_job', 'list_jobs']);
+    expect(tools[0]?.inputSchema.additionalProperties).toBe(false);
+    expect(JSON.stringify(tools)).not.toMatch(/viewport`|color_scheme|x-stillframe/);
+  });
+
+  it('answers with plain JSON, the headers of every answer, and one read taken from the bucket', async () => {
+    const { url } = await serving({ limits: { submissions: meter(120, 9), reads: meter(600, 9), failures: meter(30, 9) } });
+    const answer = await send(url, { headers: { 'x-request-id': 'mine-1' } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(answer.headers.get('x-request-id')).toBe('mine-1');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('ratelimit')).toBe('"read";r=8;t=7');
+    const notification = await send(url, { body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }) });
+    expect([notification.status, notification.json]).toEqual([202, null]);
+  });
+
+  it.each([undefined, '', 'Bearer wrong', 'Basic abc'])('answers 401 to the key %j', async (authorization) => {
+    const { url } = await serving();
+    const answer = await send(url, { headers: { authorization: authorization ?? '' }, body: 'not even json' });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    expect(answer.json).toMatchObject({ ok: false, error: { code: 'unauthorized' } });
+  });
+
+  it.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('answers 405 to %s: there are no sessions and no streams', async (method) => {
+    const { url } = await serving();
+    const answer = await send(url, { method });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it.each([
+    ['http://evil.example', 403],
+    ['null', 403],
+    ['http://127.0.0.1:1', 403],
+    ['http://shots.example', 200],
+    ['own', 200],
+  ])('answers to the origin %s with %i', async (origin, status) => {
+    const { url } = await serving();
+    const answer = await send(url, { headers: { origin: origin === 'own' ? url : origin } });
+    expect(answer.status).toBe(status);
+    if (status === 403) expect(answer.json.error.code).toBe('forbidden');
+  });
+
+  it.each([
+    ['too large', { body: JSON.stringify({ ...LIST_TOOLS, params: { x: 'x'.repeat(300_000) } }) }, 'larger than 262144 bytes'],
+    ['not JSON', { body: '{' }, 'not valid JSON'],
+    ['too deep', { body: '['.repeat(100) }, 'nested deeper'],
+    ['of another type', { headers: { 'content-type': 'text/plain' } }, 'content type'],
+    ['several messages', { body: JSON.stringify([LIST_TOOLS, LIST_TOOLS]) }, 'single JSON-RPC message'],
+  ])('answers 400 to a body that is %s', async (_what, sent, message) => {
+    const { url } = await serving();
+    const answer = await send(url, sent);
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_request']);
+    expect(answer.json.error.message).toContain(message);
+  });
+
+  it('answers 429 to a key that is too fast, before the body is read', async () => {
+    const { url } = await serving({ limits: { submissions: meter(120, 9), reads: meter(600, 0), failures: meter(30, 9) } });
+    const answer = await send(url, { body: 'not even json' });
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1']);
+  });
+
+  it.each([
+    ['an unknown tool', { method: 'tools/call', params: { name: 'no_such_tool' } }, -32_602],
+    ['an unknown method', { method: 'no/such' }, -32_601],
+    ['an unknown resource', { method: 'resources/read', params: { uri: 'file:///etc/passwd' } }, -32_002],
+  ])('answers an error of the protocol to %s', async (_what, request, code) => {
+    const { url } = await serving();
+    const answer = await send(url, { body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...request }) });
+    expect([answer.status, answer.json.error.code]).toEqual([200, code]);
+  });
+});
+
+describe('a tool', () => {
+  it.each([
+    ['capture_page', KEYS.reader, 'screenshot:write', { url: 5 }],
+    ['get_job', KEYS.writer, 'jobs:read', {}],
+    ['list_jobs', KEYS.writer, 'jobs:read', { limit: -1 }],
+  ])('%s is refused to a key without its scope, before its arguments are read', async (name, key, scope, args) => {
+    const { edge, url } = await serving();
+    const { json } = await callTool(url, { name, arguments: args }, { authorization: `Bearer ${key}` });
+    expect(answerOf(json.result)).toMatchObject({
+      isError: true,
+      facts: { error: { code: 'forbidden', message: expect.stringContaining(scope) } },
+    });
+    expect(edge.submitted).toEqual([]);
+  });
+
+  it('that captures is counted as a submission, and says when to try again', async () => {
+    const { url } = await serving({ limits: { submissions: meter(120, 1), reads: meter(600, 9), failures: meter(30, 9) } });
+    expect(answerOf((await callTool(url, CAPTURE)).json.result).isError).toBe(false);
+    const { headers, json } = await callTool(url, CAPTURE);
+    expect(headers.get('ratelimit-policy')).toBe('"submit";q=120;w=60');
+    expect(answerOf(json.result).facts.error).toMatchObject({ code: 'rate_limited', retriable: true, retry_after_seconds: 1 });
+  });
+
+  it('submits what POST /v1/screenshot would, for the key, with its idempotency key', async () => {
+    const { edge, url } = await serving();
+    await callTool(url, { ...CAPTURE, arguments: { ...CAPTURE.arguments, full_page: true, idempotency_key: 'k-1' } });
+    const [{ submission, context } = { submission: null, context: null }] = edge.submitted;
+    expect(context).toMatchObject({ principal: { keyId: 'key_full' }, idempotencyKey: 'k-1' });
+    expect(submission).toMatchObject({ mode: 'sync', options: { url: 'https://example.com/', fullPage: true, format: 'jpeg' } });
+  });
+
+  it('refuses captures while the server drains', async () => {
+    const { edge, url } = await serving({ draining: () => true });
+    expect(answerOf((await callTool(url, CAPTURE)).json.result).facts.error).toMatchObject({
+      code: 'internal_error',
+      retry_after_seconds: 5,
+    });
+    expect(edge.submitted).toEqual([]);
+  });
+
+  it('says how to go on with a capture that is not finished', async () => {
+    const job = aJob({ state: 'active', progress: 40 });
+    const { edge, url } = await serving({ submit: async () => job });
+    edge.jobs.set(job.id, job);
+    const { isError, facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
+    expect({ isError, facts }).toMatchObject({ isError: false, facts: { job_id: job.id, state: 'active', progress: 40 } });
+    expect(texts).toEqual([`The capture is not finished yet, and continues. Call get_job with {"job_id": "${job.id}"} in a few seconds.`]);
+  });
+
+  it('marks a failure that may quote the page', async () => {
+    const job = aFailedJob();
+    const { url } = await serving({ submit: async () => job });
+    const { isError, facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
+    expect({ isError, facts }).toMatchObject({
+      isError: true,
+      facts: { error: { code: 'target_error', details: { status: 500, job_id: job.id } } },
+    });
+    expect(texts[0]).toContain('untrusted');
+  });
+
+  it('leads to the download of a PDF', async () => {
+    const data = aCapture({ format: 'pdf' });
+    const job = aCompletedJob({ result: { outcome: { ok: true, data }, durationMs: 1, completedAt: 1, workerId: 'w' } });
+    const { edge, url } = await serving();
+    edge.jobs.set(job.id, job);
+    const { texts } = answerOf((await callTool(url, { name: 'get_job', arguments: { job_id: job.id } })).json.result);
+    expect(texts).toEqual(['The capture is a PDF: download it from cdn_url.']);
+  });
+
+  it('does not show the job of another key', async () => {
+    const { edge, url } = await serving();
+    const job = aCompletedJob();
+    edge.jobs.set(job.id, job);
+    const { json } = await callTool(url, { name: 'get_job', arguments: { job_id: job.id } }, { authorization: `Bearer ${KEYS.other}` });
+    expect(answerOf(json.result)).toMatchObject({ isError: true, facts: { error: { message: 'No such job for this API key' } } });
+  });
+
+  it('hides the cause of a bug', async () => {
+    const { url } = await serving({ submit: () => Promise.reject(new Error('secret of the disk')) });
+    const { json } = await callTool(url, CAPTURE);
+    expect(JSON.stringify(json)).not.toContain('secret of the disk');
+    expect(answerOf(json.result).facts.error).toMatchObject({ code: 'internal_error', retriable: true });
+  });
+});
+
+describe('the resources', () => {
+  it('are the devices and regions, and a job by its id', async () => {
+    const { edge, url } = await serving();
+    const job = aCompletedJob();
+    edge.jobs.set(job.id, job);
+    await using mcp = await connectHttp(url, KEYS.full);
+    const { resources } = await mcp.client.listResources();
+    expect(resources.map(({ uri }) => uri)).toEqual(['stillframe://devices', 'stillframe://regions']);
+    const read = async (uri: string) => {
+      const [content] = (await mcp.client.readResource({ uri })).contents;
+      return JSON.parse(content !== undefined && 'text' in content ? content.text : '');
+    };
+    expect((await read('stillframe://devices')).find(({ name }: { name: string }) => name === 'pixel_8').viewport.width).toBe(412);
+    expect(await read('stillframe://regions')).toContainEqual({ name: 'de', locale: 'de-DE', timezone: 'Europe/Berlin', country: 'DE' });
+    const { resourceTemplates } = await mcp.client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['stillframe://jobs/{job_id}']);
+    expect(await read(`stillframe://jobs/${job.id}`)).toMatchObject({ job_id: job.id, state: 'completed', ok: true });
+    await expect(read('stillframe://jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV')).rejects.toThrow('No such job for this API key');
+  });
+
+  it('need the scope for jobs only', async () => {
+    const { url } = await serving();
+    await using mcp = await connectHttp(url, KEYS.writer);
+    await mcp.client.readResource({ uri: 'stillframe://devices' });
+    await expect(mcp.client.readResource({ uri: 'stillframe://jobs/x' })).rejects.toThrow('jobs:read');
+  });
+});
