@@ -40,6 +40,7 @@ function localBackend(captures: LocalCaptures, log: Log): McpBackend {
   return {
     admitCapture: () => undefined,
     admitRead: () => undefined,
+    admitPicture: () => undefined,
     submit: (body, idempotencyKey) => captures.submit(body, idempotencyKey),
     findJob: async (id) => captures.find(id),
     listJobs: async (page) => captures.list(page),

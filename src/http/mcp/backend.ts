@@ -12,6 +12,8 @@ export interface McpBackend {
   admitCapture(): void;
   /** Checks that the caller may read jobs. @throws CaptureError `forbidden` */
   admitRead(): void;
+  /** Checks that the caller may be shown a stored picture, whose tiles take about as long as a small capture. @throws CaptureError `rate_limited` */
+  admitPicture(): void;
   /** Accepts a request body as POST /v1/screenshot does, and waits for its end within the sync budget. */
   submit(body: Record<string, unknown>, idempotencyKey: string | null): Promise<JobSnapshot>;
   /** null if there is none, or it belongs to another key. */

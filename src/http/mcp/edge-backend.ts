@@ -16,6 +16,7 @@ export function edgeBackend(edge: Edge, c: Context<EdgeEnv>): McpBackend {
     },
     // Each request has been counted as a read (app.ts).
     admitRead: () => requireScope(principal, 'jobs:read'),
+    admitPicture: () => enforceLimits(edge, c, { principal, protection: { scope: 'jobs:read', meter: 'submissions' } }),
     submit: (body, idempotencyKey) =>
       submitAndSettle(edge, c, { submission: parseSubmission(body, { ...edge.config, forceAsync: false }), idempotencyKey }),
     findJob: (id) => edge.findJob(id, principal),

@@ -32,7 +32,9 @@ export const getJob: Tool = {
     const look = { view: readView(givenView, issues), from: readFrom(givenFrom, issues) };
     refuseUnknown(rest, Object.keys(ARGUMENTS.shape), issues);
     if (issues.length > 0) throw invalidRequest(issues);
-    return await showJob(backend, await findJob(backend, String(id)), look);
+    const job = await findJob(backend, String(id));
+    if (look.view === 'picture' && job.result?.outcome.ok === true) backend.admitPicture();
+    return await showJob(backend, job, look);
   },
 };
 

@@ -22,6 +22,9 @@ const QUALITIES = [80, 55, 30];
 /** The decoder of webp holds the whole picture, other decoders some rows of it. */
 const WEBP_MAX_PIXELS = 50_000_000;
 
+/** One tile of the process at a time, so that captures find free threads for their encoders. */
+const ALONE = Number.POSITIVE_INFINITY;
+
 interface Cut {
   top: number;
   bottom: number;
@@ -47,7 +50,7 @@ export async function modelTiles(encodes: EncodeQueue, content: Buffer, { from, 
   const tiles: ModelTile[] = [];
   let leftBytes = MODEL_ANSWER_MAX_BYTES;
   for (const cut of cuts.slice(from - 1, from - 1 + MODEL_TILES_MAX)) {
-    const tile = await encodes.run(width * height, () => encodeTile(content, { width, scale, cut }, tiles.length === 0 ? null : leftBytes));
+    const tile = await encodes.run(ALONE, () => encodeTile(content, { width, scale, cut }, tiles.length === 0 ? null : leftBytes));
     if (tile === null) break;
     leftBytes -= tile.length;
     tiles.push({ content: tile, mediaType: 'image/webp', ...cut });

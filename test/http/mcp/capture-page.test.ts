@@ -39,6 +39,12 @@ const sizeOf = async (content: Buffer) => {
   return [width, height];
 };
 
+/** Mean difference of two pictures of the same size; 0 to 255. */
+async function distance(one: Buffer, other: Buffer): Promise<number> {
+  const [a, b] = await Promise.all([one, other].map((content) => sharp(content).removeAlpha().raw().toBuffer()));
+  return a?.reduce((sum, value, index) => sum + Math.abs(value - (b?.[index] ?? 0)) / a.length, 0) ?? 255;
+}
+
 describe('a picture', () => {
   it('has a size that models read, and the facts of its job', async () => {
     const { facts, images, isError } = await mcp.call('capture_page', { url: site.url('/article') });
@@ -82,12 +88,25 @@ describe('a picture', () => {
     expect(rest.facts.job_id).toBe(first.facts.job_id);
     expect(rest.images).toHaveLength(2);
     expect(rest.texts.filter((text) => text.startsWith('Tile ')).at(-1)).toMatch(/^Tile 6 of 6: rows \d+ to 9000 of 9000$/);
-    for (const { content } of [...first.images, ...rest.images]) {
-      const [width, height] = await sizeOf(content);
-      expect(width).toBe(1280);
-      expect(height).toBeGreaterThan(1_400);
-      expect(height).toBeLessThanOrEqual(1_568);
+    const whole = Buffer.from(await (await fetch(first.facts.cdn_url)).arrayBuffer());
+    const rows = [...tiles, ...rest.texts.filter((text) => text.startsWith('Tile '))].map((text) => text.match(/\d+/g)?.map(Number) ?? []);
+    let below = 0;
+    for (const [index, { content }] of [...first.images, ...rest.images].entries()) {
+      const [, , top = -1, bottom = -1] = rows[index] ?? [];
+      expect(await sizeOf(content)).toEqual([1280, bottom - top]);
+      expect(bottom - top).toBeLessThanOrEqual(1_568);
+      expect(top).toBe(Math.max(0, below - 48));
+      expect(
+        await distance(
+          content,
+          await sharp(whole)
+            .extract({ left: 0, top, width: 1280, height: bottom - top })
+            .toBuffer(),
+        ),
+      ).toBeLessThan(3);
+      below = bottom;
     }
+    expect(below).toBe(LONG_PX);
     const beyond = await mcp.call('get_job', { job_id: first.facts.job_id, from: 7 });
     expect(beyond).toMatchObject({ isError: true, facts: { error: { code: 'invalid_request', message: '`from` must be at most 6' } } });
   });
@@ -145,7 +164,7 @@ describe('the text of a page', () => {
     const { facts } = await mcp.call('capture_page', { url: site.url('/marker'), view: 'markdown' });
     expect((await mcp.call('get_job', { job_id: facts.job_id, view: 'accessibility' })).texts[0]).toContain('heading "Offer"');
     const picture = await mcp.call('capture_page', { url: site.url('/marker') });
-    expect((await mcp.call('get_job', { job_id: picture.facts.job_id, view: 'markdown' })).texts[0]).toMatch(/^This job has no text/);
+    expect((await mcp.call('get_job', { job_id: picture.facts.job_id, view: 'markdown' })).texts[0]).toMatch(/^This capture has no text/);
   });
 });
 

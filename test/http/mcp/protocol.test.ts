@@ -147,6 +147,15 @@ describe('a tool', () => {
     expect(answerOf(json.result).facts.error).toMatchObject({ code: 'rate_limited', retriable: true, retry_after_seconds: 1 });
   });
 
+  it('that shows a stored picture is counted alike, but not one that only looks how far the job is', async () => {
+    const { edge, url } = await serving({ limits: { submissions: meter(120, 1), reads: meter(600, 9), failures: meter(30, 9) } });
+    const [done, running] = [aCompletedJob(), aJob({ state: 'active' })];
+    for (const job of [done, running]) edge.jobs.set(job.id, job);
+    const look = async (job_id: string) => answerOf((await callTool(url, { name: 'get_job', arguments: { job_id } })).json.result);
+    for (const { id } of [running, running, done]) expect((await look(id)).isError).toBe(false);
+    expect((await look(done.id)).facts.error.code).toBe('rate_limited');
+  });
+
   it('submits what POST /v1/screenshot would, for the key, with its idempotency key', async () => {
     const { edge, url } = await serving();
     await callTool(url, { ...CAPTURE, arguments: { ...CAPTURE.arguments, full_page: true, idempotency_key: 'k-1' } });
