@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -57,6 +57,16 @@ describe('stillframe mcp', () => {
     expect(words.texts[0]).toMatch(/<<<page-content [0-9a-f]{24}\n/);
     const { jobs } = (await mcp.call('list_jobs', { limit: 2 })).facts;
     expect(jobs.map((job: { job_id: string }) => job.job_id)).toEqual([words.facts.job_id, long.facts.job_id]);
+  });
+
+  it('is started by the configuration in the README', async () => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const [, example = ''] = /```json\n(\{\n {2}"mcpServers"[\s\S]*?)```/.exec(readme) ?? [];
+    const { command, args } = JSON.parse(example).mcpServers.stillframe as { command: string; args: string[] };
+    expect([command, ...args.slice(0, 3)]).toEqual(['npx', '-y', 'stillframe', 'mcp']);
+    await using own = await startSite();
+    await using mcp = await connect(...args.slice(3));
+    expect((await mcp.call('capture_page', { url: `http://localhost:${own.port}/static` })).facts.ok).toBe(true);
   });
 
   it('rejects what the server rejects, private addresses included', async () => {
