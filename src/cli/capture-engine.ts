@@ -14,6 +14,8 @@ export interface EngineParts {
   allowDestinations: string[];
   log: Log;
   say(line: string): void;
+  /** Ends the start, which may include the installation of a browser. */
+  signal?: AbortSignal;
 }
 
 export interface EngineOrder {
@@ -32,7 +34,7 @@ export class CaptureEngine implements AsyncDisposable {
   ) {}
 
   /** @throws BrowserError if there is no browser, and none can be installed */
-  static async open(config: Config, { allowDestinations, log, say }: EngineParts): Promise<CaptureEngine> {
+  static async open(config: Config, { allowDestinations, log, say, signal }: EngineParts): Promise<CaptureEngine> {
     makeDirectory(config.dataDir);
     const egress = await openEgress({
       allowDestinations,
@@ -42,7 +44,7 @@ export class CaptureEngine implements AsyncDisposable {
       log,
     });
     try {
-      return new CaptureEngine(egress, await Renderer.start(config, { egress, log, say, browserDir: config.dataDir }));
+      return new CaptureEngine(egress, await Renderer.start(config, { egress, log, say, browserDir: config.dataDir, signal }));
     } catch (error) {
       await egress[Symbol.asyncDispose]();
       throw error;

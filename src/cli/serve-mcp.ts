@@ -22,16 +22,20 @@ export async function serveMcp(config: Config): Promise<void> {
   using _guard = guardProcess(log);
   const settings: Config = { ...config, concurrency: CONCURRENCY, browsers: 1 };
   const { allowDestinations, syncWaitMs, tolerate } = config;
+  const stop = new AbortController();
   const say = (line: string) => process.stderr.write(`${line}\n`);
   await using engine = new IdleEngine(async () => {
     // Not before it is needed: assistants start all their servers at once.
     const { CaptureEngine } = await import('./capture-engine.js');
-    return await CaptureEngine.open(settings, { allowDestinations, log, say });
+    return await CaptureEngine.open(settings, { allowDestinations, log, say, signal: stop.signal });
   });
   const captures = new LocalCaptures({ engine, syncWaitMs, rules: { webhookAllow: [], tolerate } });
-  const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  await serveStdio(localBackend(captures, log), { stop: stop.signal, log });
+  try {
+    await serveStdio(localBackend(captures, log), { stop: stop.signal, log });
+  } finally {
+    stop.abort();
+  }
 }
 
 /** The machine's own user may do everything, and pays nothing. */

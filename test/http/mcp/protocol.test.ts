@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Edge } from '../../../src/http/edge.js';
 import { aCapture, aCompletedJob, aFailedJob, aJob, fakeEdge, KEYS, meter, type ServedEdge, serveEdge } from '../fake-edge.js';
@@ -210,11 +211,14 @@ describe('a tool', () => {
     expect(answerOf(json.result)).toMatchObject({ isError: true, facts: { error: { message: 'No such job for this API key' } } });
   });
 
-  it('hides the cause of a bug', async () => {
-    const { url } = await serving({ submit: () => Promise.reject(new Error('secret of the disk')) });
+  it('hides the cause of a bug, which goes to the log', async () => {
+    const lines: string[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(line) });
+    const { url } = await serving({ log, submit: () => Promise.reject(new Error('secret of the disk')) });
     const { json } = await callTool(url, CAPTURE);
     expect(JSON.stringify(json)).not.toContain('secret of the disk');
     expect(answerOf(json.result).facts.error).toMatchObject({ code: 'internal_error', retriable: true });
+    expect(lines.join('')).toContain('secret of the disk');
   });
 });
 

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { CaptureEngine } from '../../src/cli/capture-engine.js';
+import { IdleEngine } from '../../src/cli/idle-engine.js';
+
+const MINUTE_MS = 60_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Engines that only count. */
+function counting() {
+  const counts = { opened: 0, closed: 0 };
+  const open = async () => {
+    counts.opened++;
+    return { [Symbol.asyncDispose]: async () => void counts.closed++ } as CaptureEngine;
+  };
+  return { counts, open };
+}
+
+it('is opened once for captures at the same time, and closed five minutes after the last one', async () => {
+  const { counts, open } = counting();
+  await using engine = new IdleEngine(open);
+  await Promise.all([engine.use(async () => undefined), engine.use(async () => undefined)]);
+  await vi.advanceTimersByTimeAsync(4 * MINUTE_MS);
+  await engine.use(async () => undefined);
+  await vi.advanceTimersByTimeAsync(4 * MINUTE_MS);
+  expect(counts).toEqual({ opened: 1, closed: 0 });
+  await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+  expect(counts).toEqual({ opened: 1, closed: 1 });
+  await engine.use(async () => undefined);
+  expect(counts).toEqual({ opened: 2, closed: 1 });
+});
+
+it('stays open during a capture of any length', async () => {
+  const { counts, open } = counting();
+  await using engine = new IdleEngine(open);
+  let finish = (): void => {};
+  const long = engine.use(
+    () =>
+      new Promise<void>((resolve) => {
+        finish = resolve;
+      }),
+  );
+  await engine.use(async () => undefined);
+  await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
+  expect(counts.closed).toBe(0);
+  finish();
+  await long;
+});
+
+it('is opened anew after it could not be opened', async () => {
+  const { counts, open } = counting();
+  let fails = true;
+  await using engine = new IdleEngine(async () => {
+    if (fails) throw new Error('no browser');
+    return await open();
+  });
+  await expect(engine.use(async () => undefined)).rejects.toThrow('no browser');
+  fails = false;
+  await engine.use(async () => undefined);
+  expect(counts.opened).toBe(1);
+});

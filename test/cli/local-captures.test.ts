@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { CaptureEngine } from '../../src/cli/capture-engine.js';
+import { LocalCaptures } from '../../src/cli/local-captures.js';
+import type { Rendering } from '../../src/render/render.js';
+
+const RENDERING: Omit<Rendering, 'content'> = {
+  format: 'webp',
+  width: 10,
+  height: 10,
+  finalUrl: 'https://example.com/',
+  blockedRequests: 0,
+  warnings: [],
+  egressCountry: null,
+  diagnostics: { algorithm: 'native', sections: 1, deviceScaleFactor: 1, scrollHeight: 10, stoppedReason: 'viewport', truncated: false },
+  inspection: null,
+  timings: {},
+};
+
+/** Without a browser: what is kept does not depend on what was rendered. */
+function captures(content: () => Promise<Buffer>) {
+  const engine = {
+    egress: { refusesLiterally: () => false, proxyProblem: () => null },
+    capture: async () => ({ ...RENDERING, content: await content() }),
+  } as unknown as CaptureEngine;
+  return new LocalCaptures({ engine: { use: (work) => work(engine) }, syncWaitMs: 20_000, rules: { webhookAllow: [] } });
+}
+
+const submit = (local: LocalCaptures, url = 'https://example.com/') => local.submit({ url }, null);
+
+describe('captures without a server', () => {
+  it('are forgotten when there are newer ones, oldest first', async () => {
+    const local = captures(async () => Buffer.from('picture'));
+    const jobs = [];
+    for (let n = 0; n < 25; n++) jobs.push(await submit(local));
+    expect(local.list({ state: null, limit: 100, before: null }).jobs.map(({ id }) => id)).toEqual(
+      jobs
+        .slice(5)
+        .map(({ id }) => id)
+        .reverse(),
+    );
+    expect(local.find(jobs[4]?.id ?? '')).toBeNull();
+    expect(local.picture(jobs[4]?.id ?? '')).toBeNull();
+    expect(local.picture(jobs[5]?.id ?? '')?.toString()).toBe('picture');
+  });
+
+  it('are forgotten when their pictures are large, but not the latest one', async () => {
+    const local = captures(async () => Buffer.alloc(150_000_000));
+    const [first, second] = [await submit(local), await submit(local)];
+    expect(local.find(first.id)).toBeNull();
+    expect(local.picture(second.id)?.length).toBe(150_000_000);
+  });
+
+  it('are not forgotten while they run', async () => {
+    let finish = (): void => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let count = 0;
+    const local = captures(async () => {
+      if (count++ === 0) await slow;
+      return Buffer.from('picture');
+    });
+    const running = submit(local);
+    for (let n = 0; n < 30; n++) await submit(local);
+    expect(local.list({ state: 'active', limit: 1, before: null }).jobs).toHaveLength(1);
+    finish();
+    expect((await running).state).toBe('completed');
+  });
+
+  it('are listed in pages', async () => {
+    const local = captures(async () => Buffer.from('picture'));
+    const jobs = [await submit(local), await submit(local), await submit(local)];
+    const first = local.list({ state: null, limit: 2, before: null });
+    const second = local.list({ state: null, limit: 2, before: first.next });
+    expect([...first.jobs, ...second.jobs].map(({ id }) => id)).toEqual(jobs.map(({ id }) => id).reverse());
+    expect(second.next).toBeNull();
+  });
+});
