@@ -135,7 +135,7 @@ function follow(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
     case 'replayed':
       return acceptance.job;
     case 'conflict':
-      throw conflict(acceptance);
+      throw idempotencyConflict(acceptance);
     case 'quota_exceeded':
       throw quotaExceeded(acceptance);
     case 'queue_full':
@@ -143,7 +143,8 @@ function follow(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
   }
 }
 
-function conflict(acceptance: Extract<Acceptance, { kind: 'conflict' }>): CaptureError {
+/** The error for a used idempotency key: by the same API key with other options, or by another one. */
+export function idempotencyConflict(acceptance: { sameKey: boolean; jobId: string }): CaptureError {
   return new CaptureError({
     code: 'idempotency_conflict',
     message: acceptance.sameKey

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { refuseBlockedDestinations } from '../capture/submit.js';
+import { idempotencyConflict, refuseBlockedDestinations } from '../capture/submit.js';
 import { toCaptureData } from '../capture/to-capture-data.js';
-import { CaptureError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
 import { isTerminal, type JobResult, type JobSnapshot } from '../contract/job.js';
 import { parseSubmission, type Submission, type SubmissionRules } from '../contract/submission.js';
@@ -71,11 +70,7 @@ export class LocalCaptures {
   #repeated({ identity }: Submission, key: string | null): LocalCapture | undefined {
     const earlier = key === null ? undefined : this.#kept.find(({ idempotencyKey }) => idempotencyKey === key);
     if (earlier === undefined || earlier.identity === identity) return earlier;
-    throw new CaptureError({
-      code: 'idempotency_conflict',
-      message: 'This Idempotency-Key was used with other options. Use a new key for a new capture.',
-      details: { job_id: earlier.job.id },
-    });
+    throw idempotencyConflict({ sameKey: true, jobId: earlier.job.id });
   }
 
   #begin(submission: Submission, idempotencyKey: string | null): LocalCapture {

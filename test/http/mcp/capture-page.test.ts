@@ -108,7 +108,10 @@ describe('a picture', () => {
     }
     expect(below).toBe(LONG_PX);
     const beyond = await mcp.call('get_job', { job_id: first.facts.job_id, from: 7 });
-    expect(beyond).toMatchObject({ isError: true, facts: { error: { code: 'invalid_request', message: '`from` must be at most 6' } } });
+    expect(beyond).toMatchObject({
+      isError: true,
+      facts: { error: { code: 'invalid_request', message: '`from` must be at most 6', details: { job_id: first.facts.job_id } } },
+    });
   });
 
   it('costs what the same capture costs over HTTP, and is found in the cache', async () => {
