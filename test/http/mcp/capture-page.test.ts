@@ -29,9 +29,10 @@ beforeAll(async () => {
   mcp = await connectHttp(service.url, service.key);
 });
 afterAll(async () => {
-  await mcp[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
   await site[Symbol.asyncDispose]();
+  // Last, since there is none when the server has refused it.
+  await mcp[Symbol.asyncDispose]();
 });
 
 const sizeOf = async (content: Buffer) => {
