@@ -18,5 +18,5 @@ export interface ModelViewDeps {
 export async function modelView(deps: ModelViewDeps, name: string, order: TileOrder): Promise<ModelTiles> {
   const artifact = await deps.openPicture(name);
   if (artifact === null || artifact === 'deleted') throw pictureDeleted();
-  return await modelTiles(deps.encodes, await buffer(artifact.read()), order);
+  return await modelTiles(deps.encodes, await buffer(await artifact.read()), order);
 }

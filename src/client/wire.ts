@@ -1279,6 +1279,12 @@ export interface Health {
      */
     database: "ready" | "unavailable";
     /**
+     * where the pictures are kept: the data directory or a bucket
+     * @example ready
+     * @enum {string}
+     */
+    storage: "ready" | "unavailable";
+    /**
      * browsers that are ready to capture
      * @example 2
      */
