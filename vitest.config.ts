@@ -6,7 +6,7 @@ const TRIALS = 'test/**/*trials.test.ts';
 const STORE = ['accept', 'accounts', 'claim', 'deliveries', 'model', 'recover', 'removals', 'retention', 'shared-render'].map(
   (name) => `test/store/${name}.test.ts`,
 );
-const POSTGRES = 'test/store/postgres/*.test.ts';
+const CLUSTER = 'test/cluster/*.test.ts';
 
 export default defineConfig({
   plugins: [inPageForVite()],
@@ -23,13 +23,13 @@ export default defineConfig({
       { extends: true, test: { name: 'trials', include: [TRIALS], maxWorkers: 2, sequence: { groupOrder: 0 } } },
       {
         extends: true,
-        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS, POSTGRES], maxWorkers: 3, sequence: { groupOrder: 1 } },
+        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS, CLUSTER], maxWorkers: 3, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
         test: {
           name: 'postgres',
-          include: [...STORE, POSTGRES],
+          include: [...STORE, CLUSTER],
           env: { STILLFRAME_TEST_ENGINE: 'postgres' },
           globalSetup: 'test/fixtures/postgres-setup.ts',
           maxWorkers: 2,

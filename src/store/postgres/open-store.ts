@@ -112,7 +112,7 @@ function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
     retryLater: (claim, dueAt, now) => retryLater(database, claim, { dueAt, now }),
     release: (claim) => release(database, claim),
     async recover(recovery) {
-      const recovered = await recover(database, recovery);
+      const recovered = await recover(database, nodeId, recovery);
       tellEnded(recovered.ended);
       if (recovered.requeued > 0) hints.add({ kind: 'queued' });
       await rollUp(database);

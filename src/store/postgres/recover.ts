@@ -9,8 +9,9 @@ import { LOCKS } from './locks.js';
 const HORIZON_MS = 90 * 60_000;
 /** Until the claim's own timer renews it. */
 const RENEWED_MS = 30_000;
-/** A node without its lock may be connecting again. */
+/** A node without its lock may be connecting again: after a cut, or after a restart of the database, with all others. */
 const RECONNECT_MS = 1_500;
+const RESTART_MS = 5_000;
 const NONE: OwnClaims = { jobs: [], deliveries: [] };
 
 type Recovery = Parameters<JobStore['recover']>[0];
@@ -19,9 +20,13 @@ type Recovery = Parameters<JobStore['recover']>[0];
  * Releases the claims of nodes that have ended, or whose lease has expired: active jobs with an attempt left are queued again, the others
  * fail, and claimed deliveries are due again. Each step expects the claim as it was read, so nodes may do it at the same time.
  */
-export async function recover(database: Database, { now, own = NONE }: Recovery): Promise<{ requeued: number; ended: EndedJob[] }> {
+export async function recover(
+  database: Database,
+  nodeId: string,
+  { now, own = NONE }: Recovery,
+): Promise<{ requeued: number; ended: EndedJob[] }> {
   await renewLapsed(database, own, now);
-  await forgetDeadNodes(database);
+  await forgetDeadNodes(database, nodeId);
   await pullForward(database, now, now + HORIZON_MS);
   await database.run(
     `UPDATE deliveries SET claimed_until = NULL, node_id = NULL
@@ -61,11 +66,13 @@ async function renewLapsed(database: Database, own: OwnClaims, now: number): Pro
 }
 
 /** A node has ended when nobody holds its lock, or when its row is gone. */
-async function forgetDeadNodes(database: Database): Promise<void> {
+async function forgetDeadNodes(database: Database, nodeId: string): Promise<void> {
   await database.run(
-    `DELETE FROM nodes WHERE seen_at < stillframe_now() - ${RECONNECT_MS} AND NOT EXISTS (
+    `DELETE FROM nodes WHERE id <> $1 AND seen_at < stillframe_now() - ${RECONNECT_MS}
+      AND extract(epoch FROM pg_postmaster_start_time()) * 1000 < stillframe_now() - ${RESTART_MS} AND NOT EXISTS (
       SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key AND objsubid = 2 AND granted
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+    [nodeId],
   );
 }
 

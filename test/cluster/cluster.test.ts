@@ -1,0 +1,170 @@
+/** Several servers on one database and one bucket, through the front door. */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { aCluster, type Cluster } from './a-cluster.js';
+
+/** How soon another server claims what a killed one was capturing. */
+const CLAIMED_AGAIN_MS = 2_000;
+
+const API = { STILLFRAME_ROLES: 'api,webhook' };
+const CAPTURE = { STILLFRAME_ROLES: 'capture' };
+
+let site: { url: string; held: ServerResponse[] /** Whether `/held` answers at once. */; open: boolean; close(): void };
+let cluster: Cluster;
+
+beforeAll(async () => {
+  site = await startSite();
+  cluster = await aCluster(inject('postgresUrl'));
+});
+
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  site.close();
+});
+
+test('one server takes the request, another one captures, and the first one answers and shows the picture', async () => {
+  const api = cluster.start(API);
+  const { url, firstKey } = await api.ready;
+  const key = firstKey ?? '';
+  const alone = await health(url);
+  expect(alone).toMatchObject({ status: 200, data: { worker_ready: false } });
+  const capture = cluster.start(CAPTURE);
+  const { url: captureUrl, firstKey: secondKey } = await capture.ready;
+  expect(secondKey).toBeNull();
+  expect((await fetch(`${captureUrl}/v1/screenshot`, { method: 'POST' })).status).toBe(404);
+  expect((await health(captureUrl)).status).toBe(200);
+  await until(async () => (await health(url)).data.worker_ready === true);
+
+  const taken = await submit(url, key, { url: `${site.url}/page` });
+  expect(taken).toMatchObject({ status: 200, data: { url: `${site.url}/page`, cached: false } });
+  const name = new URL(taken.data.cdn_url).pathname;
+  const picture = await fetch(`${url}${name}`);
+  expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/webp']);
+  expect(cluster.bucket.names()).toHaveLength(1);
+  expect(await submit(url, key, { url: `${site.url}/page`, cache_ttl: 60 })).toMatchObject({ status: 200, data: { cached: true } });
+
+  // A second API server: the same key, the same jobs, one render for the same submission.
+  const other = cluster.start(API);
+  const { url: otherUrl } = await other.ready;
+  const both = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.url}/shared`, cache_ttl: 60 })));
+  expect(both.map((answer) => answer.data.cached).sort()).toEqual([false, true]);
+  const idempotencyKey = randomUUID();
+  const twice = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.url}/once` }, idempotencyKey)));
+  expect(twice[0]?.data.cdn_url).toBe(twice[1]?.data.cdn_url);
+  const usage = await (await fetch(`${otherUrl}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json();
+  expect(usage).toMatchObject({ data: { credits: 5, reserved: 0 } });
+});
+
+test('a capture of a killed server is claimed by another one within 2 s, and is charged once', async () => {
+  await using fresh = await aCluster(inject('postgresUrl'));
+  const { url, firstKey } = await fresh.start(API).ready;
+  const first = fresh.start(CAPTURE);
+  await first.ready;
+  const heldBefore = site.held.length;
+  const answer = submit(url, firstKey ?? '', { url: `${site.url}/held` });
+  await until(async () => site.held.length > heldBefore);
+  await fresh.start(CAPTURE).ready;
+  first.kill('SIGKILL');
+  await first.exited;
+  const killedAt = performance.now();
+  await until(async () => site.held.length > heldBefore + 1);
+  expect(performance.now() - killedAt).toBeLessThan(CLAIMED_AGAIN_MS + 1_000);
+  for (const response of site.held) response.end('<h1>at last</h1>');
+  expect(await answer).toMatchObject({ status: 200, data: { cached: false } });
+  await using database = await connect(fresh.databaseUrl);
+  const rows = await database.query('SELECT attempts_made, state FROM jobs');
+  expect(rows).toEqual([{ attempts_made: 2, state: 'completed' }]);
+  const took = await database.query<{ ms: string }>('SELECT claimed_at - first_claimed_at AS ms FROM jobs');
+  expect(Number(took[0]?.ms)).toBeGreaterThan(0);
+  expect(await database.query('SELECT credits::int, state FROM reservations')).toEqual([{ credits: 1, state: 'settled' }]);
+});
+
+test('while the database is away, requests answer 503; what was captured is stored afterwards', async () => {
+  const { startPostgres } = await import('../fixtures/postgres.js');
+  await using server = await startPostgres();
+  await using fresh = await aCluster(server.adminUrl);
+  const { url, firstKey } = await fresh.start().ready;
+  const key = firstKey ?? '';
+  const heldBefore = site.held.length;
+  const pending = await submit(url, key, { url: `${site.url}/held`, sync: false });
+  expect(pending.status).toBe(202);
+  await until(async () => site.held.length > heldBefore);
+  await server.kill();
+  const away = await submit(url, key, { url: `${site.url}/page` });
+  expect([away.status, away.retryAfter]).toEqual([503, '5']);
+  expect((await health(url)).status).toBe(503);
+  site.held.at(-1)?.end('<h1>meanwhile</h1>');
+  // A claim of the last moment may be lost with the database, and is made again.
+  site.open = true;
+  await server.start();
+  const backSince = performance.now();
+  await until(async () => (await submit(url, key, { url: `${site.url}/page` })).status === 200);
+  expect(performance.now() - backSince).toBeLessThan(5_000);
+  const jobOf = async () => (await (await fetch(url + pending.data.poll_url, { headers: { authorization: `Bearer ${key}` } })).json()).data;
+  await until(async () => (await jobOf()).state === 'completed');
+  expect(fresh.bucket.names()).toHaveLength(2);
+});
+
+interface Answer {
+  status: number;
+  retryAfter: string | null;
+  data: Record<string, string> & { cached?: boolean; cdn_url: string };
+}
+
+async function submit(url: string, key: string, body: Record<string, unknown>, idempotencyKey?: string): Promise<Answer> {
+  const response = await fetch(`${url}/v1/screenshot`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    },
+    body: JSON.stringify({ sync: true, cache_ttl: 0, ...body }),
+  });
+  const answer = (await response.json()) as { data: Answer['data'] };
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), data: answer.data };
+}
+
+async function health(url: string): Promise<{ status: number; data: Record<string, unknown> }> {
+  const response = await fetch(`${url}/v1/health`);
+  return { status: response.status, data: ((await response.json()) as { data: Record<string, unknown> }).data };
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error('it never came to be');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function connect(url: string) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return {
+    query: async <Row = unknown>(text: string) => (await client.query(text)).rows as Row[],
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}
+
+/** `/held` answers when the test says so. */
+async function startSite(): Promise<typeof site> {
+  const held: ServerResponse[] = [];
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    response.setHeader('content-type', 'text/html');
+    if (request.url === '/held' && !it.open) held.push(response);
+    else response.end(`<h1>${request.url}</h1>`);
+  };
+  const server = createServer(answer);
+  const it: typeof site = { url: '', held, open: false, close: () => undefined };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve));
+  it.close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  it.url = `http://127.0.0.2:${(server.address() as AddressInfo).port}`;
+  return it;
+}
