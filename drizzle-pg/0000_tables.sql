@@ -299,7 +299,7 @@ END $$;
 -- Claims the next job (store/postgres/claim-job.ts). One claim at a time, so that each sees the turns as the one before left them; a
 -- function, since the lock must be held before the snapshot that the look is made with.
 CREATE FUNCTION stillframe_claim_1(now bigint, lease_ms bigint, worker text, node text, kept_slot boolean)
-RETURNS TABLE (claimed_seq bigint, claimed_due bigint) LANGUAGE plpgsql AS $$
+RETURNS TABLE (claimed_seq bigint, claimed_due bigint) ROWS 1 LANGUAGE plpgsql AS $$
 DECLARE
   chosen_account text;
   chosen_seq bigint;
@@ -338,7 +338,7 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- A job as it is now: a statement that has called stillframe_claim_1 would see it as it was before.
-CREATE FUNCTION stillframe_job(wanted bigint) RETURNS SETOF jobs LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION stillframe_job(wanted bigint) RETURNS SETOF jobs ROWS 1 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   RETURN QUERY SELECT * FROM jobs WHERE seq = wanted;
 END $$;

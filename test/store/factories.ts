@@ -76,7 +76,8 @@ export async function aStore(): Promise<TestStore> {
   return it;
 }
 
-const SECRET_KEY = Buffer.alloc(32, 7);
+/** Of the stores in PostgreSQL. */
+export const SECRET_KEY = Buffer.alloc(32, 7);
 
 function noFacts(): NodeFacts {
   return { name: 'test', version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: 0 };

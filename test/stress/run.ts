@@ -17,6 +17,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   fuzz: async () => ({ title: 'hostile bodies and requests against the edge', ...(await import('./fuzz.js')) }),
   kill: async () => ({ title: 'SIGKILL of the server at named points and any instant', ...(await import('./kill.js')) }),
   restart: async () => ({ title: 'SIGKILL, and how soon all goes on', ...(await import('./restart.js')) }),
+  cluster: async () => ({ title: 'several nodes on one PostgreSQL, killed, cut off and restarted', ...(await import('./cluster.js')) }),
   stampede: async () => ({ title: 'one job and one charge for each idempotency key', ...(await import('./stampede.js')) }),
   drain: async () => ({ title: 'SIGTERM under load', ...(await import('./drain.js')) }),
   overload: async () => ({ title: 'ten times what the server can do', ...(await import('./overload.js')) }),

@@ -8,13 +8,13 @@
 import { newId } from '../../contract/ids.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
-import { toSnapshot } from '../snapshot.js';
+import { type ToldJob, toSnapshot } from '../snapshot.js';
 import type { Acceptance, AcceptRules, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import { MAX_DELIVERY_AGE_MS } from './announce.js';
 import type { Database, Queries } from './connect.js';
 import { promote } from './end-job.js';
-import { type FoundJob, findJob, findJobByIdempotencyKey } from './job-rows.js';
+import { findJobByIdempotencyKey } from './job-rows.js';
 import { LOCKS } from './locks.js';
 
 interface Digests {
@@ -74,11 +74,10 @@ async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source
   if (known !== null) return known;
   const source = await findSource(queries, given);
   if (source === AGAIN) return AGAIN;
-  if (source.kept === null) {
-    const waiting = await countWaiting(queries, rules.maxQueue);
-    if (waiting >= rules.maxQueue) return { kind: 'queue_full', waiting };
-  }
-  return (await refuseOverQuota(queries, job)) ?? (await enter(queries, vault, { ...given, source }));
+  const { waiting, quota } = await standingOf(queries, job.accountId, { atMost: rules.maxQueue });
+  if (source.kept === null && waiting >= rules.maxQueue) return { kind: 'queue_full', waiting };
+  const refusal = quota === null ? null : await refuseOverQuota(queries, job);
+  return refusal ?? (await enter(queries, vault, { ...given, source }));
 }
 
 async function findReplay(queries: Queries, vault: Vault, job: NewJob): Promise<Acceptance | null> {
@@ -121,30 +120,34 @@ async function findKept(queries: Queries, job: NewJob, cacheDigest: string): Pro
   return job.enqueuedAt - found.renderedAt > job.cacheTtl * 1000 ? null : found;
 }
 
-/** Waiting jobs, including followers of a shared render; counted up to `atMost`. */
-async function countWaiting(queries: Queries, atMost: number): Promise<number> {
-  const found = await queries.one<{ waiting: number }>(
-    `SELECT count(*) AS waiting FROM (SELECT 1 FROM jobs WHERE ended_at IS NULL AND state <> 'active' LIMIT $1) unfinished`,
-    [atMost],
-  );
-  return found?.waiting ?? 0;
+interface Standing {
+  /** Waiting jobs of all accounts, including followers of a shared render; counted up to a limit. */
+  waiting: number;
+  quota: number | null;
 }
 
-/** Locks the row of an account with a quota until the transaction ends, so that two submissions do not both take the last credit. */
-async function refuseOverQuota(queries: Queries, job: NewJob): Promise<Acceptance | null> {
-  const { accountId, enqueuedAt, price } = job;
-  const account = await queries.one<{ quota: number }>('SELECT quota FROM accounts WHERE id = $1 AND quota IS NOT NULL FOR NO KEY UPDATE', [
-    accountId,
-  ]);
-  if (account === null) return null;
+async function standingOf(queries: Queries, accountId: string, { atMost }: { atMost: number }): Promise<Standing> {
+  const found = await queries.one<Standing>(
+    `SELECT quota, (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE ended_at IS NULL AND state <> 'active' LIMIT $2) unfinished) AS waiting
+      FROM accounts WHERE id = $1`,
+    [accountId, atMost],
+  );
+  return found ?? { waiting: 0, quota: null };
+}
+
+/** Locks the account's row until the transaction ends, so that two submissions do not both take the last credit. */
+async function refuseOverQuota(queries: Queries, { accountId, enqueuedAt, price }: NewJob): Promise<Acceptance | null> {
+  const account = await queries.one<{ quota: number | null }>('SELECT quota FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
+  const quota = account?.quota ?? null;
+  if (quota === null) return null;
   const sums = await queries.one<{ used: number; reserved: number }>(
     `SELECT coalesce(sum(settled), 0)::bigint AS used, coalesce(sum(reserved), 0)::bigint AS reserved
       FROM sums WHERE account_id = $1 AND period = $2`,
     [accountId, periodOf(enqueuedAt)],
   );
   const { used, reserved } = sums ?? { used: 0, reserved: 0 };
-  if (used + reserved + price <= account.quota) return null;
-  return { kind: 'quota_exceeded', quota: account.quota, used, reserved, resetsAt: periodEnd(enqueuedAt) };
+  if (used + reserved + price <= quota) return null;
+  return { kind: 'quota_exceeded', quota, used, reserved, resetsAt: periodEnd(enqueuedAt) };
 }
 
 async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acceptance | typeof AGAIN> {
@@ -152,25 +155,22 @@ async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acce
   const { kept, leader } = source;
   const isQueued = kept === null && leader === null;
   if (isQueued) await joinTurns(queries, job);
-  const inserted = await queries.run(INSERT_JOB, insertValues(vault, entry));
-  if (inserted === 0) return AGAIN;
+  const inserted = await queries.one<{ paused: boolean }>(INSERT_JOB, insertValues(vault, entry));
+  if (inserted === null) return AGAIN;
   if (leader !== null && job.mode === 'sync' && leader.lane === 'waiting') await promote(queries, leader.id);
-  const row = await findJob(queries, job.id);
-  if (row === null) throw new Error(`job ${job.id} is not there after its insert`);
-  return { kind: kept !== null ? 'cached' : leader !== null ? 'shared' : 'queued', job: toSnapshot(row satisfies FoundJob) };
+  const kind = kept !== null ? 'cached' : leader !== null ? 'shared' : 'queued';
+  return { kind, job: toSnapshot({ ...toldRow(job, kept), paused: inserted.paused }) };
 }
 
 /** If nothing is queued or running, all accounts start equal. An account that was idle starts at the tag of the latest claim. */
 async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): Promise<void> {
   await queries.run(
-    `UPDATE queue SET turn = latest.tag FROM (SELECT max(tag) AS tag FROM turns) latest
-      WHERE turn < latest.tag AND NOT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL)`,
-  );
-  await queries.run(
-    `UPDATE turns SET seen_at = greatest(seen_at, $2::bigint),
-        tag = CASE WHEN EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1) THEN tag ELSE greatest(tag, (SELECT turn FROM queue)) END
-      WHERE account_id = $1
-        AND (seen_at < $2::bigint - 60000 OR NOT EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1))`,
+    `WITH raised AS (UPDATE queue SET turn = latest.tag FROM (SELECT max(tag) AS tag FROM turns) latest
+        WHERE turn < latest.tag AND NOT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL) RETURNING turn),
+      idle AS (SELECT NOT EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1) AS is_so)
+     UPDATE turns SET seen_at = greatest(seen_at, $2::bigint),
+        tag = CASE WHEN idle.is_so THEN greatest(tag, coalesce((SELECT turn FROM raised), (SELECT turn FROM queue))) ELSE tag END
+      FROM idle WHERE account_id = $1 AND (idle.is_so OR seen_at < $2::bigint - 60000)`,
     [accountId, enqueuedAt],
   );
 }
@@ -196,7 +196,32 @@ const INSERT_JOB = `WITH job AS (
       event, due_at, next_attempt_at, expires_at)
     SELECT id, $28::text, account_id, $17::text, $29::text, $30::bytea, $31::int, 'pending', 1, 0, $32::text, $33::bigint, $33::bigint,
       $33::bigint + ${MAX_DELIVERY_AGE_MS} FROM job WHERE $28::text IS NOT NULL)
-  SELECT seq FROM job`;
+  SELECT queue.paused FROM job CROSS JOIN queue`;
+
+/** The row as it has just been inserted. */
+function toldRow(job: NewJob, kept: Kept | null): Omit<ToldJob, 'paused'> {
+  const { id, accountId, keyId, requestId, mode, attemptBudget, enqueuedAt } = job;
+  const lane = mode === 'sync' ? 'prioritized' : 'waiting';
+  const ended = { state: 'completed', progress: 100, endedAt: enqueuedAt, data: SHARED_DATA } as const;
+  const queued = { state: lane, progress: 0, endedAt: null, data: null } as const;
+  return {
+    ...{
+      id,
+      accountId,
+      keyId,
+      requestId,
+      mode,
+      attemptBudget,
+      enqueuedAt,
+      attemptsMade: 0,
+      webhookUrl: job.webhook?.url ?? null,
+      error: null,
+    },
+    ...(kept === null ? queued : ended),
+    workerId: kept?.workerId ?? null,
+    keptData: kept?.data ?? null,
+  };
+}
 
 function insertValues(vault: Vault, { job, rules, digests, source: { kept, leader } }: Entry): unknown[] {
   const lane = job.mode === 'sync' ? 'prioritized' : 'waiting';

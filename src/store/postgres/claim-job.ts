@@ -72,10 +72,14 @@ export async function renewLease(
   return changed === 1;
 }
 
-/** Records the name of an artifact before it is stored. @returns false if the claim was lost */
+/**
+ * Records the name of an artifact before it is stored. What a crash of the database forgets, the sweep of old objects finds.
+ *
+ * @returns false if the claim was lost
+ */
 export async function announceArtifact(database: Database, claim: Claim, name: string): Promise<boolean> {
   const held = await database.one(
-    `WITH job AS (SELECT id, worker_id, attempts_made FROM jobs WHERE ${IS_HELD}),
+    `WITH job AS (SELECT id, worker_id, attempts_made FROM jobs, ${RELAXED} WHERE ${IS_HELD}),
      announced AS (INSERT INTO removals (name, job_id, worker_id, attempt) SELECT $4, id, worker_id, attempts_made FROM job ON CONFLICT DO NOTHING)
      SELECT 1 FROM job`,
     [claim.id, claim.workerId, claim.attempt, name],

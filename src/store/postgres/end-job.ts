@@ -27,8 +27,9 @@ type EndedRow = JobRow & { announced: boolean };
 export async function endJob(database: Database, held: Claim, ending: Ending, { mayHaveEnded = false } = {}): Promise<EndedJob[]> {
   const row = (await endClaimed(database, held, ending)) ?? (mayHaveEnded ? await alreadyEnded(database, held, ending) : null);
   if (row === null) return [];
-  await settleTurn(database, row, ending.now).catch(() => undefined);
-  const followers = await endFollowers(database, row.id).catch(() => null);
+  const followers = await settleTurn(database, row, ending.now)
+    .then((isFollowed) => (isFollowed ? endFollowers(database, row.id) : null))
+    .catch(() => null);
   return [toEnded(row), ...(followers ?? [])];
 }
 

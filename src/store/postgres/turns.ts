@@ -10,17 +10,24 @@ const LONGEST_SLOT_MS = 180_000;
  */
 export const RELAXED = `(SELECT set_config('synchronous_commit', 'off', true)) relaxed`;
 
-/** To be called when a job has released its slot: corrects the charge of its account to the time that it took. */
+/**
+ * To be called when a job has released its slot: corrects the charge of its account to the time that it took.
+ *
+ * @returns whether other jobs follow its render
+ */
 export async function settleTurn(
   queries: Queries,
-  { accountId, claimedAt, bookedMs }: Pick<JobRow, 'accountId' | 'claimedAt' | 'bookedMs'>,
+  { id, accountId, claimedAt, bookedMs }: Pick<JobRow, 'id' | 'accountId' | 'claimedAt' | 'bookedMs'>,
   now: number,
-): Promise<void> {
-  if (claimedAt === null || bookedMs === null) return;
-  const tookMs = now - claimedAt;
-  if (tookMs < 0 || tookMs > LONGEST_SLOT_MS) return;
-  await queries.run(
-    `UPDATE turns SET tag = tag + $2::bigint - $3::bigint, typical_ms = (3 * typical_ms + $2::bigint) / 4 FROM ${RELAXED} WHERE account_id = $1`,
-    [accountId, tookMs, bookedMs],
+): Promise<boolean> {
+  const tookMs = claimedAt === null || bookedMs === null ? null : now - claimedAt;
+  const isMeasured = tookMs !== null && tookMs >= 0 && tookMs <= LONGEST_SLOT_MS;
+  const found = await queries.one<{ followed: boolean }>(
+    `WITH settled AS (
+      UPDATE turns SET tag = tag + $2::bigint - $3::bigint, typical_ms = (3 * typical_ms + $2::bigint) / 4 FROM ${RELAXED}
+        WHERE account_id = $1 AND $2::bigint IS NOT NULL)
+     SELECT EXISTS (SELECT 1 FROM jobs WHERE leader_id = $4) AS followed`,
+    [accountId, isMeasured ? tookMs : null, bookedMs, id],
   );
+  return found?.followed ?? false;
 }

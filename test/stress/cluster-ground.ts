@@ -1,0 +1,145 @@
+/** PostgreSQL and the nodes of trial "cluster", and what the database says about their work. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import pg from 'pg';
+import { PG_MIGRATIONS_DIR } from '../../src/package-files.js';
+import type { NewJob, Store } from '../../src/store/store.js';
+import { type BuiltProgram, buildProgram } from '../fixtures/build-program.js';
+import { createDatabase, dropDatabase, type PostgresServer } from '../fixtures/postgres.js';
+import { aCaller, aNewJob, type Caller, openAt, SECRET_KEY } from '../store/factories.js';
+import type { NodeOrder } from './cluster-node.js';
+
+export const RULES = { maxQueue: 1_000_000, webhookMaxAttempts: 5 };
+
+export interface RunningNode {
+  pid: number;
+  kill(): Promise<void>;
+  /** Lets it finish what it has. */
+  end(): Promise<void>;
+}
+
+export class ClusterGround implements AsyncDisposable {
+  readonly nodes: RunningNode[] = [];
+  /** What nodes wrote to their standard error. */
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly url: string,
+    readonly store: Store,
+    readonly caller: Caller,
+    private readonly db: pg.Pool,
+    private readonly program: BuiltProgram,
+  ) {}
+
+  static async make(server: PostgresServer): Promise<ClusterGround> {
+    const url = await createDatabase(server.adminUrl);
+    const store = await openAt(url);
+    const db = new pg.Pool({ connectionString: url, max: 4 });
+    // The server is restarted by some parts of the trial.
+    db.on('error', () => undefined);
+    await db.query(`CREATE TABLE trial_objects (name text PRIMARY KEY);
+      CREATE TABLE trial_ends (id text);
+      CREATE FUNCTION trial_end() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO trial_ends VALUES (new.id); RETURN NULL; END $$;
+      CREATE TRIGGER trial_end AFTER UPDATE OF state ON jobs FOR EACH ROW
+        WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION trial_end();`);
+    const program = await buildProgram(new URL('cluster-node.ts', import.meta.url));
+    return new ClusterGround(url, store, await aCaller(store), db, program);
+  }
+
+  async start(order: Partial<NodeOrder> = {}): Promise<RunningNode> {
+    const place = { url: this.url, migrationsDir: PG_MIGRATIONS_DIR, secretKey: SECRET_KEY.toString('base64') };
+    const whole: NodeOrder = { ...place, renderMs: 0, concurrency: 4, clockMs: 0, trustsOwnClock: false, sweepMs: 5_000, ...order };
+    const child = spawn(process.execPath, [this.program.file, JSON.stringify(whole)], { stdio: ['pipe', 'pipe', 'pipe'] });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.complaints.push(text));
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+    if (child.exitCode !== null) throw new Error(`a node did not start: ${this.complaints.join('')}`);
+    const node: RunningNode = {
+      pid: child.pid ?? 0,
+      kill: () => this.#leave(node, child, () => child.kill('SIGKILL')),
+      end: () => this.#leave(node, child, () => child.stdin.end()),
+    };
+    this.nodes.push(node);
+    return node;
+  }
+
+  /** Submits so many jobs over several connections. @returns how long it took, in ms */
+  async submit(count: number, given: Partial<NewJob> = {}, caller: Caller = this.caller): Promise<number> {
+    const startedAt = performance.now();
+    let left = count;
+    const submitter = async () => {
+      while (left-- > 0) await insist(() => this.store.accept(aNewJob(caller, { enqueuedAt: this.store.now(), ...given }), RULES));
+    };
+    await Promise.all(Array.from({ length: 8 }, submitter));
+    return performance.now() - startedAt;
+  }
+
+  async rows<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return (await insist(() => this.db.query(text, values))).rows as Row[];
+  }
+
+  async number(text: string, values: unknown[] = []): Promise<number> {
+    const [row] = await this.rows<{ n: string | null }>(`SELECT (${text}) AS n`, values);
+    return Number(row?.n ?? 0);
+  }
+
+  async untilEnded(seconds = 120): Promise<void> {
+    const deadline = performance.now() + seconds * 1_000;
+    while ((await this.number('SELECT count(*) FROM jobs WHERE ended_at IS NULL')) > 0) {
+      if (performance.now() > deadline) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** What must hold once all jobs have ended. @returns a line for each promise that was broken */
+  async audit(): Promise<string[]> {
+    const counts = {
+      'jobs that never ended': 'SELECT count(*) FROM jobs WHERE ended_at IS NULL',
+      'followers that wait for an ended job': 'SELECT count(*) FROM jobs WHERE leader_id IS NOT NULL',
+      'jobs that ended twice': 'SELECT count(*) FROM (SELECT id FROM trial_ends GROUP BY id HAVING count(*) > 1) twice',
+      'credits that are pending for ended jobs': `SELECT count(*) FROM reservations WHERE state = 'pending'`,
+      'completed jobs that were not charged, or failed ones that were': `SELECT count(*) FROM jobs JOIN reservations ON job_id = jobs.id
+        WHERE (jobs.state = 'completed') <> (reservations.state = 'settled')`,
+      'credits beyond those of completed jobs': `SELECT abs((SELECT coalesce(sum(settled), 0) FROM sums)
+        - (SELECT coalesce(sum(credits), 0) FROM reservations WHERE state = 'settled')) + abs((SELECT coalesce(sum(reserved), 0) FROM sums))`,
+      'charges without an object': `SELECT count(*) FROM jobs WHERE state = 'completed' AND artifact_name NOT IN (SELECT name FROM trial_objects)`,
+      'queue entries of ended jobs': 'SELECT count(*) FROM queue_entries JOIN jobs USING (seq) WHERE ended_at IS NOT NULL',
+      'objects that nobody will remove': `SELECT count(*) FROM trial_objects
+        WHERE name NOT IN (SELECT name FROM artifacts) AND name NOT IN (SELECT name FROM removals)`,
+    };
+    const problems: string[] = [];
+    for (const [what, text] of Object.entries(counts)) {
+      const found = await this.number(text);
+      if (found !== 0) problems.push(`${found} ${what}`);
+    }
+    return problems;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.nodes].map((node) => node.kill()));
+    await this.store[Symbol.asyncDispose]();
+    await this.db.end();
+    await this.program[Symbol.asyncDispose]();
+    await dropDatabase(this.url);
+  }
+
+  async #leave(node: RunningNode, child: ChildProcess, ask: () => unknown): Promise<void> {
+    this.nodes.splice(this.nodes.indexOf(node), 1);
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    ask();
+    await exited;
+  }
+}
+
+/** Repeats what fails while the database is away, for up to 20 s. */
+async function insist<T>(step: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}

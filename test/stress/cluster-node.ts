@@ -1,0 +1,131 @@
+/**
+ * A node of trial "cluster": claims, "renders" by waiting, keeps the name of the picture in a table of the trial as a bucket would, and
+ * completes, until it is killed or its input ends. Like a server, it recovers what others have left behind. Arguments, as JSON: NodeOrder.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { FinishSignals } from '../../src/capture/finish-signals.js';
+import { recoverLeases } from '../../src/capture/sweep.js';
+import { silentLog } from '../../src/log.js';
+import type { Rendering } from '../../src/render/render.js';
+import { jobLoop } from '../../src/service/job-loop.js';
+import { openPostgresStore } from '../../src/store/postgres/open-store.js';
+import type { ClaimedJob } from '../../src/store/store.js';
+import type { Loop } from '../../src/work/loop.js';
+import { SteadyClock } from '../../src/work/steady-clock.js';
+
+export interface NodeOrder {
+  url: string;
+  migrationsDir: string;
+  /** base64 */
+  secretKey: string;
+  renderMs: number;
+  concurrency: number;
+  /** By which this node's own clock is wrong. */
+  clockMs: number;
+  /** Sabotage: the node's own clock instead of the database's. */
+  trustsOwnClock: boolean;
+  sweepMs: number;
+}
+
+const order = JSON.parse(process.argv[2] ?? '{}') as NodeOrder;
+if (order.clockMs !== 0) {
+  const now = Date.now;
+  Date.now = () => now() + order.clockMs;
+}
+const log = silentLog();
+const store = await openPostgresStore({
+  ...{ url: order.url, migrationsDir: order.migrationsDir, secretKeys: [Buffer.from(order.secretKey, 'base64')], migrates: true, log },
+  facts: () => ({ name: String(process.pid), version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: order.concurrency }),
+});
+// A bucket has disks of its own: where speed is measured, its writes must not wait for those of the database.
+const options = order.renderMs === 0 ? '-c synchronous_commit=off' : '';
+const objects = new pg.Pool({ connectionString: order.url, max: 2, options });
+objects.on('error', () => undefined);
+const clock = new SteadyClock(order.trustsOwnClock ? Date.now : store.now);
+const cut = new AbortController();
+const signals = new FinishSignals();
+let made = 0;
+
+const artifacts = {
+  async put(content: Uint8Array, extension: string, announce?: (name: string) => Promise<void>) {
+    const name = `${process.pid}x${made++}x${'0'.repeat(32)}.${extension}`;
+    await announce?.(name);
+    await objects.query('INSERT INTO trial_objects (name) VALUES ($1)', [name]);
+    return { name, bytes: content.length, sha256: 'ab'.repeat(32) };
+  },
+  remove: async (name: string) => void (await objects.query('DELETE FROM trial_objects WHERE name = $1', [name])),
+};
+
+const loop: Loop<ClaimedJob> = jobLoop({
+  concurrency: order.concurrency,
+  keepSlots: 0,
+  pollMs: 500,
+  cut: cut.signal,
+  now: clock.now,
+  onError: report,
+  deps: {
+    store,
+    artifacts,
+    render: async (_, signal) => {
+      if (order.renderMs > 0) await pause(order.renderMs, undefined, { signal });
+      return RENDERING;
+    },
+    onEnded: (job) => signals.announce(job.id),
+    log,
+  },
+});
+
+const recovery = {
+  store,
+  ...{ onEnded: () => undefined, onRequeued: () => loop.wake(), log, now: clock.now },
+  own: () => ({ jobs: loop.tasks, deliveries: [] }),
+};
+let recovering: Promise<void> = Promise.resolve();
+const recover = () => {
+  recovering = recovering.then(() => recoverLeases(recovery)).catch(report);
+};
+store.watch((event) => {
+  if (event.kind === 'queued' || event.kind === 'missed') loop.wake();
+  else if (event.kind === 'node_lost') recover();
+});
+recover();
+const sweeping = setInterval(recover, order.sweepMs);
+loop.start();
+process.stdout.write('ready\n');
+process.stdin.resume();
+process.stdin.on('end', () => void stop());
+
+async function stop(): Promise<void> {
+  clearInterval(sweeping);
+  await loop.drain(10_000);
+  await recovering;
+  await store[Symbol.asyncDispose]();
+  await objects.end();
+  process.exit();
+}
+
+function report(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+}
+
+const RENDERING: Rendering = {
+  content: Buffer.from('picture'),
+  format: 'webp',
+  width: 1280,
+  height: 720,
+  finalUrl: 'https://example.com/',
+  blockedRequests: 0,
+  egressCountry: null,
+  diagnostics: {
+    algorithm: 'native',
+    sections: 1,
+    deviceScaleFactor: 1,
+    scrollHeight: 720,
+    stoppedReason: 'viewport',
+    truncated: false,
+  },
+  inspection: null,
+  warnings: [],
+  timings: {},
+};

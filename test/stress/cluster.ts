@@ -1,0 +1,233 @@
+/**
+ * Trial "cluster": several nodes on one PostgreSQL, with renders that only wait. Parts, or all of them:
+ * - scaling: four nodes against one, with renders of 400 ms
+ * - throughput: how many empty renders a second
+ * - kills: SIGKILL of any of four nodes under load
+ * - restarts: the database is restarted, and connections are cut, under load
+ * - stampede: each key submitted many times over four connections; a quota under 64 submissions at once
+ * - clocks: nodes whose clocks are 10 minutes apart
+ * - fair: a quick account beside one with hundreds of slow captures
+ *
+ * Sabotages that turn it red: without FOR NO KEY UPDATE of the render in flight in store/postgres/accept (followers that wait for ever);
+ * `--trustsOwnClock 1` (leases lost); removal of the picture whenever `complete` returns nothing (charges without an object, in "restarts").
+ */
+import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
+import { aCaller, aNewJob, openAt } from '../store/factories.js';
+import { ClusterGround, RULES } from './cluster-ground.js';
+import { seeded } from './seeded.js';
+import type { TrialResult } from './trial-result.js';
+
+type Part = 'scaling' | 'throughput' | 'kills' | 'restarts' | 'stampede' | 'clocks' | 'fair';
+
+export interface ClusterOptions {
+  part?: Part | 'all';
+  /** Kills of nodes. */
+  kills?: number;
+  /** Restarts of the database, and as many cuts of connections. */
+  restarts?: number;
+  /** Seconds that nodes work with wrong clocks; a lease lasts 30. */
+  seconds?: number;
+  trustsOwnClock?: number;
+  seed?: number;
+}
+
+interface Found {
+  figures: Record<string, number | string>;
+  problems: string[];
+}
+
+type Options = Required<Omit<ClusterOptions, 'part'>>;
+
+const PARTS: Record<Part, (server: PostgresServer, options: Options) => Promise<Found>> = {
+  scaling,
+  throughput,
+  kills,
+  restarts,
+  stampede,
+  clocks,
+  fair,
+};
+
+/** How soon a job of a killed node must be claimed by another one. */
+const CLAIMED_AGAIN_MS = 2_000;
+const CLOCKS_APART_MS = 600_000;
+
+export async function run({ part = 'all', ...given }: ClusterOptions = {}): Promise<TrialResult> {
+  const options = { kills: 200, restarts: 50, seconds: 70, trustsOwnClock: 0, seed: 1, ...given };
+  await using server = await startPostgres();
+  const figures: TrialResult['figures'] = {};
+  const problems: string[] = [];
+  for (const name of part === 'all' ? (Object.keys(PARTS) as Part[]) : [part]) {
+    const found = await PARTS[name](server, options);
+    for (const [figure, value] of Object.entries(found.figures)) figures[`${name}: ${figure}`] = value;
+    problems.push(...found.problems.map((problem) => `${name}: ${problem}`));
+  }
+  return { ok: problems.length === 0, figures, problems };
+}
+
+async function scaling(server: PostgresServer): Promise<Found> {
+  const one = await rateOf(server, { nodes: 1, jobs: 200, renderMs: 400 });
+  const four = await rateOf(server, { nodes: 4, jobs: 800, renderMs: 400 });
+  const ratio = Math.round((four / one) * 100) / 100;
+  return {
+    figures: { 'four nodes against one': ratio },
+    problems: ratio < 3.6 ? [`four nodes do ${ratio} times what one does`] : [],
+  };
+}
+
+async function throughput(server: PostgresServer): Promise<Found> {
+  const rate = Math.round(await rateOf(server, { nodes: 4, jobs: 10_000, renderMs: 0, concurrency: 16 }));
+  return { figures: { 'jobs a second': rate }, problems: rate < 1_000 ? [`${rate} jobs a second`] : [] };
+}
+
+/** Jobs a second, from the first claim to the last end, all of them submitted before. */
+async function rateOf(
+  server: PostgresServer,
+  { nodes, jobs, renderMs, concurrency = 4 }: { nodes: number; jobs: number; renderMs: number; concurrency?: number },
+): Promise<number> {
+  await using ground = await ClusterGround.make(server);
+  await ground.store.setQueuePaused(true);
+  await ground.submit(jobs);
+  for (let i = 0; i < nodes; i++) await ground.start({ renderMs, concurrency });
+  await ground.store.setQueuePaused(false);
+  await ground.untilEnded();
+  const ms = await ground.number('SELECT max(ended_at) - min(first_claimed_at) FROM jobs');
+  return (jobs * 1_000) / ms;
+}
+
+async function kills(server: PostgresServer, { kills: count, seed }: Options): Promise<Found> {
+  const random = seeded(seed);
+  await using ground = await ClusterGround.make(server);
+  const node = () => ground.start({ renderMs: 100, sweepMs: 5_000 });
+  for (let i = 0; i < 4; i++) await node();
+  let slowest = 0;
+  let orphans = 0;
+  for (let i = 0; i < count; i++) {
+    // A third of them share renders, so that some die with followers.
+    const shared = ground.submit(10, { cacheIdentity: `page ${i}`, attemptBudget: 10 });
+    await Promise.all([shared, ground.submit(20, { attemptBudget: 10 })]);
+    const victim = ground.nodes[Math.floor(random() * ground.nodes.length)];
+    if (victim === undefined) continue;
+    await new Promise((resolve) => setTimeout(resolve, random() * 200));
+    await victim.kill();
+    const { found, ms } = await untilClaimedAgain(ground, victim.pid);
+    orphans += found;
+    slowest = Math.max(slowest, ms);
+    await node();
+  }
+  await ground.untilEnded();
+  const problems = await ground.audit();
+  if (slowest > CLAIMED_AGAIN_MS) problems.push(`a job of a killed node was claimed again after ${Math.round(slowest)} ms`);
+  const jobs = await ground.number('SELECT count(*) FROM jobs');
+  const failed = await ground.number(`SELECT count(*) FROM jobs WHERE state = 'failed'`);
+  if (failed > 0) problems.push(`${failed} jobs failed`);
+  return { figures: { kills: count, jobs, orphans, 'claimed again after at most (ms)': Math.round(slowest) }, problems };
+}
+
+/** Waits until no job is held by a dead process. */
+async function untilClaimedAgain(ground: ClusterGround, pid: number): Promise<{ found: number; ms: number }> {
+  const killedAt = performance.now();
+  const held = `SELECT count(*) FROM jobs WHERE state = 'active' AND worker_id LIKE '%-${pid}-%'`;
+  const found = await ground.number(held);
+  while ((await ground.number(held)) > 0 && performance.now() - killedAt < 60_000) await new Promise((resolve) => setTimeout(resolve, 10));
+  return { found, ms: performance.now() - killedAt };
+}
+
+async function restarts(server: PostgresServer, { restarts: count, seed }: Options): Promise<Found> {
+  const random = seeded(seed);
+  await using ground = await ClusterGround.make(server);
+  for (let i = 0; i < 4; i++) await ground.start({ renderMs: 50, sweepMs: 1_000 });
+  let slowest = 0;
+  for (let i = 0; i < count; i++) {
+    const submitting = ground.submit(40, { attemptBudget: 10 });
+    await new Promise((resolve) => setTimeout(resolve, random() * 300));
+    // A cut after COMMIT and before its answer is one of many moments that random cuts of busy connections hit.
+    for (let cut = 0; cut < 5; cut++) {
+      await ground
+        .rows(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+          AND (state <> 'idle' OR random() < 0.2)`)
+        .catch(() => undefined);
+    }
+    await server.kill();
+    await server.start();
+    const backAt = performance.now();
+    await submitting;
+    await ground.submit(1, { attemptBudget: 10 });
+    slowest = Math.max(slowest, performance.now() - backAt);
+  }
+  await ground.untilEnded();
+  const problems = await ground.audit();
+  if (slowest > 5_000) problems.push(`submissions were taken again only after ${Math.round(slowest)} ms`);
+  const jobs = await ground.number('SELECT count(*) FROM jobs');
+  return { figures: { restarts: count, jobs, 'taken again after at most (ms)': Math.round(slowest) }, problems };
+}
+
+async function stampede(server: PostgresServer): Promise<Found> {
+  await using ground = await ClusterGround.make(server);
+  const doors = [ground.store, ...(await Promise.all([1, 2, 3].map(() => openAt(ground.url))))];
+  const nodes = await Promise.all([1, 2, 3, 4].map(() => ground.start({ renderMs: 20 })));
+  const wishes = Array.from({ length: 10_000 }, (_, i) => `key ${i % 100}`);
+  const accept = (key: string, i: number) =>
+    doors[i % 4]?.accept(
+      aNewJob(ground.caller, { idempotencyKey: key, identity: key, cacheIdentity: key, enqueuedAt: ground.store.now() }),
+      RULES,
+    );
+  await Promise.all(wishes.map(accept));
+  await ground.untilEnded();
+  const jobs = await ground.number('SELECT count(*) FROM jobs');
+  const renders = await ground.number('SELECT count(*) FROM trial_objects');
+  const poor = await aCaller(ground.store, { quota: 10 });
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, (_, i) => doors[i % 4]?.accept(aNewJob(poor, { enqueuedAt: ground.store.now() }), RULES)),
+  );
+  const taken = answers.filter((answer) => answer?.kind === 'queued').length;
+  await ground.untilEnded();
+  const problems = await ground.audit();
+  if (jobs !== 100) problems.push(`${jobs} jobs for 100 keys`);
+  if (renders !== 100) problems.push(`${renders} renders for 100 keys`);
+  if (taken !== 10) problems.push(`${taken} jobs with a quota of 10`);
+  await Promise.all(nodes.map((node) => node.end()));
+  await Promise.all(doors.slice(1).map((door) => door[Symbol.asyncDispose]()));
+  return { figures: { jobs, renders, 'taken of a quota of 10': taken }, problems };
+}
+
+async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: Options): Promise<Found> {
+  await using ground = await ClusterGround.make(server);
+  const wrong = { trustsOwnClock: trustsOwnClock === 1, renderMs: 2_000, sweepMs: 500 };
+  await ground.start({ ...wrong, clockMs: CLOCKS_APART_MS });
+  await ground.start({ ...wrong, clockMs: -CLOCKS_APART_MS });
+  const until = performance.now() + seconds * 1_000;
+  while (performance.now() < until) {
+    await ground.submit(8);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  }
+  await ground.untilEnded();
+  const lost = await ground.number('SELECT count(*) FROM jobs WHERE attempts_made > 1');
+  const problems = await ground.audit();
+  if (lost > 0) problems.push(`${lost} leases were lost`);
+  const dates = await ground.number('SELECT max(abs(ended_at - enqueued_at)) FROM jobs');
+  if (dates > CLOCKS_APART_MS / 2) problems.push(`a job took ${Math.round(dates / 1_000)} s by its own times`);
+  return { figures: { jobs: await ground.number('SELECT count(*) FROM jobs'), 'leases lost': lost }, problems };
+}
+
+async function fair(server: PostgresServer): Promise<Found> {
+  await using ground = await ClusterGround.make(server);
+  const quick = await aCaller(ground.store);
+  await ground.submit(400);
+  for (let i = 0; i < 4; i++) await ground.start({ renderMs: 400 });
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  for (let i = 0; i < 20; i++) {
+    await ground.submit(1, {}, quick);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  await ground.untilEnded();
+  const waits = await ground.rows<{ ms: string }>(
+    'SELECT first_claimed_at - enqueued_at AS ms FROM jobs WHERE account_id = $1 ORDER BY 1',
+    [quick.accountId],
+  );
+  const longest = Number(waits.at(-1)?.ms ?? 0);
+  const problems = await ground.audit();
+  // One of sixteen slots is free every 25 ms on average, and at the latest when the oldest render ends.
+  if (longest > 1_000) problems.push(`a job of the quick account waited ${longest} ms`);
+  return { figures: { 'longest wait of the quick account (ms)': longest, jobs: 420 }, problems };
+}
