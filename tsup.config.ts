@@ -37,6 +37,7 @@ const HEAD = `#!/usr/bin/env sh
 const program = defineConfig({
   entry: {
     main: 'src/main.ts',
+    stillframe: 'src/library/stillframe.ts',
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'markdown-thread': 'src/render/inspect/markdown-thread.ts',
   },

@@ -468,22 +468,37 @@ export const CONFIG_FILE = 'stillframe.config.json';
 
 export type ConfigFlags = Partial<Record<keyof Config, string>>;
 
-/**
- * @param flags texts of the flags that were given, by setting
- * @throws ConfigError
- */
-export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.env): Config {
-  const dataDir = readSetting('dataDir', flags, env, {}) as string;
-  const file = readConfigFile(join(dataDir, CONFIG_FILE));
-  const names = Object.keys(SETTINGS) as (keyof Config)[];
-  return Object.fromEntries(names.map((name) => [name, readSetting(name, flags, env, file)])) as unknown as Config;
+/** Where settings come from. */
+interface Sources {
+  /** Texts of the flags that were given, by setting. */
+  flags: ConfigFlags;
+  env: NodeJS.ProcessEnv;
+  /** How an error names a flag. */
+  nameFlag(name: keyof Config): string;
 }
 
-function readSetting(name: keyof Config, flags: ConfigFlags, env: NodeJS.ProcessEnv, file: Record<string, unknown>): unknown {
+/**
+ * @param flags texts of the flags that were given, by setting
+ * @param nameFlag how an error names one of them. Default: as on the command line
+ * @throws ConfigError
+ */
+export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.env, nameFlag: Sources['nameFlag'] = flagName): Config {
+  const sources = { flags, env, nameFlag };
+  const dataDir = readSetting('dataDir', sources, {}) as string;
+  const file = readConfigFile(join(dataDir, CONFIG_FILE));
+  const names = Object.keys(SETTINGS) as (keyof Config)[];
+  return Object.fromEntries(names.map((name) => [name, readSetting(name, sources, file)])) as unknown as Config;
+}
+
+function flagName(name: keyof Config): string {
+  return SETTINGS[name].flag ?? `STILLFRAME_${SETTINGS[name].env}`;
+}
+
+function readSetting(name: keyof Config, { flags, env, nameFlag }: Sources, file: Record<string, unknown>): unknown {
   const setting = SETTINGS[name];
   const variable = `STILLFRAME_${setting.env}`;
   const given = flags[name];
-  if (given !== undefined) return parseAs(setting, given, setting.flag ?? variable);
+  if (given !== undefined) return parseAs(setting, given, nameFlag(name));
   const fromEnv = env[variable];
   if (fromEnv !== undefined && fromEnv !== '') return parseAs(setting, fromEnv, variable);
   const fromFile = file[name];

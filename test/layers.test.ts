@@ -24,7 +24,7 @@ const LAW: Record<string, string[]> = {
 };
 
 /** Wiring: may import anything. */
-const WIRING = /^(main|package-files)\.ts$|^(cli|service)\//;
+const WIRING = /^(main|package-files)\.ts$|^(cli|library|service)\//;
 
 /** Libraries that live in one room only. */
 const FENCES: Record<string, RegExp> = {

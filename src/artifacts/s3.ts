@@ -13,7 +13,7 @@ import {
 } from './artifacts.js';
 import { Bucket, type BucketOptions } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
-import { mediaTypeOf } from './media-type.js';
+import { contentTypeOf } from '../contract/content-type.js';
 import { listOldObjects } from './old-objects.js';
 import { readAll } from './read-all.js';
 import { RecentFiles } from './recent-files.js';
@@ -70,7 +70,7 @@ class S3Artifacts implements Artifacts {
     const { byteLength: bytes } = content;
     const limitMs = PUT_MS + Math.ceil(bytes / 1e6) * PUT_MS_PER_MB;
     // The storage refuses a body that does not have this hash.
-    const headers = { 'content-type': mediaTypeOf(name), 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
+    const headers = { 'content-type': contentTypeOf(name), 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
     await this.#call('store', () => this.#bucket.read({ method: 'PUT', key: name, headers, body: content, limitMs }));
     this.#objects.keep(name, { bytes, modifiedAt: Math.floor(Date.now() / 1000) * 1000 });
     return { name, bytes, sha256 };

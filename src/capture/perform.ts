@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
-import type { CaptureOptions } from '../contract/capture-request.js';
-import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
+import { TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/render.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
+import { deservesSecondAttempt } from './second-attempt.js';
+import { startTimeLimit, type TimeLimit } from './time-limit.js';
 import { toCaptureData } from './to-capture-data.js';
 
 const STORE_RETRY_MS = 500;
@@ -34,8 +35,7 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   const startedAt = performance.now();
   const claim = claimOf(job);
   const options = { ...job.options, timeout: remainingTimeout(job) };
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(overBudget(options)), options.timeout + options.delay + CAPTURE_GRACE_MS);
+  using limit = startTimeLimit(options);
   const lease = keepLease(deps, claim, limit);
   let tellKept = (): void => {};
   const kept = new Promise<void>((resolve) => {
@@ -48,7 +48,6 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   } catch (error) {
     await conclude(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
   } finally {
-    clearTimeout(timer);
     lease.end();
     tellKept();
   }
@@ -69,19 +68,12 @@ function remainingTimeout({ options, dueAt, firstClaimedAt }: ClaimedJob): numbe
   return isMeasured ? Math.max(TIMEOUT_MS.min, options.timeout - spentMs) : options.timeout;
 }
 
-function overBudget(options: CaptureOptions): CaptureError {
-  return new CaptureError({
-    code: 'render_timeout',
-    message: `The capture exceeded its time limit (timeout ${options.timeout} ms, delay ${options.delay} ms) and was stopped.`,
-  });
-}
-
 interface Lease {
   progress(value: number): void;
   end(): void;
 }
 
-function keepLease(deps: PerformDeps, claim: Claim, limit: AbortController): Lease {
+function keepLease(deps: PerformDeps, claim: Claim, limit: TimeLimit): Lease {
   const renewMs = deps.leaseMs / 3;
   let progress = 0;
   let told = { progress, at: performance.now() };
@@ -176,7 +168,8 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed with an internal error');
   const dueAt = deps.now() + deps.retryDelayMs;
   if (
-    deservesRetry(job, error, timeoutMs - spentMs - deps.retryDelayMs) &&
+    job.attempt < job.attemptBudget &&
+    deservesSecondAttempt(error, timeoutMs - spentMs - deps.retryDelayMs) &&
     (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt, deps.now())))
   ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
@@ -202,11 +195,4 @@ async function insist<T>(deps: Pick<PerformDeps, 'leaseMs'>, stop: AbortSignal, 
       await pause(STORE_RETRY_MS, undefined, { signal: stop }).catch(() => undefined);
     }
   }
-}
-
-/** decisions.md, Jobs: which failures are retried, within the same time budget. */
-function deservesRetry(job: ClaimedJob, error: unknown, leftMs: number): boolean {
-  if (!(error instanceof CaptureError) || !error.retriable || job.attempt >= job.attemptBudget) return false;
-  const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';
-  return again && leftMs >= TIMEOUT_MS.min;
 }

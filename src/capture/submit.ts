@@ -10,12 +10,13 @@ import { newId } from '../contract/ids.js';
 import type { JobSnapshot } from '../contract/job.js';
 import { ATTEMPT_BUDGET } from '../contract/limits.js';
 import { priceOf } from '../contract/pricing.js';
-import { invalidRequest, type RequestIssue, type Submission } from '../contract/submission.js';
-import type { Egress, Requester } from '../egress/egress.js';
+import type { Submission } from '../contract/submission.js';
+import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { Acceptance, AcceptRules, JobStore, NewJob, RetentionStore } from '../store/store.js';
 import { judgeCallback } from '../webhook/judge-callback.js';
 import { isFileMissing, type MissingFileDeps } from './missing-file.js';
+import { refuseBlockedDestinations } from './refuse-blocked.js';
 
 export interface SubmitDeps {
   store: Pick<JobStore, 'accept' | 'cachedArtifact' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
@@ -96,31 +97,6 @@ async function judgeWebhook(deps: SubmitDeps, submission: Submission, context: S
     judgeHost: (host, port) => deps.egress.judgeHost(host, port, { account: context.principal.accountId }),
   };
   await judgeCallback(judging, submission.webhook.url, deps.webhookAllow);
-}
-
-/**
- * The part of the destination policy that needs no look-up.
- *
- * @throws CaptureError `invalid_request` with `details.reason` `blocked_destination`
- */
-export function refuseBlockedDestinations(
-  egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>,
-  { url, html, proxy }: CaptureOptions,
-  requester: Requester,
-): void {
-  const issues: RequestIssue[] = [];
-  if (egress.refusesLiterally(url, requester)) {
-    issues.push({ path: html === null ? 'url' : 'base_url', message: 'is not a public destination' });
-  }
-  const problem = proxy === null ? null : egress.proxyProblem(proxy.server);
-  if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
-  if (issues.length === 0) return;
-  const refused = invalidRequest(issues);
-  throw new CaptureError({
-    code: 'invalid_request',
-    message: refused.message,
-    details: { ...refused.details, reason: 'blocked_destination' },
-  });
 }
 
 function follow(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {

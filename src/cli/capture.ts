@@ -6,6 +6,7 @@ import { parseSubmission } from '../contract/submission.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
 import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
 import { readTarget } from './capture-target.js';
+import { LOCAL_PAGE } from './capture-target-page.js';
 import { printable, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, defaultName, readFormat } from './picture-file.js';
 import { type CaptureOrder, runCapture } from './run-capture.js';
@@ -30,9 +31,6 @@ const SETTINGS_USED: (keyof Config)[] = [
   'lists',
   'listUrls',
 ];
-
-/** Placeholder URL of a local page until its server listens. */
-const LOCAL_PAGE = 'http://page.localhost/';
 
 const EXAMPLES = `
 Examples:

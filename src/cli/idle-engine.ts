@@ -1,21 +1,21 @@
-import type { CaptureEngine } from './capture-engine.js';
+import type { Engine } from '../library/engine.js';
 
 /** After this long without a capture the browser is stopped, since its client may stay open all day. */
 const IDLE_MS = 300_000;
 
 /** An engine that is opened when it is needed, and closed when it has not been needed for a while. */
 export class IdleEngine implements AsyncDisposable {
-  readonly #open: () => Promise<CaptureEngine>;
-  #engine: Promise<CaptureEngine> | null = null;
+  readonly #open: () => Promise<Engine>;
+  #engine: Promise<Engine> | null = null;
   #users = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(open: () => Promise<CaptureEngine>) {
+  constructor(open: () => Promise<Engine>) {
     this.#open = open;
   }
 
-  /** @throws as CaptureEngine.open, which the next use tries again */
-  async use<Result>(work: (engine: CaptureEngine) => Promise<Result>): Promise<Result> {
+  /** @throws as Engine.open, which the next use tries again */
+  async use<Result>(work: (engine: Engine) => Promise<Result>): Promise<Result> {
     this.#users++;
     clearTimeout(this.#timer);
     try {

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { idempotencyConflict, refuseBlockedDestinations } from '../capture/submit.js';
-import { toCaptureData } from '../capture/to-capture-data.js';
+import { idempotencyConflict } from '../capture/submit.js';
 import { newId } from '../contract/ids.js';
 import { isTerminal, type JobResult, type JobSnapshot } from '../contract/job.js';
 import { parseSubmission, type Submission, type SubmissionRules } from '../contract/submission.js';
@@ -95,13 +94,12 @@ export class LocalCaptures {
     const elapsed = () => Math.round(performance.now() - began);
     const outcome = await this.#parts.engine
       .use(async (engine): Promise<JobResult['outcome']> => {
-        refuseBlockedDestinations(engine.egress, options, { job_id: id });
         const onProgress = (progress: number) => {
           capture.job = { ...capture.job, progress };
         };
-        const rendering = await engine.capture({ id, options, onProgress });
-        capture.content = Buffer.from(rendering.content);
-        return { ok: true, data: toCaptureData(rendering, { options, artifact: id, durationMs: elapsed() }) };
+        const { content, data } = await engine.capture(options, { onProgress });
+        capture.content = Buffer.from(content);
+        return { ok: true, data: { ...data, artifact: id } };
       })
       .catch((thrown: unknown): JobResult['outcome'] => ({ ok: false, error: { ...toErrorObject(thrown), status: 500 } }));
     capture.job = {

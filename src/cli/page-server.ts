@@ -39,11 +39,19 @@ const TEXT_MAX_BYTES = 32_000_000;
 /** Where browsers look for the encoding that a document declares. */
 const DECLARATION_BYTES = 1_024;
 
-/** @throws OperatorError for a file that cannot be read, or that no browser can show */
-export async function servePage(page: LocalPage): Promise<PageServer> {
+/** A zone of names that only this process knows, so that all of its page servers can be allowed at once: `*.<zone>`. */
+export function newPageZone(): string {
+  return `${randomBytes(16).toString('hex')}.localhost`;
+}
+
+/**
+ * @param zone from newPageZone
+ * @throws OperatorError for a file that cannot be read, or that no browser can show
+ */
+export async function servePage(page: LocalPage, zone = newPageZone()): Promise<PageServer> {
   const find = 'html' in page ? onlyHtml(page.html) : await fileAndBelow(page.path);
   const missing = new Set<string>();
-  const name = `${randomBytes(16).toString('hex')}.localhost`;
+  const name = `${randomBytes(16).toString('hex')}.${zone}`;
   const at = { host: name, find, missing };
   const server = createServer((request, response) => {
     answer(request, response, at).catch(() => response.destroy());

@@ -26,8 +26,8 @@ export async function serveMcp(config: Config): Promise<void> {
   const say = (line: string) => process.stderr.write(`${line}\n`);
   await using engine = new IdleEngine(async () => {
     // Not before it is needed: assistants start all their servers at once.
-    const { CaptureEngine } = await import('./capture-engine.js');
-    return await CaptureEngine.open(settings, { allowDestinations, log, say, signal: stop.signal });
+    const { Engine } = await import('../library/engine.js');
+    return await Engine.open(settings, { allowDestinations, log, say, signal: stop.signal });
   });
   const captures = new LocalCaptures({ engine, syncWaitMs, rules: { webhookAllow: [], tolerate } });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());

@@ -1,6 +1,6 @@
-import { mediaTypeOf } from '../artifacts/media-type.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureFormat } from '../contract/capture-request.js';
+import { contentTypeOf } from '../contract/content-type.js';
 
 const ACCEPT_MAX_CHARS = 1_024;
 
@@ -18,7 +18,7 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
     const named = types.find((type) => ranges.some((range) => range.type === type));
     return Math.max(0, ...ranges.filter(({ type }) => type === named).map(({ weight }) => weight));
   };
-  const mediaType = mediaTypeOf(format);
+  const mediaType = contentTypeOf(format);
   const bytes = weightOf(mediaType, ...(format === 'pdf' ? [] : ['image/*']));
   const json = weightOf('application/json', 'application/*', '*/*');
   if (bytes > 0 && bytes >= weightOf('application/json', 'application/*')) return 'bytes';

@@ -2,8 +2,8 @@ import { pipeline } from 'node:stream';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { type ByteRange, type LentBytes, LINK_SECONDS, type OpenArtifact } from '../artifacts/artifacts.js';
-import { mediaTypeOf } from '../artifacts/media-type.js';
 import { CaptureError } from '../contract/capture-error.js';
+import { contentTypeOf } from '../contract/content-type.js';
 import { isUnchanged, type Validators } from './conditional.js';
 import type { Edge, EdgeEnv } from './edge.js';
 import { readRange } from './range.js';
@@ -76,7 +76,7 @@ function commonHeaders({ cacheControl, conditional }: NamedArtifact, { etag, mod
 
 function contentHeaders({ name, artifact: { bytes } }: NamedArtifact, range: ByteRange | null): Record<string, string> {
   return {
-    'content-type': mediaTypeOf(name),
+    'content-type': contentTypeOf(name),
     'content-disposition': dispositionOf(name),
     'content-length': String(range === null ? bytes : range.end - range.start + 1),
     ...(range === null ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${bytes}` }),
@@ -94,7 +94,7 @@ async function redirect(
   link: NonNullable<OpenArtifact['link']>,
 ): Promise<Response> {
   const { headers } = c.var.exchange;
-  headers.location = await link({ contentType: mediaTypeOf(name), contentDisposition: dispositionOf(name), cacheControl });
+  headers.location = await link({ contentType: contentTypeOf(name), contentDisposition: dispositionOf(name), cacheControl });
   headers['cache-control'] = `private, max-age=${Math.floor(LINK_SECONDS / 5)}`;
   headers['cross-origin-resource-policy'] = 'cross-origin';
   return new Response(null, { status: 302, headers });

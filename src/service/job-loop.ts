@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { type PerformDeps, perform } from '../capture/perform.js';
+import { RETRY_DELAY_MS } from '../capture/second-attempt.js';
 import type { ClaimedJob, JobStore } from '../store/store.js';
 import { Loop } from '../work/loop.js';
 import { underTaskSignal } from '../work/task-signal.js';
 import type { LoopRules } from './loop-rules.js';
 
 const LEASE_MS = 30_000;
-const RETRY_DELAY_MS = 500;
 
 export interface JobLoopOptions extends LoopRules {
   /** Concurrent captures. */

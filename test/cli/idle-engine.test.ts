@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { CaptureEngine } from '../../src/cli/capture-engine.js';
+import type { Engine } from '../../src/library/engine.js';
 import { IdleEngine } from '../../src/cli/idle-engine.js';
 
 const MINUTE_MS = 60_000;
@@ -12,7 +12,7 @@ function counting() {
   const counts = { opened: 0, closed: 0 };
   const open = async () => {
     counts.opened++;
-    return { [Symbol.asyncDispose]: async () => void counts.closed++ } as CaptureEngine;
+    return { [Symbol.asyncDispose]: async () => void counts.closed++ } as Engine;
   };
   return { counts, open };
 }

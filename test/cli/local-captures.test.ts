@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CaptureEngine } from '../../src/cli/capture-engine.js';
+import type { Engine } from '../../src/library/engine.js';
 import { LocalCaptures } from '../../src/cli/local-captures.js';
 import type { Rendering } from '../../src/render/render.js';
 
@@ -21,7 +21,7 @@ function captures(content: () => Promise<Buffer>) {
   const engine = {
     egress: { refusesLiterally: () => false, proxyProblem: () => null },
     capture: async () => ({ ...RENDERING, content: await content() }),
-  } as unknown as CaptureEngine;
+  } as unknown as Engine;
   return new LocalCaptures({ engine: { use: (work) => work(engine) }, syncWaitMs: 20_000, rules: { webhookAllow: [] } });
 }
 

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { captureOnce } from '../../src/cli/capture-once.js';
+import { allowedOnThisMachine } from '../../src/cli/allowed-here.js';
 import { readConfig } from '../../src/config.js';
 import { parseSubmission } from '../../src/contract/submission.js';
+import { Engine } from '../../src/library/engine.js';
 import { silentLog } from '../../src/log.js';
 import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
@@ -24,11 +25,13 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function once(host: string, publicOnly: boolean) {
+async function once(host: string, publicOnly: boolean) {
   const config = { ...readConfig({}, {}), dataDir, lists: false, browserInstall: false, dnsServers: [dns.address] };
   const url = `http://${host}:${new URL(site.url('/')).port}/article`;
   const { options } = parseSubmission({ url, format: 'png' }, { forceAsync: false, webhookAllow: [] });
-  return captureOnce(config, options, { publicOnly, log: silentLog(), say: () => undefined });
+  const allowDestinations = allowedOnThisMachine(config, { publicOnly, zone: 'page.localhost' });
+  await using engine = await Engine.open(config, { allowDestinations, log: silentLog(), say: () => undefined });
+  return (await engine.capture(options)).data;
 }
 
 describe('a capture without a server', () => {
@@ -37,6 +40,9 @@ describe('a capture without a server', () => {
   });
 
   it('refuses such places when it is told to', async () => {
-    await expect(once('wiki.internal', true)).rejects.toMatchObject({ code: 'navigation_failed' });
+    await expect(once('wiki.internal', true)).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { reason: 'blocked_destination' },
+    });
   });
 });

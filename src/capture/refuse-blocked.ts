@@ -1,0 +1,24 @@
+import { CaptureError } from '../contract/capture-error.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
+import { invalidRequest, type RequestIssue } from '../contract/submission.js';
+import type { Egress, Requester } from '../egress/egress.js';
+
+/** Rejects what can be refused without a look-up. @throws CaptureError invalid_request */
+export function refuseBlockedDestinations(
+  egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>,
+  { url, html, proxy }: Pick<CaptureOptions, 'url' | 'html' | 'proxy'>,
+  requester: Requester,
+): void {
+  const issues: RequestIssue[] = [];
+  if (egress.refusesLiterally(url, requester))
+    issues.push({ path: html === null ? 'url' : 'base_url', message: 'is not a public destination' });
+  const problem = proxy === null ? null : egress.proxyProblem(proxy.server);
+  if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
+  if (issues.length === 0) return;
+  const refused = invalidRequest(issues);
+  throw new CaptureError({
+    code: 'invalid_request',
+    message: refused.message,
+    details: { ...refused.details, reason: 'blocked_destination' },
+  });
+}

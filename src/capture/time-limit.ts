@@ -1,0 +1,30 @@
+import { CaptureError } from '../contract/capture-error.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
+import { CAPTURE_GRACE_MS } from '../contract/limits.js';
+
+/** Ends a capture by force (decisions.md, Jobs). Dispose of it when the capture has ended. */
+export interface TimeLimit extends Disposable {
+  readonly signal: AbortSignal;
+  /** Ends the capture before its time. */
+  abort(reason: unknown): void;
+}
+
+/** Begins to count now; aborts with `render_timeout`. */
+export function startTimeLimit({ timeout, delay }: Pick<CaptureOptions, 'timeout' | 'delay'>): TimeLimit {
+  const limit = new AbortController();
+  const timer = setTimeout(
+    () =>
+      limit.abort(
+        new CaptureError({
+          code: 'render_timeout',
+          message: `The capture exceeded its time limit (timeout ${timeout} ms, delay ${delay} ms) and was stopped.`,
+        }),
+      ),
+    timeout + delay + CAPTURE_GRACE_MS,
+  );
+  return {
+    signal: limit.signal,
+    abort: (reason) => limit.abort(reason),
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Captures without a server: a browser that stays warm, the egress gate and the rules of the API, in the caller's process. Used by the
+ * library and by the commands `capture` and `multi`. Knows no store, accounts or HTTP.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { refuseBlockedDestinations } from '../capture/refuse-blocked.js';
+import { deservesSecondAttempt, RETRY_DELAY_MS } from '../capture/second-attempt.js';
+import { startTimeLimit } from '../capture/time-limit.js';
+import { toCaptureData } from '../capture/to-capture-data.js';
+import type { Config } from '../config.js';
+import type { CaptureData } from '../contract/capture-data.js';
+import { CaptureError } from '../contract/capture-error.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
+import { ATTEMPT_BUDGET } from '../contract/limits.js';
+import type { Egress } from '../egress/egress.js';
+import { openEgress } from '../egress/open-egress.js';
+import type { Log } from '../log.js';
+import type { Rendering } from '../render/render.js';
+import { Renderer } from '../service/renderer.js';
+import { makeDirectory } from '../store/sqlite/make-directory.js';
+import { Slots } from '../work/slots.js';
+
+export interface EngineParts {
+  /** Destinations that captures may reach although they are private: as STILLFRAME_ALLOW_DESTINATIONS, `*` for all. */
+  allowDestinations: string[];
+  log: Log;
+  /** Prints what happens while a browser is installed. */
+  say(line: string): void;
+  /** Ends the start. */
+  signal?: AbortSignal;
+}
+
+export interface CaptureHow {
+  /** Ends the capture, or its wait for a free slot; its reason is what is thrown. */
+  signal?: AbortSignal | undefined;
+  /** Told 0–100, by stage. */
+  onProgress?: ((progress: number) => void) | undefined;
+}
+
+export interface EngineCapture {
+  content: Uint8Array;
+  data: Omit<CaptureData, 'artifact'>;
+}
+
+export class Engine implements AsyncDisposable {
+  readonly #egress: Egress;
+  readonly #renderer: Renderer;
+  readonly #slots: Slots;
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
+  #captures = 0;
+
+  private constructor(egress: Egress, renderer: Renderer, concurrency: number) {
+    this.#egress = egress;
+    this.#renderer = renderer;
+    this.#slots = new Slots(concurrency);
+  }
+
+  /**
+   * Finds or installs a browser, and starts it.
+   * @throws ConfigError for a setting, BrowserError if there is no browser
+   */
+  static async open(config: Config, { allowDestinations, log, say, signal }: EngineParts): Promise<Engine> {
+    const { denyDestinations, dnsServers, captureMaxMb, dataDir, concurrency } = config;
+    const rules = { allowDestinations, denyDestinations, dnsServers };
+    // First, since it validates settings: an invalid one stops the start before anything is created.
+    const egress = await openEgress({ ...rules, maxBytesPerCapture: captureMaxMb * 1_000_000, log });
+    try {
+      makeDirectory(dataDir);
+      const parts = { egress, log, say, browserDir: dataDir, ...(signal === undefined ? {} : { signal }) };
+      return new Engine(egress, await Renderer.start(config, parts), concurrency);
+    } catch (error) {
+      await egress[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * One capture, when there is a free slot; with a second attempt where the server makes one.
+   *
+   * @throws CaptureError with any code of a capture; `internal_error` (503) after the end
+   */
+  async capture(options: CaptureOptions, { signal, onProgress }: CaptureHow = {}): Promise<EngineCapture> {
+    const ends = signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
+    ends.throwIfAborted();
+    refuseBlockedDestinations(this.#egress, options, {});
+    const order = { id: `capture-${++this.#captures}`, options, onProgress: onProgress ?? (() => undefined) };
+    return await this.#slots.run(() => this.#attempts(order, ends), ends);
+  }
+
+  /** Ends running captures, and stops the browser. May be called twice. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #attempts(order: EngineOrder, ends: AbortSignal): Promise<EngineCapture> {
+    const began = performance.now();
+    for (let attempt = 1; ; attempt++) {
+      const leftMs = attempt === 1 ? order.options.timeout : leftOf(order.options, began);
+      try {
+        const rendering = await this.#render({ ...order, options: { ...order.options, timeout: leftMs } }, ends);
+        const { artifact: _none, ...data } = toCaptureData(rendering, {
+          options: order.options,
+          artifact: '',
+          durationMs: Math.round(performance.now() - began),
+        });
+        return { content: rendering.content, data };
+      } catch (error) {
+        const next = leftOf(order.options, began) - RETRY_DELAY_MS;
+        if (ends.aborted || attempt >= ATTEMPT_BUDGET || !deservesSecondAttempt(error, next)) throw error;
+        await pause(RETRY_DELAY_MS, undefined, { signal: ends }).catch(() => ends.throwIfAborted());
+      }
+    }
+  }
+
+  async #render(order: EngineOrder, ends: AbortSignal): Promise<Rendering> {
+    using limit = startTimeLimit(order.options);
+    return await this.#renderer.render(order, AbortSignal.any([limit.signal, ends]));
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new CaptureError({ code: 'internal_error', status: 503, message: 'stillframe has been closed.' }));
+    await this.#renderer[Symbol.asyncDispose]();
+    await this.#egress[Symbol.asyncDispose]();
+  }
+}
+
+interface EngineOrder {
+  id: string;
+  options: CaptureOptions;
+  onProgress(progress: number): void;
+}
+
+/** What a second attempt may still use of the timeout, in whole ms. */
+function leftOf({ timeout }: CaptureOptions, began: number): number {
+  return Math.floor(timeout - (performance.now() - began));
+}

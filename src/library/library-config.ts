@@ -1,0 +1,73 @@
+import { type Config, type ConfigFlags, readConfig } from '../config.js';
+import type { ToleratedCode } from '../contract/capture-extensions.js';
+import { ConfigError } from '../contract/config-error.js';
+
+/** Settings of the library; those left out are read as by the command: STILLFRAME_* variables, then `stillframe.config.json`, then defaults. */
+export interface StillframeOptions {
+  /** Directory of downloaded browsers and filter lists. Default: `~/.stillframe`. */
+  dataDir?: string | undefined;
+  /** Path of the browser. Default: the best one that is found. */
+  chromium?: string | undefined;
+  /** Install a browser if none is found. Default: true. */
+  browserInstall?: boolean | undefined;
+  /** Run the browser in its sandbox; `required`: do not start without it. Default: true. */
+  sandbox?: boolean | 'required' | undefined;
+  /** Captures at once; more wait for their turn. Default: 2 × cores. */
+  concurrency?: number | undefined;
+  /** Browser processes. Default: depends on `concurrency`. */
+  browsers?: number | undefined;
+  /** CIDR, IP, host or host:port each: private destinations that captures may reach. Default: none, as on a server. */
+  allowDestinations?: readonly string[] | undefined;
+  /** The same: destinations that nothing may reach, even if public or allowed. */
+  denyDestinations?: readonly string[] | undefined;
+  /** `ip[:port]` each. Default: the system's resolver. */
+  dnsServers?: readonly string[] | undefined;
+  /** URL that reports the egress country, for `region`. */
+  egressCheckUrl?: string | undefined;
+  /** Local .mmdb file for looking up the egress country. */
+  egressDatabase?: string | undefined;
+  /** Maximum MB that one capture may transfer. Default: 200. */
+  captureMaxMb?: number | undefined;
+  /** Default of `tolerate` in requests. */
+  tolerate?: readonly ToleratedCode[] | undefined;
+  /** Fetch the full filter lists in the background. Default: true. */
+  lists?: boolean | undefined;
+  /** Level of the log on stderr, in JSON lines; `silent` for none. Default: `warn`. */
+  log?: string | undefined;
+}
+
+const NAMES = [
+  'dataDir',
+  'chromium',
+  'browserInstall',
+  'sandbox',
+  'concurrency',
+  'browsers',
+  'allowDestinations',
+  'denyDestinations',
+  'dnsServers',
+  'egressCheckUrl',
+  'egressDatabase',
+  'captureMaxMb',
+  'tolerate',
+  'lists',
+  'log',
+] as const satisfies readonly (keyof Config & keyof StillframeOptions)[];
+
+/** @throws ConfigError that names the option and what is allowed */
+export function libraryConfig(options: StillframeOptions): Config {
+  const flags: ConfigFlags = {};
+  for (const [name, value] of Object.entries(options)) {
+    const known = NAMES.find((each) => each === name);
+    if (known === undefined) throw new ConfigError(`openStillframe has no option "${name}": its options are ${NAMES.join(', ')}.`);
+    if (value !== undefined) flags[known] = asText(known, value);
+  }
+  return readConfig({ log: 'warn', logFormat: 'json', ...flags }, undefined, (name) => `the option ${name}`);
+}
+
+/** Settings are read from text; a list has commas. */
+function asText(name: string, value: unknown): string {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && !item.includes(','))) return value.join(',');
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  throw new ConfigError(`the option ${name} must be a text, a number, true or false, or an array of texts.`);
+}

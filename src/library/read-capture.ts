@@ -1,0 +1,30 @@
+import { CaptureError } from '../contract/capture-error.js';
+import type { ToleratedCode } from '../contract/capture-extensions.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
+import { readRequestJson, refusedBody } from '../contract/request-json.js';
+import { parseSubmission } from '../contract/submission.js';
+
+/**
+ * Reads a capture request as the API reads it: only what its JSON can hold, within the limits of a body.
+ *
+ * @param tolerate the default of `tolerate`
+ * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option`
+ */
+export function readCapture(request: unknown, tolerate: readonly ToleratedCode[]): CaptureOptions {
+  const { options, webhook } = parseSubmission(readRequestJson(toJson(request)), { forceAsync: false, webhookAllow: [], tolerate });
+  if (webhook === null) return options;
+  const message = 'needs a server: captures without one have no callbacks.';
+  throw new CaptureError({
+    code: 'unsupported_option',
+    message: `\`webhook\` ${message}`,
+    details: { issues: [{ path: 'webhook', message }] },
+  });
+}
+
+function toJson(request: unknown): Buffer {
+  try {
+    return Buffer.from(JSON.stringify(request) ?? '');
+  } catch {
+    throw refusedBody('The request cannot be written as JSON: it has a cycle, or a value that JSON has no form for.');
+  }
+}
