@@ -26,12 +26,24 @@ export function readTarget(text: string): CaptureTarget {
   if (text === '-') return { kind: 'stdin' };
   if (/^file:/i.test(text)) return aFile(pathOf(text));
   if (HAS_SCHEME.test(text)) return { kind: 'url', url: text };
-  if (IS_PATH.test(text)) return aFile(text.startsWith('~/') ? join(homedir(), text.slice(2)) : text);
+  if (IS_PATH.test(text)) return readFileTarget(text);
   if (isPageOnDisk(text)) return aFile(text);
   if (PAGE_FILE.test(text) && (!text.includes('/') || !HOST_FIRST.test(text))) {
     throw new UsageError(`There is no file ${text}. A URL begins with https:// or http://.`);
   }
   return { kind: 'url', url: isLoopback(text) ? `http://${text}` : text };
+}
+
+/** A local page by its path, or that of a directory with an index.html. @throws UsageError if there is none */
+export function readFileTarget(path: string): CaptureTarget {
+  return aFile(path.startsWith('~/') ? join(homedir(), path.slice(2)) : path);
+}
+
+/** The port of a URL on this machine; null for a URL elsewhere. */
+export function ownPortOf(url: string): number | null {
+  const { host, port, protocol } = new URL(url);
+  if (!isLoopback(host)) return null;
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
 /** Whether the host of a URL is a private address or name as written, which a server would refuse. */

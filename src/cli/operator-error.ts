@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
+import { CaptureError, type ErrorDetails, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { ConfigError } from '../contract/config-error.js';
 
 /** A failure that the operator can fix, with a one-line message that says how. */
@@ -10,6 +10,14 @@ export class OperatorError extends Error {
 /** The command line itself is wrong. */
 export class UsageError extends OperatorError {
   override readonly name = 'UsageError';
+
+  /** @param details for `--json`, as those of an error of the API */
+  constructor(
+    message: string,
+    readonly details?: ErrorDetails,
+  ) {
+    super(message);
+  }
 }
 
 const EXPECTED = new Set(['OperatorError', 'UsageError', 'ConfigError', 'StoreError', 'CaptureError', 'BrowserError', 'ListenError']);
@@ -17,12 +25,13 @@ const EXPECTED = new Set(['OperatorError', 'UsageError', 'ConfigError', 'StoreEr
 /** Ends a command with exit code 1 or 2: one line for expected failures, the stack trace for bugs. */
 export function failWith(error: unknown): void {
   process.exitCode = isUsage(error) ? 2 : 1;
-  process.stderr.write(`stillframe: ${printable(describe(error))}\n`);
+  process.stderr.write(`stillframe: ${printable(describeError(error))}\n`);
 }
 
 /** The error object that `--json` prints: that of a CaptureError, or the message of another expected failure. */
 export function toErrorObject(error: unknown): Pick<StoredError, 'code' | 'message' | 'retriable' | 'details'> {
-  const { code, message, retriable, details } = toStoredError(error);
+  const { code, message, retriable, details: stored } = toStoredError(error);
+  const details = error instanceof UsageError ? error.details : stored;
   const own = isExpected(error) ? error.message : message;
   return {
     code: isUsage(error) ? 'invalid_request' : code,
@@ -45,7 +54,8 @@ function isExpected(error: unknown): error is Error {
   return error instanceof Error && EXPECTED.has(error.name);
 }
 
-function describe(error: unknown): string {
+/** One line for an expected failure, the stack trace for a bug. */
+export function describeError(error: unknown): string {
   if (error instanceof CaptureError) return `${error.code}: ${error.message}`;
   if (isExpected(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

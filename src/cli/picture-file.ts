@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-import { constants, existsSync, statSync } from 'node:fs';
-import { access, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, extname } from 'node:path';
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, existsSync, realpathSync, statSync } from 'node:fs';
+import { access, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
 import type { CaptureFormat } from '../contract/capture-request.js';
 import type { CaptureTarget } from './capture-target.js';
 import { OperatorError, UsageError } from './operator-error.js';
@@ -10,6 +10,16 @@ const FORMATS: Record<string, CaptureFormat> = { png: 'png', jpg: 'jpeg', jpeg: 
 /** At most 240 bytes of UTF-8; file systems allow 255, extension included. */
 const NAME_MAX_CHARS = 80;
 
+/** What is said of another extension, after "it" or the field's name. */
+export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp or .pdf, or have no extension';
+
+/** The format that a file's extension names; null for no extension, undefined for one that names none. */
+export function formatOfName(path: string): CaptureFormat | null | undefined {
+  const extension = extname(path).slice(1).toLowerCase();
+  if (extension === '') return null;
+  return Object.hasOwn(FORMATS, extension) ? FORMATS[extension] : undefined;
+}
+
 /**
  * The format that `-o` and `--format` set.
  *
@@ -17,12 +27,9 @@ const NAME_MAX_CHARS = 80;
  * @throws UsageError if they contradict each other, or the file has another extension
  */
 export function readFormat(output: string | undefined, format: string | undefined): string | null {
-  const extension = output === undefined || output === '-' ? '' : extname(output).slice(1).toLowerCase();
-  if (extension === '') return format ?? null;
-  const named = FORMATS[extension];
-  if (named === undefined) {
-    throw new UsageError(`-o is "${output}": it must end in .png, .jpg, .jpeg, .webp or .pdf, or have no extension.`);
-  }
+  const named = output === undefined || output === '-' ? null : formatOfName(output);
+  if (named === null) return format ?? null;
+  if (named === undefined) throw new UsageError(`-o is "${output}": it ${EXTENSIONS}.`);
   if (format !== undefined && format !== named) {
     throw new UsageError(`-o is "${output}" and --format is ${format}: name the file .${format}, or leave --format out.`);
   }
@@ -77,14 +84,40 @@ export async function checkWritable(path: string, force: boolean): Promise<void>
 /** Never leaves a partial file. @throws OperatorError if it cannot be written, or has been created in the meantime */
 export async function writePicture(path: string, content: Uint8Array, force: boolean): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
-  // Pipes and devices exist already and are written to.
-  const overwrites = force || (before !== undefined && !before.isFile());
   try {
-    await writeFile(path, content, { flag: overwrites ? 'w' : 'wx' });
+    // Pipes and devices exist already and are written to.
+    if (before !== undefined && !before.isFile()) await writeFile(path, content);
+    else if (force) await replaceFile(before === undefined ? path : realpathSync(path), content);
+    else await writeNew(path, content);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(path);
-    if (before === undefined) await rm(path, { force: true });
     throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+async function writeNew(path: string, content: Uint8Array): Promise<void> {
+  try {
+    await writeFile(path, content, { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Replaces a file, or creates it, in one step, so that a reader or an interruption never finds a part of it.
+ *
+ * @param mode of a new file. Default: that of the file before, or as the umask says
+ */
+export async function replaceFile(path: string, content: Uint8Array | string, mode?: number): Promise<void> {
+  const before = statSync(path, { throwIfNoEntry: false });
+  const draft = join(dirname(path), `.${randomBytes(6).toString('hex')}.part`);
+  try {
+    await writeFile(draft, content, { flag: 'wx', mode: mode ?? before?.mode ?? 0o666 });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
   }
 }
 

@@ -12,6 +12,7 @@ import { addListsCommand } from './lists.js';
 import { addMcpCommand } from './mcp.js';
 import { sayMeant } from './meant-flag.js';
 import { addMigrateCommand } from './migrate.js';
+import { addMultiCommand } from './multi.js';
 import { failWith } from './operator-error.js';
 import { addQueueCommand } from './queue.js';
 import { addServeCommand } from './serve.js';
@@ -46,6 +47,7 @@ export function makeProgram(first: string | undefined): Command {
   // An unknown command must not be taken for an argument of the default one.
   addServeCommand(program, first === undefined || first.startsWith('-'));
   addCaptureCommand(program);
+  addMultiCommand(program);
   addDemoCommand(program);
   addMcpCommand(program);
   program.commandsGroup('Operate:');

@@ -1,0 +1,131 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Config } from '../config.js';
+import type { ShotsReport } from './multi/shots-report.js';
+import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
+import { checkWritable, replaceFile } from './picture-file.js';
+import { addSettings, readSettings } from './settings-flags.js';
+
+interface MultiFlags {
+  clobber: boolean;
+  report?: string;
+  allowOutside?: boolean;
+  publicOnly?: boolean;
+  json?: boolean;
+}
+
+const SETTINGS_USED: (keyof Config)[] = [
+  'dataDir',
+  'chromium',
+  'browserInstall',
+  'sandbox',
+  'concurrency',
+  'browsers',
+  'dnsServers',
+  'allowDestinations',
+  'denyDestinations',
+  'tolerate',
+  'lists',
+  'listUrls',
+];
+
+const HELP = `
+The file is a list of shots, or has \`shots\`, \`defaults\` for all of them, and
+\`server\`, a command that runs meanwhile. A shot has \`url\`, \`file\` or \`html\`,
+\`output\`, and any field of a capture request:
+
+  server: npm run preview
+  defaults: { viewport: { width: 1200 }, storage_state: state.json }
+  shots:
+    - { url: "localhost:4173/", output: shots/home.png }
+    - { url: "localhost:4173/prices", output: shots/prices.pdf }
+
+Paths are relative to the working directory.
+
+Examples:
+  stillframe multi shots.yml
+  stillframe multi shots.yml --no-clobber --report report.json --concurrency 8`;
+
+/** `stillframe multi <file>`: many captures of a file, in one browser, without a server. */
+export function addMultiCommand(program: Command): void {
+  const multi = program
+    .command('multi')
+    .summary('capture many pages that a YAML file lists')
+    .description('Capture many pages that a YAML file lists, in a browser that stays warm. Exits with 1 if one of them fails.')
+    .argument('<file>', 'YAML file, or - for standard input')
+    .option('--no-clobber', 'keep outputs that exist and capture only the others, to go on after an interruption')
+    .option('--report <file>', 'write a JSON report, with the result or the error of each shot')
+    .option('--allow-outside', 'let relative outputs lead out of the working directory')
+    .option('--json', 'print the report')
+    .option('--public-only', 'refuse private addresses, as the server does')
+    .addHelpText('after', HELP);
+  addSettings(multi, SETTINGS_USED).action(async (file: string, flags: MultiFlags, command: Command) => {
+    const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
+    try {
+      const report = await run(file, flags, command);
+      printJson(report);
+      if (flags.report !== undefined) await writeReport(flags.report, report);
+    } catch (error) {
+      const report = { ok: false, error: toErrorObject(error) };
+      printJson(report);
+      // A report of an earlier run must not be taken for this one's; why it cannot be written is told already.
+      if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+async function run(file: string, flags: MultiFlags, command: Command): Promise<ShotsReport> {
+  const config = readSettings(command);
+  if (flags.report !== undefined) await checkReport(flags.report);
+  const text = await readText(file);
+  const [{ readShots }, { captureShots }, { describeReport }, { RunSignals }] = await Promise.all([
+    import('./multi/read-shots.js'),
+    import('./multi/capture-shots.js'),
+    import('./multi/shots-report.js'),
+    import('./multi/run-signals.js'),
+  ]);
+  const shots = readShots(text, {
+    file: file === '-' ? 'standard input' : file,
+    root: process.cwd(),
+    allowOutside: flags.allowOutside === true,
+    tolerate: config.tolerate,
+    taken: [file, flags.report].filter((path) => path !== undefined && path !== '-').map((path) => resolve(String(path))),
+  });
+  using signals = new RunSignals();
+  const publicOnly = flags.publicOnly === true;
+  const report = await captureShots(shots, { config, publicOnly, keepExisting: !flags.clobber, signal: signals.signal });
+  process.stderr.write(`${describeReport(report)}\n`);
+  if (!report.ok) process.exitCode = 1;
+  if (signals.exitCode !== null) process.exitCode = signals.exitCode;
+  return report;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    if (file !== '-') return await readFile(file, 'utf8');
+    const chunks: Buffer[] = [];
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) chunks.push(chunk);
+    return Buffer.concat(chunks).toString('utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Before the captures. */
+async function checkReport(path: string): Promise<void> {
+  try {
+    await checkWritable(path, true);
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(error.message.replace(/^-o/, '--report')) : error;
+  }
+}
+
+async function writeReport(path: string, value: unknown): Promise<void> {
+  try {
+    await replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}

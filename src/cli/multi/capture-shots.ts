@@ -1,0 +1,95 @@
+/**
+ * `stillframe multi`: from the text of a shots file to its report. Loaded by the command only, since it needs the engine and YAML.
+ */
+import { existsSync } from 'node:fs';
+import type { Config } from '../../config.js';
+import { Engine } from '../../library/engine.js';
+import { createLog } from '../../log.js';
+import { allowedOnThisMachine } from '../allowed-here.js';
+import { describeCapture } from '../capture-report.js';
+import { ownPortOf } from '../capture-target.js';
+import { describeError, printable } from '../operator-error.js';
+import { newPageZone } from '../page-server.js';
+import { ProgressBar } from './progress-bar.js';
+import type { Shot, Shots } from './read-shots.js';
+import { runShots } from './run-shots.js';
+import { reportOf, type ShotResult, type ShotsReport } from './shots-report.js';
+import { ShotsServer } from './shots-server.js';
+
+export interface ShotsRun {
+  config: Config;
+  publicOnly: boolean;
+  /** Leave outputs that exist as they are. */
+  keepExisting: boolean;
+  /** Ends the run; its report says what was not done. */
+  signal: AbortSignal;
+}
+
+/**
+ * Captures all shots, with progress on standard error.
+ *
+ * @throws OperatorError, BrowserError if the server or the browser does not start
+ */
+export async function captureShots({ shots, server }: Shots, run: ShotsRun): Promise<ShotsReport> {
+  const todo = run.keepExisting ? shots.filter(({ path }) => !existsSync(path)) : shots;
+  using bar = new ProgressBar(process.stderr, Math.max(1, todo.length));
+  for (const { path, isOutside } of todo) if (isOutside) bar.say(printable(`Outside the working directory: ${path}`));
+  const began = { at: performance.now() };
+  const results = new Map<Shot, ShotResult>();
+  if (todo.length > 0) {
+    try {
+      await using running = server === null ? null : await ShotsServer.start(server, portsOf(todo), run.signal);
+      void running;
+      await captureAll(todo, { run, bar, began, results });
+    } catch (error) {
+      // What was not captured is in the report.
+      if (!run.signal.aborted) throw error;
+    }
+  }
+  const ended = shots.map(
+    (shot) => results.get(shot) ?? { shot, status: todo.includes(shot) ? ('not_run' as const) : ('skipped' as const) },
+  );
+  return reportOf(ended, performance.now() - began.at);
+}
+
+interface Progress {
+  run: ShotsRun;
+  bar: ProgressBar;
+  /** Set when the browser is ready. */
+  began: { at: number };
+  results: Map<Shot, ShotResult>;
+}
+
+async function captureAll(todo: readonly Shot[], { run, bar, began, results }: Progress): Promise<void> {
+  const { config, publicOnly, signal } = run;
+  const zone = newPageZone();
+  await using engine = await Engine.open(config, {
+    allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
+    log: createLog({ level: 'warn', format: config.logFormat }),
+    say: (line) => bar.say(line),
+    signal,
+  });
+  began.at = performance.now();
+  bar.begin();
+  await runShots(todo, {
+    engine,
+    ...{ concurrency: config.concurrency, zone, signal },
+    say: (line) => bar.say(line),
+    onResult: (result) => {
+      results.set(result.shot, result);
+      bar.count(result.status === 'failed');
+      bar.say(printable(describeResult(result)));
+    },
+  });
+}
+
+function describeResult(result: ShotResult): string {
+  if (result.status === 'captured') return describeCapture({ file: result.shot.output, data: result.data });
+  const why = result.status === 'failed' ? describeError(result.error) : result.status;
+  return `${result.shot.output} (line ${result.shot.line}, ${result.shot.name}): ${why}`;
+}
+
+function portsOf(shots: readonly Shot[]): number[] {
+  const urls = shots.filter(({ target, options }) => target.kind === 'url' && options.html === null).map(({ options }) => options.url);
+  return urls.map(ownPortOf).filter((port) => port !== null);
+}

@@ -1,0 +1,75 @@
+import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+
+export interface OutputRules {
+  /** Outputs are relative to it. */
+  root: string;
+  /** Whether a relative output may lead out of it. */
+  allowOutside: boolean;
+}
+
+export type OutputPath =
+  /** `isOutside`: of the root, as the user has asked. */
+  | { path: string; isOutside: boolean }
+  /** What is wrong, after the field's name. */
+  | { problem: string };
+
+/** Where an output is written. A relative one stays below the root, whatever links there are, unless that is allowed. */
+export function resolveOutput(output: string, { root, allowOutside }: OutputRules): OutputPath {
+  if (output === '-') return { problem: 'must be a file: several pictures cannot share standard output' };
+  if (output === '' || output.includes('\0')) return { problem: 'must be the path of a file' };
+  const path = resolve(root, output);
+  const stat = statOf(path);
+  if (/[/\\]$/.test(output) || stat?.isDirectory()) return { problem: 'is a directory: name a file in it' };
+  if (stat !== null && !stat.isFile()) return { problem: 'is not an ordinary file' };
+  const real = realPathOf(path);
+  const isOutside = leadsOut(realpathSync(root), real);
+  if (isOutside && !isAbsolute(output) && !allowOutside) {
+    return { problem: `leads out of the working directory, to ${real}. Write the whole path, or add --allow-outside` };
+  }
+  const obstacle = obstacleTo(stat === null ? dirname(real) : real);
+  return obstacle === null ? { path: real, isOutside } : { problem: `cannot be written: ${obstacle}` };
+}
+
+/** Equal for paths that name the same file. */
+export function sameFileKey(path: string): string {
+  const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
+  const normal = path.normalize('NFC');
+  return ignoresCase ? normal.toLowerCase() : normal;
+}
+
+/** null too where a file stands in the place of a directory. */
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/** With the links of its existing part followed. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPathOf(dirname(path)), basename(path));
+  }
+}
+
+function leadsOut(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
+}
+
+/** Why the file, or the nearest existing directory above it, cannot be written to. */
+function obstacleTo(path: string): string | null {
+  let existing = path;
+  while (statOf(existing) === null && dirname(existing) !== existing) existing = dirname(existing);
+  if (existing !== path && !statOf(existing)?.isDirectory()) return `${existing} is not a directory`;
+  try {
+    accessSync(existing, constants.W_OK);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

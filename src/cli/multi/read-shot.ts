@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { distance } from 'fastest-levenshtein';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { ToleratedCode } from '../../contract/capture-extensions.js';
+import { type CaptureFormat, type CaptureOptions, shownUrl } from '../../contract/capture-request.js';
+import type { RequestIssue } from '../../contract/submission.js';
+import { readCapture } from '../../library/read-capture.js';
+import { type CaptureTarget, readFileTarget, readTarget } from '../capture-target.js';
+import { LOCAL_PAGE } from '../capture-target-page.js';
+import { UsageError } from '../operator-error.js';
+import { defaultName, EXTENSIONS, formatOfName } from '../picture-file.js';
+
+export type Fields = Record<string, unknown>;
+
+/** What one shot asks for, before its output is compared with those of the others. */
+export interface UnderstoodShot {
+  target: CaptureTarget;
+  /** What the user calls its page. */
+  name: string;
+  options: CaptureOptions;
+  /** As written, or named after the page. */
+  output: string;
+}
+
+/** Fields of a shot that are none of a capture request. */
+const OWN_FIELDS = ['url', 'file', 'output'];
+/** Fields whose members a shot takes over from the defaults one by one. */
+const MERGED_FIELDS = ['viewport', 'headers', 'pdf'];
+/** Fields that may name a JSON file. */
+const FILE_FIELDS = ['cookies', 'storage_state'];
+
+/**
+ * Reads one shot, with the rules and messages of the API.
+ *
+ * @returns the problems, if it has any
+ */
+export function readShot(own: Fields, defaults: Fields, tolerate: readonly ToleratedCode[]): UnderstoodShot | RequestIssue[] {
+  const issues: RequestIssue[] = [];
+  const note = (path: string, message: string) => void issues.push({ path, message });
+  const { output, file, ...request } = withDefaults(own, defaults);
+  const target = targetOf(own, note);
+  const format = formatOf(own, note);
+  if (format !== null) request.format = format;
+  if (request.format !== 'pdf' && own.pdf === undefined) delete request.pdf;
+  readJsonFiles(request, note);
+  if (target !== null) request.url = target.kind === 'url' ? target.url : LOCAL_PAGE;
+  else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
+  const options = understand(request, tolerate, issues);
+  if (options === null || issues.length > 0) return issues;
+  if (options.html !== null && typeof output !== 'string') return [{ path: 'output', message: 'is required with `html`' }];
+  const page = target ?? { kind: 'url', url: options.url };
+  const name = page.kind === 'file' ? page.path : shownUrl(options);
+  return { target: page, name, options, output: typeof output === 'string' ? output : defaultName(page, options.url, options.format) };
+}
+
+/** A field of the shot replaces that of the defaults; with null it removes it. */
+function withDefaults(own: Fields, defaults: Fields): Fields {
+  const merged = { ...defaults, ...own };
+  for (const name of MERGED_FIELDS) {
+    const [ours, theirs] = [own[name], defaults[name]];
+    if (isFields(ours) && isFields(theirs)) merged[name] = { ...theirs, ...ours };
+  }
+  for (const name of Object.keys(defaults)) if (own[name] === null) delete merged[name];
+  return merged;
+}
+
+type Note = (path: string, message: string) => void;
+
+function targetOf({ url, file, html }: Fields, note: Note): CaptureTarget | null {
+  const given = Object.entries({ url, file, html }).filter(([, value]) => value !== undefined);
+  if (given.length !== 1) {
+    const [first = '', second = ''] = given.map(([name]) => name);
+    if (second === '') note('url', 'is required, or `file`, or `html`');
+    else note(second, `cannot be combined with \`${first}\`: give exactly one of them`);
+    return null;
+  }
+  const [[name, value] = ['url', undefined]] = given;
+  if (name === 'html' || (name === 'url' && typeof value !== 'string')) return null;
+  if (typeof value !== 'string' || value === '' || value === '-') {
+    note(name, name === 'file' ? 'must be the path of a local page' : 'must be a URL or a local page');
+    return null;
+  }
+  try {
+    return name === 'file' ? readFileTarget(value) : readTarget(value);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    note(name, `is "${value}". ${error.message}`);
+    return null;
+  }
+}
+
+/** The format that the output's extension names; null if it names none. */
+function formatOf({ output, format }: Fields, note: Note): CaptureFormat | null {
+  if (output === undefined) return null;
+  if (typeof output !== 'string') {
+    note('output', 'must be the path of a file');
+    return null;
+  }
+  const named = formatOfName(output);
+  if (named === undefined) note('output', `is "${output}": it ${EXTENSIONS}`);
+  else if (named !== null && typeof format === 'string' && format !== named) {
+    note('format', `is ${format}, and \`output\` is "${output}": give the file that extension, or leave \`format\` out`);
+  }
+  return named ?? null;
+}
+
+/** A path in place of the JSON, as users of storage states expect. */
+function readJsonFiles(request: Fields, note: Note): void {
+  for (const name of FILE_FIELDS) {
+    const value = request[name];
+    if (typeof value !== 'string') continue;
+    const path = value.replace(/^@/, '');
+    try {
+      request[name] = JSON.parse(readFileSync(path, 'utf8'));
+    } catch (error) {
+      // The message of a syntax error repeats the text, which is secret.
+      const why = error instanceof SyntaxError ? 'it is not valid JSON' : (error as Error).message;
+      note(name, `names the file "${path}", which cannot be read: ${why}`);
+      delete request[name];
+    }
+  }
+}
+
+/** Adds the API's problems to those found here. */
+function understand(request: Fields, tolerate: readonly ToleratedCode[], issues: RequestIssue[]): CaptureOptions | null {
+  try {
+    return readCapture(request, tolerate);
+  } catch (error) {
+    if (!(error instanceof CaptureError)) throw error;
+    const found = (error.details?.issues as RequestIssue[] | undefined) ?? [{ path: '', message: error.message }];
+    const known = new Set(issues.map(({ path }) => path));
+    issues.push(...found.filter(({ path }) => !known.has(path)).map(meantHere));
+    return null;
+  }
+}
+
+/** A mistyped field that only shots have. */
+function meantHere(issue: RequestIssue): RequestIssue {
+  if (issue.path.includes('.') || !issue.message.startsWith('Unknown field')) return issue;
+  const meant = OWN_FIELDS.find((name) => distance(issue.path.toLowerCase(), name) <= Math.floor(name.length / 3));
+  return meant === undefined ? issue : { ...issue, message: `Unknown field \`${issue.path}\`. Did you mean \`${meant}\`?` };
+}
+
+export function isFields(value: unknown): value is Fields {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

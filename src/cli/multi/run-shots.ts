@@ -1,0 +1,54 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Engine } from '../../library/engine.js';
+import { captureTarget, localPageOf } from '../capture-target-page.js';
+import { describeMissing } from '../describe-missing.js';
+import { writePicture } from '../picture-file.js';
+import type { Shot } from './read-shots.js';
+import type { ShotResult } from './shots-report.js';
+
+export interface RunParts {
+  engine: Engine;
+  /** Captures at once. */
+  concurrency: number;
+  /** Of the local pages' servers. */
+  zone: string;
+  /** Ends running captures, and begins no more. */
+  signal: AbortSignal;
+  /** Told each result as it comes. */
+  onResult(result: ShotResult): void;
+  say(line: string): void;
+}
+
+/** Captures shots in the order of the file, some at once, and writes each picture as it comes. Never rejects because one fails. */
+export async function runShots(shots: readonly Shot[], parts: RunParts): Promise<Map<Shot, ShotResult>> {
+  const results = new Map<Shot, ShotResult>();
+  const waiting = shots.values();
+  const lane = async (): Promise<void> => {
+    for (const shot of waiting) {
+      if (parts.signal.aborted) return;
+      const result = await runShot(shot, parts);
+      if (result === null) return;
+      results.set(shot, result);
+      parts.onResult(result);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parts.concurrency, shots.length) }, lane));
+  return results;
+}
+
+/** @returns null if the run was ended */
+async function runShot(shot: Shot, { engine, zone, signal, say }: RunParts): Promise<ShotResult | null> {
+  const { target, name, options, path } = shot;
+  const page = await localPageOf(target, () => Promise.reject(new TypeError('a shot has no standard input')));
+  const onMissing = (paths: ReadonlySet<string>) => say(`${name}: ${describeMissing(target, paths)}`);
+  const began = performance.now();
+  try {
+    const { content, data } = await captureTarget(engine, { page, name, options, zone, onMissing }, { signal });
+    await mkdir(dirname(path), { recursive: true });
+    await writePicture(path, content, true);
+    return { shot, status: 'captured', data: { ...data, durationMs: Math.round(performance.now() - began) } };
+  } catch (error) {
+    return signal.aborted ? null : { shot, status: 'failed', error };
+  }
+}

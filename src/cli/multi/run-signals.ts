@@ -1,0 +1,36 @@
+import { constants } from 'node:os';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Ends a run cleanly at the first signal to this process; the second one ends the process at once. */
+export class RunSignals implements Disposable {
+  readonly #stop = new AbortController();
+  #caught: NodeJS.Signals | null = null;
+
+  constructor() {
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** The exit code that shells expect after the signal; null if there was none. */
+  get exitCode(): number | null {
+    return this.#caught === null ? null : exitCodeOf(this.#caught);
+  }
+
+  [Symbol.dispose](): void {
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal);
+  }
+
+  readonly #onSignal = (signal: NodeJS.Signals): void => {
+    if (this.#caught !== null) process.exit(exitCodeOf(signal));
+    this.#caught = signal;
+    this.#stop.abort(new Error(`ended by ${signal}`));
+  };
+}
+
+function exitCodeOf(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
