@@ -490,6 +490,11 @@ export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.
   return Object.fromEntries(names.map((name) => [name, readSetting(name, sources, file)])) as unknown as Config;
 }
 
+/** Whether a program that is started here can open a window: always outside Linux, which has variables for it. */
+export function hasDisplay(env: NodeJS.ProcessEnv = process.env): boolean {
+  return process.platform !== 'linux' || [env.DISPLAY, env.WAYLAND_DISPLAY].some((display) => display !== undefined && display !== '');
+}
+
 function flagName(name: keyof Config): string {
   return SETTINGS[name].flag ?? `STILLFRAME_${SETTINGS[name].env}`;
 }

@@ -84,7 +84,7 @@ async function run(file: string, flags: MultiFlags, command: Command): Promise<S
     import('./multi/read-shots.js'),
     import('./multi/capture-shots.js'),
     import('./multi/shots-report.js'),
-    import('./multi/run-signals.js'),
+    import('./run-signals.js'),
   ]);
   const shots = readShots(text, {
     file: file === '-' ? 'standard input' : file,

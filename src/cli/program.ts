@@ -10,6 +10,7 @@ import { addDoctorCommand } from './doctor.js';
 import { addKeysCommand } from './keys.js';
 import { addListsCommand } from './lists.js';
 import { addMcpCommand } from './mcp.js';
+import { addLoginCommand } from './login.js';
 import { sayMeant } from './meant-flag.js';
 import { addMigrateCommand } from './migrate.js';
 import { addMultiCommand } from './multi.js';
@@ -48,6 +49,7 @@ export function makeProgram(first: string | undefined): Command {
   addServeCommand(program, first === undefined || first.startsWith('-'));
   addCaptureCommand(program);
   addMultiCommand(program);
+  addLoginCommand(program);
   addDemoCommand(program);
   addMcpCommand(program);
   program.commandsGroup('Operate:');

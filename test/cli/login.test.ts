@@ -1,0 +1,79 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemBrowsers } from '../../src/render/install/browser-places.js';
+import { runProgram } from '../fixtures/run-program.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+
+/** Full Chromium, if this machine has it; the headless shell has no windows. */
+const FULL = systemBrowsers().find(({ kind }) => kind === 'chromium');
+
+let site: Site;
+let dir: string;
+beforeAll(async () => {
+  site = await startSite({ host: '127.0.0.1' });
+  // The person's part: the page signs itself in.
+  site.route('/login', (_request, response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'session=s3cret; HttpOnly; Path=/' })
+      .end("<h1>Sign in</h1><script>localStorage.setItem('name', 'Ada'); fetch('/signed-in')</script>"),
+  );
+  site.route('/account', (request, response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end(`<h1>${request.headers.cookie ?? 'nobody'}</h1><p id=n></p><script>n.textContent = localStorage.getItem('name')</script>`),
+  );
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-login-'));
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const login = (args: string[], env: NodeJS.ProcessEnv = {}, input: string | Promise<string> = '') =>
+  runProgram(['login', site.url('/login'), ...args], { cwd: dir, env: { DISPLAY: '', WAYLAND_DISPLAY: '', ...env }, input });
+
+describe('stillframe login', () => {
+  it('says that there is no display, and writes nothing', async () => {
+    if (process.platform !== 'linux') return;
+    const { status, stdout, stderr } = await login(['-o', 'none.json']);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toContain('There is no display for a browser window: neither DISPLAY nor WAYLAND_DISPLAY is set.');
+    expect(existsSync(join(dir, 'none.json'))).toBe(false);
+  });
+
+  it.each([
+    [['-o', 'there.json'], 1, '--force'],
+    [['-o', 'missing/state.json'], 2, 'there is no directory missing'],
+    [[], 2, '-o, --output'],
+  ])('%j exits %i before a window opens', async (args, status, words) => {
+    writeFileSync(join(dir, 'there.json'), '{}');
+    const run = await login(args, { DISPLAY: ':0' });
+    expect(run.status, run.stderr).toBe(status);
+    expect(run.stderr).toContain(words);
+  });
+
+  it.skipIf(FULL === undefined)('saves what the site has set, readable by its owner only, and a capture is signed in with it', async () => {
+    // A window that needs no display.
+    const browser = join(dir, 'window-browser');
+    writeFileSync(browser, `#!/bin/sh\nexec ${FULL?.path} --ozone-platform=headless "$@"\n`);
+    chmodSync(browser, 0o755);
+    const env = { DISPLAY: ':0', STILLFRAME_CHROMIUM: browser, STILLFRAME_SANDBOX: 'false' };
+    const enter = new Promise<string>((press) => site.route('/signed-in', (_, response) => response.end('', () => press('\n'))));
+    const { status, stdout, stderr } = await login(['-o', 'state.json', '--json'], env, enter);
+    expect(status, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ file: 'state.json', cookies: 1, origins: 1 });
+    const file = join(dir, 'state.json');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const state = JSON.parse(readFileSync(file, 'utf8'));
+    expect(state.cookies).toMatchObject([{ name: 'session', value: 's3cret', domain: '127.0.0.1', httpOnly: true, expires: -1 }]);
+    expect(state.origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
+    const seen = await runProgram(
+      ['capture', site.url('/account'), '--storage-state', '@state.json', '--inspect-page', '--json', '-o', 'account.png'],
+      { cwd: dir },
+    );
+    expect(seen.status, seen.stderr).toBe(0);
+    expect(JSON.parse(seen.stdout).inspection.markdown).toMatch(/session=s3cret[\s\S]*Ada/);
+  });
+});
