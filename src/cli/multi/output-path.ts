@@ -27,7 +27,7 @@ export function resolveOutput(output: string, { root, allowOutside }: OutputRule
   if (isOutside && !isAbsolute(output) && !allowOutside) {
     return { problem: `leads out of the working directory, to ${real}. Write the whole path, or add --allow-outside` };
   }
-  const obstacle = obstacleTo(stat === null ? dirname(real) : real);
+  const obstacle = stat === null ? obstacleIn(dirname(real)) : noWriteTo(real);
   return obstacle === null ? { path: real, isOutside } : { problem: `cannot be written: ${obstacle}` };
 }
 
@@ -61,13 +61,16 @@ function leadsOut(root: string, path: string): boolean {
   return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
 }
 
-/** Why the file, or the nearest existing directory above it, cannot be written to. */
-function obstacleTo(path: string): string | null {
-  let existing = path;
+/** Why nothing can be created in a directory, or in the nearest one above it that exists. */
+function obstacleIn(dir: string): string | null {
+  let existing = dir;
   while (statOf(existing) === null && dirname(existing) !== existing) existing = dirname(existing);
-  if (existing !== path && !statOf(existing)?.isDirectory()) return `${existing} is not a directory`;
+  return statOf(existing)?.isDirectory() ? noWriteTo(existing) : `${existing} is not a directory`;
+}
+
+function noWriteTo(path: string): string | null {
   try {
-    accessSync(existing, constants.W_OK);
+    accessSync(path, constants.W_OK);
     return null;
   } catch (error) {
     return (error as Error).message;

@@ -10,7 +10,7 @@ const STOP_MS = 5_000;
 const KILLED_MS = 2_000;
 const OUTPUT_KEPT_CHARS = 4_096;
 /** Ends the process group if this process ends without doing so, killed for example: then its standard input closes. */
-const WATCHDOG = 'read -r _; kill -TERM -- "-$0"; sleep 2; kill -KILL -- "-$0"';
+const WATCHDOG = 'read -r _; kill -s TERM -- "-$0"; sleep 2; kill -s KILL -- "-$0"';
 
 /** The command of `server`, in a process group of its own, which ends with this process in any case. */
 export class ShotsServer implements AsyncDisposable {

@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Run, runProgram } from '../../fixtures/run-program.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
+
+const PROGRAM = resolve(import.meta.dirname, '../../../dist/main.js');
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
+
+let site: Site;
+let dir: string;
+beforeAll(async () => {
+  site = await startSite({ host: '127.0.0.1' });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-multi-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function multi(yaml: string, args: string[] = []): Promise<Run> {
+  writeFileSync(join(dir, 'shots.yml'), yaml.replaceAll('SITE', site.origin));
+  return runProgram(['multi', 'shots.yml', ...args], { cwd: dir });
+}
+
+const start = (name: string) => readFileSync(join(dir, name)).subarray(0, 4);
+
+describe('stillframe multi', () => {
+  it('captures all shots, reports each, and exits 1 since one has failed', async () => {
+    writeFileSync(join(dir, 'page.html'), '<h1>On disk</h1>');
+    writeFileSync(join(dir, 'state.json'), '{"cookies":[{"name":"a","value":"b","domain":"127.0.0.1","path":"/"}],"origins":[]}');
+    site.route('/who', ({ headers }, response) => response.setHeader('content-type', 'text/html').end(`<h1>${headers.cookie}</h1>`));
+    const { status, stdout, stderr } = await multi(
+      `
+defaults: { viewport: { width: 600, height: 400, deviceScaleFactor: 1 } }
+shots:
+  - { url: SITE/article, output: new/article.png }
+  - { url: SITE/status/404, output: none.png }
+  - { file: page.html, output: page.pdf }
+  - { url: SITE/who, output: who.jpg, storage_state: state.json, inspect_page: true }
+  - { html: <h1>Made here</h1>, output: made.webp }`,
+      ['--json', '--report', 'report.json'],
+    );
+    expect(status, stderr).toBe(1);
+    const report = JSON.parse(stdout);
+    expect(JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8'))).toEqual(report);
+    expect(report).toMatchObject({ ok: false, total: 5, captured: 4, failed: 1, skipped: 0, not_run: 0 });
+    expect(report.shots).toMatchObject([
+      { ok: true, status: 'captured', line: 4, output: 'new/article.png', width: 600, height: 400, format: 'png' },
+      { ok: false, status: 'failed', line: 5, error: { code: 'target_error', retriable: false, details: { status: 404 } } },
+      { ok: true, format: 'pdf', source: 'page.html' },
+      { ok: true, inspection: { markdown: expect.stringContaining('a=b') } },
+      { ok: true, url: 'about:html' },
+    ]);
+    expect(stdout).not.toContain('.localhost');
+    expect(start('new/article.png')).toEqual(PNG);
+    expect(start('page.pdf').toString()).toBe('%PDF');
+    expect(existsSync(join(dir, 'none.png'))).toBe(false);
+    expect(stderr).toContain(`none.png (line 5, ${site.url('/status/404')}): target_error`);
+    expect(stderr).toContain('4 captured, 1 failed');
+  });
+
+  it('replaces outputs, or keeps them with --no-clobber and captures the others only', async () => {
+    const yaml = '- { url: SITE/article, output: a.png }\n- { url: SITE/static, output: b.png }';
+    writeFileSync(join(dir, 'a.png'), 'of an earlier run');
+    const kept = await multi(yaml, ['--no-clobber', '--json']);
+    expect(kept.status, kept.stderr).toBe(0);
+    expect(JSON.parse(kept.stdout)).toMatchObject({
+      ok: true,
+      captured: 1,
+      skipped: 1,
+      shots: [{ status: 'skipped' }, { status: 'captured' }],
+    });
+    expect(readFileSync(join(dir, 'a.png'), 'utf8')).toBe('of an earlier run');
+    const again = await multi(yaml);
+    expect(again.status, again.stderr).toBe(0);
+    expect(start('a.png')).toEqual(PNG);
+  });
+
+  it('starts nothing for a file with problems, and reports them', async () => {
+    const before = site.hits.length;
+    const { status, stdout, stderr } = await multi(
+      '- server: touch started\n- { url: SITE/article, output: a.png }\n- { url: SITE/static, output: ./a.png }',
+      ['--json', '--report', 'report.json'],
+    );
+    expect(status).toBe(2);
+    expect(stderr).toContain('shots.yml:3: `output` is "./a.png", which is that of the shot in line 2 as well');
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      error: { code: 'invalid_request', details: { issues: [{ path: '2.output', line: 3 }] } },
+    });
+    expect(JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8'))).toEqual(JSON.parse(stdout));
+    expect(site.hits.length).toBe(before);
+    expect(existsSync(join(dir, 'started'))).toBe(false);
+  });
+
+  it('refuses private addresses with --public-only, but captures local pages', async () => {
+    writeFileSync(join(dir, 'page.html'), '<h1>On disk</h1>');
+    const { stdout } = await multi('- { url: SITE/article, output: a.png }\n- { file: page.html, output: b.png }', [
+      '--public-only',
+      '--json',
+    ]);
+    expect(JSON.parse(stdout).shots).toMatchObject([
+      { ok: false, error: { code: 'invalid_request', details: { reason: 'blocked_destination' } } },
+      { ok: true },
+    ]);
+  });
+});
+
+/** A server with a child of its own, both of which ignore nothing and outlive their parent if nobody ends them. */
+const SERVER = `
+const { spawn } = require('node:child_process');
+const { writeFileSync } = require('node:fs');
+const child = spawn('sleep', ['300'], { stdio: 'ignore' });
+writeFileSync('pids', process.pid + ' ' + child.pid);
+require('node:http').createServer((request, response) => {
+  if (request.url === '/hang') return void writeFileSync('hangs', '');
+  response.setHeader('content-type', 'text/html').end('<h1>Served</h1>');
+}).listen(Number(process.argv[2]), '127.0.0.1');`;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((again) => setTimeout(again, 20));
+}
+
+const serverPids = () => readFileSync(join(dir, 'pids'), 'utf8').split(' ').map(Number);
+
+describe('the server command', () => {
+  it('is waited for, and ended with its children', async () => {
+    writeFileSync(join(dir, 'server.cjs'), SERVER);
+    const port = await freePort();
+    const { status, stderr } = await multi(`server: node server.cjs ${port}\nshots: [{ url: "127.0.0.1:${port}/", output: a.png }]`);
+    expect(status, stderr).toBe(0);
+    expect(serverPids()).toHaveLength(2);
+    expect(serverPids().filter(isRunning)).toEqual([]);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGKILL', null],
+  ] as const)(
+    'is ended with its children by %s, and the report says what was not done',
+    async (signal, code) => {
+      writeFileSync(join(dir, 'server.cjs'), SERVER);
+      const port = await freePort();
+      const yaml = `server: [node, server.cjs, "${port}"]\nshots:\n- { url: "http://127.0.0.1:${port}/", output: a.png }\n- { url: "http://127.0.0.1:${port}/hang", output: b.png }`;
+      writeFileSync(join(dir, 'shots.yml'), yaml);
+      const child = spawn(process.execPath, [PROGRAM, 'multi', 'shots.yml', '--report', 'report.json', '--concurrency', '1'], {
+        cwd: dir,
+        stdio: 'ignore',
+        env: { ...process.env, STILLFRAME_DATA_DIR: dir, STILLFRAME_LISTS: 'false', STILLFRAME_BROWSER_INSTALL: 'false' },
+      });
+      const ended = new Promise((done) => child.once('exit', done));
+      await until(() => existsSync(join(dir, 'hangs')));
+      child.kill(signal);
+      expect(await ended).toBe(code);
+      await until(() => !serverPids().some(isRunning));
+      expect(statSync(join(dir, 'a.png')).size).toBeGreaterThan(0);
+      expect(existsSync(join(dir, 'b.png'))).toBe(false);
+      if (code === null) return;
+      const report = JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8'));
+      expect(report).toMatchObject({ ok: false, captured: 1, not_run: 1, shots: [{ status: 'captured' }, { status: 'not_run' }] });
+    },
+    60_000,
+  );
+
+  it.each([
+    ['node -e "console.error(1e3+1);process.exit(3)"', '`server` ended (exit code 3) before it answered. It printed:\n1001'],
+    ['{ command: sleep 300, timeout: 300 }', '`server` did not answer on port PORT within 0.3 s'],
+    ['[./no-such-program]', '`server` cannot be started'],
+  ])('%s fails the run with a reason', async (server, words) => {
+    const port = await freePort();
+    const { status, stderr } = await multi(`server: ${server}\nshots: [{ url: "localhost:${port}", output: a.png }]`);
+    expect(status).toBe(1);
+    expect(stderr).toContain(words.replace('PORT', String(port)));
+  });
+
+  it('does not capture what another program serves in its place', async () => {
+    const { status, stderr } = await multi('server: sleep 300\nshots: [{ url: SITE/article, output: a.png }]');
+    expect(status).toBe(1);
+    expect(stderr).toContain(`Port ${site.port} answers before \`server\` is started.`);
+    expect((await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]')).stderr).toContain('`server` needs `port`');
+  });
+});

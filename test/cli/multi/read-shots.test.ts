@@ -1,0 +1,165 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readShots, type Shots } from '../../../src/cli/multi/read-shots.js';
+import { ShotsError } from '../../../src/cli/multi/shots-error.js';
+
+let root: string;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'stillframe-shots-'));
+  mkdirSync(join(root, 'shots'));
+  symlinkSync('..', join(root, 'up'));
+  writeFileSync(join(root, 'page.html'), '<h1>A page</h1>');
+  writeFileSync(join(root, 'state.json'), '{"cookies":[{"name":"a","value":"b","domain":"example.com"}]}');
+  writeFileSync(join(root, 'broken.json'), '{"cookies": s3cret');
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function read(yaml: string, over: { allowOutside?: boolean } = {}): Shots {
+  const text = yaml.replaceAll('ROOT', root);
+  return readShots(text, { file: 'shots.yml', root, allowOutside: false, tolerate: [], taken: [join(root, 'report')], ...over });
+}
+
+function problems(yaml: string): string {
+  try {
+    read(yaml);
+  } catch (error) {
+    if (error instanceof ShotsError) return error.message.replaceAll(root, 'ROOT');
+    throw error;
+  }
+  return 'none';
+}
+
+describe('a shots file', () => {
+  it('is a list, in which the server may be an item, as for shot-scraper', () => {
+    const { shots, server } = read(
+      '- server: python -m http.server 8003\n- output: a.png\n  url: http://localhost:8003/\n- url: example.com/x',
+    );
+    expect(server).toEqual({ command: 'python -m http.server 8003', port: null, timeoutMs: 30_000 });
+    expect(shots.map(({ line, path, options }) => [line, path.slice(root.length), options.url, options.format])).toEqual([
+      [2, '/a.png', 'http://localhost:8003/', 'png'],
+      [4, '/example.com-x.webp', 'https://example.com/x', 'webp'],
+    ]);
+  });
+
+  it('has defaults, which a shot replaces, completes, or removes', () => {
+    const { shots } = read(`
+defaults:
+  viewport: { width: 600, height: 300 }
+  selector: h1
+  format: jpeg
+  pdf: { paper: a4 }
+  cookies: [{ name: a, value: b }]
+server: { command: [npm, run, dev], port: 4000, timeout: 5000 }
+shots:
+  - { url: example.com, output: a }
+  - { url: example.com, output: b.png, viewport: { width: 900 }, selector: ~, cookies: [] }
+  - { url: example.com, output: c.pdf, selector: null }`);
+    const [a, b, c] = shots.map(({ options }) => options);
+    expect(a).toMatchObject({ format: 'jpeg', selector: 'h1', pdf: null, view: { width: 600, height: 300 }, cookies: [{ name: 'a' }] });
+    expect(b).toMatchObject({ format: 'png', selector: null, view: { width: 900, height: 300 }, cookies: [] });
+    expect(c?.pdf?.paper.width).toBeCloseTo(8.27, 1);
+  });
+
+  it('names local pages by file or url, and logins by their files', () => {
+    const { shots } = read(`
+- { file: ROOT/page.html, output: a.png, storage_state: ROOT/state.json }
+- { url: ROOT/page.html, output: b.png }
+- { html: <p>x</p>, output: c.png }`);
+    expect(shots.map(({ target, name }) => [target.kind, name.replace(root, '')])).toEqual([
+      ['file', '/page.html'],
+      ['file', '/page.html'],
+      ['url', 'about:html'],
+    ]);
+    expect(shots[0]?.options.storageState?.cookies).toMatchObject([{ name: 'a', value: 'b' }]);
+  });
+
+  it('may have anchors and merge keys', () => {
+    const { shots } = read('- &a { url: example.com, output: a.png, full_page: true }\n- { <<: *a, output: b.png }');
+    expect(shots.map(({ options }) => options.fullPage)).toEqual([true, true]);
+  });
+});
+
+describe('what is wrong with a shots file is told with its line, in the words of the API', () => {
+  it.each([
+    ['- url: example.com\n  fullpage: true', 'shots.yml:2: Unknown field `fullpage`. Did you mean `full_page`?'],
+    ['- url: example.com\n  width: 300', 'shots.yml:2: Unknown field `width`. Did you mean `viewport.width`?'],
+    ['- url: example.com\n  javascript: x', 'shots.yml:2: Unknown field `javascript`. Did you mean `custom_js`?'],
+    ['- url: example.com\n  outptu: a.png', 'shots.yml:2: Unknown field `outptu`. Did you mean `output`?'],
+    ['- url: example.com\n  viewport:\n    height: 3', 'shots.yml:3: `viewport.height` must be at least 240, not 3'],
+    ['- url: ftp://example.com', 'shots.yml:1: `url` must be an http or https URL'],
+    ['- output: a.png', 'shots.yml:1: `url` is required, or `file`, or `html`'],
+    ['- url: example.com\n  html: x', 'shots.yml:2: `html` cannot be combined with `url`: give exactly one of them'],
+    ['- url: example.com\n  webhook: { url: "https://example.com/", secret: 0123456789abcdef }', '`webhook` needs a server'],
+    ['- url: example.com\n  output: a.pdf\n  selector: h1', 'shots.yml:3: `selector` cannot be combined with format `pdf`'],
+    ['- file: ROOT/none.html', 'shots.yml:1: `file` is "ROOT/none.html". There is no file ROOT/none.html.'],
+    ['- url: example.com\n  output: a.gif', 'shots.yml:2: `output` is "a.gif": it must end in .png'],
+    ['- url: example.com\n  output: a.png\n  format: jpeg', 'shots.yml:3: `format` is jpeg, and `output` is "a.png"'],
+    [
+      '- url: example.com\n  storage_state: ROOT/none.json',
+      'shots.yml:2: `storage_state` names the file "ROOT/none.json", which cannot be read',
+    ],
+    ['- url: example.com\n- 5', 'shots.yml:2: A shot must have fields'],
+    ['[]', 'There are no shots in the file.'],
+    ['just text', 'The file must be a list of shots'],
+    ['shots:\n- url: example.com\nsrever: x', 'shots.yml:3: Unknown field `srever`. Known fields: defaults, server, shots.'],
+    ['defaults:\n  url: example.com\nshots: [{ output: a.png }]', 'shots.yml:2: `url` belongs to a single shot'],
+    ['- server: [1]\n- url: localhost', 'shots.yml:1: `server` must be a command, or a list of its words'],
+    ['server:\n  comand: x\nshots: [{ url: localhost }]', 'shots.yml:2: Unknown field `comand`.'],
+    ['- url: example.com\n  url: example.org', 'shots.yml:2: Map keys must be unique'],
+    ['- url: "example.com', 'shots.yml:1: Missing closing "quote'],
+    ['- url: !secret example.com', 'shots.yml:1: Unresolved tag: !secret'],
+    [`a: &a [x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c]`, 'Excessive alias count'],
+  ])('%j', (yaml, words) => {
+    expect(problems(yaml)).toContain(words);
+  });
+
+  it('tells all problems at once, and one of the defaults only once', () => {
+    const yaml = 'defaults:\n  fullpage: true\nshots:\n- url: example.com\n- url: example.org\n  quality: 900';
+    expect(problems(yaml).split('\n')).toEqual([
+      'shots.yml:2: Unknown field `fullpage`. Did you mean `full_page`?',
+      'shots.yml:6: `quality` must be at most 100, not 900',
+    ]);
+  });
+
+  it('tells paths and lines as JSON too', () => {
+    try {
+      read('shots:\n- url: example.com\n  viewport: { widht: 1 }');
+      expect.unreachable();
+    } catch (error) {
+      expect((error as ShotsError).details).toEqual({
+        issues: [{ path: 'shots.0.viewport.widht', line: 3, message: 'Unknown field `widht`. Did you mean `width`?' }],
+      });
+    }
+  });
+
+  it('never repeats the text of a login', () => {
+    expect(problems('- url: example.com\n  storage_state: ROOT/broken.json')).not.toContain('s3cret');
+  });
+});
+
+describe('outputs', () => {
+  it.each([
+    ['one path', '- { url: example.com, output: a.png }\n- { url: example.org, output: ./shots/../a.png }', 'that of the shot in line 1'],
+    ['one path by a link', '- { url: example.com, output: up/ROOT/a.png }', 'leads out'],
+    ['names made of one address', '- { url: example.com }\n- { url: example.com, full_page: true }', 'that of the shot in line 1'],
+    ['the report', '- { url: example.com, output: report }', 'a file of this command'],
+    ['a directory', '- { url: example.com, output: shots }', 'is a directory: name a file in it'],
+    ['standard output', '- { url: example.com, output: "-" }', 'must be a file'],
+    ['a parent directory', '- { url: example.com, output: ../a.png }', 'leads out of the working directory'],
+    ['a link that leads out', '- { url: example.com, output: up/a.png }', 'leads out of the working directory'],
+    ['a file as directory', '- { url: example.com, output: page.html/a.png }', 'is not a directory'],
+  ])('are refused: %s', (_, yaml, words) => {
+    expect(problems(yaml)).toContain(words);
+  });
+
+  it('may be elsewhere by a whole path, which is told, or by permission', () => {
+    const elsewhere = tmpdir();
+    const [whole] = read(`- { url: example.com, output: ${elsewhere}/a.png }`).shots;
+    expect(whole).toMatchObject({ isOutside: true });
+    const [allowed] = read('- { url: example.com, output: ../a.png }', { allowOutside: true }).shots;
+    expect(allowed).toMatchObject({ isOutside: true });
+    expect(read('- { url: example.com, output: new/dir/a.png }').shots[0]?.isOutside).toBe(false);
+  });
+});
