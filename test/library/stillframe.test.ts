@@ -1,0 +1,186 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CaptureError, type CaptureRequest, capture, openStillframe, type Stillframe } from '../../src/library/stillframe.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+import { startService, type TestService } from '../fixtures/start-service.js';
+import { ANY_BROWSER } from '../render/install/any-browser.js';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+let site: Site;
+let dir: string;
+let stillframe: Stillframe;
+const settings = () => ({
+  dataDir: dir,
+  chromium: ANY_BROWSER.path,
+  browserInstall: false,
+  lists: false,
+  concurrency: 2,
+  allowDestinations: ['127.0.0.2'],
+  log: 'silent',
+});
+beforeAll(async () => {
+  site = await startSite({ host: '127.0.0.2' });
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-library-'));
+  stillframe = await openStillframe(settings());
+});
+afterAll(async () => {
+  await stillframe.close();
+  await site[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe('a capture by the library', () => {
+  it('is the picture with the data of the API', async () => {
+    const { bytes, contentType, ...data } = await stillframe.capture({ url: site.url('/article'), format: 'png', inspect_page: true });
+    expect(contentType).toBe('image/png');
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 2560, height: 1440 });
+    expect(data).toMatchObject({ url: site.url('/article'), format: 'png', width: 2560, height: 1440, cached: false });
+    expect(data.inspection?.markdown.length).toBeGreaterThan(10);
+    expect(data).not.toHaveProperty('cdn_url');
+  });
+
+  it('waits for its turn, tells its progress, and can be ended', async () => {
+    const told: number[] = [];
+    const urls = ['/article', '/static', '/shop', '/boxes', '/fonts'].map(site.url);
+    const pictures = await Promise.all(urls.map((url) => stillframe.capture({ url }, { onProgress: (value) => told.push(value) })));
+    expect(pictures.map(({ url }) => url)).toEqual(urls);
+    expect(told.length).toBeGreaterThan(urls.length);
+    const reason = new Error('enough');
+    const stop = new AbortController();
+    site.route('/endless', () => stop.abort(reason));
+    await expect(stillframe.capture({ url: site.url('/endless') }, { signal: stop.signal })).rejects.toBe(reason);
+  });
+
+  it('fails with the errors of the API', async () => {
+    await expect(stillframe.capture({ url: site.url('/status/404') })).rejects.toMatchObject({
+      code: 'target_error',
+      details: { status: 404 },
+    });
+  });
+
+  it('makes the second attempt that a server makes', async () => {
+    let visits = 0;
+    site.route('/at-second', (request, response) => {
+      visits += 1;
+      if (visits === 1) request.socket.destroy();
+      else response.setHeader('content-type', 'text/html').end('<h1>Here</h1>');
+    });
+    await stillframe.capture({ url: site.url('/at-second') });
+    expect(visits).toBe(2);
+  });
+});
+
+describe('what cannot be had by HTTP cannot be had here', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  const cyclic: Record<string, unknown> = { url: 'https://example.com/' };
+  const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`);
+  it.each<[string, unknown]>([
+    ['an unknown field', { url: 'https://example.com/', fullpage: true }],
+    ['two problems', { url: 'https://example.com/', quality: 0, viewport: { width: 9 } }],
+    ['a combination', { url: 'https://example.com/', format: 'pdf', selector: 'a' }],
+    ['another scheme', { url: 'file:///etc/passwd' }],
+    ['loopback', { url: 'http://127.0.0.1:1234/' }],
+    ['the metadata service', { url: 'http://169.254.169.254/' }],
+    ['a private proxy', { url: 'https://example.com/', proxy: { server: 'http://10.0.0.1:3128' } }],
+    ['a body that is too large', { url: 'https://example.com/', custom_css: 'x'.repeat(300_000) }],
+    ['a body that is too deep', { url: 'https://example.com/', clip: deep }],
+    ['a lone surrogate', { url: 'https://example.com/', custom_css: '\ud800' }],
+    ['__proto__', JSON.parse('{"url":"https://example.com/","headers":{"__proto__":"x"}}')],
+    ['nothing', {}],
+    ['a number', 5],
+    ['null', null],
+  ])('%s has the same answer', async (_, request) => {
+    const answer = await service.post(request);
+    const error = await stillframe.capture(request as CaptureRequest).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CaptureError);
+    const { code, message, retriable, details, status } = error as CaptureError;
+    const { request_id: _id, docs_url: _url, ...told } = answer.body.error;
+    expect({ status, error: { code, message, retriable, details } }).toEqual({ status: answer.status, error: told });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a cycle', Object.assign(cyclic, { self: cyclic }), 'cannot be written as JSON'],
+    ['no request', undefined, 'The body is empty'],
+    [
+      'a webhook',
+      { url: 'https://example.com/', webhook: { url: 'https://example.com/', secret: '0123456789abcdef' } },
+      '`webhook` needs a server',
+    ],
+  ])('%s is refused too', async (_, request, words) => {
+    await expect(stillframe.capture(request as CaptureRequest)).rejects.toThrow(words);
+  });
+});
+
+describe('the engine', () => {
+  it('ends with its block: running captures fail, and later ones too', async () => {
+    let running: Promise<unknown>;
+    let ended: Stillframe;
+    {
+      await using own = await openStillframe({ ...settings(), concurrency: 1 });
+      ended = own;
+      const arrived = new Promise<void>((done) => site.route('/never', () => done()));
+      running = expect(own.capture({ url: site.url('/never') })).rejects.toMatchObject({ code: 'internal_error', status: 503 });
+      await arrived;
+    }
+    await running;
+    await expect(ended.capture({ url: site.url('/static') })).rejects.toMatchObject({ message: 'stillframe has been closed.' });
+    await ended.close();
+  });
+
+  it.each<[Record<string, unknown>, string]>([
+    [{ concurency: 2 }, 'openStillframe has no option "concurency"'],
+    [{ concurrency: 0 }, 'the option concurrency is "0": it must be a whole number from 1 to 256.'],
+    [{ concurrency: {} }, 'the option concurrency must be a text'],
+    [{ allowDestinations: ['10.0.0.0/99'] }, 'has "10.0.0.0/99"'],
+  ])('refuses %j', async (options, words) => {
+    await expect(openStillframe({ ...settings(), ...options })).rejects.toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringContaining(words),
+    });
+  });
+
+  it('is not started for a single capture that is wrong', async () => {
+    await expect(capture({ url: '' }, { ...settings(), chromium: '/nonexistent' })).rejects.toMatchObject({ code: 'invalid_request' });
+    const { contentType } = await capture({ html: '<h1>Once</h1>', format: 'jpeg' }, settings());
+    expect(contentType).toBe('image/jpeg');
+  });
+});
+
+describe('the package', () => {
+  it('is imported by its name, which starts nothing, and lets its program end', async () => {
+    const home = join(dir, 'program');
+    mkdirSync(join(home, 'node_modules'), { recursive: true });
+    symlinkSync(ROOT, join(home, 'node_modules/stillframe'));
+    writeFileSync(
+      join(home, 'import.mjs'),
+      `const before = process.getActiveResourcesInfo().length;
+const names = Object.keys(await import('stillframe')).sort();
+console.log(JSON.stringify({ names, started: process.getActiveResourcesInfo().length - before }));`,
+    );
+    writeFileSync(
+      join(home, 'capture.mjs'),
+      `import { openStillframe } from 'stillframe';
+await using stillframe = await openStillframe(${JSON.stringify(settings())});
+const { bytes, width } = await stillframe.capture({ url: ${JSON.stringify(site.url('/article'))} });
+console.log(JSON.stringify([bytes instanceof Uint8Array, width]));`.replace(
+        /await using (\w+) = (.*);\n([\s\S]*)/,
+        'const $1 = $2;\n$3\nawait $1.close();',
+      ),
+    );
+    const run = async (file: string) =>
+      JSON.parse((await promisify(execFile)(process.execPath, [file], { cwd: home, timeout: 60_000 })).stdout);
+    expect(await run('import.mjs')).toEqual({ names: ['CaptureError', 'ConfigError', 'capture', 'openStillframe'], started: 0 });
+    expect(await run('capture.mjs')).toEqual([true, 2560]);
+  });
+});
