@@ -8,6 +8,7 @@ import { benchEdge } from './edge.js';
 import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
 import { benchGate } from './gate.js';
+import { benchMulti } from './multi.js';
 import { benchOrdinary } from './ordinary.js';
 import { benchSlowDisk } from './slow-disk.js';
 import { benchStart } from './start.js';
@@ -18,6 +19,7 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   captures: benchCaptures,
   ordinary: benchOrdinary,
   extensions: benchExtensions,
+  multi: benchMulti,
   'slow-disk': benchSlowDisk,
   gate: benchGate,
   blocking: benchBlocking,

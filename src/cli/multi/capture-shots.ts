@@ -34,13 +34,13 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
   const todo = run.keepExisting ? shots.filter(({ path }) => !existsSync(path)) : shots;
   using bar = new ProgressBar(process.stderr, Math.max(1, todo.length));
   for (const { path, isOutside } of todo) if (isOutside) bar.say(printable(`Outside the working directory: ${path}`));
-  const began = { at: performance.now() };
+  const time = { began: 0, ended: 0 };
   const results = new Map<Shot, ShotResult>();
   if (todo.length > 0) {
     try {
       await using running = server === null ? null : await ShotsServer.start(server, portsOf(todo), run.signal);
       void running;
-      await captureAll(todo, { run, bar, began, results });
+      await captureAll(todo, { run, bar, time, results });
     } catch (error) {
       // What was not captured is in the report.
       if (!run.signal.aborted) throw error;
@@ -49,18 +49,18 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
   const ended = shots.map(
     (shot) => results.get(shot) ?? { shot, status: todo.includes(shot) ? ('not_run' as const) : ('skipped' as const) },
   );
-  return reportOf(ended, performance.now() - began.at);
+  return reportOf(ended, time.ended - time.began);
 }
 
 interface Progress {
   run: ShotsRun;
   bar: ProgressBar;
-  /** Set when the browser is ready. */
-  began: { at: number };
+  /** ms; set when the browser is ready, and after the last capture. */
+  time: { began: number; ended: number };
   results: Map<Shot, ShotResult>;
 }
 
-async function captureAll(todo: readonly Shot[], { run, bar, began, results }: Progress): Promise<void> {
+async function captureAll(todo: readonly Shot[], { run, bar, time, results }: Progress): Promise<void> {
   const { config, publicOnly, signal } = run;
   const zone = newPageZone();
   await using engine = await Engine.open(config, {
@@ -69,7 +69,7 @@ async function captureAll(todo: readonly Shot[], { run, bar, began, results }: P
     say: (line) => bar.say(line),
     signal,
   });
-  began.at = performance.now();
+  time.began = performance.now();
   bar.begin();
   await runShots(todo, {
     engine,
@@ -81,6 +81,7 @@ async function captureAll(todo: readonly Shot[], { run, bar, began, results }: P
       bar.say(printable(describeResult(result)));
     },
   });
+  time.ended = performance.now();
 }
 
 function describeResult(result: ShotResult): string {
