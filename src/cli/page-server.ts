@@ -45,10 +45,10 @@ export function newPageZone(): string {
 }
 
 /**
- * @param zone from newPageZone
+ * @param zone from newPageZone, if others are to be allowed by it
  * @throws OperatorError for a file that cannot be read, or that no browser can show
  */
-export async function servePage(page: LocalPage, zone = newPageZone()): Promise<PageServer> {
+export async function servePage(page: LocalPage, zone = 'localhost'): Promise<PageServer> {
   const find = 'html' in page ? onlyHtml(page.html) : await fileAndBelow(page.path);
   const missing = new Set<string>();
   const name = `${randomBytes(16).toString('hex')}.${zone}`;
