@@ -13,7 +13,7 @@ const NATIVE_SOURCES = /^(deps|src|build\/(?!Release\/[^/]+\.node$).*)(\/|$)/;
 /** Paths below the root, sorted. @param root a clone that is installed and built */
 export function programFiles(root: string): string[] {
   const client = join(root, 'dist', 'client');
-  const own = OWN.flatMap((name) => filesBelow(join(root, name))).filter((file) => dirname(file) !== client);
+  const own = OWN.flatMap((name) => filesBelow(join(root, name))).filter((file) => dirname(file) !== client && !file.endsWith('.d.ts'));
   const packages = [...runtimePackages(root)].flatMap((dir) => filesBelow(dir).filter((file) => isLoaded(dir, relative(dir, file))));
   return [...new Set([...own, ...packages])].map((file) => relative(root, file)).sort();
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { contentTypeOf } from '../contract/content-type.js';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName } from './artifact-name.js';
 import {
@@ -13,7 +14,6 @@ import {
 } from './artifacts.js';
 import { Bucket, type BucketOptions } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
-import { contentTypeOf } from '../contract/content-type.js';
 import { listOldObjects } from './old-objects.js';
 import { readAll } from './read-all.js';
 import { RecentFiles } from './recent-files.js';

@@ -5,7 +5,6 @@
 import type { Principal } from '../account/authenticate.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
-import type { CaptureOptions } from '../contract/capture-request.js';
 import { newId } from '../contract/ids.js';
 import type { JobSnapshot } from '../contract/job.js';
 import { ATTEMPT_BUDGET } from '../contract/limits.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Engine } from '../../src/library/engine.js';
 import { IdleEngine } from '../../src/cli/idle-engine.js';
+import type { Engine } from '../../src/library/engine.js';
 
 const MINUTE_MS = 60_000;
 

@@ -1,26 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import type { Engine } from '../../src/library/engine.js';
 import { LocalCaptures } from '../../src/cli/local-captures.js';
-import type { Rendering } from '../../src/render/render.js';
+import type { Engine, EngineCapture } from '../../src/library/engine.js';
 
-const RENDERING: Omit<Rendering, 'content'> = {
+const DATA: EngineCapture['data'] = {
+  url: 'https://example.com/',
+  durationMs: 5,
+  bytes: 7,
+  cached: false,
+  region: null,
   format: 'webp',
   width: 10,
   height: 10,
   finalUrl: 'https://example.com/',
   blockedRequests: 0,
-  warnings: [],
   egressCountry: null,
   diagnostics: { algorithm: 'native', sections: 1, deviceScaleFactor: 1, scrollHeight: 10, stoppedReason: 'viewport', truncated: false },
   inspection: null,
-  timings: {},
 };
 
 /** Without a browser: what is kept does not depend on what was rendered. */
 function captures(content: () => Promise<Buffer>) {
   const engine = {
-    egress: { refusesLiterally: () => false, proxyProblem: () => null },
-    capture: async () => ({ ...RENDERING, content: await content() }),
+    capture: async () => ({ data: DATA, content: await content() }),
   } as unknown as Engine;
   return new LocalCaptures({ engine: { use: (work) => work(engine) }, syncWaitMs: 20_000, rules: { webhookAllow: [] } });
 }
