@@ -14,7 +14,7 @@ export interface RateRules {
   failures?: Rate;
 }
 
-/** The token buckets of this process, in memory; a restart refills them. */
+/** The token buckets of this process, in memory; a restart refills them. Servers that share a database grant an equal part each. */
 export class RateLimits {
   /** By key id. */
   readonly submissions: TokenBuckets;
@@ -27,5 +27,10 @@ export class RateLimits {
     this.submissions = new TokenBuckets(rules.submissions, now);
     this.reads = new TokenBuckets(rules.reads, now);
     this.failures = new TokenBuckets(rules.failures ?? FAILURES, now);
+  }
+
+  /** Grants only this server's part of each rate, of so many servers that take requests. */
+  shareAmong(servers: number): void {
+    for (const buckets of [this.submissions, this.reads, this.failures]) buckets.shareAmong(servers);
   }
 }

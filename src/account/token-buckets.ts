@@ -26,14 +26,23 @@ const MINUTE_MS = 60_000;
  * A token bucket per subject, stored as one number (GCRA): the time at which the bucket will be full. Full buckets are not stored.
  */
 export class TokenBuckets {
-  readonly #rate: Rate;
+  readonly #whole: Rate;
+  /** The part of this server. */
+  #rate: Rate;
   readonly #now: () => number;
   readonly #fullAt = new Map<string, number>();
 
   /** @param now a clock in ms, monotonic or not: a clock jump costs at most one full bucket */
   constructor(rate: Rate, now: () => number) {
+    this.#whole = rate;
     this.#rate = rate;
     this.#now = now;
+  }
+
+  /** Grants only this server's part of the rate, of so many that do the same. */
+  shareAmong(servers: number): void {
+    const { perMinute, burst } = this.#whole;
+    this.#rate = { perMinute: perMinute / servers, burst: Math.max(1, Math.ceil(burst / servers)) };
   }
 
   /** Takes a token if there is one. */
@@ -90,7 +99,7 @@ export class TokenBuckets {
     const tokens = this.#tokens(fullAt, now);
     return {
       allowed,
-      limit: this.#rate.perMinute,
+      limit: this.#whole.perMinute,
       remaining: Math.max(0, Math.floor(tokens)),
       resetSeconds: Math.ceil((fullAt - now) / 1000),
       retryAfterSeconds: tokens >= 1 ? 0 : Math.max(1, Math.ceil(((1 - tokens) * this.#tokenMs) / 1000)),

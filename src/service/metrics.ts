@@ -32,7 +32,7 @@ export class Metrics {
   });
   readonly #health = new Gauge({
     name: 'stillframe_health',
-    help: 'Values of /v1/health; true is 1.',
+    help: 'Values of /v1/health; true is 1. With several servers, those of all: take one, not the sum.',
     labelNames: ['part', 'figure'],
     registers: [this.#registry],
   });

@@ -29,6 +29,7 @@ import { RecentHealth } from './recent-health.js';
 import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
 import { serviceEdge } from './service-edge.js';
+import { shareRates } from './share-rates.js';
 
 /** How soon a change made by another process (queue resume) takes effect. */
 const POLL_MS = 500;
@@ -80,6 +81,7 @@ export class Service implements AsyncDisposable {
   private readonly health: RecentHealth;
   private housekeeping: Housekeeping | null = null;
   private following: EndedElsewhere | null = null;
+  private sharing: Disposable | null = null;
 
   private constructor(
     private readonly config: Config,
@@ -182,6 +184,7 @@ export class Service implements AsyncDisposable {
     });
     if (!store.shared) return;
     this.following = new EndedElsewhere({ store, signals: this.signals, onError: this.onLoopError });
+    if (this.does('api')) this.sharing = shareRates({ store, limits: this.limits, onError: this.onLoopError });
   }
 
   /** After events may have been lost. */
@@ -333,6 +336,7 @@ export class Service implements AsyncDisposable {
     this.health.forget();
     this.housekeeping?.pause();
     this.following?.[Symbol.dispose]();
+    this.sharing?.[Symbol.dispose]();
     this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
     // Whoever still waits is waiting for a job that stays queued.

@@ -91,3 +91,16 @@ test('submissions, reads and failures of one subject do not share a bucket; 0 sw
   const failures = Array.from({ length: 31 }, () => limits.failures.take('x').allowed);
   expect(failures.filter(Boolean)).toHaveLength(30);
 });
+
+test('three servers grant a third each, and all of it again when two of them end', () => {
+  const clock = aClock();
+  const rules = { perMinute: 120, burst: 30 };
+  const limits = new RateLimits({ submissions: rules, reads: rules }, clock.read);
+  const takeAll = () => Array.from({ length: 40 }, () => limits.submissions.take('key')).filter(({ allowed }) => allowed).length;
+  limits.shareAmong(3);
+  expect(limits.submissions.peek('key')).toMatchObject({ limit: 120, remaining: 10 });
+  expect(takeAll()).toBe(10);
+  clock.now += 60_000;
+  limits.shareAmong(1);
+  expect(takeAll()).toBe(30);
+});

@@ -108,6 +108,20 @@ test('while the database is away, requests answer 503; what was captured is stor
   expect(fresh.bucket.names()).toHaveLength(2);
 });
 
+test('two API servers grant half of a rate limit each', async () => {
+  await using fresh = await aCluster(inject('postgresUrl'));
+  const limited = { ...API, STILLFRAME_READ_RATE: '6000', STILLFRAME_READ_BURST: '20' };
+  const { url, firstKey } = await fresh.start(limited).ready;
+  const remaining = async () => {
+    const response = await fetch(`${url}/v1/usage`, { headers: { authorization: `Bearer ${firstKey}` } });
+    return Number(/r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1]);
+  };
+  // It refills faster than it is asked.
+  expect(await remaining()).toBe(19);
+  await fresh.start(limited).ready;
+  await until(async () => (await remaining()) === 9);
+});
+
 interface Answer {
   status: number;
   retryAfter: string | null;

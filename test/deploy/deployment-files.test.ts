@@ -7,7 +7,7 @@ import { readDockerfile } from '../stress/dockerfile.js';
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
 const manifest = JSON.parse(read('package.json')) as { version: string; engines: { node: string }; bin: { stillframe: string } };
-const FILES = ['Dockerfile', 'compose.yaml', 'deploy/stillframe.service', 'docs/running.md'];
+const FILES = ['Dockerfile', 'compose.yaml', 'deploy/compose.cluster.yaml', 'deploy/stillframe.service', 'docs/running.md'];
 const image = readDockerfile(read('Dockerfile'));
 const steps = image.sessions.at(-1)?.steps ?? [];
 
@@ -24,7 +24,8 @@ describe('the deployment files', () => {
     const majors = image.sessions.map(({ from }) => Number(/^node:(\d+)-/.exec(from)?.[1]));
     expect(new Set(majors).size).toBe(1);
     expect(majors[0]).toBeGreaterThanOrEqual(Number(minimum));
-    expect(read('compose.yaml')).toContain(`image: stillframe:${manifest.version}`);
+    for (const file of ['compose.yaml', 'deploy/compose.cluster.yaml'])
+      expect(read(file)).toContain(`image: stillframe:${manifest.version}`);
     expect(read('CHANGELOG.md')).toContain(`## ${manifest.version}`);
     expect(manifest.version.split('.')[0]).toBe('1');
   });

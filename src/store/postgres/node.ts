@@ -70,7 +70,7 @@ export class ClusterNode implements AsyncDisposable {
     await client.end().catch(() => undefined);
   }
 
-  /** A new connection; after the first time, only if the row or the lock is not someone else's, which cannot be: the id is random. */
+  /** A new connection with this node's row and lock. */
   async #connect(): Promise<void> {
     const client = new pg.Client({ ...clientSettings(this.#options.url), statement_timeout: 0, query_timeout: SILENT_MS });
     client.on('error', () => this.#drop(client));

@@ -10,7 +10,7 @@ const HORIZON_MS = 90 * 60_000;
 /** Until the claim's own timer renews it. */
 const RENEWED_MS = 30_000;
 /** A node without its lock may be connecting again: after a cut, or after a restart of the database, with all others. */
-const RECONNECT_MS = 1_500;
+const RECONNECT_MS = 1_000;
 const RESTART_MS = 5_000;
 const NONE: OwnClaims = { jobs: [], deliveries: [] };
 
