@@ -243,6 +243,8 @@ CREATE INDEX deliveries_waiting ON deliveries (account_id, origin, due_at) WHERE
 --> statement-breakpoint
 CREATE INDEX deliveries_claimed_by ON deliveries (account_id, origin) WHERE claimed_until IS NOT NULL;
 --> statement-breakpoint
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
+--> statement-breakpoint
 CREATE INDEX deliveries_expiring ON deliveries (expires_at) WHERE expires_at IS NOT NULL;
 --> statement-breakpoint
 -- Receivers that did not respond lately, per account.
@@ -318,9 +320,10 @@ BEGIN
     CONTINUE WHEN kept_slot
       AND EXISTS (SELECT 1 FROM jobs WHERE jobs.account_id = chosen_account AND jobs.state = 'active' AND jobs.ended_at IS NULL)
       AND EXISTS (SELECT 1 FROM turns WHERE turns.seen_at > now - 3600000 AND turns.account_id <> chosen_account);
-    SELECT entry.seq, entry.due_at INTO chosen_seq, claimed_due FROM queue_entries entry
+    -- A job that somebody else holds is left for the next claim: waiting for it would hold up the claims of all.
+    SELECT entry.seq, entry.due_at INTO chosen_seq, claimed_due FROM queue_entries entry JOIN jobs ON jobs.seq = entry.seq
       WHERE entry.account_id = chosen_account AND (entry.due_at IS NULL OR entry.due_at <= now)
-      ORDER BY entry.lane, entry.seq LIMIT 1 FOR UPDATE SKIP LOCKED;
+      ORDER BY entry.lane, entry.seq LIMIT 1 FOR UPDATE OF entry SKIP LOCKED FOR NO KEY UPDATE OF jobs SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
     DELETE FROM queue_entries WHERE queue_entries.seq = chosen_seq;
     SELECT greatest(turns.typical_ms, jobs.delay_ms), turns.tag INTO booked, before

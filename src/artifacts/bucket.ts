@@ -40,16 +40,21 @@ const CONNECT_MS = 3_000;
 /** Between two parts of a response; while the reader is slow, it does not count. */
 const STALLED_MS = 15_000;
 const KEEP_ALIVE_MS = 20_000;
+const OWN_CONNECTIONS = 64;
 /** Pictures that slow clients read take one each. */
-const CONNECTIONS = 256;
+const READER_CONNECTIONS = 256;
 const ERROR_BYTES = 16_384;
 const READ_BYTES = 4_000_000;
+/** For the body of a response that is read whole. */
+const READ_MS = 20_000;
 
 export class Bucket implements AsyncDisposable {
   readonly #options: BucketOptions;
   readonly #pulse: StoragePulse;
   readonly #base: URL;
   readonly #pool: Pool;
+  /** For objects that clients read, however slowly: the other calls must not wait for those. */
+  readonly #readers: Pool;
   /** Signing keys, one per day. */
   readonly #signingKeys = new Map<string, ArrayBuffer>();
 
@@ -58,13 +63,14 @@ export class Bucket implements AsyncDisposable {
     this.#pulse = pulse;
     this.#base = baseOf(options);
     // Redirects are not followed: undici does not unless it is told to.
-    this.#pool = new Pool(this.#base.origin, {
-      connections: CONNECTIONS,
+    const settings = {
       connect: { timeout: CONNECT_MS },
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: STALLED_MS,
       bodyTimeout: STALLED_MS,
-    });
+    };
+    this.#pool = new Pool(this.#base.origin, { ...settings, connections: OWN_CONNECTIONS });
+    this.#readers = new Pool(this.#base.origin, { ...settings, connections: READER_CONNECTIONS });
   }
 
   /**
@@ -91,10 +97,14 @@ export class Bucket implements AsyncDisposable {
   /** For a response that is small, or has no content. @throws BucketError */
   async read(call: BucketCall): Promise<Pick<Answer, 'headers'> & { content: Buffer }> {
     const { headers, body } = await this.send(call);
+    // A storage that sends a byte now and then must not hold a capture.
+    const timer = setTimeout(() => body.destroy(new Error(`the response took longer than ${READ_MS} ms`)), READ_MS);
     try {
       return { headers, content: await readAll(body, READ_BYTES) };
     } catch (cause) {
       throw new BucketError(nameOf(call), { status: null, code: codeOf(cause), cause });
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -107,7 +117,7 @@ export class Bucket implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.destroy();
+    await Promise.all([this.#pool.destroy(), this.#readers.destroy()]);
   }
 
   async #insist(call: BucketCall, signal: AbortSignal): Promise<Answer> {
@@ -132,7 +142,8 @@ export class Bucket implements AsyncDisposable {
     let answer: Answer;
     try {
       const path = `${url.pathname}${url.search}`;
-      answer = await this.#pool.request({ method, path, headers: Object.fromEntries(headers), body, signal });
+      const pool = method === 'GET' && call.key !== null ? this.#readers : this.#pool;
+      answer = await pool.request({ method, path, headers: Object.fromEntries(headers), body, signal });
     } catch (thrown) {
       const cause = signal.aborted ? signal.reason : thrown;
       throw new BucketError(nameOf(call), { status: null, code: codeOf(thrown), cause });

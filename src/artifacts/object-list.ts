@@ -5,15 +5,19 @@ export interface ObjectPage {
   next: string | null;
 }
 
+/** Of an entry without an end. */
+const MAX_ENTRY_CHARS = 4_000;
+
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** @throws Error if the text is not such a list */
 export function parseObjectList(xml: string): ObjectPage {
   if (!xml.includes('<ListBucketResult')) throw new Error('the storage did not return a list of objects');
-  const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry = '']) => ({
-    key: textOf(entry, 'Key') ?? '',
-    modifiedAt: Date.parse(textOf(entry, 'LastModified') ?? ''),
-  }));
+  const objects = xml
+    .split('<Contents>')
+    .slice(1)
+    .map((part) => part.slice(0, part.indexOf('</Contents>') + 1 || MAX_ENTRY_CHARS))
+    .map((entry) => ({ key: textOf(entry, 'Key') ?? '', modifiedAt: Date.parse(textOf(entry, 'LastModified') ?? '') }));
   const isLast = textOf(xml, 'IsTruncated') !== 'true';
   const next = isLast ? null : textOf(xml, 'NextContinuationToken');
   if (!isLast && next === null) throw new Error('the storage returned a part of a list without a way to go on');

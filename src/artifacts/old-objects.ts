@@ -13,16 +13,20 @@ const BATCH = 200;
  * @throws BucketError
  */
 export async function* listOldObjects(bucket: Bucket, prefix: string, before: number): AsyncIterable<string[]> {
+  const seen = new Set<string>();
   for (let token: string | null = ''; token !== null; ) {
+    if (seen.has(token)) throw new Error('the storage returned the same page of its list again');
+    seen.add(token);
     const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
     const { headers, content } = await bucket.read({ method: 'GET', key: null, query, limitMs: LIST_MS });
     const { objects, next } = parseObjectList(content.toString());
-    if (next === token) throw new Error('the storage returned the same page of its list again');
     const now = Date.parse(String(headers.date));
     const latest = Math.min(before, (Number.isFinite(now) ? now : Date.now()) - ORPHAN_AGE_MS);
-    const old = objects.filter(({ modifiedAt }) => modifiedAt < latest).map(({ key }) => key.slice(prefix.length));
+    const ours = objects.filter(({ key, modifiedAt }) => key.startsWith(prefix) && modifiedAt < latest);
+    const old = ours.map(({ key }) => key.slice(prefix.length));
     const names = old.filter(isArtifactName);
-    for (let at = 0; at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
+    // Also without names, so that the caller can end between two pages.
+    for (let at = 0; at === 0 || at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
     token = next;
   }
 }

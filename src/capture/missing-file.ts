@@ -4,20 +4,21 @@ import type { RetentionStore } from '../store/store.js';
 
 export interface MissingFileDeps {
   store: Pick<RetentionStore, 'markGone'>;
-  artifacts: Pick<Artifacts, 'open' | 'isPresent'>;
+  artifacts: Pick<Artifacts, 'open' | 'isPresent' | 'isLocal'>;
   log: Log;
   now(): number;
 }
 
 /**
  * Whether the file of a stored picture is missing, because something else deleted it. Records that in its row, unless the whole storage
- * is missing: a disk that is mounted again brings its pictures back.
+ * is missing: a disk that is mounted again brings its pictures back. Of a bucket nothing is recorded: a replica that lags behind answers
+ * that an object is missing, and has it a minute later.
  *
  * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
 export async function isFileMissing({ store, artifacts, log, now }: MissingFileDeps, name: string): Promise<boolean> {
   if ((await artifacts.open(name)) !== null) return false;
-  if (!(await artifacts.isPresent())) return true;
+  if (!artifacts.isLocal || !(await artifacts.isPresent())) return true;
   if (await store.markGone(name, now()))
     log.warn({ artifact: name }, 'the file of a picture is missing; the picture is treated as deleted');
   return true;

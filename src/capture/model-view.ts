@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
+import { CaptureError } from '../contract/capture-error.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
 import type { EncodeQueue } from '../render/picture/encode-queue.js';
 import { modelTiles } from '../render/picture/model-tiles.js';
@@ -10,13 +11,42 @@ export interface ModelViewDeps {
   encodes: EncodeQueue;
 }
 
-/**
- * A stored picture in tiles that a model can read.
- *
- * @throws CaptureError `invalid_request`: 410 if the picture has been deleted, and as modelTiles
- */
-export async function modelView(deps: ModelViewDeps, name: string, order: TileOrder): Promise<ModelTiles> {
-  const artifact = await deps.openPicture(name);
-  if (artifact === null || artifact === 'deleted') throw pictureDeleted();
-  return await modelTiles(deps.encodes, await buffer(await artifact.read()), order);
+/** A picture is read whole: this much at a time, for all who ask. */
+const VIEWED_MAX_BYTES = 64_000_000;
+/** Views that wait for others; more are rejected. */
+const WAITING_MAX = 8;
+
+/** Stored pictures in tiles that a model can read: one picture at a time, so that views take neither the memory nor the encoder of captures. */
+export class ModelViews {
+  readonly #deps: ModelViewDeps;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(deps: ModelViewDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws CaptureError `invalid_request`: 410 if the picture has been deleted, and as modelTiles; `rate_limited` when too many wait */
+  async view(name: string, order: TileOrder): Promise<ModelTiles> {
+    if (this.#waiting >= WAITING_MAX) {
+      const message = 'Too many pictures are being shown at the moment. Try again shortly.';
+      throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 2 });
+    }
+    this.#waiting++;
+    const mine = this.#last.then(() => this.#tiles(name, order));
+    this.#last = mine.catch(() => undefined);
+    return await mine.finally(() => {
+      this.#waiting--;
+    });
+  }
+
+  async #tiles(name: string, order: TileOrder): Promise<ModelTiles> {
+    const artifact = await this.#deps.openPicture(name);
+    if (artifact === null || artifact === 'deleted') throw pictureDeleted();
+    if (artifact.bytes > VIEWED_MAX_BYTES) {
+      const message = `The picture has ${Math.round(artifact.bytes / 1e6)} MB, more than can be shown: capture the page as webp, or a part of it.`;
+      throw new CaptureError({ code: 'invalid_request', message });
+    }
+    return await modelTiles(this.#deps.encodes, await buffer(await artifact.read()), order);
+  }
 }

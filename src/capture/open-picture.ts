@@ -15,9 +15,12 @@ export interface OpenPictureDeps extends MissingFileDeps {
  */
 export async function openPicture(deps: OpenPictureDeps, name: string): Promise<OpenArtifact | 'deleted' | null> {
   const row = await deps.store.findArtifact(name);
-  if (row !== null && row.goneAt !== null) return 'deleted';
+  // The row is committed before anyone learns the name: guesses need not ask the storage.
+  if (row === null) return null;
+  if (row.goneAt !== null) return 'deleted';
   const artifact = await deps.artifacts.open(name);
-  if (artifact !== null || row === null) return artifact;
+  if (artifact !== null) return artifact;
+  if (!deps.artifacts.isLocal) return 'deleted';
   await isFileMissing(deps, name);
   return (await deps.store.findArtifact(name))?.goneAt === null ? null : 'deleted';
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type Config, hasDisplay } from '../config.js';
 import { storageStateSchema } from '../contract/login-schema.js';
@@ -115,6 +116,7 @@ function onEnter(): Disposable & { pressed: Promise<void> } {
 
 async function save(path: string, state: StorageState): Promise<void> {
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new Error('it is not an ordinary file');
     await replaceFile(path, `${JSON.stringify(state, null, 2)}\n`, STATE_MODE);
   } catch (error) {
     throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);

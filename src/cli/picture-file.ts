@@ -85,9 +85,7 @@ export async function checkWritable(path: string, force: boolean): Promise<void>
 export async function writePicture(path: string, content: Uint8Array, force: boolean): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
   try {
-    // Pipes and devices exist already and are written to.
-    if (before !== undefined && !before.isFile()) await writeFile(path, content);
-    else if (force) await replaceFile(before === undefined ? path : realpathSync(path), content);
+    if (force || (before !== undefined && !before.isFile())) await replaceFile(path, content);
     else await writeNew(path, content);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(path);
@@ -111,10 +109,13 @@ async function writeNew(path: string, content: Uint8Array): Promise<void> {
  */
 export async function replaceFile(path: string, content: Uint8Array | string, mode?: number): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
-  const draft = join(dirname(path), `.${randomBytes(6).toString('hex')}.part`);
+  // Pipes and devices are written to, not replaced.
+  if (before !== undefined && !before.isFile()) return await writeFile(path, content);
+  const target = before === undefined ? path : realpathSync(path);
+  const draft = join(dirname(target), `.${randomBytes(6).toString('hex')}.part`);
   try {
     await writeFile(draft, content, { flag: 'wx', mode: mode ?? before?.mode ?? 0o666 });
-    await rename(draft, path);
+    await rename(draft, target);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;

@@ -18,6 +18,7 @@ import { failWith } from './operator-error.js';
 import { addQueueCommand } from './queue.js';
 import { addServeCommand } from './serve.js';
 import { addSignCommand } from './sign.js';
+import { addTopCommand } from './top.js';
 
 /** The program: commands and their exit codes (operation.md, Commands). 0 done, 1 failed, 2 wrong usage. */
 export async function runProgram(argv: string[]): Promise<void> {
@@ -59,6 +60,7 @@ export function makeProgram(first: string | undefined): Command {
   addQueueCommand(program);
   addBackupCommand(program);
   addMigrateCommand(program);
+  addTopCommand(program);
   program.commandsGroup('Machine:');
   addDoctorCommand(program);
   addBrowserCommand(program);

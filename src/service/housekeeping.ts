@@ -22,6 +22,7 @@ export class Housekeeping implements AsyncDisposable {
   private readonly comparing: NodeJS.Timeout;
   private steps: Promise<void> = Promise.resolve();
   private paused = false;
+  private recovering = false;
 
   constructor(private readonly options: HousekeepingOptions) {
     const { deps, startedAt, signal } = options;
@@ -39,8 +40,13 @@ export class Housekeeping implements AsyncDisposable {
 
   /** Does not wait for the next sweep, nor for the step under way. */
   recoverNow(): void {
-    if (this.paused) return;
-    const recovering = recoverLeases(this.options.deps).catch(this.options.onError);
+    if (this.paused || this.recovering) return;
+    this.recovering = true;
+    const recovering = recoverLeases(this.options.deps)
+      .catch(this.options.onError)
+      .finally(() => {
+        this.recovering = false;
+      });
     this.add(() => recovering);
   }
 

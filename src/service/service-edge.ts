@@ -3,7 +3,7 @@ import { authenticateLink } from '../account/authenticate-link.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { FinishSignals } from '../capture/finish-signals.js';
 import { lookupJob, lookupRequest } from '../capture/lookup.js';
-import { modelView } from '../capture/model-view.js';
+import { ModelViews } from '../capture/model-view.js';
 import { openPicture } from '../capture/open-picture.js';
 import { readUsage } from '../capture/read-usage.js';
 import { settle } from '../capture/settle.js';
@@ -61,7 +61,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     now: parts.now,
   };
   const open = (name: string) => openPicture({ store, artifacts, log, now: parts.now }, name);
-  const encodes = new EncodeQueue();
+  const views = new ModelViews({ openPicture: open, encodes: new EncodeQueue() });
   return {
     authenticate: (authorization) => authenticate(store, authorization),
     authenticateLink: (pairs) => authenticateLink(store, pairs, parts.now()),
@@ -76,7 +76,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     findDelivery: (jobId) => findDelivery(store, jobId),
     redeliver: (jobId, expected) => redeliver({ store, now: parts.now, onDue: parts.onDeliveryDue }, jobId, expected),
     openPicture: open,
-    modelView: (name, order) => modelView({ openPicture: open, encodes }, name, order),
+    modelView: (name, order) => views.view(name, order),
     health: () => health.ask(),
     metrics: async () => metrics.text(await health.ask()),
     timingsOf: (jobId) => timings.of(jobId),

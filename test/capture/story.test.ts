@@ -570,6 +570,7 @@ describe('sweeping', () => {
     const away: SubmitDeps['artifacts'] = {
       open: (wanted) => (isAway ? Promise.resolve(null) : artifacts.open(wanted)),
       isPresent: async () => !isAway,
+      isLocal: true,
       isFailing: false,
       isReady: async () => !isAway,
     };

@@ -75,9 +75,11 @@ async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source
   const source = await findSource(queries, given);
   if (source === AGAIN) return AGAIN;
   const { waiting, quota } = await standingOf(queries, job.accountId, { atMost: rules.maxQueue });
-  if (source.kept === null && waiting >= rules.maxQueue) return { kind: 'queue_full', waiting };
-  const refusal = quota === null ? null : await refuseOverQuota(queries, job);
-  return refusal ?? (await enter(queries, vault, { ...given, source }));
+  const full: Acceptance | null = source.kept === null && waiting >= rules.maxQueue ? { kind: 'queue_full', waiting } : null;
+  const refusal = full ?? (quota === null ? null : await refuseOverQuota(queries, job));
+  if (refusal === null) return await enter(queries, vault, { ...given, source });
+  // What took the last credit or place may have been the same submission, sent twice.
+  return (await findReplay(queries, vault, job)) ?? refusal;
 }
 
 async function findReplay(queries: Queries, vault: Vault, job: NewJob): Promise<Acceptance | null> {

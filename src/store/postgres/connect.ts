@@ -13,6 +13,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** How long a statement may take, and how long a client waits for its answer. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
+/** How long a server that stands still in a transaction may hold its locks, and others wait for them. */
+const HELD_TIMEOUT_MS = 4_000;
 /** A transaction that meets another one that often is not going to succeed. */
 const MOST_TRIES = 20;
 const INT8 = 20;
@@ -51,7 +53,8 @@ export function clientSettings(url: string): pg.ClientConfig {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: HELD_TIMEOUT_MS,
+    lock_timeout: HELD_TIMEOUT_MS,
     keepAlive: true,
     types: { getTypeParser: parserOf },
   };
@@ -62,6 +65,8 @@ export function openDatabase(url: string): Database {
   const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS });
   // An idle connection that breaks is replaced by the next statement.
   pool.on('error', () => undefined);
+  // Between two users of a connection nobody else listens, and an error that nobody hears ends the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     ...queriesOf(pool),
     transaction: (work) => guarded(() => inTransaction(pool, work)),

@@ -5,7 +5,7 @@ const UNAVAILABLE_RETRY_S = 5;
 /** Serialization failure, deadlock, and a row that another transaction inserted or deleted meanwhile: the same again may succeed. */
 const LOST_RACE = /^(40001|40P01|23503|23505)$/;
 /** Connection, resources, operator's intervention, files, and locks or statements that timed out. */
-const UNAVAILABLE = /^(08...|53...|57...|58...|55P03|25006|25P0[23]|3D000|28...|E[A-Z]+)$/;
+const UNAVAILABLE = /^(08...|53...|57...|58...|55P03|25006|25P0[23]|3D000|28...|E[A-Z_]+)$/;
 /** What the driver says without a code. */
 const DRIVER_SAYS = /timeout|Connection terminated|connection (error|is closed)|Client has encountered|not queryable|Cannot use a pool/i;
 

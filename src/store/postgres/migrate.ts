@@ -12,7 +12,10 @@ import { LOCKS } from './locks.js';
  * @throws StoreError if the database cannot be reached, or is older than this program and `isAllowed` is false
  */
 export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
-  const client = new pg.Client({ ...clientSettings(url), statement_timeout: 0, query_timeout: 0 });
+  const client = new pg.Client({
+    ...clientSettings(url),
+    ...{ statement_timeout: 0, query_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
+  });
   // Also told by the statement that fails.
   client.on('error', () => undefined);
   try {

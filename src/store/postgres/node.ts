@@ -12,12 +12,14 @@ import { LOCKS } from './locks.js';
 const CHANNEL = 'stillframe';
 /** How often a node tells that it lives, and looks for others that do not. */
 const BEAT_MS = 500;
+/** A node whose lock was free on so many beats has ended. */
+const LOST_AFTER_BEATS = 3;
 /** A beat without an answer for this long: the connection is given up. */
 const SILENT_MS = 5_000;
 /** Bytes of a notification, of 8,000 at most. */
 const PAYLOAD_BYTES = 7_500;
 /** So that the server notices a node that was cut off, and frees its lock. */
-const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = 0`;
+const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 0`;
 
 type Listener = (event: StoreEvent) => void;
 
@@ -36,7 +38,8 @@ export class ClusterNode implements AsyncDisposable {
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | null = null;
   #beating: Promise<void> = Promise.resolve();
-  #lost: readonly string[] = [];
+  /** Nodes without a lock, and on how many beats in a row of the present connection. */
+  #missing = new Map<string, number>();
   #closed = false;
   #wasAway = false;
 
@@ -54,6 +57,9 @@ export class ClusterNode implements AsyncDisposable {
 
   /** The database's time (Unix ms), carried on by this machine's monotonic clock from the last beat. */
   readonly now = (): number => this.#clock.now();
+
+  /** Nodes that have ended: not those that are connecting again, after a cut or with all others after a restart of the database. */
+  readonly lost = (): string[] => [...this.#missing].filter(([, beats]) => beats >= LOST_AFTER_BEATS).map(([id]) => id);
 
   watch(listener: Listener): void {
     this.#listeners.add(listener);
@@ -98,6 +104,7 @@ export class ClusterNode implements AsyncDisposable {
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = null;
+    this.#missing.clear();
     client.removeAllListeners('notification');
     client.end().catch(() => undefined);
   }
@@ -138,9 +145,8 @@ export class ClusterNode implements AsyncDisposable {
     this.#clock.set(row.now, sentAt);
     // Another node took this one for dead: a new connection gives it a row and a lock again.
     if (!row.known) throw new Error('this node was taken for dead');
-    const lost = row.gone.filter((id) => this.#lost.includes(id));
-    this.#lost = row.gone;
-    if (lost.length > 0) this.#emit({ kind: 'node_lost' });
+    this.#missing = new Map(row.gone.map((id) => [id, (this.#missing.get(id) ?? 0) + 1]));
+    if (this.lost().length > 0) this.#emit({ kind: 'node_lost' });
   }
 
   #tell(payload: string): void {
@@ -207,6 +213,9 @@ function parseEvents(payload: string): StoreEvent[] {
   });
 }
 
+/** By which two clocks drift apart in ten beats, at most. */
+const SLACK_MS = 50;
+
 /** The database's time by this machine's monotonic clock: of the last answers, the one that was the quickest counts. */
 class DatabaseClock {
   #samples: { offset: number; tookMs: number }[] = [];
@@ -214,7 +223,10 @@ class DatabaseClock {
   set(now: number, sentAt: number): void {
     const arrivedAt = performance.now();
     const tookMs = arrivedAt - sentAt;
-    this.#samples = [...this.#samples, { offset: now - (sentAt + arrivedAt) / 2, tookMs }].slice(-10);
+    const offset = now - (sentAt + arrivedAt) / 2;
+    // Samples that contradict the latest one are of before a jump: of the database's clock, or of this machine, which was suspended.
+    const agreeing = this.#samples.filter((known) => Math.abs(known.offset - offset) <= (known.tookMs + tookMs) / 2 + SLACK_MS);
+    this.#samples = [...agreeing, { offset, tookMs }].slice(-10);
   }
 
   now(): number {

@@ -2,6 +2,7 @@
  * The store in PostgreSQL, shared by several servers: rows are the truth, notifications only hints. Must not know HTTP, browsers, sockets
  * or the bytes of artifacts.
  */
+import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
 import type { Claim, DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
@@ -33,12 +34,18 @@ export interface PostgresStoreOptions {
   log: Log;
 }
 
+/** More claims than a server has at once. */
+const UNSURE_MAX = 1_000;
+
 interface Engine {
   database: Database;
   vault: Vault;
   hints: Hints;
   /** In the rows of claims. */
   nodeId: string;
+  /** Nodes that have ended. */
+  lost(): readonly string[];
+  log: Log;
 }
 
 /** Opens, and makes or migrates, the store of a database. @throws StoreError with one line for the operator */
@@ -55,6 +62,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       database,
       vault,
       nodeId: node?.id ?? 'none',
+      lost: node?.lost ?? (() => []),
+      log,
       hints: new Hints((payloads) => database.run(notifyStatement, [payloads])),
     };
     return {
@@ -71,7 +80,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
+function jobSteps({ database, vault, hints, nodeId, lost, log }: Engine): JobStore {
   const tellEnded = (ended: EndedJob[]): EndedJob[] => {
     for (const job of ended) {
       hints.add({ kind: 'ended', jobId: job.id });
@@ -87,7 +96,7 @@ function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
       const ended = await endJob(database, claim, ending, { mayHaveEnded: unsure.delete(key) });
       return tellEnded(ended);
     } catch (error) {
-      unsure.add(key);
+      if (error instanceof CaptureError && unsure.size < UNSURE_MAX) unsure.add(key);
       throw error;
     }
   };
@@ -112,11 +121,12 @@ function jobSteps({ database, vault, hints, nodeId }: Engine): JobStore {
     retryLater: (claim, dueAt, now) => retryLater(database, claim, { dueAt, now }),
     release: (claim) => release(database, claim),
     async recover(recovery) {
-      const recovered = await recover(database, nodeId, recovery);
-      tellEnded(recovered.ended);
-      if (recovered.requeued > 0) hints.add({ kind: 'queued' });
+      const { requeued, ended, failures } = await recover(database, { nodeId, lost: lost() }, recovery);
+      tellEnded(ended);
+      if (requeued > 0) hints.add({ kind: 'queued' });
+      for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');
       await rollUp(database);
-      return recovered;
+      return { requeued, ended };
     },
     findJob: async (id) => snapshotOrNull(await findJob(database, id)),
     listJobs: (keyId, page) => listJobs(database, keyId, page),

@@ -9,9 +9,6 @@ import { LOCKS } from './locks.js';
 const HORIZON_MS = 90 * 60_000;
 /** Until the claim's own timer renews it. */
 const RENEWED_MS = 30_000;
-/** A node without its lock may be connecting again: after a cut, or after a restart of the database, with all others. */
-const RECONNECT_MS = 1_000;
-const RESTART_MS = 5_000;
 const NONE: OwnClaims = { jobs: [], deliveries: [] };
 
 type Recovery = Parameters<JobStore['recover']>[0];
@@ -22,29 +19,36 @@ type Recovery = Parameters<JobStore['recover']>[0];
  */
 export async function recover(
   database: Database,
-  nodeId: string,
+  { nodeId, lost }: { nodeId: string; lost: readonly string[] },
   { now, own = NONE }: Recovery,
-): Promise<{ requeued: number; ended: EndedJob[] }> {
+): Promise<{ requeued: number; ended: EndedJob[]; failures: unknown[] }> {
   await renewLapsed(database, own, now);
-  await forgetDeadNodes(database, nodeId);
+  await forgetLostNodes(database, lost);
   await pullForward(database, now, now + HORIZON_MS);
   await database.run(
     `UPDATE deliveries SET claimed_until = NULL, node_id = NULL
-      WHERE claimed_until IS NOT NULL AND (claimed_until <= $1 OR node_id NOT IN (SELECT id FROM nodes))`,
-    [now],
+      WHERE claimed_until IS NOT NULL AND (claimed_until <= $1 OR (node_id <> $2 AND node_id NOT IN (SELECT id FROM nodes)))`,
+    [now, nodeId],
   );
   const abandoned = await database.all<{ id: string; workerId: string; attempt: number; budget: number }>(
     `SELECT id, worker_id AS "workerId", attempts_made AS attempt, attempt_budget AS budget FROM jobs
-      WHERE lease_expires_at IS NOT NULL AND (lease_expires_at <= $1 OR node_id NOT IN (SELECT id FROM nodes)) ORDER BY seq`,
-    [now],
+      WHERE lease_expires_at IS NOT NULL AND (lease_expires_at <= $1 OR (node_id <> $2 AND node_id NOT IN (SELECT id FROM nodes)))
+      ORDER BY seq`,
+    [now, nodeId],
   );
   const ended: EndedJob[] = [];
   let requeued = 0;
+  const failures: unknown[] = [];
   for (const { budget, ...held } of abandoned) {
-    if (held.attempt < budget) requeued += (await putBack(database, held, held.attempt)) === null ? 0 : 1;
-    else ended.push(...(await endJob(database, held, { state: 'failed', now, error: CRASHED })));
+    try {
+      if (held.attempt < budget) requeued += (await putBack(database, held, held.attempt)) === null ? 0 : 1;
+      else ended.push(...(await endJob(database, held, { state: 'failed', now, error: CRASHED })));
+    } catch (error) {
+      // One that cannot be ended must not keep the others.
+      failures.push(error);
+    }
   }
-  return { requeued, ended };
+  return { requeued, ended, failures };
 }
 
 /** Own work is not abandoned, whatever the clock says. */
@@ -65,14 +69,14 @@ async function renewLapsed(database: Database, own: OwnClaims, now: number): Pro
   }
 }
 
-/** A node has ended when nobody holds its lock, or when its row is gone. */
-async function forgetDeadNodes(database: Database, nodeId: string): Promise<void> {
+/** Those that this node has found without a lock for a while, and that still have none. */
+async function forgetLostNodes(database: Database, lost: readonly string[]): Promise<void> {
+  if (lost.length === 0) return;
   await database.run(
-    `DELETE FROM nodes WHERE id <> $1 AND seen_at < stillframe_now() - ${RECONNECT_MS}
-      AND extract(epoch FROM pg_postmaster_start_time()) * 1000 < stillframe_now() - ${RESTART_MS} AND NOT EXISTS (
+    `DELETE FROM nodes WHERE id = ANY($1) AND NOT EXISTS (
       SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key AND objsubid = 2 AND granted
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
-    [nodeId],
+    [lost],
   );
 }
 

@@ -113,10 +113,10 @@ async function expireOld(database: Database, { before, now }: Expiry, limit: num
 /** The oldest picture of the account that uses the most space, while all exceed the limit. One node at a time decides. */
 function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<string | null> {
   return database.transaction(async (queries) => {
-    const { pictures } = await storageUse(queries);
-    if (pictures <= maxBytes) return null;
     const free = await queries.one<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1, 1) AS free', [LOCKS.sweep]);
     if (free?.free !== true) return null;
+    const { pictures } = await storageUse(queries);
+    if (pictures <= maxBytes) return null;
     const next = await queries.one<{ name: string }>(
       `SELECT name FROM artifacts WHERE gone_at IS NULL AND account_id = (
           SELECT account_id FROM sums GROUP BY account_id HAVING coalesce(sum(bytes) FILTER (WHERE name = 'pictures'), 0) > 0

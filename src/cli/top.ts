@@ -1,0 +1,141 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { WireHealth } from '../contract/health.js';
+import { OperatorError } from './operator-error.js';
+import { readSamples, type Samples, type StageTimes, stageTimes } from './prometheus-samples.js';
+import { addSettings, readSettings } from './settings-flags.js';
+
+const EVERY_MS = 2_000;
+const ANSWER_MS = 5_000;
+const ANSWER_BYTES = 4_000_000;
+const CLEAR = '\u001b[H\u001b[2J';
+
+interface TopOptions {
+  url?: string;
+  once?: boolean;
+  json?: boolean;
+}
+
+/** What a server says of itself at one moment. */
+interface Look {
+  at: number;
+  ready: boolean;
+  health: WireHealth;
+  samples: Samples;
+}
+
+/** `stillframe top`: what a running server does, refreshed every two seconds. */
+export function addTopCommand(program: Command): void {
+  const top = program
+    .command('top')
+    .description('watch a running server: queue, captures, time by stage')
+    .option('--url <url>', 'base URL of the server (default: from STILLFRAME_HOST and STILLFRAME_PORT)')
+    .option('--once', 'print one view, of the time since the start of the server, and end')
+    .option('--json', 'print JSON, one line per view')
+    .addHelpText('after', '\nExample:\n  stillframe top --url http://127.0.0.1:3000');
+  addSettings(top, ['host', 'port']).action(async (options: TopOptions, command: Command) => {
+    const config = readSettings(command);
+    const url = (options.url ?? `http://${config.host}:${config.port}`).replace(/\/+$/, '');
+    if (!URL.canParse(url)) throw new OperatorError(`"${url}" is not a URL such as http://127.0.0.1:3000.`);
+    const look = () => lookAt(url, config.metricsToken);
+    for (let before: Look | null = null; ; ) {
+      const now = await look();
+      const shown = viewOf(url, now, before);
+      const screen = process.stdout.isTTY && !options.once && !options.json ? CLEAR : '';
+      process.stdout.write(`${screen}${options.json ? JSON.stringify(shown) : textOf(shown)}\n`);
+      if (options.once) return;
+      before = now;
+      await pause(EVERY_MS);
+    }
+  });
+}
+
+type View = ReturnType<typeof viewOf>;
+
+/** @param before the look before; null: since the start of the server */
+function viewOf(url: string, now: Look, before: Look | null) {
+  const { queue, settlement, webhooks, ready_workers: browsers } = now.health;
+  const uptime = Math.max(1, now.at / 1_000 - (now.samples.one('process_start_time_seconds') ?? 0));
+  const seconds = before === null ? uptime : (now.at - before.at) / 1_000;
+  const grown = (state: string) => {
+    const count = (look: Look | null) => look?.samples.one('stillframe_jobs_total', { state }) ?? 0;
+    return Math.max(0, count(now) - count(before)) / seconds;
+  };
+  return {
+    url,
+    ready: now.ready,
+    browsers,
+    queue,
+    reserved_jobs: settlement.pending,
+    oldest_reserved_seconds: Math.round(settlement.oldest_pending_ms / 1_000),
+    webhooks,
+    completed_per_second: round(grown('completed')),
+    failed_per_second: round(grown('failed')),
+    memory_mb: Math.round((now.samples.one('process_resident_memory_bytes') ?? 0) / 1e6),
+    stages: stageTimes(now.samples, before?.samples ?? null),
+  };
+}
+
+function textOf(view: View): string {
+  const { queue, webhooks } = view;
+  const state = view.ready ? 'ready' : queue.paused ? 'the queue is paused' : 'not ready';
+  return [
+    `${view.url}   ${state}   ${view.browsers} browsers   ${view.memory_mb} MB`,
+    '',
+    `queue      ${queue.active} active, ${queue.prioritized} prioritized, ${queue.waiting} waiting, ${queue.delayed} delayed`,
+    `captures   ${view.completed_per_second}/s completed, ${view.failed_per_second}/s failed; ${queue.completed} and ${queue.failed} in all`,
+    `credits    reserved for ${view.reserved_jobs} jobs, the oldest for ${view.oldest_reserved_seconds} s`,
+    `webhooks   ${webhooks.delivered} delivered, ${webhooks.failed} failed, ${webhooks.errors} attempts failed`,
+    '',
+    ...stageLines(view.stages),
+  ].join('\n');
+}
+
+function stageLines(stages: readonly StageTimes[]): string[] {
+  if (stages.length === 0) return ['no captures yet'];
+  const line = (cells: string[]) => cells.map((cell, i) => (i === 0 ? cell.padEnd(11) : cell.padStart(10))).join('');
+  return [
+    line(['stage', 'captures', 'mean', 'p95']),
+    ...stages.map((row) => line([row.stage, String(row.count), seconds(row.mean), `≤ ${seconds(row.p95)}`])),
+  ];
+}
+
+function seconds(value: number): string {
+  return value < 1 ? `${Math.round(value * 1_000)} ms` : `${round(value)} s`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+async function lookAt(url: string, token: string | null): Promise<Look> {
+  const health = await ask(`${url}/v1/health`, null);
+  const metrics = await ask(`${url}/metrics`, token);
+  if (metrics.status !== 200) {
+    throw new OperatorError(`${url}/metrics answers ${metrics.status}: run this on the server's machine, or set STILLFRAME_METRICS_TOKEN.`);
+  }
+  const { data } = parseHealth(url, health.text);
+  return { at: Date.now(), ready: health.status === 200, health: data, samples: readSamples(metrics.text) };
+}
+
+function parseHealth(url: string, text: string): { data: WireHealth } {
+  try {
+    const parsed = JSON.parse(text) as { data?: WireHealth };
+    if (parsed.data?.queue !== undefined) return { data: parsed.data };
+  } catch {
+    // Told below.
+  }
+  throw new OperatorError(`${url} is not a stillframe server.`);
+}
+
+async function ask(url: string, token: string | null): Promise<{ status: number; text: string }> {
+  const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
+  try {
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS), redirect: 'error' });
+    const text = await response.text();
+    return { status: response.status, text: text.slice(0, ANSWER_BYTES) };
+  } catch (error) {
+    const reason = ((error as Error).cause as Error | undefined)?.message ?? (error as Error).message;
+    throw new OperatorError(`${url} does not answer (${reason}): is the server running, on this address?`);
+  }
+}
