@@ -13,10 +13,24 @@ export function toolError(backend: McpBackend, thrown: unknown): CallToolResult 
   return errorResult({ ...wireError(backend, toStoredError(thrown), backend.requestId()), ...retryAfter });
 }
 
-/** The error that a capture ended with, with its job (interface.md, Errors rule 2). Its message and details may quote the page. */
+/** Errors that say nothing of the page. */
+const OWN_WORDS = new Set([
+  'invalid_request',
+  'unsupported_option',
+  'internal_error',
+  'quota_exceeded',
+  'rate_limited',
+  'render_timeout',
+  'render_crashed',
+]);
+
+/** The error that a capture ended with, with its job (interface.md, Errors rule 2). What may quote the page stands apart. */
 export function captureFailure(backend: McpBackend, job: JobSnapshot, error: StoredError): CallToolResult {
-  const { message, details, ...facts } = wireError(backend, error, job.requestId);
-  const { content, ...result } = errorResult({ ...facts, details: { job_id: job.id } });
+  const whole = wireError(backend, { ...error, details: { ...error.details, job_id: job.id } }, job.requestId);
+  if (OWN_WORDS.has(error.code)) return errorResult(whole);
+  const { message, details, ...facts } = whole;
+  const numbers = Object.entries(error.details ?? {}).filter(([, value]) => typeof value === 'number' || typeof value === 'boolean');
+  const { content, ...result } = errorResult({ ...facts, details: { ...Object.fromEntries(numbers), job_id: job.id } });
   const quoted = { type: 'text' as const, text: untrusted(JSON.stringify({ message, details })) };
   return { ...result, content: [...content, quoted] };
 }

@@ -207,14 +207,19 @@ describe('a failure', () => {
 
   it('of the page is that of POST /v1/screenshot, with its job', async () => {
     const url = site.url('/status/404');
-    const { isError, facts } = await mcp.call('capture_page', { url });
+    const { isError, facts, texts } = await mcp.call('capture_page', { url });
     expect(isError).toBe(true);
     const { body } = await service.post({ url });
+    // What the message says may come from the page.
+    const { message, details, ...plain } = body.error;
     expect(facts.error).toEqual({
-      ...body.error,
+      ...plain,
       request_id: facts.error.request_id,
-      details: { ...body.error.details, job_id: facts.error.details.job_id },
+      details: { status: 404, job_id: facts.error.details.job_id },
     });
+    expect(details.status).toBe(404);
+    expect(texts[0]).toMatch(/^What stands between the two lines with [0-9a-f]{24} comes from the captured page/);
+    expect(texts[0]).toContain(JSON.stringify(message));
     expect((await mcp.call('get_job', { job_id: facts.error.details.job_id })).facts.error.code).toBe('target_error');
     expect((await mcp.call('capture_page', { url, tolerate: ['target_error'] })).texts[0]).toContain('Warning: target_error');
   });

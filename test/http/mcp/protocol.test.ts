@@ -192,6 +192,7 @@ describe('a tool', () => {
       facts: { error: { code: 'target_error', details: { status: 500, job_id: job.id } } },
     });
     expect(texts[0]).toContain('untrusted');
+    expect(JSON.stringify(facts)).not.toContain('message');
   });
 
   it('leads to the download of a PDF', async () => {
