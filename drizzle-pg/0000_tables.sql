@@ -339,9 +339,3 @@ BEGIN
     RETURN;
   END LOOP;
 END $$;
---> statement-breakpoint
--- A job as it is now: a statement that has called stillframe_claim_1 would see it as it was before.
-CREATE FUNCTION stillframe_job(wanted bigint) RETURNS SETOF jobs ROWS 1 LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  RETURN QUERY SELECT * FROM jobs WHERE seq = wanted;
-END $$;

@@ -119,8 +119,10 @@ async function kills(server: PostgresServer, { kills: count, seed }: Options): P
   const problems = await ground.audit();
   if (slowest > CLAIMED_AGAIN_MS) problems.push(`a job of a killed node was claimed again after ${Math.round(slowest)} ms`);
   const jobs = await ground.number('SELECT count(*) FROM jobs');
-  const failed = await ground.number(`SELECT count(*) FROM jobs WHERE state = 'failed'`);
-  if (failed > 0) problems.push(`${failed} jobs failed`);
+  const failed = await ground.rows<{ error: string; n: string }>(
+    `SELECT error, count(*) AS n FROM jobs WHERE state = 'failed' GROUP BY error`,
+  );
+  problems.push(...failed.map(({ error, n }) => `${n} jobs failed: ${error} ${ground.complaints.join('').slice(0, 300)}`));
   return { figures: { kills: count, jobs, orphans, 'claimed again after at most (ms)': Math.round(slowest) }, problems };
 }
 

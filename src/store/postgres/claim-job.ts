@@ -92,13 +92,19 @@ const UNREADABLE = new CaptureError({ code: 'internal_error', message: 'the orde
 
 type ClaimedRow = JobRow & { sealed: Buffer | null; wasDueAt: number | null };
 
-function claimRow(database: Database, { now, leaseMs, workerId, nodeId, keptSlot = false }: JobClaim & { nodeId: string }) {
-  return database.one<ClaimedRow>(
-    `SELECT ${JOB_COLUMNS}, orders.sealed, claim.claimed_due AS "wasDueAt"
-      FROM ${RELAXED}, stillframe_claim_1($1, $2, $3, $4, $5) claim
-      JOIN LATERAL stillframe_job(claim.claimed_seq) job ON true LEFT JOIN orders ON orders.job_id = job.id`,
+/** Two statements: the first one may wait for other claims, and would read the job and its order as they were when it began. */
+async function claimRow(database: Database, { now, leaseMs, workerId, nodeId, keptSlot = false }: JobClaim & { nodeId: string }) {
+  const claimed = await database.one<{ seq: number; dueAt: number | null }>(
+    `SELECT claim.claimed_seq AS seq, claim.claimed_due AS "dueAt" FROM ${RELAXED}, stillframe_claim_1($1, $2, $3, $4, $5) claim`,
     [now, leaseMs, workerId, nodeId, keptSlot],
   );
+  if (claimed === null) return null;
+  const row = await database.one<JobRow & { sealed: Buffer | null }>(
+    `SELECT ${JOB_COLUMNS}, orders.sealed FROM jobs job LEFT JOIN orders ON orders.job_id = job.id WHERE job.seq = $1`,
+    [claimed.seq],
+  );
+  if (row === null) throw new Error('a claimed job is not there');
+  return { ...row, wasDueAt: claimed.dueAt };
 }
 
 /** null if it cannot be decrypted (another key, or a damaged row) */
