@@ -6,7 +6,9 @@ import { force } from './styles.js';
 const BAR_AT = '0.25';
 /** Levels of nested frames. */
 const DEPTH_MAX = 3;
-const FRAMES_MAX_MS = 200;
+const FRAMES = 4;
+/** On a busy machine; while frames do not come, the compositor shows the animation as it was. */
+const FRAMES_MAX_MS = 1_000;
 
 /**
  * Freezes what would make two pictures of the same page differ: hides the caret, and stops infinite animations at their start, also in
@@ -18,8 +20,8 @@ export async function still({ motion }: { motion: boolean }): Promise<void> {
     hideCaret(tree);
     if (motion) frozen += freeze(tree);
   }
-  // The compositor goes on with it until the next commit.
-  if (frozen > 0) await passFrames(2, FRAMES_MAX_MS);
+  // The compositor goes on with it until the next commit; then it draws anew what had a layer of its own for the animation.
+  if (frozen > 0) await passFrames(FRAMES, FRAMES_MAX_MS);
 }
 
 function documents(root: Document, depth: number): Document[] {
