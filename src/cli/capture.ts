@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import type { Config } from '../config.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { parseSubmission } from '../contract/submission.js';
@@ -10,7 +9,7 @@ import { LOCAL_PAGE } from './capture-target-page.js';
 import { printable, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, defaultName, readFormat } from './picture-file.js';
 import { type CaptureOrder, runCapture } from './run-capture.js';
-import { addSettings, readSettings } from './settings-flags.js';
+import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
 interface CaptureFlags {
   output?: string;
@@ -19,18 +18,6 @@ interface CaptureFlags {
   publicOnly?: boolean;
   json?: boolean;
 }
-
-const SETTINGS_USED: (keyof Config)[] = [
-  'dataDir',
-  'chromium',
-  'browserInstall',
-  'sandbox',
-  'dnsServers',
-  'allowDestinations',
-  'denyDestinations',
-  'lists',
-  'listUrls',
-];
 
 const EXAMPLES = `
 Examples:
@@ -61,7 +48,7 @@ export function addCaptureCommand(program: Command): void {
     .addHelpText('after', EXAMPLES);
   addCaptureFlags(capture);
   capture.optionsGroup('Network:').option('--public-only', 'refuse private addresses, as the server does');
-  addSettings(capture, SETTINGS_USED).action(async (url: string, flags: CaptureFlags, command: Command) => {
+  addSettings(capture, CAPTURE_SETTINGS).action(async (url: string, flags: CaptureFlags, command: Command) => {
     const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
     try {
       const captured = await runCapture(await understand(url, flags, command));

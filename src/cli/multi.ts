@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Config } from '../config.js';
 import type { ShotsReport } from './multi/shots-report.js';
 import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
-import { addSettings, readSettings } from './settings-flags.js';
+import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
 interface MultiFlags {
   clobber: boolean;
@@ -14,21 +13,6 @@ interface MultiFlags {
   publicOnly?: boolean;
   json?: boolean;
 }
-
-const SETTINGS_USED: (keyof Config)[] = [
-  'dataDir',
-  'chromium',
-  'browserInstall',
-  'sandbox',
-  'concurrency',
-  'browsers',
-  'dnsServers',
-  'allowDestinations',
-  'denyDestinations',
-  'tolerate',
-  'lists',
-  'listUrls',
-];
 
 const HELP = `
 The file is a list of shots, or has \`shots\`, \`defaults\` for all of them, and
@@ -60,20 +44,22 @@ export function addMultiCommand(program: Command): void {
     .option('--json', 'print the report')
     .option('--public-only', 'refuse private addresses, as the server does')
     .addHelpText('after', HELP);
-  addSettings(multi, SETTINGS_USED).action(async (file: string, flags: MultiFlags, command: Command) => {
-    const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
-    try {
-      const report = await run(file, flags, command);
-      printJson(report);
-      if (flags.report !== undefined) await writeReport(flags.report, report);
-    } catch (error) {
-      const report = { ok: false, error: toErrorObject(error) };
-      printJson(report);
-      // A report of an earlier run must not be taken for this one's; why it cannot be written is told already.
-      if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
-      throw error;
-    }
-  });
+  addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency', 'browsers', 'tolerate']).action(
+    async (file: string, flags: MultiFlags, command: Command) => {
+      const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
+      try {
+        const report = await run(file, flags, command);
+        printJson(report);
+        if (flags.report !== undefined) await writeReport(flags.report, report);
+      } catch (error) {
+        const report = { ok: false, error: toErrorObject(error) };
+        printJson(report);
+        // A report of an earlier run must not be taken for this one's; why it cannot be written is told already.
+        if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
+        throw error;
+      }
+    },
+  );
 }
 
 async function run(file: string, flags: MultiFlags, command: Command): Promise<ShotsReport> {

@@ -13,6 +13,18 @@ const GROUPS: [heading: string, names: RegExp][] = [
   ['Filter lists:', /^list/],
   ['Logging:', /^log/],
 ];
+/** Of commands that capture without a server. */
+export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
+  'dataDir',
+  'chromium',
+  'browserInstall',
+  'sandbox',
+  'dnsServers',
+  'allowDestinations',
+  'denyDestinations',
+  'lists',
+  'listUrls',
+];
 const OTHER_GROUP = 'Settings:';
 
 /**
