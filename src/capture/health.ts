@@ -1,11 +1,8 @@
 import type { WireHealth } from '../contract/health.js';
 import type { DeliveryStore, JobStore, Store } from '../store/store.js';
 
-/** Without a word for this long, a server is probably gone. */
-const HEARD_MS = 5_000;
-
 export interface HealthDeps {
-  store: Pick<Store, 'ping' | 'settlement' | 'nodes' | 'now'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
+  store: Pick<Store, 'ping' | 'settlement' | 'nodes'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
   /** Browsers of this server that have responded within the last 30 s. */
   readyBrowsers(): number;
   /** Whether this server takes captures, and so needs a browser to be ready. */
@@ -71,11 +68,10 @@ function workers(ready: number, deps: Pick<HealthDeps, 'sandboxed'>) {
   return { worker_ready: ready > 0, ready_workers: ready, sandboxed: deps.sandboxed() };
 }
 
-/** Browsers of the other servers that share the store and have been heard of lately. */
+/** Browsers of the other servers that share the store. */
 async function browsersElsewhere({ store, ownNode }: Pick<HealthDeps, 'store' | 'ownNode'>): Promise<number> {
-  const nodes = await store.nodes();
-  const heard = nodes.filter(({ seenAt, facts }) => facts.name !== ownNode && store.now() - seenAt < HEARD_MS);
-  return heard.reduce((sum, { facts }) => sum + facts.readyBrowsers, 0);
+  const others = (await store.nodes()).filter(({ facts }) => facts.name !== ownNode);
+  return others.reduce((sum, { facts }) => sum + facts.readyBrowsers, 0);
 }
 
 const UNAVAILABLE: WireHealth = {

@@ -3,8 +3,6 @@ import type { Store } from '../store/store.js';
 
 /** How soon a server that starts or ends changes the parts of the others. */
 const LOOK_MS = 5_000;
-/** Without a word for this long, a server takes no requests. */
-const HEARD_MS = 5_000;
 
 /** Grants this server an equal part of the rate limits, as long as others that serve the API share the store. */
 export function shareRates({
@@ -12,7 +10,7 @@ export function shareRates({
   limits,
   onError,
 }: {
-  store: Pick<Store, 'nodes' | 'now'>;
+  store: Pick<Store, 'nodes'>;
   limits: Pick<RateLimits, 'shareAmong'>;
   onError(error: unknown): void;
 }): Disposable {
@@ -20,7 +18,7 @@ export function shareRates({
     void store
       .nodes()
       .then((nodes) => {
-        const serving = nodes.filter(({ seenAt, facts }) => facts.roles.includes('api') && store.now() - seenAt < HEARD_MS);
+        const serving = nodes.filter(({ facts }) => facts.roles.includes('api'));
         limits.shareAmong(Math.max(1, serving.length));
       })
       .catch(onError);

@@ -1,20 +1,9 @@
-import type { ExecutionMode } from '../contract/capture-request.js';
 import type { JobResult, JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 import { readResultData } from './result-data.js';
 
 /** The columns of a job that a client is told of, whether the queue is paused, and `data` of its artifact (`keptData`). */
-export interface ToldJob {
-  id: string;
-  accountId: string;
-  keyId: string;
+export interface ToldJob extends Omit<JobSnapshot, 'state' | 'result'> {
   state: StoredJobState;
-  mode: ExecutionMode;
-  requestId: string;
-  progress: number;
-  attemptsMade: number;
-  attemptBudget: number;
-  enqueuedAt: number;
-  webhookUrl: string | null;
   endedAt: number | null;
   workerId: string | null;
   /** JSON; see result-data.ts. */

@@ -368,7 +368,7 @@ export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, 
   watch(listener: (event: StoreEvent) => void): void;
   /** Which of these jobs have ended on another server; none for a store that is not shared. */
   endedAmong(ids: readonly string[]): Promise<string[]>;
-  /** The servers that share the store, oldest first; none for a store that is not shared. */
+  /** The servers that share the store and have been heard of in the last 5 s, oldest first; none for a store that is not shared. */
   nodes(): Promise<NodeRow[]>;
   settlement(now: number): Promise<SettlementStatus>;
   /** A read and a write that prove the engine works; throws otherwise. */

@@ -4,7 +4,7 @@
  */
 import type { JobState, StoredJobState } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
-import { JOB_BYTES } from '../../src/store/sqlite/artifacts.js';
+import { JOB_BYTES } from '../../src/store/rules.js';
 import type { Claim, NewJob } from '../../src/store/store.js';
 import type { ModelArtifact, ModelJob } from './model-rows.js';
 

@@ -8,10 +8,10 @@
 import { newId } from '../../contract/ids.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
+import { MAX_DELIVERY_AGE_MS } from '../rules.js';
 import { type ToldJob, toSnapshot } from '../snapshot.js';
 import type { Acceptance, AcceptRules, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
-import { MAX_DELIVERY_AGE_MS } from './announce.js';
 import type { Database, Queries } from './connect.js';
 import { promote } from './end-job.js';
 import { findJobByIdempotencyKey } from './job-rows.js';

@@ -1,12 +1,10 @@
 import { hashApiKey } from '../../contract/api-key.js';
 import { newId } from '../../contract/ids.js';
 import { periodOf } from '../../contract/pricing.js';
+import { REVOKE_PREFIX_MIN_CHARS } from '../rules.js';
 import type { Account, AccountStore, AccountUsage, ApiKey, JobCounts, KeyStore } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database, Queries } from './connect.js';
-
-/** Shorter prefixes could match another account's key (`sf_live_` alone has 8 characters). */
-const REVOKE_PREFIX_MIN_CHARS = 12;
 
 const ACCOUNT = 'SELECT id, name, quota, created_at AS "createdAt" FROM accounts';
 const KEY = `SELECT key.id, key.account_id AS "accountId", accounts.name AS "accountName", key.label, key.scopes, key.prefix,

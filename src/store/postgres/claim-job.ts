@@ -5,7 +5,7 @@ import type { Claim, ClaimedJob, JobClaim } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database } from './connect.js';
 import { endJob } from './end-job.js';
-import { IS_HELD, JOB_COLUMNS, type JobRow } from './job-rows.js';
+import { IS_HELD, JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
 import { RELAXED, settleTurn } from './turns.js';
 
 /**
@@ -87,7 +87,6 @@ export async function announceArtifact(database: Database, claim: Claim, name: s
   return held !== null;
 }
 
-const LANE = `CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END`;
 const UNREADABLE = new CaptureError({ code: 'internal_error', message: 'the order cannot be opened' });
 
 type ClaimedRow = JobRow & { sealed: Buffer | null; wasDueAt: number | null };

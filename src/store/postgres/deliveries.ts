@@ -1,17 +1,11 @@
 import type { DeliveryStatus } from '../../contract/delivery.js';
+import { DELIVERY_EXPIRED, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, MAX_DELIVERY_AGE_MS, SILENCES_BEFORE_PAUSE } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
 import type { DeliveryStore, DueDelivery, Redelivery } from '../store.js';
 import type { Vault } from '../vault.js';
-import { MAX_DELIVERY_AGE_MS } from './announce.js';
 import type { Database, Queries } from './connect.js';
 import { findJob } from './job-rows.js';
 import { LOCKS } from './locks.js';
-
-/** Number of attempts in a row without a response after which a receiver is paused. */
-const SILENCES_BEFORE_PAUSE = 8;
-const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 300_000;
-const EXPIRED = 'It could not be delivered within 24 hours.';
 
 type DeliveryClaim = Parameters<DeliveryStore['claimNextDelivery']>[0];
 type Held = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
@@ -105,7 +99,7 @@ export async function expireDeliveries(database: Database, { now, limit }: { now
           FOR UPDATE SKIP LOCKED) RETURNING account_id),
      counted AS (INSERT INTO tallies (account_id, period, name, jobs) SELECT account_id, '', 'webhooks/failed', 1 FROM expired)
      SELECT 1 FROM expired`,
-    [now, limit, EXPIRED],
+    [now, limit, DELIVERY_EXPIRED],
   );
   return expired.length;
 }

@@ -1,19 +1,15 @@
-import type { StoredError } from '../../contract/capture-error.js';
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
 import { RENDERED_DATA, SHARED_DATA } from '../result-data.js';
+import { codeOfFailure, MAX_DELIVERY_AGE_MS, SLICE_FOLLOWERS } from '../rules.js';
 import type { Claim, EndedJob, FinishedCapture } from '../store.js';
-import { MAX_DELIVERY_AGE_MS } from './announce.js';
 import type { Database, Queries } from './connect.js';
-import { IS_HELD, JOB_COLUMNS, type JobRow } from './job-rows.js';
+import { IS_HELD, JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
 import { LOCKS } from './locks.js';
 import { settleTurn } from './turns.js';
 
 /** The result of a claimed job: a capture, or an error as JSON. */
 export type Ending = { now: number } & ({ state: 'completed'; capture: FinishedCapture } | { state: 'failed'; error: string });
-
-/** Maximum number of followers that one statement ends. */
-const SLICE_FOLLOWERS = 50;
 
 type EndedRow = JobRow & { announced: boolean };
 
@@ -61,7 +57,7 @@ function endClaimed(database: Database, { id, workerId, attempt }: Claim, ending
   if (ending.state === 'failed') {
     const update = `UPDATE jobs SET state = 'failed', error = $4, ended_at = $5::bigint, progress = 100, lease_expires_at = NULL, node_id = NULL
       WHERE ${IS_HELD} RETURNING *`;
-    return database.one<EndedRow>(concluding(update), [...held, ending.error, now, periodOf(now), codeOf(ending.error), 'released']);
+    return database.one<EndedRow>(concluding(update), [...held, ending.error, now, periodOf(now), codeOfFailure(ending.error), 'released']);
   }
   const { artifact, data } = ending.capture;
   const update = `UPDATE jobs SET state = 'completed', data = $4, ended_at = $5::bigint, rendered_at = $5::bigint, artifact_name = $9,
@@ -122,7 +118,7 @@ function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
     WHERE id IN (SELECT follower.id FROM jobs follower WHERE follower.leader_id = $1 AND ($4 = 'completed' OR follower.timeout_ms <= $3)
       ORDER BY follower.seq LIMIT ${SLICE_FOLLOWERS} FOR NO KEY UPDATE SKIP LOCKED) RETURNING *`;
   return database.all<EndedRow>(concluding(update), [
-    ...[id, workerId ?? '', timeoutMs, state, now, periodOf(now), isCompleted ? 'completed' : codeOf(error)],
+    ...[id, workerId ?? '', timeoutMs, state, now, periodOf(now), isCompleted ? 'completed' : codeOfFailure(error)],
     ...[isCompleted ? 'settled' : 'released', isCompleted ? SHARED_DATA : null, artifactName, error],
   ]);
 }
@@ -158,7 +154,7 @@ function goOn(database: Database, leader: JobRow): Promise<boolean> {
 }
 
 const QUEUE_HEIR = `WITH job AS (UPDATE jobs SET leader_id = NULL WHERE id = $1 RETURNING seq, account_id, lane)
-  INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END FROM job`;
+  INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, ${LANE} FROM job`;
 
 /** Gives an asynchronous job the priority of a synchronous one. An entry that is being claimed needs none. */
 export async function promote(queries: Queries, id: string): Promise<void> {
@@ -174,8 +170,4 @@ export async function promote(queries: Queries, id: string): Promise<void> {
 
 function toEnded({ id, requestId, accountId, state, announced }: EndedRow): EndedJob {
   return { id, requestId, accountId, state: state === 'completed' ? 'completed' : 'failed', hasWebhook: announced };
-}
-
-function codeOf(error: string | null): string {
-  return (JSON.parse(error ?? '{}') as Partial<StoredError>).code ?? 'internal_error';
 }

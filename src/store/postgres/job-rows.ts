@@ -28,6 +28,9 @@ export const JOB_COLUMNS = `job.seq, job.id, job.account_id AS "accountId", job.
   job.booked_ms AS "bookedMs", job.worker_id AS "workerId", job.progress, job.webhook_url AS "webhookUrl", job.ended_at AS "endedAt",
   job.artifact_name AS "artifactName", job.data, job.error`;
 
+/** The lane of a queue entry, from that of its job. */
+export const LANE = `CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END`;
+
 /** Whether a claim is still held. Parameters 1 to 3: id, worker and attempt of the claim. */
 export const IS_HELD = `id = $1 AND worker_id = $2 AND attempts_made = $3 AND state = 'active'`;
 

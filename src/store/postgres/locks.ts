@@ -10,3 +10,7 @@ export const LOCKS = {
   deliveryClaim: 6,
   sweep: 7,
 } as const;
+
+/** Whether somebody holds the lock of a row of `nodes`. */
+export const HAS_LOCK = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key
+  AND objsubid = 2 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;

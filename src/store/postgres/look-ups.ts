@@ -1,4 +1,5 @@
-import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../../contract/job.js';
+import type { JobState } from '../../contract/job.js';
+import { storedStates } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
 import type { JobPage, QueueStatus, SettlementStatus } from '../store.js';
 import type { Queries } from './connect.js';
@@ -16,15 +17,6 @@ export async function listJobs(
   const found = perState.flat().sort((one, other) => other.seq - one.seq);
   const shown = found.slice(0, page.limit);
   return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
-}
-
-/** Queued jobs are reported as `paused` while the queue is paused. */
-function storedStates(state: JobState | null, paused: boolean): readonly StoredJobState[] {
-  const queued: StoredJobState[] = ['waiting', 'prioritized'];
-  if (state === null) return STORED_JOB_STATES;
-  if (state === 'paused') return paused ? queued : [];
-  if (state === 'unknown' || (paused && queued.includes(state))) return [];
-  return [state];
 }
 
 async function isPaused(queries: Queries): Promise<boolean> {

@@ -7,7 +7,7 @@ import pg from 'pg';
 import type { Log } from '../../log.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
 import { clientSettings } from './connect.js';
-import { LOCKS } from './locks.js';
+import { HAS_LOCK, LOCKS } from './locks.js';
 
 const CHANNEL = 'stillframe';
 /** How often a node tells that it lives, and looks for others that do not. */
@@ -135,9 +135,7 @@ export class ClusterNode implements AsyncDisposable {
     const beat = await client.query<{ now: number; gone: string[]; known: boolean }>(
       `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed
           WHERE id = $1 RETURNING id)
-       SELECT stillframe_now() AS now, EXISTS (SELECT 1 FROM beat) AS known, array(SELECT id FROM nodes WHERE id <> $1 AND NOT EXISTS (
-         SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key AND objsubid = 2 AND granted
-           AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))) AS gone`,
+       SELECT stillframe_now() AS now, EXISTS (SELECT 1 FROM beat) AS known, array(SELECT id FROM nodes WHERE id <> $1 AND NOT ${HAS_LOCK}) AS gone`,
       [this.id, JSON.stringify(this.#options.facts())],
     );
     const row = beat.rows[0];

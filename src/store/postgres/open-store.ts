@@ -34,6 +34,8 @@ export interface PostgresStoreOptions {
   log: Log;
 }
 
+/** Without a word for this long, a server is probably gone. */
+const HEARD_MS = 5_000;
 /** More claims than a server has at once. */
 const UNSURE_MAX = 1_000;
 
@@ -170,7 +172,9 @@ function engineSteps({ database, hints }: Engine, node: ClusterNode | null): Eng
       const ended = await database.all<{ id: string }>('SELECT id FROM jobs WHERE id = ANY($1) AND ended_at IS NOT NULL', [ids]);
       return ended.map((job) => job.id);
     },
-    nodes: () => database.all('SELECT id, started_at AS "startedAt", seen_at AS "seenAt", facts FROM nodes ORDER BY started_at, id'),
+    nodes: () =>
+      database.all(`SELECT id, started_at AS "startedAt", seen_at AS "seenAt", facts FROM nodes
+        WHERE seen_at > stillframe_now() - ${HEARD_MS} ORDER BY started_at, id`),
     settlement: (now) => settlement(database, now),
     async ping() {
       const at = String(Date.now());

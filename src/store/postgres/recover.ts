@@ -1,14 +1,10 @@
-import { CaptureError, toStoredError } from '../../contract/capture-error.js';
+import { CRASHED, HORIZON_MS, MAX_DELIVERY_AGE_MS, RENEWED_MS } from '../rules.js';
 import type { EndedJob, JobStore, OwnClaims } from '../store.js';
 import { putBack } from './claim-job.js';
 import type { Database } from './connect.js';
 import { endJob } from './end-job.js';
-import { LOCKS } from './locks.js';
+import { HAS_LOCK } from './locks.js';
 
-/** Longer than any delay (a receiver's Retry-After counts up to 1 h): a later time means that the clock was set back. */
-const HORIZON_MS = 90 * 60_000;
-/** Until the claim's own timer renews it. */
-const RENEWED_MS = 30_000;
 const NONE: OwnClaims = { jobs: [], deliveries: [] };
 
 type Recovery = Parameters<JobStore['recover']>[0];
@@ -72,12 +68,7 @@ async function renewLapsed(database: Database, own: OwnClaims, now: number): Pro
 /** Those that this node has found without a lock for a while, and that still have none. */
 async function forgetLostNodes(database: Database, lost: readonly string[]): Promise<void> {
   if (lost.length === 0) return;
-  await database.run(
-    `DELETE FROM nodes WHERE id = ANY($1) AND NOT EXISTS (
-      SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key AND objsubid = 2 AND granted
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
-    [lost],
-  );
+  await database.run(`DELETE FROM nodes WHERE id = ANY($1) AND NOT ${HAS_LOCK}`, [lost]);
 }
 
 /** Limits times to the horizon: delayed work beyond it is due now, leases beyond it end there unless they are renewed. */
@@ -90,16 +81,10 @@ async function pullForward(database: Database, now: number, horizon: number): Pr
   );
   await database.run('UPDATE jobs SET lease_expires_at = $1::bigint WHERE lease_expires_at > $1', [horizon]);
   await database.run(
-    `UPDATE deliveries SET due_at = $1::bigint, next_attempt_at = $1::bigint, expires_at = least(expires_at, $1::bigint + 86400000)
+    `UPDATE deliveries SET due_at = $1::bigint, next_attempt_at = $1::bigint, expires_at = least(expires_at, $1::bigint + ${MAX_DELIVERY_AGE_MS})
       WHERE due_at > $2`,
     times,
   );
   await database.run('UPDATE deliveries SET claimed_until = $1::bigint WHERE claimed_until > $1', [horizon]);
   await database.run('UPDATE receivers SET paused_until = 0 WHERE paused_until > $1', [horizon]);
 }
-
-const CRASHED = JSON.stringify(
-  toStoredError(
-    new CaptureError({ code: 'render_crashed', message: 'The browser stopped while it rendered this page, on every attempt.' }),
-  ),
-);

@@ -1,10 +1,9 @@
+import { JOB_BYTES } from '../rules.js';
 import type { ArtifactRow, RetentionStore } from '../store.js';
 import type { Database, Queries } from './connect.js';
 import { expireDeliveries } from './deliveries.js';
 import { LOCKS } from './locks.js';
 
-/** Approximate size of a job in the database, including indexes, credits and delivery. */
-const JOB_BYTES = 2_000;
 /** Rows per statement. */
 const SLICE_ROWS = 100;
 const ROLLED_UP_ROWS = 5_000;
@@ -75,13 +74,10 @@ async function rollUpSlice(queries: Queries): Promise<number> {
   return moved?.rows ?? 0;
 }
 
+/** The database is on a disk of its own, which the limit is not about. */
 async function storageUse(queries: Queries): Promise<{ pictures: number; database: number; free: number }> {
-  const use = await queries.one<{ pictures: number; database: number }>(
-    `SELECT coalesce((SELECT sum(bytes) FROM sums WHERE name = 'pictures'), 0)::bigint AS pictures,
-       pg_database_size(current_database()) AS database`,
-  );
-  // The database is on another machine's disk, which the limit is not about.
-  return { pictures: use?.pictures ?? 0, database: 0, free: 0 };
+  const use = await queries.one<{ bytes: number }>(`SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM sums WHERE name = 'pictures'`);
+  return { pictures: use?.bytes ?? 0, database: 0, free: 0 };
 }
 
 /** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */

@@ -1,8 +1,6 @@
+import { isSlotTime } from '../rules.js';
 import type { Queries } from './connect.js';
 import type { JobRow } from './job-rows.js';
-
-/** Longer than any capture holds its slot: a longer measurement means that the clock jumped. */
-const LONGEST_SLOT_MS = 180_000;
 
 /**
  * For the FROM clause of a statement whose loss in a crash of the database does no harm: its commit does not wait for the disk, so that
@@ -21,7 +19,7 @@ export async function settleTurn(
   now: number,
 ): Promise<boolean> {
   const tookMs = claimedAt === null || bookedMs === null ? null : now - claimedAt;
-  const isMeasured = tookMs !== null && tookMs >= 0 && tookMs <= LONGEST_SLOT_MS;
+  const isMeasured = tookMs !== null && isSlotTime(tookMs);
   const found = await queries.one<{ followed: boolean }>(
     `WITH settled AS (
       UPDATE turns SET tag = tag + $2::bigint - $3::bigint, typical_ms = (3 * typical_ms + $2::bigint) / 4 FROM ${RELAXED}

@@ -1,12 +1,10 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm';
 import { hashApiKey } from '../../contract/api-key.js';
+import { REVOKE_PREFIX_MIN_CHARS } from '../rules.js';
 import type { ApiKey, KeyStore } from '../store.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { accounts, apiKeys } from './schema.js';
-
-/** Shorter prefixes could match another account's key (`sf_live_` alone has 8 characters). */
-const REVOKE_PREFIX_MIN_CHARS = 12;
 
 /** Synchronous statements; the caller owns the transaction. */
 export function apiKeysTable(orm: Orm) {

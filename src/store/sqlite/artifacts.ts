@@ -1,11 +1,9 @@
 import { and, asc, desc, eq, gt, isNotNull, isNull, notExists, sql } from 'drizzle-orm';
+import { JOB_BYTES } from '../rules.js';
 import type { ArtifactRow } from '../store.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { accountStorage, artifacts, jobs } from './schema.js';
-
-/** Approximate size of a job in the database, including indexes, credits and delivery. */
-export const JOB_BYTES = 2_000;
 
 export type NewArtifact = Omit<ArtifactRow, 'goneAt'> & { accountId: string; data: string };
 type Expirable = Pick<ArtifactRow, 'name' | 'bytes' | 'createdAt'>;

@@ -4,6 +4,7 @@ import type { WebhookOptions } from '../../contract/capture-request.js';
 import type { DeliveryStatus } from '../../contract/delivery.js';
 import { newId } from '../../contract/ids.js';
 import type { WebhookEvent } from '../../contract/job.js';
+import { DELIVERY_EXPIRED, MAX_DELIVERY_AGE_MS } from '../rules.js';
 import type { AttemptOutcome, DueDelivery } from '../store.js';
 import type { Vault } from '../vault.js';
 import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
@@ -21,10 +22,6 @@ interface NewDelivery {
 
 type Held = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
 
-/** A delivery fails this long after its event, even if attempts are left, so that a dead receiver's backlog ends. */
-const MAX_AGE_MS = 24 * 3_600_000;
-const EXPIRED = 'It could not be delivered within 24 hours.';
-
 const NOW = sql.placeholder('now');
 const RECEIVER = { accountId: deliveries.accountId, origin: deliveries.origin };
 /** Attempts are counted when they are recorded, so a crash may repeat one but never loses one. */
@@ -35,7 +32,7 @@ const IS_HELD = and(
   isNotNull(deliveries.dueAt),
 );
 /** Due now, and until a delivery expires. */
-const DUE = { dueAt: sql`${NOW}`, nextAttemptAt: sql`${NOW}`, expiresAt: sql`${NOW} + ${MAX_AGE_MS}` };
+const DUE = { dueAt: sql`${NOW}`, nextAttemptAt: sql`${NOW}`, expiresAt: sql`${NOW} + ${MAX_DELIVERY_AGE_MS}` };
 const ENDED = { dueAt: null, nextAttemptAt: null, claimedUntil: null, expiresAt: null };
 
 /** Synchronous statements; the caller owns the transaction. */
@@ -180,7 +177,7 @@ function recording(orm: Orm) {
     .limit(sql.placeholder('limit'));
   const expire = orm
     .update(deliveries)
-    .set({ ...ENDED, state: 'failed', lastError: EXPIRED })
+    .set({ ...ENDED, state: 'failed', lastError: DELIVERY_EXPIRED })
     .where(inArray(deliveries.jobId, expired))
     .returning(RECEIVER)
     .prepare();

@@ -1,7 +1,7 @@
-import type { StoredError } from '../../contract/capture-error.js';
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
+import { codeOfFailure, SLICE_FOLLOWERS } from '../rules.js';
 import type { Claim, EndedJob } from '../store.js';
 import type { Ending } from './jobs.js';
 import type { JobRow } from './schema.js';
@@ -9,8 +9,6 @@ import type { Tables } from './tables.js';
 
 type EndTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'turns'>;
 
-/** Maximum number of followers that one transaction ends. */
-const SLICE_FOLLOWERS = 50;
 /** A slice ends no further follower after this time: commit and log lines are added to it, and all of it blocks the event loop. */
 const SLICE_MS = 4;
 
@@ -56,15 +54,11 @@ function goOn({ jobs }: Pick<EndTables, 'jobs'>, from: JobRow, heir: JobRow): vo
 
 function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { state, now, error }: Ending): EndedJob {
   tables.orders.wipe(row.id);
-  tables.outcomes.count(row.accountId, periodOf(now), state === 'completed' ? state : codeOf(error));
+  tables.outcomes.count(row.accountId, periodOf(now), state === 'completed' ? state : codeOfFailure(error));
   if (state === 'completed') tables.reservations.settle(row.id);
   else tables.reservations.release(row.id);
   const hasWebhook = row.webhookUrl !== null && tables.deliveries.announce(row.id, eventOf(state), now);
   return { id: row.id, requestId: row.requestId, accountId: row.accountId, state, hasWebhook };
-}
-
-function codeOf(error: string | null): string {
-  return (JSON.parse(error ?? '{}') as Partial<StoredError>).code ?? 'internal_error';
 }
 
 function expectOne(changed: boolean, id: string): void {

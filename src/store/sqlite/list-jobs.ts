@@ -1,5 +1,6 @@
-import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../../contract/job.js';
+import type { JobState } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
+import { storedStates } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
 import type { JobCounts, JobPage } from '../store.js';
 import type { Tables } from './tables.js';
@@ -19,15 +20,6 @@ export function listJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, 
     .sort((one, other) => other.seq - one.seq);
   const shown = found.slice(0, page.limit);
   return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
-}
-
-/** Queued jobs are reported as `paused` while the queue is paused. */
-function storedStates(state: JobState | null, paused: boolean): readonly StoredJobState[] {
-  const queued: StoredJobState[] = ['waiting', 'prioritized'];
-  if (state === null) return STORED_JOB_STATES;
-  if (state === 'paused') return paused ? queued : [];
-  if (state === 'unknown' || (paused && queued.includes(state))) return [];
-  return [state];
 }
 
 export function countJobs({ jobs, outcomes }: Pick<Tables, 'jobs' | 'outcomes'>, accountId: string, now: number): JobCounts {

@@ -1,12 +1,8 @@
 import { and, asc, count, eq, gt, isNotNull, isNull, lte, min, sql } from 'drizzle-orm';
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, SILENCES_BEFORE_PAUSE } from '../rules.js';
 import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { deliveries, receivers } from './schema.js';
-
-/** Number of attempts in a row without a response after which a receiver is paused. */
-const SILENCES_BEFORE_PAUSE = 8;
-const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 300_000;
 
 /** An account's receiver: accounts share neither slots nor pauses, even for the same origin. */
 export interface ReceiverKey {

@@ -1,13 +1,8 @@
-import { CaptureError, toStoredError } from '../../contract/capture-error.js';
+import { CRASHED, HORIZON_MS, RENEWED_MS } from '../rules.js';
 import type { EndedJob, JobStore, OwnClaims } from '../store.js';
 import { endJob } from './end-job.js';
 import type { Tables } from './tables.js';
 
-/** Longer than any delay (a receiver's Retry-After counts up to 1 h): a later time means that the clock was set back. */
-const HORIZON_MS = 90 * 60_000;
-
-/** Until the claim's own timer renews it. */
-const RENEWED_MS = 30_000;
 const NONE: OwnClaims = { jobs: [], deliveries: [] };
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
 
@@ -44,9 +39,3 @@ function recoverDeliveries({ deliveries, receivers }: RecoverTables, { now, star
   const changed = [...deliveries.unclaim(starting ? FOR_EVER : now), ...deliveries.pullForward(now, horizon)];
   receivers.refresh([...changed, ...receivers.unpauseBeyond(horizon)]);
 }
-
-const CRASHED = JSON.stringify(
-  toStoredError(
-    new CaptureError({ code: 'render_crashed', message: 'The browser stopped while it rendered this page, on every attempt.' }),
-  ),
-);

@@ -1,11 +1,10 @@
 import { and, asc, gt, max, ne, sql } from 'drizzle-orm';
+import { isSlotTime } from '../rules.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import type { CountersTable } from './counters.js';
 import { type JobRow, turns } from './schema.js';
 
-/** Longer than any capture holds its slot: a longer measurement means that the clock jumped. */
-const LONGEST_SLOT_MS = 180_000;
 /** An account counts as active for this long after it queued a job. */
 const ACTIVE_MS = 3_600_000;
 
@@ -74,7 +73,7 @@ export function turnsTable(orm: Orm, counters: CountersTable) {
     settle({ accountId, claimedAt, bookedMs }: JobRow, now: number): void {
       if (claimedAt === null || bookedMs === null) return;
       const tookMs = now - claimedAt;
-      if (tookMs >= 0 && tookMs <= LONGEST_SLOT_MS) correct.run({ accountId, tookMs, bookedMs });
+      if (isSlotTime(tookMs)) correct.run({ accountId, tookMs, bookedMs });
     },
     /** To be called when the claim is undone. */
     refund({ accountId, bookedMs }: JobRow): void {
