@@ -23,8 +23,11 @@ export interface EarlyParts {
   take(): Promise<Picture>;
 }
 
-/** After this long without requests the network is probably idle: most pages that continue loading do so sooner. */
-const RESTS_AFTER_MS = 50;
+/**
+ * After this long without requests the network is probably idle: most pages that continue loading do so within a few milliseconds. Any
+ * longer, and the picture would not be encoded when the wait ends.
+ */
+const RESTS_AFTER_MS = 15;
 /** How many pictures of one page may be discarded. */
 const SHOTS_MAX = 2;
 /** What hides something has changed the page, which is looked at once more. */
