@@ -8,6 +8,7 @@ import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { TOLERATED_CODES, type ToleratedCode } from './contract/capture-extensions.js';
 import { ConfigError } from './contract/config-error.js';
+import { parseTracing, type TracingConfig } from './tracing-config.js';
 
 export interface Config {
   host: string;
@@ -488,6 +489,11 @@ export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.
   const file = readConfigFile(join(dataDir, CONFIG_FILE));
   const names = Object.keys(SETTINGS) as (keyof Config)[];
   return Object.fromEntries(names.map((name) => [name, readSetting(name, sources, file)])) as unknown as Config;
+}
+
+/** OpenTelemetry's own variables, which have neither flags nor entries in the file. null: no traces. @throws ConfigError */
+export function readTracing(env: NodeJS.ProcessEnv = process.env): TracingConfig | null {
+  return parseTracing(env);
 }
 
 /** Whether a program that is started here can open a window: always outside Linux, which has variables for it. */

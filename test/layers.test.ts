@@ -9,18 +9,20 @@ const SRC = join(ROOT, 'src');
 /** What each folder may import besides itself, contract/ and log.ts (the README's drawing of the folders). */
 const LAW: Record<string, string[]> = {
   contract: [],
-  'config.ts': [],
+  'config.ts': ['tracing-config.ts'],
+  'tracing-config.ts': [],
   'log.ts': [],
   client: [],
   work: [],
   store: [],
   artifacts: [],
   egress: [],
+  tracing: ['tracing-config.ts'],
   account: ['store'],
   render: ['egress'],
-  webhook: ['store', 'egress'],
-  capture: ['store', 'artifacts', 'egress', 'account', 'render', 'webhook'],
-  http: ['account', 'webhook', 'capture', 'artifacts'],
+  webhook: ['store', 'egress', 'tracing'],
+  capture: ['store', 'artifacts', 'egress', 'account', 'render', 'webhook', 'tracing'],
+  http: ['account', 'webhook', 'capture', 'artifacts', 'tracing'],
 };
 
 /** Wiring: may import anything. */
@@ -41,6 +43,8 @@ const FENCES: Record<string, RegExp> = {
   'p-queue': /^work\//,
   aws4fetch: /^artifacts\//,
   commander: /^cli\//,
+  '@opentelemetry/api': /^tracing\//,
+  '@opentelemetry/sdk-trace': /^tracing\//,
 };
 
 /** Of npm, built into an in-page program. */

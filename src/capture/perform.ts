@@ -5,6 +5,7 @@ import { TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/render.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
+import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import { deservesSecondAttempt } from './second-attempt.js';
 import { startTimeLimit, type TimeLimit } from './time-limit.js';
 import { toCaptureData } from './to-capture-data.js';
@@ -20,6 +21,8 @@ export interface PerformDeps {
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   /** Called for each job that ended, after its commit. */
   onEnded(job: EndedJob, timings: Record<string, number>): void;
+  /** Absent or null: captures are not traced. */
+  traces?: Pick<Traces, 'attempt'> | null;
   leaseMs: number;
   retryDelayMs: number;
   log: Log;
@@ -41,15 +44,49 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   const kept = new Promise<void>((resolve) => {
     tellKept = resolve;
   });
+  const trace = beginTrace(deps, job);
+  let conclusion: Conclusion = { state: 'unknown', code: null };
   try {
-    const order: RenderOrder = { id: job.id, account: job.accountId, options, onProgress: lease.progress, kept };
+    const onStages: RenderOrder['onStages'] = (stages) => trace?.stages(stages);
+    const order: RenderOrder = { id: job.id, account: job.accountId, options, onProgress: lease.progress, onStages, kept };
     const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
-    await keep(deps, job, { rendering, startedAt, stop });
+    conclusion = await traceStore(trace, keep(deps, job, { rendering, startedAt, stop }));
   } catch (error) {
-    await conclude(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
+    conclusion = await conclude(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
   } finally {
     lease.end();
     tellKept();
+    trace?.end(conclusion);
+  }
+}
+
+/** How an attempt ended, for its trace. */
+interface Conclusion {
+  state: 'completed' | 'failed' | 'delayed' | 'released' | 'lost' | 'unknown';
+  /** null unless the attempt failed. */
+  code: string | null;
+}
+
+const LOST: Conclusion = { state: 'lost', code: null };
+
+function beginTrace({ traces }: PerformDeps, job: ClaimedJob): AttemptTrace | null {
+  const { id, mode, attempt, options, traceparent } = job;
+  return traces?.attempt({ jobId: id, mode, attempt, queuedMs: queuedMs(job, job.dueAt ?? job.enqueuedAt), options, traceparent }) ?? null;
+}
+
+function queuedMs({ claimedAt }: ClaimedJob, since: number): number {
+  return Math.max(0, claimedAt - since);
+}
+
+async function traceStore(trace: AttemptTrace | null, storing: Promise<Conclusion>): Promise<Conclusion> {
+  const began = performance.now();
+  let failed = true;
+  try {
+    const conclusion = await storing;
+    failed = false;
+    return conclusion;
+  } finally {
+    trace?.stages([{ name: 'store', began, ended: performance.now(), failed }]);
   }
 }
 
@@ -105,7 +142,7 @@ async function keep(
   deps: PerformDeps,
   job: ClaimedJob,
   done: { rendering: Rendering; startedAt: number; stop: AbortSignal },
-): Promise<void> {
+): Promise<Conclusion> {
   const { rendering, startedAt, stop } = done;
   const storeStart = performance.now();
   const claim = claimOf(job);
@@ -121,11 +158,12 @@ async function keep(
   const { name } = artifact;
   if (ended.length === 0 && !(await deps.store.keptArtifacts([name])).has(name)) await deps.artifacts.remove(name);
   const timings = {
-    queue: Math.max(0, job.claimedAt - job.enqueuedAt),
+    queue: queuedMs(job, job.enqueuedAt),
     ...rendering.timings,
     store: Math.round(performance.now() - storeStart),
   };
   await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, stop });
+  return ended.length === 0 ? LOST : { state: 'completed', code: null };
 }
 
 /** Logs the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */
@@ -155,15 +193,16 @@ interface Failure {
   timeoutMs: number;
 }
 
-async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): Promise<void> {
+async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): Promise<Conclusion> {
   const claim = claimOf(job);
   const { error, stop, spentMs, timeoutMs } = failure;
-  if (error instanceof LostClaim) return;
+  if (error instanceof LostClaim) return LOST;
   if (stop.aborted) {
     await deps.store.release(claim);
-    return;
+    return { state: 'released', code: null };
   }
   const stored = toStoredError(error);
+  const { code } = stored;
   const facts = { job_id: job.id, request_id: job.requestId, attempt: job.attempt, code: stored.code, details: stored.details };
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed with an internal error');
   const dueAt = deps.now() + deps.retryDelayMs;
@@ -173,11 +212,12 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
     (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt, deps.now())))
   ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
-    return;
+    return { state: 'delayed', code };
   }
   const ended = await insist(deps, stop, () => deps.store.fail(claim, stored, deps.now()));
   const told = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
   await tellEnded(deps, ended, { facts: told, timings: {}, stop });
+  return ended.length === 0 ? LOST : { state: 'failed', code };
 }
 
 /**

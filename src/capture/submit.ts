@@ -37,6 +37,8 @@ export interface SubmitContext {
   principal: Principal;
   requestId: string;
   idempotencyKey: string | null;
+  /** Of the submission's trace; null if captures are not traced. */
+  traceparent: string | null;
 }
 
 /**
@@ -65,6 +67,7 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
     price: priceOf(submission.options),
     attemptBudget: ATTEMPT_BUDGET,
     enqueuedAt: deps.now(),
+    traceparent: context.traceparent,
   };
   return follow(deps, await accept(deps, job));
 }

@@ -6,7 +6,7 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { artifactsDirOf, UNFINISHED } from '../artifacts/directory.js';
 import { ROOM_BYTES } from '../artifacts/disk-room.js';
-import type { Config } from '../config.js';
+import { type Config, readTracing } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
@@ -17,6 +17,7 @@ import { openConfiguredStore } from '../service/open-configured-store.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { StoreError } from '../store/store-error.js';
+import { checkCollector } from '../tracing/check-collector.js';
 import { checkBucket } from './check-bucket.js';
 import { egressLock } from './egress-lock.js';
 import { fontAdvice } from './font-advice.js';
@@ -65,6 +66,7 @@ export function addDoctorCommand(program: Command): void {
       ...(await checkDatabase(config)),
       await checkDisk(config),
       ...(await checkStorage(config)),
+      ...(await checkTraces()),
       checkMachine(config),
     ];
     print(options.json, findings, () => findings.map(say).join('\n'));
@@ -226,6 +228,23 @@ async function checkStorage(config: Config): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [{ check, state: 'fail', found: error.message, advice: 'The server does not start without it.' }];
+  }
+}
+
+/** Nothing if captures are not traced. A collector that is away keeps no server from starting. */
+async function checkTraces(): Promise<Finding[]> {
+  const check = 'Traces';
+  try {
+    const tracing = readTracing();
+    if (tracing === null) return [];
+    const { host } = new URL(tracing.endpoint);
+    const problem = await checkCollector(tracing);
+    if (problem === null) return [{ check, state: 'ok', found: `${host} takes them`, advice: '' }];
+    const advice = `Check that the collector takes OTLP by ${tracing.protocol} there (port 4318 as a rule; 4317 is for gRPC), and OTEL_EXPORTER_OTLP_HEADERS.`;
+    return [{ check, state: 'warn', found: `${host} does not take them: ${problem}`, advice }];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [{ check, state: 'fail', found: error.message, advice: 'The server does not start with it.' }];
   }
 }
 

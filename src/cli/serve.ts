@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import type { Config } from '../config.js';
+import { type Config, readTracing } from '../config.js';
 import { createLog, type Log } from '../log.js';
 import { guardProcess } from '../service/guard-process.js';
 import { reportFonts } from './report-fonts.js';
@@ -28,11 +28,12 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
   addSettings(serve, ALL_SETTINGS, true).action(async (_options: unknown, command: Command) => {
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
     const config = readSettings(command);
+    const tracing = readTracing();
     const log = createLog({ level: config.log, format: config.logFormat });
     using _guard = guardProcess(log);
     const signalled = firstSignal(log);
     const { Service } = await import('../service/service.js');
-    const service = await Service.start(config, { log, say: (line) => process.stderr.write(`${line}\n`) });
+    const service = await Service.start(config, { log, tracing, say: (line) => process.stderr.write(`${line}\n`) });
     void reportFonts(log);
     const isReady = await Promise.race([readyOrStopped(service).then(() => true), signalled.then(() => false)]);
     if (!isReady) setTimeout(() => process.exit(), STARTING_STOP_MS);

@@ -15,6 +15,7 @@ import type { QueryPair } from '../contract/render-link.js';
 import type { Submission } from '../contract/submission.js';
 import type { WireUsage } from '../contract/usage.js';
 import type { Log } from '../log.js';
+import type { SubmissionTrace, Traces } from '../tracing/traces.js';
 import type { ExpectedDelivery } from '../webhook/redeliver.js';
 
 /** A kind of bucket, one per key or address (account/token-buckets). */
@@ -30,6 +31,7 @@ export interface SubmissionContext {
   principal: Principal;
   requestId: string;
   idempotencyKey: string | null;
+  traceparent: string | null;
 }
 
 export interface Edge {
@@ -74,6 +76,8 @@ export interface Edge {
   timingsOf?(jobId: string): Record<string, number> | null;
   /** Called for every response. */
   observe?(answer: { method: string; route: string; status: number; ms: number }): void;
+  /** Absent or null: captures are not traced. */
+  traces?: Pick<Traces, 'submission'> | null;
   /** Read at each request: the port may be known only once the server listens. */
   readonly places: PublicPlaces;
   /** No new submissions; health says not ready. */
@@ -104,6 +108,8 @@ export interface Exchange {
   /** The route pattern, never the path. */
   route: string;
   principal: Principal | null;
+  /** Of the submission, once there is one. */
+  trace: SubmissionTrace | null;
   /** Headers of the response, whatever its status. Lower-case names. */
   headers: Record<string, string>;
 }

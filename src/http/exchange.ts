@@ -27,7 +27,7 @@ export function newExchange(edge: Pick<Edge, 'draining'>, givenId: string | stri
     'x-content-type-options': 'nosniff',
   };
   if (edge.draining()) headers.connection = 'close';
-  return { requestId, startedAt: performance.now(), route: '(none)', principal: null, headers };
+  return { requestId, startedAt: performance.now(), route: '(none)', principal: null, trace: null, headers };
 }
 
 /** Turns whatever a route throws into a response; anything but a CaptureError is a bug, whose cause goes to the log only. */
@@ -43,6 +43,7 @@ export function answerThrown(edge: Edge): (thrown: Error, c: Context<EdgeEnv>) =
 function closeExchange(edge: Edge, exchange: Exchange, answer: { method: string; status: number }): void {
   const ms = performance.now() - exchange.startedAt;
   const { route, requestId, principal } = exchange;
+  exchange.trace?.end(answer.status);
   edge.observe?.({ method: answer.method, route, status: answer.status, ms });
   const level = QUIET_ROUTES.has(route) ? 'debug' : 'info';
   if (!edge.log.isLevelEnabled(level)) return;

@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
-import { CaptureError, type StoredError } from '../contract/capture-error.js';
+import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { isTerminal, type JobSnapshot } from '../contract/job.js';
 import type { Submission } from '../contract/submission.js';
+import type { SubmissionTrace } from '../tracing/traces.js';
 import type { Edge, EdgeEnv, Exchange } from './edge.js';
 import { answerStoredError } from './envelope.js';
 import { principalOf } from './guard.js';
@@ -23,13 +24,36 @@ export async function submitAndSettle(
   { submission, idempotencyKey }: { submission: Submission; idempotencyKey: string | null },
 ): Promise<JobSnapshot> {
   const { exchange } = c.var;
-  const accepted = await edge.submit(submission, { principal: principalOf(c), requestId: exchange.requestId, idempotencyKey });
+  const { requestId } = exchange;
+  const trace = beginTrace(edge, c, submission);
+  const traceparent = trace?.traceparent ?? null;
+  const accepted = await edge
+    .submit(submission, { principal: principalOf(c), requestId, idempotencyKey, traceparent })
+    .catch((error: unknown) => {
+      trace?.failed(toStoredError(error).code);
+      throw error;
+    });
   exchange.headers['x-job-id'] = accepted.id;
   const waits = submission.mode === 'sync' && !isTerminal(accepted.state);
   const job = waits ? await edge.settle(accepted, c.req.raw.signal) : accepted;
+  tellTrace(trace, job);
   const timing = job.result?.outcome.ok === true ? serverTiming(edge.timingsOf?.(job.id) ?? null) : '';
   if (timing !== '') exchange.headers['server-timing'] = timing;
   return job;
+}
+
+function beginTrace({ traces }: Edge, c: Context<EdgeEnv>, { options }: Submission): SubmissionTrace | null {
+  const { exchange } = c.var;
+  const { route, requestId, startedAt } = exchange;
+  const { traceparent, tracestate } = c.env.incoming.headers;
+  const caller = { traceparent, tracestate };
+  exchange.trace = traces?.submission({ method: c.req.method, route, requestId, startedAt, caller, options }) ?? null;
+  return exchange.trace;
+}
+
+function tellTrace(trace: SubmissionTrace | null, { id, result }: JobSnapshot): void {
+  trace?.accepted({ id, cached: result?.outcome.ok === true && result.outcome.data.cached });
+  if (result?.outcome.ok === false) trace?.failed(result.outcome.error.code);
 }
 
 /** @throws CaptureError `internal_error` (503) once the server is shutting down */

@@ -16,13 +16,14 @@ import { navigate } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
 import { restoreLogin } from './page/restore-login.js';
 import { checkSelectors } from './page/selectors.js';
-import { StageTimes } from './page/stage-times.js';
+import { type StageTime, StageTimes } from './page/stage-times.js';
 import { Tolerance } from './page/tolerance.js';
 import { type EgressCountries, verifyEgress } from './page/verify-egress.js';
 import { waitForSelector } from './page/wait-for-selector.js';
 import { waitUntil } from './page/wait-until.js';
 import type { PageSession } from './page-session.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
+import type { Picture } from './picture/picture.js';
 import { type BannerGuard, picturePage } from './picture-page.js';
 import { neverReady, translate } from './render-failure.js';
 
@@ -35,6 +36,8 @@ export interface RenderOrder {
   account?: string;
   /** 0–100, by stage. */
   onProgress(progress: number): void;
+  /** Called once, at the end of the rendering, whether it failed or not. */
+  onStages?(stages: readonly StageTime[]): void;
   /** The page is closed only then: it would take the processor from whoever still works on the picture. At once when absent. */
   kept?: Promise<unknown>;
 }
@@ -90,13 +93,28 @@ const INSPECT_MIN_MS = 500;
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
 export async function render(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+  const times = new StageTimes(order.onProgress);
+  try {
+    return await renderTimed(deps, order, { signal, times });
+  } catch (error) {
+    order.onStages?.(times.stages({ failed: true }).map((stage) => (stage.name === 'picture' ? { ...stage, name: 'shoot' } : stage)));
+    throw error;
+  }
+}
+
+async function renderTimed(
+  deps: RenderDeps,
+  order: RenderOrder,
+  { signal, times }: { signal: AbortSignal; times: StageTimes },
+): Promise<Rendering> {
+  times.enter('prepare', 5);
   const began = monotonicNow();
   const requester = { job_id: order.id, ...(order.account === undefined ? {} : { account: order.account }) };
   const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]), requester);
   const { session } = lease;
   const deadlines = new Deadlines({ ...order.options, began }, [signal, session.lost]);
   try {
-    return await deadlines.orEnd(capture(deps, order, { session, deadlines }));
+    return await deadlines.orEnd(capture(deps, order, { session, deadlines, times }));
   } catch (error) {
     signal.throwIfAborted();
     throw translate(error, session);
@@ -112,13 +130,12 @@ export async function render(deps: RenderDeps, order: RenderOrder, signal: Abort
 interface Running {
   session: PageSession;
   deadlines: Deadlines;
+  times: StageTimes;
 }
 
 async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promise<Rendering> {
   const { options } = order;
-  const { session, deadlines } = on;
-  const times = new StageTimes(order.onProgress);
-  times.enter('prepare', 5);
+  const { session, deadlines, times } = on;
   const [page, guard, egressCountry] = await prepare(deps, order, on);
   times.enter('navigate', 15);
   await navigate(page, options.url);
@@ -132,8 +149,10 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promi
     await refuseWhite(picture, () => paintsWhite(page)).catch((error: unknown) => tolerance.orThrow(error));
   checkOutput(picture, options, tolerance);
   await logMechanisms(deps.log, order.id, page);
+  if (options.inspectPage) times.enter('inspect', 90);
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs: inspectMs(deadlines) })) : null;
-  const { prepare: _prepare, picture: _picture, ...timings } = times.taken();
+  const { prepare: _prepare, picture: _picture, inspect: _inspect, ...timings } = times.taken();
+  order.onStages?.(stagesOf(times, picture));
   return {
     content: picture.content,
     format: options.format,
@@ -147,6 +166,13 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promi
     inspection,
     timings: { ...timings, shoot: Math.round(picture.timings.shoot), encode: Math.round(picture.timings.encode) },
   };
+}
+
+/** The picture may have been taken while the page settled, and its stages have times of their own. */
+function stagesOf(times: StageTimes, { timings: { begun, shoot, encode } }: Picture): StageTime[] {
+  const shot = { name: 'shoot', began: begun, ended: begun + shoot, failed: false };
+  const encoded = { name: 'encode', began: shot.ended, ended: shot.ended + encode, failed: false };
+  return [...times.stages({ failed: false }).filter(({ name }) => name !== 'picture'), shot, encoded];
 }
 
 /** All that must be in place before the page is navigated, at once. */

@@ -5,6 +5,9 @@ import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import type { NodeFacts, Store } from '../store/store.js';
+import { openTraces } from '../tracing/open-traces.js';
+import type { Traces } from '../tracing/traces.js';
+import type { TracingConfig } from '../tracing-config.js';
 import { bucketOf, openArtifacts } from './artifact-storage.js';
 import { checkShared, openConfiguredStore } from './open-configured-store.js';
 
@@ -14,10 +17,19 @@ export interface Foundations {
   store: Store;
   egress: Egress;
   artifacts: Artifacts;
+  /** null: captures are not traced. */
+  traces: Traces | null;
+}
+
+export interface FoundationParts {
+  log: Log;
+  /** null: captures are not traced. */
+  tracing: TracingConfig | null;
+  facts(): NodeFacts;
 }
 
 /** @throws one-line errors for the operator */
-export async function openFoundations(config: Config, log: Log, facts: () => NodeFacts): Promise<Foundations> {
+export async function openFoundations(config: Config, { log, tracing, facts }: FoundationParts): Promise<Foundations> {
   // First, since they validate settings: an invalid one stops the start before anything is created.
   bucketOf(config);
   checkShared(config);
@@ -31,5 +43,7 @@ export async function openFoundations(config: Config, log: Log, facts: () => Nod
   const lock = lockDataDir(config.dataDir);
   const store = await openConfiguredStore(config, { migrates: 'at start', facts, log });
   const artifacts = await openArtifacts(config, log);
-  return { lock, store, egress, artifacts };
+  const { name: instance, version } = facts();
+  const traces = await openTraces(tracing, { version, instance, log });
+  return { lock, store, egress, artifacts, traces };
 }

@@ -16,6 +16,7 @@ import type { Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
 import type { Store } from '../store/store.js';
+import type { Traces } from '../tracing/traces.js';
 import { findDelivery } from '../webhook/find-delivery.js';
 import { redeliver } from '../webhook/redeliver.js';
 import type { Metrics } from './metrics.js';
@@ -30,6 +31,7 @@ export interface ServiceEdgeParts {
   store: Store;
   egress: Egress;
   artifacts: Artifacts;
+  traces: Traces | null;
   limits: Edge['limits'];
   signals: FinishSignals;
   places: PublicPlaces;
@@ -47,7 +49,7 @@ export interface ServiceEdgeParts {
 
 /** Implements the HTTP edge's functions with the parts of the service. */
 export function serviceEdge(parts: ServiceEdgeParts): Edge {
-  const { config, log, store, egress, artifacts, signals, places, health, metrics, timings, draining } = parts;
+  const { config, log, store, egress, artifacts, signals, places, health, metrics, timings, traces, draining } = parts;
   const submitDeps = {
     store,
     egress,
@@ -80,6 +82,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     health: () => health.ask(),
     metrics: async () => metrics.text(await health.ask()),
     timingsOf: (jobId) => timings.of(jobId),
+    traces,
     observe: (answer) => metrics.countAnswer(answer),
     places,
     draining,

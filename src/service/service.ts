@@ -15,6 +15,7 @@ import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
+import type { TracingConfig } from '../tracing-config.js';
 import type { Loop } from '../work/loop.js';
 import { SteadyClock } from '../work/steady-clock.js';
 import { deliveryLoop } from './delivery-loop.js';
@@ -50,6 +51,8 @@ const STARTING: Omit<NodeFacts, 'roles'> = {
 
 export interface ServiceParts {
   log: Log;
+  /** Where captures are traced to. Default: nowhere. */
+  tracing?: TracingConfig | null;
   /** Prints set-up progress for the user of a terminal. */
   say(line: string): void;
   /** The directory in which a browser is searched for and installed. Default: the data directory. */
@@ -101,10 +104,10 @@ export class Service implements AsyncDisposable {
 
   /** Creates all parts and listens; captures begin as soon as a browser is running (`ready`). @throws one-line errors for the operator */
   static async start(config: Config, parts: ServiceParts): Promise<Service> {
-    const { log } = parts;
+    const { log, tracing = null } = parts;
     let service: Service | null = null;
     const facts = () => service?.facts() ?? { ...STARTING, roles: config.roles };
-    service = new Service(config, log, await openFoundations(config, log, facts));
+    service = new Service(config, log, await openFoundations(config, { log, tracing, facts }));
     try {
       await service.begin(parts);
     } catch (error) {
@@ -199,7 +202,7 @@ export class Service implements AsyncDisposable {
   }
 
   private makeJobLoop(): Loop<ClaimedJob> {
-    const { store, artifacts } = this.made;
+    const { store, artifacts, traces } = this.made;
     return jobLoop({
       concurrency: this.config.concurrency,
       keepSlots: this.config.keepSlots,
@@ -209,6 +212,7 @@ export class Service implements AsyncDisposable {
         artifacts,
         render: (order, signal) => this.openRenderer().render(order, signal),
         onEnded: (job, timings) => this.tellEnded(job, timings),
+        traces,
         log: this.log,
       },
     });
@@ -216,7 +220,7 @@ export class Service implements AsyncDisposable {
 
   private makeDeliveryLoop(): Loop<DueDelivery> {
     const { config, log, places } = this;
-    const { store, egress } = this.made;
+    const { store, egress, traces } = this.made;
     return deliveryLoop({
       ...this.loopRules(),
       deps: {
@@ -227,6 +231,7 @@ export class Service implements AsyncDisposable {
         backoffMs: config.webhookBackoffMs,
         timeoutMs: config.webhookTimeoutMs,
         version: packageVersion(),
+        traces,
         log,
       },
     });
@@ -349,7 +354,7 @@ export class Service implements AsyncDisposable {
     ]);
     await this.http?.stop(LAST_ANSWERS_MS);
     await this.ready.catch(() => undefined);
-    await this.renderer?.[Symbol.asyncDispose]();
+    await Promise.all([this.made.traces?.[Symbol.asyncDispose](), this.renderer?.[Symbol.asyncDispose]()]);
     await this.made.egress[Symbol.asyncDispose]();
     await this.made.artifacts[Symbol.asyncDispose]();
     await this.made.store[Symbol.asyncDispose]();

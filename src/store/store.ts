@@ -93,6 +93,8 @@ export interface NewJob {
   price: number;
   attemptBudget: number;
   enqueuedAt: number;
+  /** The W3C trace context in which the capture is traced; null if it is not. */
+  traceparent: string | null;
 }
 
 export interface AcceptRules {
@@ -133,6 +135,7 @@ export interface ClaimedJob {
   firstClaimedAt: number;
   /** When a second attempt was due; null for the first, and after a restart. */
   dueAt: number | null;
+  traceparent: string | null;
 }
 
 /** A claim by a worker with a free slot. */
@@ -252,6 +255,7 @@ export interface DueDelivery {
   url: string;
   secret: string;
   job: JobSnapshot;
+  traceparent: string | null;
 }
 
 export type AttemptOutcome =

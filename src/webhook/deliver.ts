@@ -8,6 +8,7 @@ import { webhookUrlProblem } from '../contract/webhook-url.js';
 import type { Egress, PublicResponse } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { AttemptOutcome, DeliveryStore, DueDelivery } from '../store/store.js';
+import type { Traces } from '../tracing/traces.js';
 import { retryAfterMs } from './retry-after.js';
 import { SIGNATURE_HEADER, sign } from './sign.js';
 import { transportProblem } from './transport-problem.js';
@@ -29,6 +30,8 @@ export interface DeliverDeps {
   wallNow?(): number;
   /** 0 ≤ n < 1. */
   random(): number;
+  /** Absent or null: captures are not traced. */
+  traces?: Pick<Traces, 'delivery'> | null;
   log: Log;
 }
 
@@ -43,7 +46,9 @@ const JITTER = 0.2;
  * (at least once, interface.md, Delivery rules 4). Rejects only if the store does.
  */
 export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<void> {
-  const outcome = await attempt(deps, due, signal);
+  const trace = deps.traces?.delivery(due) ?? null;
+  const outcome = await attempt(deps, due, { signal, traceparent: trace?.traceparent ?? null });
+  trace?.end({ outcome: outcome?.kind ?? 'aborted', status: outcome?.status ?? null });
   if (outcome === null) return;
   const recorded = await deps.store.recordAttempt(due, outcome, deps.now());
   const facts = { delivery_id: due.deliveryId, generation: due.generation, job_id: due.jobId, attempt: due.attempt };
@@ -51,20 +56,26 @@ export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: Abort
   else deps.log.warn({ ...facts, outcome: outcome.kind }, 'webhook attempt not recorded: another attempt superseded it');
 }
 
-async function attempt(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<AttemptOutcome | null> {
+interface Sending {
+  signal: AbortSignal;
+  /** For the receiver. */
+  traceparent: string | null;
+}
+
+async function attempt(deps: DeliverDeps, due: DueDelivery, sending: Sending): Promise<AttemptOutcome | null> {
   // The operator may have removed an allowed origin since the submission.
   const problem = webhookUrlProblem(due.url, deps.allowedOrigins);
   if (problem !== null) return { kind: 'failed', status: null, error: `The webhook's address ${problem}.` };
   try {
-    return judge(deps, due, await post(deps, due, signal));
+    return judge(deps, due, await post(deps, due, sending));
   } catch (error) {
-    if (signal.aborted) return null;
+    if (sending.signal.aborted) return null;
     deps.log.warn({ err: error, delivery_id: due.deliveryId, job_id: due.jobId }, 'webhook delivery attempt failed');
     return retryOrFail(deps, due, { status: null, error: transportProblem(error), waitMs: 0 });
   }
 }
 
-function post(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<PublicResponse> {
+function post(deps: DeliverDeps, due: DueDelivery, { signal, traceparent }: Sending): Promise<PublicResponse> {
   const body = JSON.stringify(toWebhookPayload(due.job, due, deps.places));
   return deps.egress.fetch({
     url: due.url,
@@ -74,6 +85,7 @@ function post(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise
       // The body is ignored, so it need not be compressed.
       'accept-encoding': 'identity',
       'user-agent': `stillframe/${deps.version}`,
+      ...(traceparent === null ? {} : { traceparent }),
       [SIGNATURE_HEADER]: sign(due.secret, body, (deps.wallNow ?? deps.now)()),
     },
     body,

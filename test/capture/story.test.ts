@@ -89,6 +89,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
           principal,
           requestId: newId('request'),
           idempotencyKey: idempotencyKey ?? null,
+          traceparent: null,
         },
       ),
     claim: async () => {

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reportFonts } from '../../src/cli/report-fonts.js';
+import { startCollector } from '../fixtures/otlp-collector.js';
 import { runProgram } from '../fixtures/run-program.js';
 
 const PATH = process.env.PATH;
@@ -34,5 +35,27 @@ describe('on a machine without fonts for some scripts', () => {
     await reportFonts(pino({ level: 'info' }, { write: (line) => lines.push(line) }));
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '{}').msg).toMatch(/^No fonts for Chinese, Japanese, Korean, Thai: .+noto/i);
+  });
+});
+
+describe('traces', () => {
+  const doctor = async (env: Record<string, string>) => {
+    const { stdout } = await runProgram(['doctor', '--json'], { cwd: dir, env });
+    return (JSON.parse(stdout) as { check: string; state: string; found: string }[]).filter(({ check }) => check === 'Traces');
+  };
+
+  it('are tried if they are configured', async () => {
+    let status = 200;
+    await using collector = await startCollector({ answer: () => status });
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=1' };
+    expect(await doctor({})).toEqual([]);
+    expect(await doctor(env)).toMatchObject([{ state: 'ok' }]);
+    expect(collector.spans).toEqual([]);
+    expect(collector.requests[0]?.headers).toMatchObject({ 'x-key': '1' });
+    status = 401;
+    expect(await doctor(env)).toMatchObject([{ state: 'warn', found: expect.stringContaining('401') }]);
+    expect(await doctor({ ...env, OTEL_TRACES_SAMPLER: 'most' })).toMatchObject([
+      { state: 'fail', found: expect.stringMatching(/^OTEL_TRACES_SAMPLER/) },
+    ]);
   });
 });

@@ -135,7 +135,8 @@ describe('a claim', () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const options = someOptions({ headers: { cookie: 'session=1' }, customJs: 'x()' });
-    const job = aNewJob(caller, { mode: 'sync', options });
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const job = aNewJob(caller, { mode: 'sync', options, traceparent });
     await it.store.accept(job, RULES);
     expect(await it.store.claimNextJob({ workerId: 'host-1-3', now: NOON + 7, leaseMs: 1_000 })).toEqual({
       id: job.id,
@@ -150,6 +151,7 @@ describe('a claim', () => {
       workerId: 'host-1-3',
       firstClaimedAt: NOON + 7,
       dueAt: null,
+      traceparent,
     });
     expect(await it.store.findJob(job.id)).toMatchObject({ state: 'active', attemptsMade: 1, result: null });
   });

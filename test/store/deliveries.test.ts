@@ -63,8 +63,10 @@ describe('attempts', () => {
   test('a claimed delivery carries the secret and the ended job', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
-    const job = await anEndedJob(it.store, caller);
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const job = await anEndedJob(it.store, caller, { traceparent });
     expect(await claimDelivery(it.store)).toMatchObject({
+      traceparent,
       jobId: job.id,
       generation: 1,
       attempt: 1,

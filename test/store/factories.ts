@@ -140,6 +140,7 @@ export function aNewJob(caller: Pick<Caller, 'accountId' | 'keyId'>, given: Part
     price: 1,
     attemptBudget: 2,
     enqueuedAt: NOON,
+    traceparent: null,
     ...given,
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Trial "secrets": API keys, signing secrets, webhook secrets, proxy credentials, Authorization and Cookie headers, cookies, storage states
  * and documents are planted in captures of every fate: done, failed, refused, waiting, announced well and badly, killed on the way. None may be found, in any spelling, in the data
- * directory (database, log of the database, key and lock files), in a backup, in the log at its most talkative, in metrics, or in any answer.
+ * directory (database, log of the database, key and lock files), in a backup, in the log at its most talkative, in metrics, in traces, or in any answer.
  *
  * Sabotage that turns it red: let store/vault seal nothing.
  */
@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pairsOf, type QueryPair, signQuery } from '../../src/contract/render-link.js';
 import { startCallerProxy } from '../fixtures/caller-proxy.js';
+import { type Collector, startCollector } from '../fixtures/otlp-collector.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { callApi, postCapture } from './call-api.js';
@@ -39,8 +40,11 @@ export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<TrialRe
   await using receiver = await startReceiver({ script: (_, nth) => (nth % 3 === 0 ? { status: 500 } : { status: 204 }) });
   const credentials = { username: plants.make('proxy-user'), password: plants.make('proxy-password') };
   await using proxy = await startCallerProxy({ kind: 'http', credentials });
+  await using collector = await startCollector();
   using dir = aTrialDir();
   const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
     STILLFRAME_LOG: 'trace',
     STILLFRAME_WEBHOOK_ALLOW: receiver.origin,
     STILLFRAME_WEBHOOK_BACKOFF_MS: '50',
@@ -71,6 +75,7 @@ export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<TrialRe
   problems.push(...(await search(ground, { server, dataDir: dir.dataDir, when: 'when all has ended' })));
   await server[Symbol.asyncDispose]();
   problems.push(...searchFiles(plants, dir.dataDir, 'after its end'), ...searchLines(plants, server.said, 'the log'));
+  problems.push(...searchTraces(plants, collector));
   if (proxy.credentials.length === 0) problems.push('the proxy was never given its credentials');
   if (!site.hits.some((hit) => plants.spellings.some(({ plain }) => hit.headers.authorization?.includes(plain))))
     problems.push('the page was never given its headers');
@@ -213,6 +218,12 @@ async function search({ at, plants }: Ground, where: { server: ServerProcess; da
 
 function searchLines(plants: Plants, lines: readonly string[], where: string): string[] {
   return plants.foundIn(Buffer.from(lines.join('\n')), where);
+}
+
+function searchTraces(plants: Plants, { requests, spans }: Collector): string[] {
+  const found = requests.flatMap(({ body }) => plants.foundIn(body, 'a trace'));
+  const names = new Set(spans.map(({ name }) => name));
+  return ['capture', 'webhook', 'navigate'].every((name) => names.has(name)) ? found : [...found, 'captures were not traced'];
 }
 
 function searchFiles(plants: Plants, dir: string, where: string): string[] {

@@ -47,7 +47,7 @@ export class MemoryDeliveries implements DeliveryStore {
     if (due === undefined) return null;
     due.leasedUntil = claim.now + claim.leaseMs;
     const { deliveryId, jobId, generation, attempts, maxAttempts, url } = due.status;
-    return { deliveryId, jobId, generation, attempt: attempts + 1, maxAttempts, url, secret: due.secret, job: due.job };
+    return { deliveryId, jobId, generation, attempt: attempts + 1, maxAttempts, url, secret: due.secret, job: due.job, traceparent: null };
   }
 
   async recordAttempt(

@@ -1,6 +1,15 @@
+/** A stage that has ended. Times by `performance.now()`. */
+export interface StageTime {
+  name: string;
+  began: number;
+  ended: number;
+  /** The capture failed in it. */
+  failed: boolean;
+}
+
 /** Progress of a capture, and its time per stage. One stage at a time; the times of repeated stages are added up. */
 export class StageTimes {
-  readonly #ms = new Map<string, number>();
+  readonly #stages: StageTime[] = [];
   readonly #onProgress: (progress: number) => void;
   #current: { name: string; began: number } | null = null;
   #told = 0;
@@ -21,13 +30,20 @@ export class StageTimes {
   /** Whole ms by stage so far; ends the current stage. */
   taken(): Record<string, number> {
     this.#leave();
-    return Object.fromEntries([...this.#ms].map(([name, ms]) => [name, Math.round(ms)]));
+    const ms = new Map<string, number>();
+    for (const { name, began, ended } of this.#stages) ms.set(name, (ms.get(name) ?? 0) + ended - began);
+    return Object.fromEntries([...ms].map(([name, sum]) => [name, Math.round(sum)]));
   }
 
-  #leave(): void {
+  /** All stages so far, in order; ends the current one. @param failed whether the capture failed in it */
+  stages({ failed }: { failed: boolean }): StageTime[] {
+    this.#leave(failed);
+    return [...this.#stages];
+  }
+
+  #leave(failed = false): void {
     if (this.#current === null) return;
-    const { name, began } = this.#current;
-    this.#ms.set(name, (this.#ms.get(name) ?? 0) + performance.now() - began);
+    this.#stages.push({ ...this.#current, ended: performance.now(), failed });
     this.#current = null;
   }
 }

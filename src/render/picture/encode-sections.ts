@@ -15,5 +15,5 @@ export async function encodeSections(
   const strips = await store.strips();
   const shot = performance.now();
   const encoded = await encodes.run(strips.width * strips.height, () => stitch(strips, encoding));
-  return { ...encoded, timings: { shoot: shot - begun, encode: performance.now() - shot } };
+  return { ...encoded, timings: { begun, shoot: shot - begun, encode: performance.now() - shot } };
 }

@@ -33,7 +33,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
       stoppedReason: 'end_of_page',
       truncated: false,
     },
-    timings: { shoot: performance.now() - begun, encode: 0 },
+    timings: { begun, shoot: performance.now() - begun, encode: 0 },
   };
 }
 

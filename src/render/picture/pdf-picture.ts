@@ -78,7 +78,7 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
     content,
     ...firstPageSize(content),
     diagnostics,
-    timings: { shoot: shot - begun, encode: performance.now() - shot },
+    timings: { begun, shoot: shot - begun, encode: performance.now() - shot },
   };
 }
 
@@ -130,7 +130,7 @@ function print({ session, options, deadline }: PictureOrder, paper: { height: nu
 }
 
 function picture(content: Buffer, begun: number, diagnostics: RenderDiagnostics): Picture {
-  return { content, ...firstPageSize(content), diagnostics, timings: { shoot: performance.now() - begun, encode: 0 } };
+  return { content, ...firstPageSize(content), diagnostics, timings: { begun, shoot: performance.now() - begun, encode: 0 } };
 }
 
 /** CSS px. All makers of our PDFs write page objects as plain text. */

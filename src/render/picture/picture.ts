@@ -9,8 +9,8 @@ export interface Picture {
   width: number;
   height: number;
   diagnostics: RenderDiagnostics;
-  /** ms. */
-  timings: { shoot: number; encode: number };
+  /** `begun` by `performance.now()`, then ms. */
+  timings: { begun: number; shoot: number; encode: number };
 }
 
 /** What every kind of picture is taken with. */

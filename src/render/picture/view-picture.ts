@@ -35,7 +35,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
       stoppedReason: 'viewport',
       truncated: false,
     },
-    timings: { shoot: taken - begun, encode: performance.now() - taken },
+    timings: { begun, shoot: taken - begun, encode: performance.now() - taken },
   };
 }
 

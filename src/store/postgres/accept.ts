@@ -183,8 +183,8 @@ async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): P
  */
 const INSERT_JOB = `WITH job AS (
     INSERT INTO jobs (id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms,
-        delay_ms, leader_id, attempts_made, attempt_budget, enqueued_at, progress, webhook_url, ended_at, worker_id, artifact_name, data)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17::text, $18, $19, $20, $21)
+        delay_ms, leader_id, attempts_made, attempt_budget, enqueued_at, progress, webhook_url, ended_at, worker_id, artifact_name, data, traceparent)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17::text, $18, $19, $20, $21, $34)
       ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
       RETURNING seq, id, account_id, enqueued_at),
   entry AS (INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, $22::smallint FROM job WHERE $22::smallint IS NOT NULL),
@@ -244,5 +244,6 @@ function insertValues(vault: Vault, { job, rules, digests, source: { kept, leade
     rules.webhookMaxAttempts,
     webhook === null || kept === null ? null : 'capture.completed',
     webhook === null ? null : endedAt,
+    job.traceparent,
   ];
 }

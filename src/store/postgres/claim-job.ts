@@ -118,9 +118,9 @@ function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): CaptureO
 }
 
 function toClaimedJob(row: ClaimedRow, options: CaptureOptions, claim: { workerId: string; now: number }): ClaimedJob {
-  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, wasDueAt } = row;
+  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, wasDueAt, traceparent } = row;
   return {
-    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt: wasDueAt },
+    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt: wasDueAt, traceparent },
     attempt: row.attemptsMade,
     claimedAt: claim.now,
     workerId: claim.workerId,

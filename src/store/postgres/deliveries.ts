@@ -58,7 +58,7 @@ export async function claimNextDelivery(
     const due = { ...row, attempt: row.attempts + 1 };
     if (secret !== null && job !== null) {
       const { deliveryId, jobId, generation, attempt, maxAttempts, url } = due;
-      return { deliveryId, jobId, generation, attempt, maxAttempts, url, secret, job: toSnapshot(job) };
+      return { deliveryId, jobId, generation, attempt, maxAttempts, url, secret, job: toSnapshot(job), traceparent: job.traceparent };
     }
     // It can never be signed, so it must not be claimed again.
     await recordAttempt(database, due, { kind: 'failed', status: null, error: 'the secret cannot be read' }, claim.now);

@@ -177,5 +177,6 @@ function toRow(job: NewJob, digests: Digests): NewJobRow {
     artifactName: null,
     data: null,
     error: null,
+    traceparent: job.traceparent,
   };
 }

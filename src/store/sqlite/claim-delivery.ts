@@ -26,7 +26,7 @@ export function claimNextDelivery(tables: DeliveryTables, claim: DeliveryClaim):
     receivers.refresh([receiver]);
     const secret = deliveries.openSecret(row);
     const job = jobs.find(row.jobId);
-    if (secret !== null && job !== null) return { ...toDue(row), secret, job: toSnapshot(job) };
+    if (secret !== null && job !== null) return { ...toDue(row), secret, job: toSnapshot(job), traceparent: job.traceparent };
     // It can never be signed, so it must not be claimed again.
     recordAttempt(tables, toDue(row), { kind: 'failed', status: null, error: 'the secret cannot be read' }, claim.now);
   }

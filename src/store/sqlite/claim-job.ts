@@ -58,9 +58,9 @@ function failUnreadable(tables: ClaimTables, job: JobRow, claim: { workerId: str
 }
 
 function toClaimedJob(job: JobRow, options: ClaimedJob['options'], claim: { workerId: string; now: number }): ClaimedJob {
-  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, dueAt } = job;
+  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, dueAt, traceparent } = job;
   return {
-    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt },
+    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt, traceparent },
     attempt: job.attemptsMade + 1,
     claimedAt: claim.now,
     workerId: claim.workerId,

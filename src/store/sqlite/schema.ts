@@ -179,6 +179,8 @@ export const jobs = sqliteTable(
     data: text('data'),
     /** StoredError as JSON. */
     error: text('error'),
+    /** Of the submission, if captures are traced. */
+    traceparent: text('traceparent'),
   },
   (t) => [
     uniqueIndex('jobs_id').on(t.id),

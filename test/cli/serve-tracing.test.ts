@@ -1,0 +1,67 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startCollector } from '../fixtures/otlp-collector.js';
+import { runProgram } from '../fixtures/run-program.js';
+import { postCapture } from '../stress/call-api.js';
+import { aTrialDir, runCommand, startServerProcess } from '../stress/server-process.js';
+
+/** Without the API alone, which does nothing and which prom-client loads for exemplars. */
+const OPEN_TELEMETRY = /opentelemetry(?!\/api\/)|otlp/;
+
+/** The scripts that a server loads, as V8 lists them. */
+async function scriptsOf(env: Record<string, string>): Promise<string[]> {
+  using dir = aTrialDir();
+  const coverage = mkdtempSync(join(tmpdir(), 'stillframe-coverage-'));
+  try {
+    const server = startServerProcess({ ...dir, env: { ...env, NODE_V8_COVERAGE: coverage } });
+    await server.ready;
+    await server[Symbol.asyncDispose]();
+    const reports = readdirSync(coverage).map((name) => JSON.parse(readFileSync(join(coverage, name), 'utf8')));
+    return reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url));
+  } finally {
+    rmSync(coverage, { recursive: true, force: true });
+  }
+}
+
+it('loads nothing of OpenTelemetry without an endpoint', async () => {
+  const without = await scriptsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
+  expect(without.some((url) => url.endsWith('/dist/main.js'))).toBe(true);
+  expect(without.filter((url) => OPEN_TELEMETRY.test(url))).toEqual([]);
+  await using collector = await startCollector();
+  const withOne = await scriptsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  expect(withOne.filter((url) => OPEN_TELEMETRY.test(url))).not.toEqual([]);
+});
+
+it('goes on with a trace after a crash: the job carries it', async () => {
+  using dir = aTrialDir();
+  await using collector = await startCollector();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
+  const first = startServerProcess({ ...dir, env });
+  const { url, firstKey } = await first.ready;
+  await runCommand(['queue', 'pause', '--data-dir', dir.dataDir]);
+  const at = { url, key: firstKey ?? '' };
+  const { status, body } = await postCapture(at, { html: '<h1>Later</h1>', sync: false });
+  expect(status).toBe(202);
+  const [submission] = await collector.until('POST /v1/screenshot');
+  first.kill('SIGKILL');
+  await first.exited;
+  await using second = startServerProcess({ ...dir, env });
+  await second.ready;
+  await runCommand(['queue', 'resume', '--data-dir', dir.dataDir]);
+  const [attempt] = await collector.until('capture');
+  expect(attempt).toMatchObject({ traceId: submission?.traceId, parentSpanId: submission?.spanId });
+  expect(attempt?.attributes).toMatchObject({ 'stillframe.job_id': body.data.job_id, 'stillframe.mode': 'async' });
+  expect(attempt?.attributes).not.toHaveProperty('stillframe.target_host');
+  expect(attempt?.resource['service.instance.id']).not.toBe(submission?.resource['service.instance.id']);
+});
+
+it('does not start with a wrong variable', async () => {
+  using dir = aTrialDir();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+  const { status, stderr } = await runProgram(['serve', '--port', '0'], { cwd: dir.dataDir, env });
+  expect(status).not.toBe(0);
+  expect(stderr).toContain('OTEL_EXPORTER_OTLP_PROTOCOL is not valid: it must be one of http/protobuf, http/json.\n');
+  expect(readdirSync(dir.dataDir)).toEqual([]);
+});
