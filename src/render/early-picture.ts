@@ -50,19 +50,22 @@ export class EarlyPicture implements Meanwhile {
   #shots = 0;
   #taken: { watch: ChangeWatch; picture: Promise<Picture> } | null = null;
   #kept: Picture | null = null;
+  #isUnderWay = false;
 
   constructor(parts: EarlyParts, options: CaptureOptions) {
     this.#parts = parts;
     this.#options = options;
   }
 
-  begin(): void {
+  begin({ inert }: { inert: boolean }): void {
     this.#stop = new AbortController();
     this.#taken = null;
-    this.#running = this.#takeWhileWaiting(this.#stop.signal).catch(() => undefined);
+    this.#isUnderWay = inert;
+    this.#running = this.#takeWhileWaiting(this.#stop.signal, inert).catch(() => undefined);
   }
 
   async holds(): Promise<boolean> {
+    this.#isUnderWay = false;
     this.#stop.abort();
     await this.#running;
     const taken = this.#taken;
@@ -72,19 +75,25 @@ export class EarlyPicture implements Meanwhile {
     return this.#kept !== null;
   }
 
-  /** The picture that is still current; null if there is none. */
-  get kept(): Picture | null {
+  /** Whether a picture is under way that nobody has asked for yet. */
+  get isUnderWay(): boolean {
+    return this.#isUnderWay;
+  }
+
+  /** The picture that is still current, awaited if it is under way; null if there is none. */
+  async kept(): Promise<Picture | null> {
+    if (this.#isUnderWay) await this.holds();
     return this.#kept;
   }
 
   /** Until the wait is over; what is under way then is ended, as it is further than whatever would be begun. */
-  async #takeWhileWaiting(over: AbortSignal): Promise<void> {
+  async #takeWhileWaiting(over: AbortSignal, inert: boolean): Promise<void> {
     const { network, deadlines } = this.#parts.page;
     while (this.#shots < SHOTS_MAX) {
-      await network.quiet(RESTS_AFTER_MS, over, LONG_POLL_AFTER_MS);
+      if (!inert) await network.quiet(RESTS_AFTER_MS, over, LONG_POLL_AFTER_MS);
       const { activity } = network;
       if (over.aborted) return;
-      const watch = await deadlines.within(this.#readyToShoot(), LOOK_MAX_MS);
+      const watch = await deadlines.within(this.#readyToShoot(inert), LOOK_MAX_MS);
       if (watch !== TIMED_OUT && watch !== null) {
         this.#shots++;
         const picture = this.#parts.take();
@@ -98,18 +107,20 @@ export class EarlyPicture implements Meanwhile {
   }
 
   /** @returns null if the page cannot be captured in this state, which is handled later */
-  async #readyToShoot(): Promise<ChangeWatch | null> {
+  async #readyToShoot(inert: boolean): Promise<ChangeWatch | null> {
     const { page, guard, deadline } = this.#parts;
     const { session, world, main } = page;
-    await world.call('frames.passFrames', 2, FRAMES_MAX_MS);
+    // Whoever waits for an inert page lets frames pass meanwhile.
+    if (!inert) await world.call('frames.passFrames', 2, FRAMES_MAX_MS);
     await world.call('hold.still', { motion: this.#options.reduceMotion });
     await setViewDensity(session, { view: this.#options.view, deadline });
     for (let look = 0; look < LOOKS; look++) {
       const watch = await ChangeWatch.begin(page);
       const { current: shown } = main;
+      if (watch === null || shown === null) return null;
+      const [{ sight }, bannerless] = await Promise.all([world.call('blank.look'), guard.glance()]);
       // An empty page gets more time later.
-      if ((await world.call('blank.look')).sight !== 'something') return null;
-      if (watch === null || shown === null || !(await guard.glance())) return null;
+      if (sight !== 'something' || !bannerless) return null;
       await checkPage({ ...page, tolerance: new Tolerance([]) }, shown, this.#options);
       if (await watch.unchanged()) return watch;
     }

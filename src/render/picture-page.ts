@@ -65,7 +65,9 @@ async function shoot(shooting: Shooting & { shown: DocumentState }, options: Cap
   times.enter('settle', 40);
   const early = isEarly(options) ? earlyPicture(shooting, options) : null;
   if (options.waitForIdle) await settle(page, early ?? undefined);
-  if (early !== null && early.kept !== null) return early.kept;
+  if (early?.isUnderWay) times.enter('picture', 70);
+  const kept = early === null ? null : await early.kept();
+  if (kept !== null) return kept;
   const scrolls = options.selector === null && (options.fullPage || clipsBelowView(options));
   const waits = options.waitForContent || options.delay > 0;
   await clearBanners(page, options, { guard, last: !waits && !scrolls });

@@ -72,6 +72,23 @@ describe('a picture that is taken while the page is only waited for', () => {
     expect(rig.progress).not.toContain(SETTLED);
   });
 
+  it('is the only one of a page without scripts, which has two frames to stay as it is', async () => {
+    site.route('/inert', (_request, response) => html(response, document('Inert', BODY, STYLE)));
+    const still = await shotsOf(site.url('/inert'));
+    expect(still.shots).toBe(1);
+    expect(still.isEarly).toBe(true);
+  });
+
+  it('is not kept of a page without scripts whose animation ends during its two frames', async () => {
+    const moving = '<style>@keyframes grow{to{width:400px}}#box{animation:grow 400ms forwards}</style>';
+    site.route('/inert-moving', (_request, response) => html(response, document('Moving', BODY, `${STYLE}${moving}`)));
+    site.route('/inert-moved', (_request, response) =>
+      html(response, document('Moving', BODY, `${STYLE}<style>#box{width:400px}</style>`)),
+    );
+    const [moved, end] = [await shotsOf(site.url('/inert-moving')), await shotsOf(site.url('/inert-moved'))];
+    expect(moved.content.equals(end.content)).toBe(true);
+  });
+
   it.each([
     ['text', 'head.textContent = "Other words"'],
     ['a class', 'box.className = "on"'],

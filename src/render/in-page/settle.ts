@@ -15,8 +15,8 @@ export interface Settled {
 }
 
 export interface Budgets {
-  /** Return at once if the page runs scripts: its network must become idle first. */
-  inertOnly: boolean;
+  /** Wait for no frames yet, nor for anything if the page runs scripts: its network must become idle first. */
+  first: boolean;
   imagesInFlight: string[];
   fontsMs: number;
   imagesMs: number;
@@ -24,15 +24,16 @@ export interface Budgets {
   countingMs: number;
 }
 
-/** Waits for fonts, images in view two frames without layout change, and numbers that count, each within its budget. */
-export async function settle({ inertOnly, imagesInFlight, fontsMs, imagesMs, stillMs, countingMs }: Budgets): Promise<Settled> {
+/** Waits for fonts, images in view, two frames without layout change, and numbers that count, each within its budget. */
+export async function settle({ first, imagesInFlight, fontsMs, imagesMs, stillMs, countingMs }: Budgets): Promise<Settled> {
   const settled: Settled = { inert: !runsScript(), refreshAfterS: refreshAfterS(), backgrounds: [] };
   apply();
   if (!settled.inert) watch();
-  if (inertOnly && !settled.inert) return settled;
+  if (first && !settled.inert) return settled;
   const fonts = documentProperty('fonts');
   if (fonts.status === 'loading') await orLate(fonts.ready, fontsMs);
   await orLate(Promise.all(imagesInView().map(decoded)), imagesMs);
+  if (first) return settled;
   await twoStillFrames(stillMs);
   await counted(countingMs);
   apply();

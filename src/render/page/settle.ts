@@ -19,7 +19,7 @@ const REFRESH_LATE_MS = 1_500;
  * The time-limited settling of `wait_for_idle`: idle network, fonts, images in the viewport, two frames without layout change. A page
  * without scripts and pending loads takes only two frames. Never fails a capture; rejects only if the capture must stop.
  *
- * @param meanwhile called for each wait for an idle network
+ * @param meanwhile called for each wait
  */
 export async function settle(page: OpenPage, meanwhile: Meanwhile = NOTHING): Promise<void> {
   const { deadlines } = page;
@@ -30,9 +30,9 @@ export async function settle(page: OpenPage, meanwhile: Meanwhile = NOTHING): Pr
 
 /** Work to do while waiting for a page. */
 export interface Meanwhile {
-  /** Called when a wait for an idle network begins. */
-  begin(): void;
-  /** Called when it is over. @returns whether the page is known to have settled, so that no further checks are needed */
+  /** Called when a wait begins: for an idle network, or, of a page that cannot change by itself, for two frames. */
+  begin(how: { inert: boolean }): void;
+  /** Called when the network has become idle. @returns whether the page is known to have settled, so that no further checks are needed */
   holds(): Promise<boolean>;
 }
 
@@ -56,8 +56,12 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
       if (!(await leaves(page, shown, afterS))) stayed = shown;
       continue;
     }
-    if (first?.inert === true && network.isIdle() && !main.navigating) return;
-    limit.meanwhile.begin();
+    if (first?.inert === true && network.isIdle() && !main.navigating) {
+      limit.meanwhile.begin({ inert: true });
+      await ask(page, limit, false);
+      return;
+    }
+    limit.meanwhile.begin({ inert: false });
     await untilQuiet(page, limit);
     if (!limit.over.aborted && (await limit.meanwhile.holds())) return;
     const last = await ask(page, limit, false);
@@ -97,12 +101,12 @@ async function leaves({ main, deadlines }: OpenPage, shown: DocumentState, after
 }
 
 /** @returns null if the page has navigated in the meantime */
-async function ask({ world, network, deadlines }: OpenPage, limit: Limit, inertOnly: boolean): Promise<Settled | null> {
+async function ask({ world, network, deadlines }: OpenPage, limit: Limit, isFirst: boolean): Promise<Settled | null> {
   const leftMs = Math.max(0, limit.endsAt - monotonicNow());
   const pending = network.pending();
   const oldestFont = Math.max(0, ...pending.filter(({ kind }) => kind === 'font').map(({ ageMs }) => ageMs));
   const budgets = {
-    inertOnly,
+    first: isFirst,
     imagesInFlight: pending.filter(({ kind }) => kind === 'image').map(({ url }) => url),
     fontsMs: Math.min(leftMs, Math.max(0, FONTS_BUDGET_MS - oldestFont)),
     imagesMs: leftMs,
