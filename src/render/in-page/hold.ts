@@ -6,22 +6,37 @@ import { force } from './styles.js';
 const BAR_AT = '0.25';
 /** Levels of nested frames. */
 const DEPTH_MAX = 3;
-const FRAMES = 4;
+/** Layout and commit. */
+const FRAMES = 2;
 /** On a busy machine; while frames do not come, the compositor shows the animation as it was. */
 const FRAMES_MAX_MS = 1_000;
+/** Share of an iteration: where few animations look as they do at their start. */
+const AWAY_FROM_START = 0.4;
 
 /**
  * Freezes what would make two pictures of the same page differ: hides the caret, and stops infinite animations at their start, also in
  * frames of the same origin.
  */
 export async function still({ motion }: { motion: boolean }): Promise<void> {
-  let frozen = 0;
-  for (const tree of documents(document, DEPTH_MAX)) {
-    hideCaret(tree);
-    if (motion) frozen += freeze(tree);
+  const roots = documents(document, DEPTH_MAX);
+  for (const root of roots) hideCaret(root);
+  if (!motion) return;
+  const endless = roots.flatMap(endlessMotion);
+  const drawings = roots.flatMap(drawingsInMotion);
+  for (const drawing of drawings) {
+    if (drawing.localName === 'progress') drawing.setAttribute('value', BAR_AT);
+    else holdDrawing(drawing as SVGSVGElement);
   }
-  // The compositor goes on with it until the next commit; then it draws anew what had a layer of its own for the animation.
-  if (frozen > 0) await passFrames(FRAMES, FRAMES_MAX_MS);
+  if (endless.length + drawings.length === 0) return;
+  // The compositor may be a frame ahead of the page, and is told only of values that change: of an animation that has just begun, it would
+  // keep the first step. So each is moved elsewhere first.
+  for (const animation of endless) {
+    animation.pause();
+    animation.currentTime = awayFromStart(animation);
+  }
+  await passFrames(FRAMES, FRAMES_MAX_MS);
+  for (const animation of endless) animation.currentTime = 0;
+  await passFrames(FRAMES, FRAMES_MAX_MS);
 }
 
 function documents(root: Document, depth: number): Document[] {
@@ -43,23 +58,23 @@ function hideCaret(root: Document): void {
   }
 }
 
-/** @returns the number of animations that were running */
-function freeze(root: Document): number {
-  let frozen = 0;
+function endlessMotion(root: Document): Animation[] {
   const animations = trees(root).flatMap((tree) => tree.getAnimations());
-  for (const animation of animations) {
-    const isEndless = animation.effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
-    if (!isEndless || animation.playState !== 'running' || animation.timeline !== documentProperty('timeline', root)) continue;
-    animation.pause();
-    animation.currentTime = 0;
-    frozen++;
-  }
-  for (const element of allIn(root, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])')) {
-    if (element.localName === 'progress') element.setAttribute('value', BAR_AT);
-    else holdDrawing(element as SVGSVGElement);
-    frozen++;
-  }
-  return frozen;
+  const timeline = documentProperty('timeline', root);
+  return animations.filter((animation) => animation.playState === 'running' && animation.timeline === timeline && isEndless(animation));
+}
+
+function isEndless({ effect }: Animation): boolean {
+  return effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
+}
+
+function awayFromStart({ effect }: Animation): number {
+  const { delay = 0, duration = 0 } = effect?.getComputedTiming() ?? {};
+  return delay + AWAY_FROM_START * Number(duration);
+}
+
+function drawingsInMotion(root: Document): Element[] {
+  return allIn(root, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])');
 }
 
 /** Puts an SVG with an endless animation at its first moment; one that ends is left alone. */

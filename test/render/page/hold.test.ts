@@ -1,0 +1,40 @@
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, expect, it } from 'vitest';
+import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
+
+const browser = await launchChromium();
+afterAll(() => browser.close());
+
+const TRIES = 25;
+const DELAY_MS = 100;
+const STYLE = `<style>body{margin:0}@keyframes p{50%{opacity:.2}}i{display:block;height:30px;background:#246;animation:p 900ms ${DELAY_MS}ms infinite}</style>`;
+
+/** Starts the animation anew. */
+function begin(page: Page, sinceMs: number): Promise<void> {
+  return page.evaluate(async (ms) => {
+    document.body.innerHTML = '<i></i>';
+    await new Promise(requestAnimationFrame);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }, sinceMs);
+}
+
+async function colourOf(page: Page): Promise<string> {
+  const pixel = sharp(await page.screenshot()).extract({ left: 10, top: 10, width: 1, height: 1 });
+  return (await pixel.removeAlpha().raw().toBuffer()).toString('hex');
+}
+
+it('an endless animation is drawn as at its start, even if it has just begun, and the compositor is a frame ahead', async () => {
+  await using session = await aPageSession(browser, {
+    html: STYLE,
+    options: options({ viewport: { width: 320, height: 240, deviceScaleFactor: 1 } }),
+  });
+  const { page, world } = session;
+  const colours = new Set<string>();
+  for (let time = 0; time < TRIES; time++) {
+    await begin(page, DELAY_MS - 5 + time);
+    await world.call('hold.still', { motion: true });
+    colours.add(await colourOf(page));
+  }
+  expect([...colours]).toEqual(['224466']);
+});
