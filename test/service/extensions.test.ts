@@ -168,6 +168,8 @@ describe('parts and forms of a picture', () => {
     [{ width: 100, height: 100, fit: 'cover' }, 100, 100],
     [{ width: 100, height: 100, fit: 'contain' }, 100, 100],
     [{ width: 100, height: 40 }, 50, 40],
+    [{ width: 100, fit: 'cover' }, 100, 80],
+    [{ height: 40, fit: 'contain' }, 50, 40],
     [{ width: 4000 }, 400, 320],
     [{ width: 4000, height: 4000, fit: 'contain' }, 400, 320],
     [{ width: 4000, height: 4000, fit: 'cover' }, 400, 320],
@@ -177,6 +179,24 @@ describe('parts and forms of a picture', () => {
       expect([data.width, data.height]).toEqual([width, height]);
       expect(await sharp(picture).metadata()).toMatchObject({ width, height, format });
     }
+  });
+});
+
+describe('a resized picture', () => {
+  const mark = '<div style="position: absolute; left: 0; top: 0; width: 8px; height: 8px; background: #999"></div>';
+
+  it.each([
+    [{ width: 100, height: 100, fit: 'cover' }, {}],
+    [{ width: 1 }, {}],
+    [{ width: 1 }, { full_page: true, html: `${mark}<div style="height: 4000px"></div>` }],
+  ])('may be white if the page is not: %j %j', async (resize, extra) => {
+    const { data } = await capture({ html: mark, resize, ...extra });
+    expect(data.width).toBe(resize.width);
+  });
+
+  it('is blank if the page is', async () => {
+    const answer = await service.post({ ...SMALL, html: '<p style="color: #fffffe">white on white</p>', resize: { width: 100 } });
+    expect(answer.body.error).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
   });
 });
 

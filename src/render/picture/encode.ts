@@ -1,6 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { CaptureOptions, ImageFormat } from '../../contract/capture-request.js';
 import type { ResizeOption } from '../../contract/extension-options.js';
+import { isAllWhite, isSummedUpAsWhite } from './all-white.js';
 import type { Strips } from './section-store.js';
 
 // No picture is read twice, and several are made at once: what would be kept, or split among threads, is memory.
@@ -27,6 +28,8 @@ export interface Encoded {
   /** px, as the encoder wrote them. */
   width: number;
   height: number;
+  /** Whether the picture was all white before it was resized; absent if it was not. */
+  whiteBeforeResize?: boolean;
 }
 
 /** One png of the browser's, encoded anew. */
@@ -62,7 +65,9 @@ async function finish(image: Sharp, size: Size, { format, quality, transparent, 
   const shown = transparent ? image : image.removeAlpha();
   const sized = resize === null ? shown : scaledDown(shown, { resize: within(resize, size), transparent });
   const { data, info } = await encoder(sized, format, quality).toBuffer({ resolveWithObject: true });
-  return { content: data, width: info.width, height: info.height };
+  const encoded = { content: data, width: info.width, height: info.height };
+  // Scaling averages thin content away, and `cover` cuts it off.
+  return resize === null ? encoded : { ...encoded, whiteBeforeResize: (await isAllWhite(encoded)) && (await isSummedUpAsWhite(image)) };
 }
 
 /** `contain` fills its box with background: a box larger than the picture would scale up the file, and cost a picture of any size. */

@@ -8,6 +8,8 @@ export interface Picture {
   /** Output px, read from the encoded bytes (PDF: CSS px of its first page). */
   width: number;
   height: number;
+  /** Whether it was all white before it was resized; absent if it was not. */
+  whiteBeforeResize?: boolean;
   diagnostics: RenderDiagnostics;
   /** `begun` by `performance.now()`, then ms. */
   timings: { begun: number; shoot: number; encode: number };

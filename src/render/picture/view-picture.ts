@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import type { View } from '../../contract/capture-request.js';
 import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
-import { type Encoding, encodePng } from './encode.js';
+import { type Encoded, type Encoding, encodePng } from './encode.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type Shot, shoot } from './shoot.js';
@@ -21,12 +21,10 @@ export async function takeView(order: PictureOrder, encoding: Encoding): Promise
     within(session, deadline, () => session.cdp.send('Page.getLayoutMetrics')),
   ]);
   const taken = performance.now();
-  const { content, width, height } =
+  const encoded =
     encoding.format === 'webp' || encoding.resize !== null ? await order.encodes.run(0, () => encodePng(shot, encoding)) : await read(shot);
   return {
-    content,
-    width,
-    height,
+    ...encoded,
     diagnostics: {
       algorithm: 'native',
       sections: 1,
@@ -52,7 +50,7 @@ function shotFor({ format, quality, resize }: Encoding): Shot {
   return { format: 'png', fast: format === 'webp' || resize !== null };
 }
 
-async function read(content: Buffer): Promise<{ content: Buffer; width: number; height: number }> {
+async function read(content: Buffer): Promise<Encoded> {
   const { width, height } = await sharp(content).metadata();
   return { content, width, height };
 }
