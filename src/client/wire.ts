@@ -900,7 +900,7 @@ export interface CaptureRequest {
          */
         height?: number;
         /**
-         * how the image is fitted into `width` and `height`. Default: `inside`.
+         * how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it. Default: `inside`.
          * @example inside
          * @enum {string}
          */

@@ -64,16 +64,12 @@ export const extensionFields = {
     .strictObject({
       width: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'output px', example: 640 }),
       height: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'output px', example: 480 }),
-      fit: z
-        .enum(['inside', 'cover', 'contain'])
-        .default('inside')
-        .meta({ description: 'how the image is fitted into `width` and `height`', example: 'inside' }),
+      fit: z.enum(['inside', 'cover', 'contain']).default('inside').meta({
+        description: 'how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it',
+        example: 'inside',
+      }),
     })
     .refine(({ width, height }) => width !== undefined || height !== undefined, 'needs `width`, `height` or both')
-    .refine(
-      ({ width, height, fit }) => fit === 'inside' || (width !== undefined && height !== undefined),
-      'needs both `width` and `height` with this `fit`',
-    )
     .optional()
     .meta({ description: 'scale the finished image down, never up', example: { width: 640 }, ...EXTENSION }),
   tolerate: z

@@ -239,7 +239,7 @@ describe('fields that exclude each other', () => {
 
   it.each([
     [{ resize: {} }, 'resize'],
-    [{ resize: { width: 10, fit: 'cover' } }, 'resize'],
+    [{ resize: { fit: 'cover' } }, 'resize'],
     [{ clip: { ...clip, width: 0 } }, 'clip.width'],
     [{ selector: 'a', padding: 201 }, 'padding'],
     [{ tolerate: ['render_timeout'] }, 'tolerate.0'],
