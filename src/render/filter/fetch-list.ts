@@ -50,12 +50,11 @@ export async function fetchList(
     }
     if (answer.status === 304 && known.rules > 0) return { state: 'same' };
     if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
-    const told = Number(answer.headers.get('content-length') ?? answer.body.byteLength);
-    if (answer.truncated || (told !== answer.body.byteLength && answer.headers.get('content-encoding') === null)) {
+    const told = answer.headers.get('content-encoding') === null ? answer.headers.get('content-length') : null;
+    if (answer.truncated || (told !== null && Number(told) !== answer.body.byteLength))
       throw new Error(`${url} was not received completely`);
-    }
     const text = new TextDecoder().decode(answer.body);
-    const problem = listProblem(text, known.rules);
+    const problem = listProblem(text, { formerRules: known.rules, isOwn: source.packageId === null, isWhole: told !== null });
     if (problem !== null) throw new Error(`${url} ${problem}`);
     return { state: 'changed', text, etag: answer.headers.get('etag'), lastModified: answer.headers.get('last-modified') };
   }

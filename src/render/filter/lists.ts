@@ -130,7 +130,8 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
   }
   for (const source of wanted) {
     const text = packaged[source.packageId ?? 0];
-    const problem = text === undefined ? 'is not in the package' : listProblem(text, manifest.lists[source.name]?.rules ?? 0);
+    const problem =
+      text === undefined ? 'is not in the package' : listProblem(text, { formerRules: manifest.lists[source.name]?.rules ?? 0 });
     if (text === undefined || problem !== null) {
       problems[source.name] = `${problems[source.name]}; in the npm package it ${problem}`;
       continue;

@@ -264,6 +264,25 @@ describe('an update', () => {
   });
 });
 
+describe("an operator's own list", () => {
+  const answerOf = (text: string) => ({ headers: new Headers({ 'content-length': String(text.length) }), body: Buffer.from(text) });
+
+  it('may be short, and end without a line break', async () => {
+    const blocker = await aBlocker();
+    for (const text of ['||one.test^\n||two.test^\n##.ad', '||three.test^']) {
+      web.answers.set(URLS.ads[0] ?? '', answerOf(text));
+      const [ads] = await blocker.updateLists();
+      expect(ads).toMatchObject({ state: 'in use', problem: null });
+    }
+    expect(refuser(blocker, 'three.test')).toBe('ads');
+  });
+
+  it('has a rule at least', () => {
+    expect(listProblem('! Title: mine\n', { formerRules: 0, isOwn: true, isWhole: true })).toBe('has 0 rules');
+    expect(listProblem('Not found\n', { formerRules: 0 })).toBe('has 1 rule');
+  });
+});
+
 describe('the npm package', () => {
   it('stands in for the usual addresses when they are out of reach, and is not asked for again at once', async () => {
     const asked: (readonly number[])[] = [];
@@ -306,7 +325,7 @@ describe('a list', () => {
   it('may state its own checksum, which must hold', () => {
     const body = aList('x.test');
     const sum = createHash('md5').update(body).digest('base64').replace(/=+$/, '');
-    expect(listProblem(`! Checksum: ${sum}\n${body}`, 0)).toBeNull();
-    expect(listProblem(`! Checksum: ${sum}\n${body}||more.test^\n`, 0)).toMatch(/checksum/);
+    expect(listProblem(`! Checksum: ${sum}\n${body}`, { formerRules: 0 })).toBeNull();
+    expect(listProblem(`! Checksum: ${sum}\n${body}||more.test^\n`, { formerRules: 0 })).toMatch(/checksum/);
   });
 });
