@@ -6,12 +6,13 @@ import type { RequestIssue } from '../contract/submission.js';
 
 /** One command-line flag per CaptureRequest field, generated from the schema so that none is missing. */
 
-/** Fields that only a server can act on, or whose flags have other names. */
-const SPELT_ELSEWHERE = new Set(['url', 'html', 'base_url', 'viewport', 'proxy', 'headers', 'webhook', 'sync', 'cache_ttl', 'store']);
+/** Fields that have no flag, or flags of other names. */
+const SPELT_ELSEWHERE = new Set(['url', 'viewport', 'proxy', 'headers', 'webhook']);
 
 /** Headings of the help; fields that match none are listed under OTHER_GROUP. */
 const GROUPS: [heading: string, fields: RegExp][] = [
   ['Output:', /^(format|quality|inspect_page)$/],
+  ['HTML:', /^(html|base_url)$/],
   ['What to capture:', /^(full_page|selector$|clip$|padding$|omit_background$|resize$)/],
   ['PDF:', /^pdf$/],
   ['Login:', /^(cookies|storage_state)$/],
@@ -23,6 +24,9 @@ const GROUPS: [heading: string, fields: RegExp][] = [
   ['Network:', /^(headers|proxy\.)/],
 ];
 const OTHER_GROUP = 'Other request options:';
+
+/** Fields of the queue and the cache: accepted by commands that have neither, and not listed in their help. */
+const OF_A_SERVER = new Set(['sync', 'cache_ttl', 'store']);
 
 /** Help of the flags that switch off a default. */
 const SWITCHED_OFF: Record<string, string> = {
@@ -42,11 +46,13 @@ interface Field {
   apply(body: Record<string, unknown>, value: unknown): void;
 }
 
-/** @param accepts whether the command takes a request field, by name; default: all */
-export function addCaptureFlags(command: Command, accepts: (field: string) => boolean = () => true): void {
-  const all = fields().filter(({ name }) => accepts(name.split('.', 1)[0] ?? name));
+/** @param accepts whether the command takes a request field, by name; default: all, those of a server without effect */
+export function addCaptureFlags(command: Command, accepts?: (field: string) => boolean): void {
+  const all = fields().filter(({ name }) => accepts?.(name.split('.', 1)[0] ?? name) ?? true);
   for (const [heading] of [...GROUPS, [OTHER_GROUP]]) {
-    for (const { name, option } of all) if (groupOf(name) === heading) command.addOption(option.helpGroup(heading));
+    for (const { name, option } of all.filter((field) => groupOf(field.name) === heading)) {
+      command.addOption(option.helpGroup(heading).hideHelp(name === 'store' || (accepts === undefined && OF_A_SERVER.has(name))));
+    }
   }
 }
 
@@ -77,7 +83,10 @@ export function sayFlags(error: CaptureError): string {
 function namingFlags(text: string): string {
   const flags = new Map(fields().map(({ name, option }) => [name, option.long ?? `--${name}`]));
   flags.set('url', 'the URL');
-  return text.replace(/`([\w.]+)`/g, (_, name: string) => flags.get(name) ?? flags.get(name.replace(/\.\w+$/, '')) ?? name);
+  const formats = text.replace(/format `(\w+)`(?: or `(\w+)`)?/g, (_, one: string, other?: string) =>
+    other === undefined ? `--format ${one}` : `--format ${one} or ${other}`,
+  );
+  return formats.replace(/`([\w.]+)`/g, (_, name: string) => flags.get(name) ?? flags.get(name.replace(/\.\w+$/, '')) ?? name);
 }
 
 function groupOf(name: string): string {
@@ -99,7 +108,7 @@ interface Described {
 }
 
 interface SchemaLike {
-  def: { type: string; innerType?: unknown; defaultValue?: unknown; entries?: Record<string, string>; element?: unknown };
+  def: { type: string; innerType?: unknown; defaultValue?: unknown; entries?: Record<string, string>; element?: unknown; in?: unknown };
   meta?(): { description?: string } | undefined;
 }
 
@@ -115,14 +124,16 @@ function describe(schema: unknown): Described {
   return { kind: kindOf(inner), choices: Object.values(inner.def.entries ?? {}), defaultValue, help: help.replaceAll(/`(\w+)`/g, toFlag) };
 }
 
-/** Only arrays of strings have a repeatable flag; other structured values are given as JSON. */
+/** Only arrays of strings have a repeatable flag; other structured values are given as JSON. Of a transformed value, what is given counts. */
 function kindOf({ def }: SchemaLike): string {
+  if (def.in !== undefined) return describe(def.in).kind;
   const element = def.element === undefined ? null : describe(def.element).kind;
   return element === null || element === 'string' || element === 'enum' ? def.type : 'json';
 }
 
 /** Turns a field name in a description into its flag. */
 function toFlag(_: string, name: string): string {
+  if (name === 'url') return 'the URL';
   if (name === 'viewport') return '--viewport-*';
   return name in captureRequestSchema.shape ? `--${name.replaceAll('_', '-')}` : name;
 }

@@ -37,7 +37,7 @@ export async function captureTarget(engine: Engine, order: TargetOrder, how: Cap
 
 /** The local page of a target, if it is one. @param readStdin reads the HTML of `-` */
 export async function localPageOf(target: CaptureTarget, readStdin: () => Promise<Buffer>): Promise<LocalPage | null> {
-  if (target.kind === 'url') return null;
+  if (target.kind === 'url' || target.kind === 'html') return null;
   return target.kind === 'file' ? { path: target.path } : { html: await readStdin() };
 }
 

@@ -8,7 +8,7 @@ import { UsageError } from './operator-error.js';
 import { pageTypeOf } from './page-types.js';
 
 /** What `stillframe capture` captures. */
-export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' };
+export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' } | { kind: 'html' };
 
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const IS_PATH = /^(\.{0,2}[/\\]|\.{1,2}$|~\/|[a-z]:[/\\])/i;

@@ -4,7 +4,7 @@ import type { CaptureOptions } from '../contract/capture-request.js';
 import { parseSubmission } from '../contract/submission.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
 import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
-import { readTarget } from './capture-target.js';
+import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
 import { printable, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, defaultName, readFormat } from './picture-file.js';
@@ -15,6 +15,7 @@ interface CaptureFlags {
   output?: string;
   force?: boolean;
   format?: string;
+  html?: string;
   publicOnly?: boolean;
   json?: boolean;
 }
@@ -35,7 +36,7 @@ export function addCaptureCommand(program: Command): void {
     .description(
       'Capture one page without a server. Private addresses are allowed, since the capture runs on your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and no other files.',
     )
-    .argument('<url>', 'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input')
+    .argument('[url]', 'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input')
     .optionsGroup('Output:')
     .addOption(
       new Option(
@@ -48,7 +49,7 @@ export function addCaptureCommand(program: Command): void {
     .addHelpText('after', EXAMPLES);
   addCaptureFlags(capture);
   capture.optionsGroup('Network:').option('--public-only', 'refuse private addresses, as the server does');
-  addSettings(capture, CAPTURE_SETTINGS).action(async (url: string, flags: CaptureFlags, command: Command) => {
+  addSettings(capture, CAPTURE_SETTINGS).action(async (url: string | undefined, flags: CaptureFlags, command: Command) => {
     const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
     try {
       const captured = await runCapture(await understand(url, flags, command));
@@ -61,13 +62,13 @@ export function addCaptureCommand(program: Command): void {
   });
 }
 
-async function understand(text: string, flags: CaptureFlags, command: Command): Promise<CaptureOrder> {
+async function understand(text: string | undefined, flags: CaptureFlags, command: Command): Promise<CaptureOrder> {
   const config = readSettings(command);
-  const target = readTarget(text);
+  const target = targetOf(text, flags, command);
   const format = readFormat(flags.output, flags.format);
   const body = {
     ...readCaptureFlags(command, config.proxyPassword),
-    url: target.kind === 'url' ? target.url : LOCAL_PAGE,
+    ...(target.kind === 'html' ? {} : { url: target.kind === 'url' ? target.url : LOCAL_PAGE }),
     ...(format === null ? {} : { format }),
   };
   const options = parse(body);
@@ -76,6 +77,12 @@ async function understand(text: string, flags: CaptureFlags, command: Command): 
   if (file !== null) await checkWritable(file, force);
   else if (process.stdout.isTTY) throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
   return { config, target, options, file, force, publicOnly: flags.publicOnly === true };
+}
+
+function targetOf(text: string | undefined, { html }: CaptureFlags, command: Command): CaptureTarget {
+  if (html === undefined) return readTarget(text ?? command.error("error: missing required argument 'url'"));
+  if (text === undefined) return { kind: 'html' };
+  throw new UsageError('Both a URL and --html are given: leave one of them out.');
 }
 
 function parse(body: Record<string, unknown>): CaptureOptions {

@@ -20,7 +20,6 @@ const MEANT: Record<string, string> = {
   '--script': '--custom-js',
   '--headers': '--header',
   '--cookie': '--cookies with JSON, such as [{"name":"a","value":"b"}]',
-  '--html': 'stillframe capture <file>, or stillframe capture - for HTML on standard input',
   '--stdin': 'stillframe capture -',
   '--url': 'stillframe capture <url>',
   '--file': '--output',

@@ -42,7 +42,7 @@ export function defaultName(target: CaptureTarget, normalUrl: string, format: Ca
 }
 
 function stemOf(target: CaptureTarget, normalUrl: string): string {
-  if (target.kind === 'stdin') return 'stdin';
+  if (target.kind === 'stdin' || target.kind === 'html') return target.kind;
   if (target.kind === 'file') return plain(basename(target.path, extname(target.path)));
   const { host, pathname, search } = new URL(normalUrl);
   return plain(host + decoded(pathname) + decoded(search));

@@ -54,7 +54,7 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   const { config, options, publicOnly, target } = order;
   const name = nameOf(order);
   using progress = new ProgressLine(process.stderr, name);
-  if (page === null && !publicOnly && isPrivate(options.url)) progress.say(privateNote(options.url));
+  if (target.kind === 'url' && !publicOnly && isPrivate(options.url)) progress.say(privateNote(options.url));
   const { Engine } = await import('../library/engine.js');
   const zone = newPageZone();
   await using engine = await Engine.open(
@@ -71,6 +71,7 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
 
 function nameOf({ target, options }: CaptureOrder): string {
   if (target.kind === 'url') return options.url;
+  if (target.kind === 'html') return 'the HTML';
   return target.kind === 'file' ? target.path : 'standard input';
 }
 

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CaptureError } from '../contract/capture-error.js';
 import { isId } from '../contract/ids.js';
 import { bodyOf, canonicalQuery, isLinkField, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
-import { parseSubmission } from '../contract/submission.js';
-import { addCaptureFlags, readCaptureFlags } from './capture-flags.js';
-import { OperatorError } from './operator-error.js';
+import { parseSubmission, type Submission } from '../contract/submission.js';
+import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
+import { OperatorError, UsageError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
@@ -48,11 +49,19 @@ export function addSignCommand(program: Command): void {
   );
 }
 
-/** Rejects at once what the server would reject when the link is opened. @throws CaptureError `invalid_request` */
+/** Rejects at once what the server would reject when the link is opened. @throws UsageError */
 function linkPairs(body: Record<string, unknown>): QueryPair[] {
   const pairs = pairsOf(body);
-  const { options } = parseSubmission(bodyOf(pairs).body, { forceAsync: false, webhookAllow: [] });
+  const { options } = parse(bodyOf(pairs).body);
   return pairs.map(([name, value]) => [name, name === 'url' ? options.url : value]);
+}
+
+function parse(body: Record<string, unknown>): Submission {
+  try {
+    return parseSubmission(body, { forceAsync: false, webhookAllow: [] });
+  } catch (error) {
+    throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
+  }
 }
 
 function duration(text: string): number {

@@ -40,6 +40,13 @@ async function expectRefused(args: string[], status: number, words: string): Pro
 }
 
 describe('stillframe capture', () => {
+  it('takes HTML from a flag, at an address of its own or a given one; flags of the cache have no effect', async () => {
+    const plain = await stillframe(['capture', '--html', '<h1>Invoice</h1>', '--json', '--cache-ttl', '0', '--store', '--no-sync']);
+    expect(JSON.parse(plain.stdout), plain.stderr).toMatchObject({ file: 'html.webp', url: 'about:html' });
+    const based = await stillframe(['capture', '--html', '<h1>Based</h1>', '--base-url', site.url('/x'), '-o', 'based.png', '--json']);
+    expect(JSON.parse(based.stdout), based.stderr).toMatchObject({ ok: true, url: site.url('/x') });
+  });
+
   it('takes this machine by http without a setting and says so; the extension names the format', async () => {
     const { status, stdout, stderr } = await stillframe([`localhost:${port}/article`, '-o', 'b.png']);
     expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: '' });
@@ -100,10 +107,12 @@ describe('a capture that is asked for wrongly', () => {
     [['missing.html'], 'There is no file missing.html'],
     [['example.com', '--width', '800'], 'Did you mean --viewport-width?'],
     [['capture', 'example.com', '--cookies', 'a=b'], 'Give JSON, or a JSON file as @FILE'],
-    [['capture', 'example.com', '--html', 'x'], 'capture - for HTML on standard input'],
+    [['capture', 'example.com', '--html', 'x'], 'Both a URL and --html are given'],
+    [['capture', 'example.com', '--base-url', 'https://example.com/'], '--base-url needs --html'],
     [['capture', 'example.com', '--full-pgae'], 'Did you mean --full-page?'],
     [['capture', 'example.com', '--viewport-width', '9000'], '--viewport-width must be at most 3840'],
-    [['capture', 'example.com', '--format', 'pdf', '--selector', 'a'], '--selector'],
+    [['capture', 'example.com', '--format', 'pdf', '--selector', 'a'], '--selector cannot be combined with --format pdf.'],
+    [['capture', 'example.com', '--format', 'jpeg', '--omit-background'], '--omit-background needs --format png or webp.'],
     [['capture', 'ftp://example.com'], 'the URL must be an http or https URL'],
     [['capture', '-'], 'Standard input is empty'],
     [['capture'], "missing required argument 'url'"],

@@ -13,8 +13,19 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 it('the help of `sign` lists the flags of what a link may have, and no others', async () => {
   const { stdout } = await runProgram(['sign', '--help'], { cwd: dir });
   const flags = new Set(stdout.match(/--[a-z][a-z-]*/g));
-  for (const flag of ['--full-page', '--selector', '--device', '--pdf', '--expires-in']) expect(flags).toContain(flag);
+  for (const flag of ['--full-page', '--selector', '--device', '--pdf', '--cache-ttl', '--expires-in']) expect(flags).toContain(flag);
   for (const flag of flags) expect(flag).not.toMatch(/^--(headers?|proxy|cookies|storage|custom-js|webhook|html)/);
+});
+
+it('`sign` names the flag whose value the server would refuse', async () => {
+  const { status, stdout } = await runProgram(['keys', 'create', '--label', 'links', '--data-dir', 'data', '--json'], { cwd: dir });
+  expect(status).toBe(0);
+  const { id } = JSON.parse(stdout) as { id: string };
+  const command = (words: string[]) => runProgram([...words, '--data-dir', 'data'], { cwd: dir });
+  expect((await command(['keys', 'signing-secret', id])).status).toBe(0);
+  expect((await command(['sign', 'example.com', '--key', id, '--cache-ttl', '60'])).stdout).toContain('cache_ttl=60');
+  const refused = await command(['sign', 'example.com', '--key', id, '--quality', '0']);
+  expect(refused).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('--quality must be at least 1') });
 });
 
 it('`sign` refuses the flags of what a link may not have', async () => {
