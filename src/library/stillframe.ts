@@ -2,20 +2,21 @@
  * The library: `import { capture, openStillframe } from 'stillframe'`. Captures in the caller's own process, with the API's fields, limits,
  * destinations and errors. Importing it starts nothing; everything else is loaded when it is opened.
  */
-import type { z } from 'zod';
-import type { WireCaptureData } from '../contract/capture-data.js';
+import type { CaptureHtmlRequest, CaptureUrlRequest } from '../client/capture-request.js';
+// The client's types of the contract, which are generated from it, since those inferred from its schemas need zod where they are used.
+import type { CaptureData } from '../client/wire.js';
 import { CaptureError, type ErrorCode, type ErrorDetails } from '../contract/capture-error.js';
 import type { ToleratedCode } from '../contract/capture-extensions.js';
-import type { CaptureOptions, captureRequestSchema } from '../contract/capture-request.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
 import { ConfigError } from '../contract/config-error.js';
 import type { EngineCapture } from './engine.js';
 import type { StillframeOptions } from './library-config.js';
 
-/** The body of `POST /v1/screenshot`. `sync`, `cache_ttl` and `store` have no effect here; `webhook` is refused. */
-export type CaptureRequest = z.input<typeof captureRequestSchema>;
+/** The body of `POST /v1/screenshot` but `webhook`, which needs a server. `sync`, `cache_ttl` and `store` have no effect here. */
+export type CaptureRequest = Omit<CaptureUrlRequest, 'webhook'> | Omit<CaptureHtmlRequest, 'webhook'>;
 
 /** The API's CaptureData, with the picture itself in `bytes`. */
-export interface Picture extends Omit<WireCaptureData, 'bytes' | 'cdn_url' | 'data_url'> {
+export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_url'> {
   /** The encoded picture or PDF. */
   bytes: Uint8Array;
   /** Its media type, such as `image/webp`. */
