@@ -8,7 +8,7 @@ const MOST_ELEMENTS = 30_000;
 const MOST_IMAGES = 1_000;
 const DECODE_MAX_MS = 1_000;
 /** Elements that are drawn, or run, only in the viewport. */
-const DRAWN_IN_VIEW = /^(audio|canvas|embed|frame|iframe|object|video)$/;
+const DRAWN_IN_VIEW = /^(canvas|embed|frame|iframe|object|video)$/;
 
 /** With the page at its top: whether nothing is pinned below the middle of the view, moves with scrolling, or is drawn only in the view. */
 export function isFlat(): boolean {
@@ -34,11 +34,11 @@ export async function imagesDecoded(): Promise<void> {
 }
 
 function staysThere(element: HTMLElement): boolean {
-  if (DRAWN_IN_VIEW.test(element.localName)) return false;
-  const style = getComputedStyle(element);
-  if (style.backgroundAttachment.includes('fixed') || style.backdropFilter !== 'none' || style.contentVisibility === 'auto') return false;
-  if (style.position === 'sticky') return style.bottom === 'auto';
-  if (style.position !== 'fixed') return true;
+  const { position, bottom, backdropFilter, backgroundAttachment, contentVisibility } = getComputedStyle(element);
+  if (backgroundAttachment.includes('fixed') || contentVisibility === 'auto' || (position === 'sticky' && bottom !== 'auto')) return false;
+  const isDrawnInView = DRAWN_IN_VIEW.test(element.localName) || backdropFilter !== 'none';
+  if (!isDrawnInView && position !== 'fixed') return true;
   const box = Element.prototype.getBoundingClientRect.call(element);
-  return box.bottom <= viewHeight() / 2 || box.right <= 0 || !isUnveiled(element);
+  if (isDrawnInView && box.width > 1 && box.height > 1 && isUnveiled(element)) return false;
+  return position !== 'fixed' || box.bottom <= viewHeight() / 2 || box.right <= 0 || !isUnveiled(element);
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { ownedName } from '../pool/owned-name.js';
 import { TEMPORARY_DIR } from '../pool/sweep-abandoned.js';
+import { pngSize } from './shoot.js';
 
 /** The part of a capture that is kept: rows `from` … `to`, columns from `left` on, px. */
 export interface Cut {
@@ -11,6 +12,11 @@ export interface Cut {
   width: number;
   from: number;
   to: number;
+}
+
+interface Part {
+  png: Buffer;
+  cut: Cut;
 }
 
 /** A picture on disk: strips of equal height below one another, the last one shorter. */
@@ -32,6 +38,8 @@ export class SectionStore implements AsyncDisposable {
   #stripRows = 0;
   #width = 0;
   #height = 0;
+  /** The newest part, if it does not fill a strip: if it is the last, nothing needs to be cut anew. */
+  #short: Part | null = null;
   /** Raw rows that do not fill a strip yet. */
   #rest: Buffer = Buffer.alloc(0);
 
@@ -50,26 +58,35 @@ export class SectionStore implements AsyncDisposable {
 
   /** Keeps a part of a png, below all that is kept already. Works in the background; what fails is told by strips(). */
   add(png: Buffer, cut: Cut): void {
-    this.#written = this.#written.then(() => this.#append(png, cut));
+    this.#written = this.#written.then(() => this.#append({ png, cut }));
     this.#written.catch(() => {});
   }
 
   /** Everything kept; nothing can be added afterwards. */
   async strips(): Promise<Strips> {
     await this.#written;
+    if (this.#short !== null) await this.#writePng(this.#short);
     if (this.#rest.length > 0) await this.#writeRaw(this.#rest);
     return { paths: this.#paths, width: this.#width, height: this.#height };
   }
 
-  async #append(png: Buffer, cut: Cut): Promise<void> {
+  async #append(newest: Part): Promise<void> {
+    const { cut } = newest;
     const rows = cut.to - cut.from;
     if (this.#stripRows === 0) {
       this.#stripRows = rows;
       this.#width = cut.width;
     }
     this.#height += rows;
-    if (this.#rest.length === 0 && rows === this.#stripRows) return this.#writePng(png, cut);
-    const kept = part(png, cut);
+    if (this.#short !== null) await this.#cutAnew(this.#short);
+    this.#short = null;
+    if (this.#rest.length > 0 || rows > this.#stripRows) await this.#cutAnew(newest);
+    else if (rows === this.#stripRows) await this.#writePng(newest);
+    else this.#short = newest;
+  }
+
+  async #cutAnew(given: Part): Promise<void> {
+    const kept = keptOf(given);
     const raw = await (this.#channels === 4 ? kept.ensureAlpha() : kept.removeAlpha()).raw().toBuffer();
     this.#rest = Buffer.concat([this.#rest, raw]);
     const stripBytes = this.#stripRows * this.#width * this.#channels;
@@ -79,11 +96,12 @@ export class SectionStore implements AsyncDisposable {
     }
   }
 
-  async #writePng(png: Buffer, cut: Cut): Promise<void> {
-    const { width, height } = await sharp(png).metadata();
+  async #writePng(given: Part): Promise<void> {
+    const { png, cut } = given;
+    const { width, height } = pngSize(png);
     const whole = cut.left === 0 && cut.from === 0 && cut.width === width && cut.to === height;
     if (whole) await writeFile(this.#nextPath(), png);
-    else await part(png, cut).png({ compressionLevel: 1 }).toFile(this.#nextPath());
+    else await keptOf(given).png({ compressionLevel: 1 }).toFile(this.#nextPath());
   }
 
   async #writeRaw(raw: Buffer): Promise<void> {
@@ -106,6 +124,6 @@ export class SectionStore implements AsyncDisposable {
   }
 }
 
-function part(png: Buffer, { left, width, from, to }: Cut): Sharp {
+function keptOf({ png, cut: { left, width, from, to } }: Part): Sharp {
   return sharp(png, { limitInputPixels: false }).extract({ left, top: from, width, height: to - from });
 }

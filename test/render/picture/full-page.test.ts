@@ -99,8 +99,8 @@ describe.concurrent('a page wider than the view', () => {
 });
 
 describe.concurrent('a page that scrolling does nothing to', () => {
-  /** Not drawn, but enough for a page to be taken by sections. */
-  const BY_SECTIONS = '<canvas style="display:none"></canvas>';
+  /** Transparent, but enough for a page to be taken by sections. */
+  const BY_SECTIONS = '<canvas width="4" height="4" style="position:absolute;top:0"></canvas>';
   const pixels = (content: Uint8Array) => sharp(content).removeAlpha().raw().toBuffer();
   /** Of two pictures' samples, how far those that differ most are apart, and how many do. */
   const apart = (one: Buffer, other: Buffer) => {
@@ -124,6 +124,18 @@ describe.concurrent('a page that scrolling does nothing to', () => {
     const { most, count } = apart(one, other);
     expect(most).toBeLessThanOrEqual(1);
     expect(count).toBeLessThanOrEqual(100);
+  });
+
+  it('is taken in one even with frames, players and filters that are not seen, or sound players', async () => {
+    const unseen = `<iframe style="display:none"></iframe><iframe width="0" height="0" style="border:0"></iframe><video width="1" height="1"></video>
+      <p style="opacity:0"><canvas></canvas></p><p style="backdrop-filter:blur(2px)"></p><audio controls></audio>`;
+    expect(
+      (await take(browser, rowsPage(1_800, `<div style="position:absolute;top:0">${unseen}</div>`), { full_page: true })).diagnostics
+        .sections,
+    ).toBe(1);
+    expect(
+      (await take(browser, rowsPage(1_800, '<iframe style="position:absolute;top:0"></iframe>'), { full_page: true })).diagnostics.sections,
+    ).toBe(3);
   });
 
   it('is taken by sections when it marked where the view was, though it took that back', async () => {

@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises';
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { stitch } from '../../../src/render/picture/encode.js';
+import { SectionStore } from '../../../src/render/picture/section-store.js';
+
+const WIDTH = 4;
+const PNG = { format: 'png', quality: 80, transparent: false, resize: null } as const;
+
+/** Rows of these shades of grey. */
+function strip(shades: number[]): Promise<Buffer> {
+  const pixels = Buffer.from(shades.flatMap((shade) => new Array<number>(WIDTH * 3).fill(shade)));
+  return sharp(pixels, { raw: { width: WIDTH, height: shades.length, channels: 3 } })
+    .png()
+    .toBuffer();
+}
+
+/** Strips with the shades 0, 1, 2, … from top to bottom, of so many rows each. */
+async function keep(store: SectionStore, heights: number[]): Promise<Buffer[]> {
+  let next = 0;
+  const pngs = await Promise.all(heights.map((rows) => strip(Array.from({ length: rows }, () => next++))));
+  for (const [at, png] of pngs.entries()) store.add(png, { left: 0, width: WIDTH, from: 0, to: heights[at] ?? 0 });
+  return pngs;
+}
+
+it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4, 9]], [[4, 9, 2]]])(
+  'rows of parts of %j are joined in order',
+  async (heights) => {
+    await using store = await SectionStore.open(false);
+    await keep(store, heights);
+    const strips = await store.strips();
+    const { content } = await stitch(strips, PNG);
+    const column = await sharp(content).extract({ left: 0, top: 0, width: 1, height: strips.height }).greyscale().raw().toBuffer();
+    expect([...column]).toEqual(Array.from(column, (_, at) => at));
+    expect(column.length).toBe(heights.reduce((sum, rows) => sum + rows, 0));
+  },
+);
+
+it('whole parts of one height, and the last, are kept as the browser has written them', async () => {
+  await using store = await SectionStore.open(false);
+  const pngs = await keep(store, [9, 9, 4]);
+  const { paths } = await store.strips();
+  expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(pngs);
+});
