@@ -143,7 +143,7 @@ function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): Req
 }
 
 function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
-  const given = isSecret(issue.path) && typeof value === 'number' ? 'a number' : describeValue(value);
+  const given = isSecret(issue.path) ? describeSecret(value) : describeValue(value);
   switch (issue.code) {
     case 'invalid_type':
       if (issue.path.length === 0) return 'The body must be a JSON object.';
@@ -181,7 +181,13 @@ function measured(origin: string, value: unknown): string {
 function isSecret(path: readonly PropertyKey[]): boolean {
   const [field] = path;
   if (field === 'headers' || field === 'cookies' || field === 'storage_state' || field === 'html') return true;
+  if (path.length === 1) return field === 'webhook' || field === 'proxy';
   return path.at(-1) === 'secret' || path.at(-1) === 'password';
+}
+
+function describeSecret(value: unknown): string {
+  if (typeof value === 'string') return 'this text';
+  return typeof value === 'number' ? 'a number' : describeValue(value);
 }
 
 /** Never repeats a free text: it could be a secret. */

@@ -68,6 +68,18 @@ describe('a capture request', () => {
     expect(issuesOf({ ...URL_ONLY, ...fields })).toMatchObject([{ message: 'must be a string, not a number' }]);
   });
 
+  it.each([
+    [{ headers: 'tok_3n' }],
+    [{ cookies: 'tok_3n' }],
+    [{ cookies: ['tok_3n'] }],
+    [{ storage_state: 'tok_3n' }],
+    [{ storage_state: { cookies: 'tok_3n' } }],
+    [{ webhook: 'tok_3n' }],
+    [{ proxy: 'tok_3n' }],
+  ])('does not repeat a secret in the wrong place: %j', (fields) => {
+    expect(JSON.stringify(issuesOf({ ...URL_ONLY, ...fields }))).not.toContain('tok_3n');
+  });
+
   it('refuses an address of more than 8,192 bytes, as it is written and as it is sent', () => {
     const ofBytes = (bytes: number) => `https://example.com/${'x'.repeat(bytes - 20)}`;
     expect(parse({ url: ofBytes(8_192) }).options.url).toHaveLength(8_192);
