@@ -3,7 +3,7 @@ import { inPageForVite } from './scripts/in-page-bundle.mjs';
 
 const TRIALS = 'test/**/*trials.test.ts';
 /** Tests of the store that hold for each engine. */
-const STORE = ['accept', 'accounts', 'claim', 'deliveries', 'model', 'recover', 'removals', 'retention', 'shared-render'].map(
+const STORE = ['accept', 'accounts', 'claim', 'console', 'deliveries', 'model', 'recover', 'removals', 'retention', 'shared-render'].map(
   (name) => `test/store/${name}.test.ts`,
 );
 const CLUSTER = 'test/cluster/*.test.ts';

@@ -66,6 +66,8 @@ export interface Config {
   /** URLs that replace those of the default lists, by switch. */
   listUrls: ListUrls | null;
   metricsToken: string | null;
+  /** To whom the console is served: to this machine, to whoever can reach the server, or to nobody. */
+  console: ConsoleAccess;
   proxyPassword: string | null;
   log: string;
   logFormat: 'json' | 'pretty';
@@ -74,6 +76,9 @@ export interface Config {
 /** What a server does, of several that share a database. */
 export const ROLES = ['api', 'capture', 'webhook'] as const;
 export type Role = (typeof ROLES)[number];
+
+export const CONSOLE_ACCESS = ['loopback', 'on', 'off'] as const;
+type ConsoleAccess = (typeof CONSOLE_ACCESS)[number];
 
 const LIST_SWITCHES = ['ads', 'trackers', 'chats', 'cookies'] as const;
 type ListUrls = Partial<Record<(typeof LIST_SWITCHES)[number], string[]>>;
@@ -437,6 +442,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     default: null,
     defaultText: 'none: /metrics is served to loopback only',
     parse: text,
+  },
+  console: {
+    env: 'CONSOLE',
+    flag: '--console',
+    argument: '<who>',
+    help: 'who may open /console with a link of `stillframe console`: loopback (this machine only), on (anyone who has such a link) or off',
+    default: 'loopback',
+    parse: oneOf(CONSOLE_ACCESS),
   },
   proxyPassword: {
     env: 'PROXY_PASSWORD',

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -129,8 +129,14 @@ function readImports(from: string): Import[] {
   );
   return [...found].map((match) => {
     const to = match[1] ?? match[2] ?? match[3] ?? '';
-    return { from, to: to.startsWith('.') ? relative(SRC, resolve(SRC, dirname(from), to)).replace(/\.js$/, '.ts') : `npm:${to}` };
+    return { from, to: to.startsWith('.') ? sourceOf(relative(SRC, resolve(SRC, dirname(from), to))) : `npm:${to}` };
   });
+}
+
+/** The file that an import stands for. */
+function sourceOf(to: string): string {
+  const source = to.replace(/\.js(\?bundled)?$/, '.ts');
+  return existsSync(join(SRC, `${source}x`)) ? `${source}x` : source;
 }
 
 function isInside(to: string): boolean {

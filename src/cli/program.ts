@@ -5,6 +5,7 @@ import { addBackupCommand } from './backup.js';
 import { addBrowserCommand } from './browser.js';
 import { addCaptureCommand } from './capture.js';
 import { addCompletionCommand } from './completion.js';
+import { addConsoleCommand } from './console.js';
 import { addDemoCommand } from './demo.js';
 import { addDoctorCommand } from './doctor.js';
 import { addKeysCommand } from './keys.js';
@@ -54,6 +55,7 @@ export function makeProgram(first: string | undefined): Command {
   addDemoCommand(program);
   addMcpCommand(program);
   program.commandsGroup('Operate:');
+  addConsoleCommand(program);
   addKeysCommand(program);
   addSignCommand(program);
   addAccountsCommand(program);

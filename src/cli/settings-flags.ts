@@ -3,7 +3,7 @@ import { type Config, type ConfigFlags, readConfig, SETTINGS } from '../config.j
 
 /** Headings of `serve --help`; settings that match none are listed under OTHER_GROUP. */
 const GROUPS: [heading: string, names: RegExp][] = [
-  ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|artifactLinks|roles)$/],
+  ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|artifactLinks|roles|console)$/],
   ['Browser:', /^(chromium|browser.*|sandbox|concurrency)$/],
   ['Captures:', /^(keepSlots|syncWaitMs|maxQueue|captureMaxMb|tolerate)$/],
   ['Destinations:', /^(allowDestinations|denyDestinations|dnsServers|egress.*)$/],

@@ -4,6 +4,9 @@
  */
 import { type Handler, Hono, type MiddlewareHandler } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
+import { consoleGate } from './console/gate.js';
+import type { ConsoleEdge } from './console-edge.js';
+import { consoleRoutes } from './console-routes.js';
 import type { Edge, EdgeEnv } from './edge.js';
 import { answerError } from './envelope.js';
 import { answerThrown, openExchange } from './exchange.js';
@@ -61,17 +64,38 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
   serveAt(app, '/docs', 'GET', [readDocs(edge)]);
   for (const name of ['page.css', 'theme.js', 'start.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsText(name)]);
   for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsFile(name)]);
+  if (edge.console !== undefined) serveConsole(app, edge, edge.console);
   return app;
 }
 
+function serveConsole(app: Hono<EdgeEnv>, edge: Edge, own: ConsoleEdge): void {
+  const gate = consoleGate(edge, own);
+  for (const { path, steps } of consoleRoutes(edge, own)) serveEach(app, path, steps, gate);
+}
+
+type Method = 'GET' | 'POST';
 type Step = Handler<EdgeEnv> | MiddlewareHandler<EdgeEnv>;
 
-/** One method at one path; others get 405 before any other check (decisions.md, Envelope). GET includes HEAD. */
-function serveAt(app: Hono<EdgeEnv>, path: string, method: 'GET' | 'POST', steps: Step[]): void {
-  const allow = method === 'GET' ? 'GET, HEAD' : method;
+/** One method at one path. */
+function serveAt(app: Hono<EdgeEnv>, path: string, method: Method, steps: Step[]): void {
+  refuseOthers(app, path, [method]);
+  for (const step of steps) app.on(method, path, step);
+}
+
+/** A step for each method of a path, behind a gate that comes first. */
+function serveEach(app: Hono<EdgeEnv>, path: string, steps: Partial<Record<Method, Step>>, gate: MiddlewareHandler<EdgeEnv>): void {
+  app.use(path, gate);
+  refuseOthers(app, path, Object.keys(steps) as Method[]);
+  for (const [method, step] of Object.entries(steps)) app.on(method, path, step);
+}
+
+/** Other methods get 405 before any other check (decisions.md, Envelope). GET includes HEAD. */
+function refuseOthers(app: Hono<EdgeEnv>, path: string, methods: readonly Method[]): void {
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const allow = allowed.join(', ');
   app.use(path, async (c, next) => {
     c.var.exchange.route = path;
-    if (c.req.method === method || (method === 'GET' && c.req.method === 'HEAD')) return next();
+    if (allowed.includes(c.req.method)) return next();
     c.var.exchange.headers.allow = allow;
     throw new CaptureError({
       code: 'invalid_request',
@@ -79,5 +103,4 @@ function serveAt(app: Hono<EdgeEnv>, path: string, method: 'GET' | 'POST', steps
       message: `${c.req.method.slice(0, 20)} is not allowed here. Allowed: ${allow}.`,
     });
   });
-  for (const step of steps) app.on(method, path, step);
 }

@@ -17,6 +17,7 @@ import type { WireUsage } from '../contract/usage.js';
 import type { Log } from '../log.js';
 import type { SubmissionTrace, Traces } from '../tracing/traces.js';
 import type { ExpectedDelivery } from '../webhook/redeliver.js';
+import type { ConsoleEdge } from './console-edge.js';
 
 /** A kind of bucket, one per key or address (account/token-buckets). */
 export type RateMeter = Pick<TokenBuckets, 'take' | 'peek'>;
@@ -78,6 +79,8 @@ export interface Edge {
   observe?(answer: { method: string; route: string; status: number; ms: number }): void;
   /** Absent or null: captures are not traced. */
   traces?: Pick<Traces, 'submission'> | null;
+  /** Absent where the console is switched off. */
+  console?: ConsoleEdge;
   /** Read at each request: the port may be known only once the server listens. */
   readonly places: PublicPlaces;
   /** No new submissions; health says not ready. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BODY_LIMIT_BYTES } from '../contract/limits.js';
 import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-json.js';
+import { readBytes } from './read-bytes.js';
 
 /**
  * The JSON value of a request's body, with the rules of request-json.ts.
@@ -9,7 +10,7 @@ import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-
  */
 export async function readJson(incoming: IncomingMessage): Promise<unknown> {
   refuseContentType(incoming);
-  return readRequestJson(await readBytes(incoming));
+  return readRequestJson(await readBytes(incoming, BODY_LIMIT_BYTES, bodyTooLarge));
 }
 
 function refuseContentType(incoming: IncomingMessage): void {
@@ -21,27 +22,4 @@ function refuseContentType(incoming: IncomingMessage): void {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw refusedBody('The body must not be compressed: leave Content-Encoding out.');
   }
-}
-
-/** Counts the bytes received, whatever Content-Length says, and stops reading at the limit. */
-function readBytes(incoming: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const settle = (act: () => void) => {
-      incoming.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut);
-      act();
-    };
-    const onData = (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= BODY_LIMIT_BYTES) return void chunks.push(chunk);
-      incoming.pause();
-      settle(() => reject(bodyTooLarge()));
-    };
-    const onEnd = () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
-    const onCut = () => settle(() => reject(refusedBody('The body is incomplete.')));
-    incoming.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut);
-    if (incoming.readableEnded) onEnd();
-    else if (incoming.destroyed) onCut();
-  });
 }

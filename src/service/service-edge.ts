@@ -11,14 +11,16 @@ import { submit } from '../capture/submit.js';
 import type { Config } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { Egress } from '../egress/egress.js';
+import type { ConsoleEdge } from '../http/console-edge.js';
 import type { Edge } from '../http/edge.js';
 import type { Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
-import type { Store } from '../store/store.js';
+import type { NodeFacts, Store } from '../store/store.js';
 import type { Traces } from '../tracing/traces.js';
 import { findDelivery } from '../webhook/find-delivery.js';
 import { redeliver } from '../webhook/redeliver.js';
+import { consoleEdge } from './console-edge.js';
 import type { Metrics } from './metrics.js';
 import type { RecentHealth } from './recent-health.js';
 import type { RecentTimings } from './recent-timings.js';
@@ -35,12 +37,16 @@ export interface ServiceEdgeParts {
   limits: Edge['limits'];
   signals: FinishSignals;
   places: PublicPlaces;
-  health: Pick<RecentHealth, 'ask'>;
+  health: Pick<RecentHealth, 'ask' | 'forget'>;
   metrics: Metrics;
   timings: RecentTimings;
   /** Unix ms, for dates in the store. */
   now(): number;
   draining(): boolean;
+  /** Of this server, for the console. */
+  facts(): NodeFacts;
+  /** Unix ms. */
+  startedAt: number;
   onQueued(): void;
   /** Called for a job that the cache has answered. */
   onCached(job: JobSnapshot): void;
@@ -84,6 +90,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     timingsOf: (jobId) => timings.of(jobId),
     traces,
     observe: (answer) => metrics.countAnswer(answer),
+    ...(config.console === 'off' ? {} : { console: operatorEdge(parts) }),
     places,
     draining,
     config: {
@@ -96,6 +103,20 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     },
     log,
   };
+}
+
+function operatorEdge({ config, store, health, facts, startedAt, onQueued, now }: ServiceEdgeParts): ConsoleEdge {
+  return consoleEdge({
+    store,
+    loopbackOnly: config.console === 'loopback',
+    facts,
+    startedAt,
+    onQueueChanged: () => {
+      health.forget();
+      onQueued();
+    },
+    now,
+  });
 }
 
 /** Monotonic ms, so that setting the wall clock neither ends nor prolongs a wait. */

@@ -244,6 +244,8 @@ export class Service implements AsyncDisposable {
       ...{ config, log, limits, signals, places, health, metrics, timings },
       now: this.clock.now,
       draining: () => this.draining,
+      facts: () => this.facts(),
+      startedAt: this.startedAt,
       onQueued: () => this.jobs.wake(),
       onCached: (job) => this.tellCached(job),
       onDeliveryDue: () => this.deliveries.wake(),

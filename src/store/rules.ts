@@ -22,6 +22,9 @@ export const JOB_BYTES = 2_000;
 /** Shorter prefixes could match another account's key (`sf_live_` alone has 8 characters). */
 export const REVOKE_PREFIX_MIN_CHARS = 12;
 
+/** Of the console: as many links and sessions as are kept. */
+export const CONSOLE_KEPT = { link: 20, session: 100 } as const;
+
 /** StoredError, as JSON, of a job whose server ended on every attempt. */
 export const CRASHED = JSON.stringify(
   toStoredError(

@@ -168,6 +168,13 @@ export interface EndedJob {
   hasWebhook: boolean;
 }
 
+export interface JobPageWish {
+  /** The reported state; null for all. */
+  state: JobState | null;
+  before: number | null;
+  limit: number;
+}
+
 /** A page of jobs; `next` is null on the last. */
 export interface JobPage {
   jobs: JobSnapshot[];
@@ -211,7 +218,11 @@ export interface JobStore {
   recover(recovery: { now: number; starting: boolean; own?: OwnClaims }): Promise<{ requeued: number; ended: EndedJob[] }>;
   findJob(id: string): Promise<JobSnapshot | null>;
   /** Jobs of a key, newest first. @param page.before the `next` of the page before, null for the first */
-  listJobs(keyId: string, page: { state: JobState | null; before: number | null; limit: number }): Promise<JobPage>;
+  listJobs(keyId: string, page: JobPageWish): Promise<JobPage>;
+  /** Jobs of all keys, newest first. A page may have fewer than `limit` although others follow: it looks at 1,000 jobs at most. */
+  listAllJobs(page: JobPageWish): Promise<JobPage>;
+  /** The options of those of these jobs that have not ended, secrets included. */
+  findOrders(jobIds: readonly string[]): Promise<Map<string, CaptureOptions>>;
   findJobByIdempotencyKey(accountId: string, key: string): Promise<JobSnapshot | null>;
   /** When the next delayed job is due; null if none. */
   nextDueAt(): Promise<number | null>;
@@ -325,6 +336,27 @@ export interface RetentionStore {
   artifactNames(page: { after: string; limit: number }): Promise<string[]>;
 }
 
+/** A link or a session of the console, by the hash of its secret. */
+export interface ConsoleGrant {
+  hash: string;
+  createdAt: number;
+  expiresAt: number;
+}
+
+/** Who may use the console. Of links and of sessions, a limited number is kept: the oldest make room for new ones. */
+export interface ConsoleStore {
+  addConsoleLink(link: ConsoleGrant): Promise<void>;
+  /** ONE transaction: the link can be used no more, and the session exists. @returns false, and adds no session, without such a link that has not expired */
+  exchangeConsoleLink(linkHash: string, session: ConsoleGrant): Promise<boolean>;
+  /** @returns null if there is none, or it has expired */
+  findConsoleSession(hash: string, now: number): Promise<ConsoleGrant | null>;
+  countConsoleSessions(now: number): Promise<number>;
+  /** @returns false if there was none */
+  endConsoleSession(hash: string): Promise<boolean>;
+  /** Ends all sessions and invalidates all links. @returns how many sessions there were, expired ones included */
+  endConsoleAccess(): Promise<number>;
+}
+
 /** The artifacts that a copy of the store refers to. */
 export interface BackedUp {
   artifacts: Pick<ArtifactRow, 'name' | 'bytes'>[];
@@ -363,7 +395,7 @@ export interface NodeRow {
   facts: NodeFacts;
 }
 
-export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, AsyncDisposable {
+export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, ConsoleStore, AsyncDisposable {
   /** Whether other servers may work on the same store. */
   shared: boolean;
   /** The clock of the store (Unix ms), by which its times are to be given: that of the database if several servers share it. */

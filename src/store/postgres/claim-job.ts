@@ -1,11 +1,11 @@
 import { CaptureError, toStoredError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { EXTENSION_DEFAULTS } from '../../contract/extension-options.js';
 import type { Claim, ClaimedJob, JobClaim } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database } from './connect.js';
 import { endJob } from './end-job.js';
 import { IS_HELD, JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
+import { openOrder } from './orders.js';
 import { RELAXED, settleTurn } from './turns.js';
 
 /**
@@ -104,17 +104,6 @@ async function claimRow(database: Database, { now, leaseMs, workerId, nodeId, ke
   );
   if (row === null) throw new Error('a claimed job is not there');
   return { ...row, wasDueAt: claimed.dueAt };
-}
-
-/** null if it cannot be decrypted (another key, or a damaged row) */
-function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): CaptureOptions | null {
-  if (sealed === null) return null;
-  try {
-    // Orders of an earlier version lack newer options.
-    return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(sealed, `order:${jobId}`)) };
-  } catch {
-    return null;
-  }
 }
 
 function toClaimedJob(row: ClaimedRow, options: CaptureOptions, claim: { workerId: string; now: number }): ClaimedJob {

@@ -59,6 +59,16 @@ export function jobsOfKey(queries: Queries, keyId: string, page: { state: string
   ]);
 }
 
+/** Newest first. @param before exclusive, in order of submission */
+export function newestStates(queries: Queries, before: number, limit: number): Promise<Pick<JobRow, 'seq' | 'state'>[]> {
+  return queries.all('SELECT seq, state FROM jobs WHERE seq < $1 ORDER BY seq DESC LIMIT $2', [before, limit]);
+}
+
+/** Newest first. */
+export function jobsBySeqs(queries: Queries, seqs: readonly number[]): Promise<FoundJob[]> {
+  return queries.all<FoundJob>(`${FOUND} WHERE job.seq = ANY($1::bigint[]) ORDER BY job.seq DESC`, [seqs]);
+}
+
 export function snapshotOrNull(row: FoundJob | null): JobSnapshot | null {
   return row === null ? null : toSnapshot(row);
 }

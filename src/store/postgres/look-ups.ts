@@ -1,22 +1,28 @@
-import type { JobState } from '../../contract/job.js';
+import { chooseJobs, LOOKED_AT_JOBS } from '../recent-jobs.js';
 import { storedStates } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
-import type { JobPage, QueueStatus, SettlementStatus } from '../store.js';
+import type { JobPage, JobPageWish, QueueStatus, SettlementStatus } from '../store.js';
 import type { Queries } from './connect.js';
-import { jobsOfKey } from './job-rows.js';
+import { jobsBySeqs, jobsOfKey, newestStates } from './job-rows.js';
 
 /** A page of a key's jobs, newest first. Each state is read through an index, so that a rare one takes no scan of the others. */
-export async function listJobs(
-  queries: Queries,
-  keyId: string,
-  page: { state: JobState | null; before: number | null; limit: number },
-): Promise<JobPage> {
+export async function listJobs(queries: Queries, keyId: string, page: JobPageWish): Promise<JobPage> {
   const before = page.before ?? Number.MAX_SAFE_INTEGER;
   const states = storedStates(page.state, await isPaused(queries));
   const perState = await Promise.all(states.map((state) => jobsOfKey(queries, keyId, { state, before, limit: page.limit + 1 })));
   const found = perState.flat().sort((one, other) => other.seq - one.seq);
   const shown = found.slice(0, page.limit);
   return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
+}
+
+/** A page of the jobs of all keys, newest first. */
+export async function listAllJobs(queries: Queries, page: JobPageWish): Promise<JobPage> {
+  const [paused, looked] = await Promise.all([
+    isPaused(queries),
+    newestStates(queries, page.before ?? Number.MAX_SAFE_INTEGER, LOOKED_AT_JOBS),
+  ]);
+  const { seqs, next } = chooseJobs(looked, { states: storedStates(page.state, paused), limit: page.limit });
+  return { jobs: (await jobsBySeqs(queries, seqs)).map(toSnapshot), next };
 }
 
 async function isPaused(queries: Queries): Promise<boolean> {

@@ -11,12 +11,14 @@ import { accept, cachedArtifact } from './accept.js';
 import { accountSteps, keySteps, sealAgain } from './accounts.js';
 import { announceArtifact, claimNextJob, release, renewLease, retryLater } from './claim-job.js';
 import { type Database, openDatabase } from './connect.js';
+import { consoleSteps } from './console-access.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import { type Ending, endedLeaders, endFollowers, endJob } from './end-job.js';
 import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
-import { listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
+import { listAllJobs, listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { migrate } from './migrate.js';
 import { ClusterNode, Hints, notifyStatement } from './node.js';
+import { findOrders } from './orders.js';
 import { recover } from './recover.js';
 import { retentionSteps, rollUp } from './retention.js';
 
@@ -74,6 +76,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       ...jobSteps(engine),
       ...deliverySteps(engine),
       ...retentionSteps(database),
+      ...consoleSteps(database),
       ...engineSteps(engine, node),
     };
   } catch (error) {
@@ -132,6 +135,8 @@ function jobSteps({ database, vault, hints, nodeId, lost, log }: Engine): JobSto
     },
     findJob: async (id) => snapshotOrNull(await findJob(database, id)),
     listJobs: (keyId, page) => listJobs(database, keyId, page),
+    listAllJobs: (page) => listAllJobs(database, page),
+    findOrders: (jobIds) => findOrders(database, vault, jobIds),
     findJobByIdempotencyKey: async (accountId, key) => snapshotOrNull(await findJobByIdempotencyKey(database, accountId, key)),
     nextDueAt: () => nextDueAt(database),
     newestJobAt: () => newestJobAt(database),

@@ -23,6 +23,17 @@ export function jobLookUps(orm: Orm) {
     .orderBy(desc(jobs.seq))
     .limit(sql.placeholder('limit'))
     .prepare();
+  const newestStates = orm
+    .select({ seq: jobs.seq, state: jobs.state })
+    .from(jobs)
+    .where(lt(jobs.seq, sql.placeholder('before')))
+    .orderBy(desc(jobs.seq))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const bySeqs = found()
+    .where(sql`${jobs.seq} in (select value from json_each(${sql.placeholder('seqs')}))`)
+    .orderBy(desc(jobs.seq))
+    .prepare();
   const columns = columnsThroughIndex(jobs);
   const unfinished = orm
     .select({ state: columns.state, jobs: count() })
@@ -44,6 +55,10 @@ export function jobLookUps(orm: Orm) {
       byIdempotencyKey.get({ accountId, idempotencyKey: key }) ?? null,
     /** Newest first, for one state; the caller merges several. @param before exclusive, in order of acceptance */
     ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] => ofKey.all({ keyId, ...page }),
+    /** Newest first. @param before exclusive, in order of acceptance */
+    newestStates: (before: number, limit: number) => newestStates.all({ before, limit }),
+    /** Newest first. */
+    bySeqs: (seqs: readonly number[]): FoundJob[] => bySeqs.all({ seqs: JSON.stringify(seqs) }),
     /** Unfinished jobs of an account, by state. */
     unfinished: (accountId: string) => unfinished.all({ accountId }),
     nextDueAt: (): number | null => nextDue.get()?.dueAt ?? null,

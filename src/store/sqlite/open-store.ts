@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Log } from '../../log.js';
 import { RENDERED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
-import type { AccountStore, Claim, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
+import type { AccountStore, Claim, ConsoleStore, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
 import { StoreError, translateEngineError } from '../store-error.js';
 import { type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact } from './accept.js';
@@ -22,7 +22,7 @@ import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
 import type { FoundJob } from './job-look-ups.js';
 import { openVault } from './key-file.js';
-import { countJobs, listJobs } from './list-jobs.js';
+import { countJobs, listAllJobs, listJobs } from './list-jobs.js';
 import { LogSync } from './log-sync.js';
 import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
@@ -83,6 +83,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       ...jobLookUps(engine),
       ...deliverySteps(engine),
       ...retentionSteps(engine, new DatabaseFile({ connection, writer: engine.writer, checkpoints })),
+      ...consoleSteps(engine),
       ...engineSteps(engine, { connection, checkpoints, file }),
     };
   } catch (error) {
@@ -116,7 +117,15 @@ function accountSteps({ tables, writer }: Engine): AccountStore & KeyStore {
 
 type JobLookUps = Pick<
   JobStore,
-  'findJob' | 'listJobs' | 'findJobByIdempotencyKey' | 'nextDueAt' | 'newestJobAt' | 'queueStatus' | 'setQueuePaused'
+  | 'findJob'
+  | 'listJobs'
+  | 'listAllJobs'
+  | 'findOrders'
+  | 'findJobByIdempotencyKey'
+  | 'nextDueAt'
+  | 'newestJobAt'
+  | 'queueStatus'
+  | 'setQueuePaused'
 >;
 
 function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLookUps> {
@@ -167,6 +176,12 @@ function jobLookUps({ tables, writer, logSync }: Engine): JobLookUps {
   return {
     findJob: (id) => readKept(logSync, () => orNull(tables.jobs.find(id), toSnapshot)),
     listJobs: (keyId, page) => readKept(logSync, () => listJobs(tables, keyId, page)),
+    listAllJobs: (page) => readKept(logSync, () => listAllJobs(tables, page)),
+    findOrders: (jobIds) =>
+      read(() => {
+        const orders = jobIds.map((id) => [id, tables.orders.open(id)] as const);
+        return new Map(orders.flatMap(([id, options]) => (options === null ? [] : [[id, options]])));
+      }),
     findJobByIdempotencyKey: (accountId, key) =>
       readKept(logSync, () => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
     nextDueAt: () => read(() => tables.jobs.nextDueAt()),
@@ -208,6 +223,17 @@ function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): Ret
     deleteJobs: (rules) => deleteJobs(tables, writer, rules),
     keptArtifacts: (names) => read(() => new Set(names.filter((name) => tables.artifacts.find(name)?.goneAt === null))),
     artifactNames: ({ after, limit }) => read(() => tables.artifacts.namesAfter(after, limit)),
+  };
+}
+
+function consoleSteps({ tables, writer }: Engine): ConsoleStore {
+  return {
+    addConsoleLink: (link) => writer.run(() => tables.consoleAccess.addLink(link)),
+    exchangeConsoleLink: (linkHash, session) => writer.run(() => tables.consoleAccess.exchange(linkHash, session)),
+    findConsoleSession: (hash, now) => read(() => tables.consoleAccess.findSession(hash, now)),
+    countConsoleSessions: (now) => read(() => tables.consoleAccess.countSessions(now)),
+    endConsoleSession: (hash) => writer.run(() => tables.consoleAccess.endSession(hash)),
+    endConsoleAccess: () => writer.run(() => tables.consoleAccess.endAll()),
   };
 }
 

@@ -355,6 +355,21 @@ export const queue = sqliteTable(
 /** Named values of the database itself. */
 export const marks = sqliteTable('marks', { name: text('name').primaryKey(), value: text('value').notNull() });
 
+/**
+ * Who may use the console: links, each for one sign-in, and the sessions that they were exchanged for. Only hashes of their secrets are
+ * stored.
+ */
+export const consoleAccess = sqliteTable(
+  'console_access',
+  {
+    hash: text('hash').primaryKey(),
+    kind: text('kind', { enum: ['link', 'session'] }).notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (t) => [...oneOf('console_access', { kind: t.kind })],
+);
+
 export type JobRow = typeof jobs.$inferSelect;
 export type DeliveryRow = typeof deliveries.$inferSelect;
 

@@ -4,6 +4,7 @@ import { accountsTable } from './accounts.js';
 import { apiKeysTable } from './api-keys.js';
 import { artifactsTable } from './artifacts.js';
 import type { Db, Orm } from './connect.js';
+import { consoleAccessTable } from './console-access.js';
 import { countersTable } from './counters.js';
 import { deliveriesTable } from './deliveries.js';
 import { jobsTable } from './jobs.js';
@@ -27,6 +28,7 @@ export function prepareTables(db: Db, vault: Vault) {
     accounts: accountsTable(orm),
     apiKeys: apiKeysTable(orm),
     artifacts: artifactsTable(orm),
+    consoleAccess: consoleAccessTable(orm),
     counters,
     deliveries: deliveriesTable(orm, vault, receivers),
     jobs: jobsTable(orm),

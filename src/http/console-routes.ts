@@ -1,0 +1,38 @@
+import type { Handler } from 'hono';
+import type { Console } from './console/serve-console.js';
+import type { ConsoleEdge } from './console-edge.js';
+import type { Edge, EdgeEnv } from './edge.js';
+
+type Step = Handler<EdgeEnv>;
+
+export interface ConsoleRoute {
+  path: string;
+  /** By method. */
+  steps: { GET?: Step; POST?: Step };
+}
+
+/** The routes of the console, whose code is loaded at the first request to one of them. */
+export function consoleRoutes(edge: Edge, own: ConsoleEdge): ConsoleRoute[] {
+  let made: Promise<Console> | null = null;
+  const load = () => {
+    made ??= import('./console/serve-console.js').then((module) => new module.Console(edge, own));
+    return made;
+  };
+  const by =
+    (act: (console: Console, c: Parameters<Step>[0]) => Response | Promise<Response>): Step =>
+    async (c) =>
+      act(await load(), c);
+  return [
+    { path: '/console', steps: { GET: by((it, c) => it.home(c, 'console/capture')) } },
+    { path: '/console/', steps: { GET: by((it, c) => it.home(c, 'capture')) } },
+    { path: '/console/enter', steps: { GET: by((it, c) => it.enter(c)), POST: by((it, c) => it.open(c)) } },
+    { path: '/console/sign-out', steps: { POST: by((it, c) => it.signOut(c)) } },
+    { path: '/console/system', steps: { GET: by((it, c) => it.show(c, 'system')) } },
+    { path: '/console/queue', steps: { POST: by((it, c) => it.send(c, 'queue')) } },
+    { path: '/console/end-sessions', steps: { POST: by((it, c) => it.send(c, 'endSessions')) } },
+    ...(['console.css', 'console.js', 'icon.svg'] as const).map((name) => ({
+      path: `/console/${name}`,
+      steps: { GET: by((it, c) => it.file(c, name)) },
+    })),
+  ];
+}

@@ -1,0 +1,91 @@
+import type { Child } from 'hono/jsx';
+import { type Page, SECTIONS, type Section } from './visit.js';
+
+interface LayoutProps {
+  page: Page;
+  version: string;
+  /** Of the session; null before there is one. */
+  formToken: string | null;
+}
+
+/** A whole document. Everything that it loads comes from this server, and nothing is inline: see the policy in serve-console.ts. */
+export function renderDocument(props: LayoutProps): string {
+  return `<!doctype html>\n${String(<Document {...props} />)}`;
+}
+
+function Document({ page, version, formToken }: LayoutProps) {
+  const { title, section, body } = page;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · stillframe console`}</title>
+        <link rel="icon" href={`icon.svg?${version}`} type="image/svg+xml" />
+        <link rel="stylesheet" href={`console.css?${version}`} />
+        <script src={`console.js?${version}`} defer />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <header class="bar">
+          <p class="brand">
+            <img src={`icon.svg?${version}`} alt="" width="22" height="22" />
+            <span>
+              stillframe <small>{version}</small>
+            </span>
+          </p>
+          {formToken === null ? null : <Navigation current={section} />}
+          {formToken === null ? null : (
+            <PostForm action="sign-out" token={formToken} class="sign-out">
+              <button type="submit" class="quiet">
+                Sign out
+              </button>
+            </PostForm>
+          )}
+        </header>
+        <main id="main" tabindex={-1}>
+          <h1>{title}</h1>
+          {body}
+        </main>
+      </body>
+    </html>
+  );
+}
+
+function Navigation({ current }: { current: Section | null }) {
+  return (
+    <nav aria-label="Console">
+      <ul>
+        {Object.entries(SECTIONS).map(([path, name]) => (
+          <li>
+            <a href={path} aria-current={path === current ? 'page' : undefined}>
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** A form that changes something: it contains what proves that it is of this session. */
+export function PostForm({ action, token, children, ...rest }: PostFormProps) {
+  return (
+    <form method="post" action={action} {...rest}>
+      <input type="hidden" name="token" value={token} />
+      {children}
+    </form>
+  );
+}
+
+interface PostFormProps {
+  action: string;
+  token: string;
+  children?: Child;
+  class?: string;
+  id?: string;
+  'data-busy'?: string;
+}

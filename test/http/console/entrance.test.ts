@@ -1,0 +1,173 @@
+import { expect, test } from 'vitest';
+import { LINK_MINUTES, SESSION_HOURS } from '../../../src/account/console-access.js';
+import { consoleRoutes } from '../../../src/http/console-routes.js';
+import { fakeEdge, meter, serveEdge } from '../fake-edge.js';
+import { aConsole, formHeaders } from './a-console.js';
+
+/** Open to those without a session. */
+const PUBLIC = [
+  'GET /console/enter',
+  'POST /console/enter',
+  'GET /console/console.css',
+  'GET /console/console.js',
+  'GET /console/icon.svg',
+];
+
+test('every route is closed without a session, and with a wrong one', async () => {
+  await using it = await aConsole();
+  const { console: own } = it.edge;
+  if (own === undefined) throw new Error('no console');
+  const routes = consoleRoutes(it.edge, own).flatMap(({ path, steps }) => Object.keys(steps).map((method) => `${method} ${path}`));
+  expect(routes.length).toBeGreaterThan(10);
+  for (const route of routes.filter((each) => !PUBLIC.includes(each))) {
+    const [method = '', path = ''] = route.replace(':name', 'x.png').split(' ');
+    for (const cookie of ['', 'stillframe_console=', `stillframe_console=${'A'.repeat(43)}`]) {
+      const answer = await it.ask(method, path, { ...formHeaders(it.url), cookie }, 'token=x');
+      expect(answer.status, `${route} ${cookie}`).toBe(401);
+      expect(answer.text).toContain('stillframe console');
+      expect(answer.headers['www-authenticate']).toBe('StillframeConsole');
+    }
+  }
+});
+
+test('a link opens the console once; looking at it uses nothing up', async () => {
+  await using it = await aConsole();
+  const link = await it.newLink();
+  for (const method of ['HEAD', 'GET', 'GET']) expect((await it.ask(method, `/console/enter?token=${link}`)).status).toBe(200);
+  const opened = await it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`);
+  expect(opened).toMatchObject({ status: 303, headers: { location: 'capture' } });
+  const cookie = String(opened.headers['set-cookie']);
+  expect(cookie).toMatch(/^stillframe_console=[\w-]{43}; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+  expect((await it.ask('GET', '/console/system', { cookie: cookie.split(';')[0] ?? '' })).status).toBe(200);
+  const again = await it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`);
+  expect(again.status).toBe(401);
+  expect(again.headers['set-cookie']).toBeUndefined();
+});
+
+test('of concurrent uses of a link, one succeeds', async () => {
+  await using it = await aConsole();
+  const link = await it.newLink();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(7).fill(401)]);
+});
+
+test('links and sessions expire', async () => {
+  await using it = await aConsole();
+  const link = await it.newLink();
+  it.clock.ahead = LINK_MINUTES * 60_000;
+  expect((await it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`)).status).toBe(401);
+  const visitor = await it.signIn();
+  it.clock.ahead += SESSION_HOURS * 3_600_000 - 5_000;
+  expect((await visitor.get('/console/system')).status).toBe(200);
+  it.clock.ahead += 5_000;
+  expect((await visitor.get('/console/system')).status).toBe(401);
+});
+
+test('signing out ends the session, and ending all ends those of others and their links', async () => {
+  await using it = await aConsole();
+  const [one, other, third] = [await it.signIn(), await it.signIn(), await it.signIn()];
+  const out = await one.post('/console/sign-out');
+  expect(out).toMatchObject({ status: 303, headers: { location: 'enter' } });
+  expect(String(out.headers['set-cookie'])).toContain('Max-Age=0');
+  expect((await one.get('/console/system')).status).toBe(401);
+  expect((await other.get('/console/system')).status).toBe(200);
+  const link = await it.newLink();
+  await other.post('/console/end-sessions');
+  for (const visitor of [other, third]) expect((await visitor.get('/console/system')).status).toBe(401);
+  expect((await it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`)).status).toBe(401);
+});
+
+test('a wrong link counts as a failed authentication of its address', async () => {
+  await using it = await aConsole({ limits: { submissions: meter(1, 9), reads: meter(1, 9), failures: meter(30, 2) } });
+  const guess = () => it.ask('POST', '/console/enter', formHeaders(it.url), `link=${'x'.repeat(43)}`);
+  expect([(await guess()).status, (await guess()).status]).toEqual([401, 401]);
+  const limited = await guess();
+  expect(limited).toMatchObject({ status: 429, headers: { 'retry-after': '1' } });
+});
+
+test('a form is refused that another origin sends, or that is not of the session', async () => {
+  await using it = await aConsole();
+  const visitor = await it.signIn();
+  const pause = (headers: Record<string, string>, fields = {}) => visitor.post('/console/queue', { paused: 'true', ...fields }, headers);
+  expect((await pause({ origin: 'https://evil.example' })).status).toBe(403);
+  expect((await pause({ origin: 'null' })).status).toBe(403);
+  expect((await pause({ 'sec-fetch-site': 'same-site' })).status).toBe(403);
+  expect((await pause({}, { token: 'x' })).status).toBe(403);
+  expect((await pause({}, { token: (await it.signIn()).token })).status).toBe(403);
+  expect((await pause({ 'content-type': 'text/plain' })).status).toBe(400);
+  const withoutOrigin = { cookie: visitor.cookie, 'content-type': 'application/x-www-form-urlencoded' };
+  expect((await it.ask('POST', '/console/queue', withoutOrigin, `token=${visitor.token}&paused=true`)).status).toBe(403);
+  expect((await it.store.queueStatus()).paused).toBe(false);
+  expect(await pause({})).toMatchObject({ status: 303, headers: { location: 'system' } });
+  expect((await it.store.queueStatus()).paused).toBe(true);
+  const link = await it.newLink();
+  const foreign = { ...formHeaders(it.url), origin: 'https://evil.example' };
+  expect((await it.ask('POST', '/console/enter', foreign, `link=${link}`)).status).toBe(403);
+});
+
+test('a form is bounded', async () => {
+  await using it = await aConsole();
+  const visitor = await it.signIn();
+  expect((await visitor.post('/console/queue', { paused: 'x'.repeat(1_000_001) })).status).toBe(400);
+  expect((await visitor.post('/console/queue', { paused: Array(1_001).fill('true') })).status).toBe(400);
+  const headers = { ...formHeaders(it.url), cookie: visitor.cookie };
+  expect((await it.ask('POST', '/console/queue', headers, 'token=%ff')).status).toBe(400);
+});
+
+test('only this machine sees the console, unless it is configured for others', async () => {
+  await using it = await aConsole();
+  const visitor = await it.signIn();
+  const from = (headers: Record<string, string>) => it.ask('GET', '/console/system', { cookie: visitor.cookie, ...headers });
+  expect((await from({ 'x-forwarded-for': '203.0.113.7' })).status).toBe(404);
+  expect((await from({ forwarded: 'for=203.0.113.7' })).status).toBe(404);
+  expect((await from({ host: 'shots.example' })).status).toBe(404);
+  expect((await from({ host: 'rebound.example' })).status).toBe(404);
+  expect((await from({ host: 'localhost:1' })).status).toBe(200);
+});
+
+test('configured for others, it answers to names of its own only', async () => {
+  await using it = await aConsole({ access: 'on', places: { baseUrl: 'https://shots.example/pictures' } });
+  const visitor = await it.signIn();
+  const from = (host: string) => it.ask('GET', '/console/system', { cookie: visitor.cookie, host, 'x-forwarded-for': '203.0.113.7' });
+  for (const host of ['shots.example', 'SHOTS.example', '192.0.2.1:3000', '[2001:db8::1]:3000', 'localhost:3000']) {
+    expect((await from(host)).status, host).toBe(200);
+  }
+  for (const host of ['rebound.example', 'shots.example.evil.example', 'shots.example:81', '127.0.0.1.evil.example']) {
+    expect((await from(host)).status, host).toBe(403);
+  }
+});
+
+test('behind a proxy that ends TLS, the cookie is for https only', async () => {
+  await using it = await aConsole({ access: 'on', places: { baseUrl: 'https://shots.example' } });
+  const headers = { ...formHeaders('https://shots.example'), host: 'shots.example', 'x-forwarded-for': '203.0.113.7' };
+  const opened = await it.ask('POST', '/console/enter', headers, `link=${await it.newLink()}`);
+  expect(String(opened.headers['set-cookie'])).toMatch(/; Secure$/);
+});
+
+test('switched off, there is no such path', async () => {
+  await using served = await serveEdge(fakeEdge());
+  expect((await fetch(`${served.url}/console`)).status).toBe(404);
+  expect((await fetch(`${served.url}/console/enter`, { method: 'POST' })).status).toBe(404);
+});
+
+test('pages load nothing from elsewhere, run nothing inline and are not kept', async () => {
+  await using it = await aConsole();
+  const visitor = await it.signIn();
+  for (const path of ['/console/system', '/console/enter?token=x', '/console/enter']) {
+    const { headers, text } = await visitor.get(path);
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['content-security-policy']).toContain("form-action 'self'");
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers['x-frame-options']).toBe('DENY');
+    expect(text).not.toMatch(/<script>|<style|\sstyle=|\son\w+=|https?:\/\//i);
+  }
+  const hostile = await it.ask('GET', `/console/enter?token=${encodeURIComponent('"><script>alert(1)</script>')}`);
+  expect(hostile.text).not.toContain('<script>alert');
+});
+
+test('other methods are refused', async () => {
+  await using it = await aConsole();
+  expect(await it.ask('DELETE', '/console/enter')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, POST' } });
+  expect(await it.ask('GET', '/console/queue')).toMatchObject({ status: 405, headers: { allow: 'POST' } });
+});

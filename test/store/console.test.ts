@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import type { ConsoleGrant } from '../../src/store/store.js';
+import { aStore, NOON, openAt } from './factories.js';
+
+const HOUR_MS = 3_600_000;
+
+function aGrant(hash: string, createdAt = NOON, lastsMs = HOUR_MS): ConsoleGrant {
+  return { hash, createdAt, expiresAt: createdAt + lastsMs };
+}
+
+test('a link becomes one session, which can be found until it ends', async () => {
+  await using it = await aStore();
+  await it.store.addConsoleLink(aGrant('link'));
+  expect(await it.store.findConsoleSession('link', NOON)).toBeNull();
+  expect(await it.store.exchangeConsoleLink('unknown', aGrant('none'))).toBe(false);
+  expect(await it.store.exchangeConsoleLink('link', aGrant('session'))).toBe(true);
+  expect(await it.store.exchangeConsoleLink('link', aGrant('second'))).toBe(false);
+  expect(await it.store.exchangeConsoleLink('session', aGrant('third'))).toBe(false);
+  expect(await it.store.findConsoleSession('session', NOON + 1)).toEqual(aGrant('session'));
+  expect(await it.store.findConsoleSession('session', NOON + HOUR_MS)).toBeNull();
+  expect(await it.store.countConsoleSessions(NOON + 1)).toBe(1);
+  expect(await it.store.endConsoleSession('session')).toBe(true);
+  expect(await it.store.endConsoleSession('session')).toBe(false);
+  expect(await it.store.findConsoleSession('session', NOON + 1)).toBeNull();
+  expect(await it.store.countConsoleSessions(NOON + 1)).toBe(0);
+});
+
+test('of two processes that exchange a link at once, one succeeds', async () => {
+  await using it = await aStore();
+  await using other = await openAt(it.dataDir);
+  await it.store.addConsoleLink(aGrant('link'));
+  const tries = [1, 2, 3, 4, 5, 6].map((n) => (n % 2 === 0 ? it.store : other).exchangeConsoleLink('link', aGrant(`session ${n}`)));
+  expect((await Promise.all(tries)).filter(Boolean)).toHaveLength(1);
+  expect(await it.store.countConsoleSessions(NOON)).toBe(1);
+});
+
+test('an expired link cannot be exchanged', async () => {
+  await using it = await aStore();
+  await it.store.addConsoleLink(aGrant('link', NOON, 1_000));
+  expect(await it.store.exchangeConsoleLink('link', aGrant('session', NOON + 1_000))).toBe(false);
+});
+
+test('the newest 20 links and 100 sessions are kept, and expired ones do not count', async () => {
+  await using it = await aStore();
+  for (let i = 0; i < 21; i++) await it.store.addConsoleLink(aGrant(`link ${i}`, NOON + i));
+  expect(await it.store.exchangeConsoleLink('link 0', aGrant('none', NOON + 30))).toBe(false);
+  expect(await it.store.exchangeConsoleLink('link 1', aGrant('one', NOON + 30))).toBe(true);
+  for (let i = 0; i < 101; i++) {
+    await it.store.addConsoleLink(aGrant('link', NOON + 100 + i));
+    expect(await it.store.exchangeConsoleLink('link', aGrant(`session ${i}`, NOON + 100 + i))).toBe(true);
+  }
+  expect(await it.store.countConsoleSessions(NOON + 500)).toBe(100);
+  expect(await it.store.findConsoleSession('session 0', NOON + 500)).toBeNull();
+  expect(await it.store.findConsoleSession('session 1', NOON + 500)).not.toBeNull();
+  await it.store.addConsoleLink(aGrant('late', NOON + 2 * HOUR_MS));
+  expect(await it.store.countConsoleSessions(NOON)).toBe(0);
+});
+
+test('all access can be ended at once', async () => {
+  await using it = await aStore();
+  await it.store.addConsoleLink(aGrant('link'));
+  await it.store.exchangeConsoleLink('link', aGrant('session'));
+  await it.store.addConsoleLink(aGrant('other link'));
+  expect(await it.store.endConsoleAccess()).toBe(1);
+  expect(await it.store.findConsoleSession('session', NOON)).toBeNull();
+  expect(await it.store.exchangeConsoleLink('other link', aGrant('late'))).toBe(false);
+});
