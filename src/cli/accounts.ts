@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN } from '../contract/account-name.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { table } from './table.js';
@@ -103,13 +104,12 @@ function unknownAccount(name: string): OperatorError {
 }
 
 function accountName(value: string): string {
-  if (!/^[A-Za-z0-9._-]{1,64}$/.test(value))
-    throw new InvalidArgumentError('It must be 1 to 64 letters, digits, dots, underscores or hyphens.');
+  if (!ACCOUNT_NAME_PATTERN.test(value)) throw new InvalidArgumentError(`It must be ${ACCOUNT_NAME_RULE}.`);
   return value;
 }
 
 function credits(value: string): number | 'none' {
   if (value === 'none') return value;
-  if (!/^\d{1,12}$/.test(value)) throw new InvalidArgumentError('It must be a whole number of credits, or none.');
+  if (!CREDITS_PATTERN.test(value)) throw new InvalidArgumentError('It must be a whole number of credits, or none.');
   return Number(value);
 }

@@ -2,28 +2,13 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CaptureError } from '../contract/capture-error.js';
 import { captureRequestSchema } from '../contract/capture-request.js';
+import { FIELD_GROUPS, fieldGroupOf, OTHER_FIELDS } from '../contract/field-groups.js';
 import type { RequestIssue } from '../contract/submission.js';
 
 /** One command-line flag per CaptureRequest field, generated from the schema so that none is missing. */
 
 /** Fields that have no flag, or flags of other names. */
 const SPELT_ELSEWHERE = new Set(['url', 'viewport', 'proxy', 'headers', 'webhook']);
-
-/** Headings of the help; fields that match none are listed under OTHER_GROUP. */
-const GROUPS: [heading: string, fields: RegExp][] = [
-  ['Output:', /^(format|quality|inspect_page)$/],
-  ['HTML:', /^(html|base_url)$/],
-  ['What to capture:', /^(full_page|selector$|clip$|padding$|omit_background$|resize$)/],
-  ['PDF:', /^pdf$/],
-  ['Login:', /^(cookies|storage_state)$/],
-  ['Viewport and device:', /^(device$|viewport\.)/],
-  ['Waiting:', /^(delay|timeout|wait_|reduce_motion)/],
-  ['Checks (the capture fails if they do not hold):', /^(fail_if_|min_capture_|tolerate$)/],
-  ['Blocking and editing the page:', /^(block_|hide_|remove_|custom_)/],
-  ['Emulation:', /^(dark_mode|color_scheme|locale|timezone|user_agent|region|verify_egress)$/],
-  ['Network:', /^(headers|proxy\.)/],
-];
-const OTHER_GROUP = 'Other request options:';
 
 /** Fields of the queue and the cache: accepted by commands that have neither, and not listed in their help. */
 const OF_A_SERVER = new Set(['sync', 'cache_ttl', 'store']);
@@ -49,9 +34,9 @@ interface Field {
 /** @param accepts whether the command takes a request field, by name; default: all, those of a server without effect */
 export function addCaptureFlags(command: Command, accepts?: (field: string) => boolean): void {
   const all = fields().filter(({ name }) => accepts?.(name.split('.', 1)[0] ?? name) ?? true);
-  for (const [heading] of [...GROUPS, [OTHER_GROUP]]) {
-    for (const { name, option } of all.filter((field) => groupOf(field.name) === heading)) {
-      command.addOption(option.helpGroup(heading).hideHelp(name === 'store' || (accepts === undefined && OF_A_SERVER.has(name))));
+  for (const heading of [...FIELD_GROUPS.map(([each]) => each), OTHER_FIELDS]) {
+    for (const { name, option } of all.filter((field) => fieldGroupOf(field.name) === heading)) {
+      command.addOption(option.helpGroup(`${heading}:`).hideHelp(name === 'store' || (accepts === undefined && OF_A_SERVER.has(name))));
     }
   }
 }
@@ -87,10 +72,6 @@ function namingFlags(text: string): string {
     other === undefined ? `--format ${one}` : `--format ${one} or ${other}`,
   );
   return formats.replace(/`([\w.]+)`/g, (_, name: string) => flags.get(name) ?? flags.get(name.replace(/\.\w+$/, '')) ?? name);
-}
-
-function groupOf(name: string): string {
-  return GROUPS.find(([, matches]) => matches.test(name))?.[0] ?? OTHER_GROUP;
 }
 
 function fields(): Field[] {

@@ -1,13 +1,31 @@
+import { accountsPage, createAccount, setQuota } from './accounts.js';
+import { capturePage, takePicture } from './capture.js';
+import { jobPage, redeliver } from './job.js';
+import { jobsPage } from './jobs.js';
+import { createKey, keysPage, revokeKey } from './keys.js';
+import { showPicture } from './picture.js';
 import { endSessions, setQueue, systemPage } from './system.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** What is shown at each path, for somebody with a session. */
 export const PAGES = {
+  accounts: accountsPage,
+  capture: capturePage,
+  job: jobPage,
+  jobs: jobsPage,
+  keys: keysPage,
+  picture: showPicture,
   system: systemPage,
 } satisfies Record<string, (visit: Visit) => Promise<Answer>>;
 
 /** What each form does. */
 export const FORMS = {
+  capture: takePicture,
   queue: setQueue,
+  redeliver,
+  createKey,
+  revokeKey,
+  createAccount,
+  setQuota,
   endSessions,
 } satisfies Record<string, (visit: FormVisit) => Promise<Answer>>;

@@ -13,7 +13,7 @@ export const STYLE = `:root {
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
-body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); overflow-wrap: anywhere; }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); overflow-wrap: break-word; }
 a { color: var(--link); }
 h1 { margin: 0 0 1rem; font-size: 1.6rem; line-height: 1.2; }
 h2 { margin: 0 0 .6rem; font-size: 1.1rem; line-height: 1.3; }
@@ -47,8 +47,8 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 .notice.bad a { color: inherit; }
 .facts { margin: 0; }
 .facts div { display: flex; justify-content: space-between; gap: 1rem; padding: .2rem 0; }
-.facts dt { color: var(--soft); }
-.facts dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; }
+.facts dt { flex: none; color: var(--soft); }
+.facts dd { min-width: 0; margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 
 button, input, select, textarea { font: inherit; color: inherit; }
 button, .button { display: inline-block; padding: .45rem .9rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--text); text-decoration: none; cursor: pointer; }
@@ -64,8 +64,69 @@ table { width: 100%; border-collapse: collapse; }
 th, td { padding: .5rem .9rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: 400; }
 thead th { color: var(--soft); font-size: .875rem; white-space: nowrap; }
 tbody tr:last-child > * { border-bottom: 0; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+tbody th { overflow-wrap: anywhere; min-width: 12rem; }
 
-.live { display: flex; align-items: center; gap: 1rem; min-height: 2rem; margin-bottom: .5rem; }
+.capture { display: grid; gap: 1rem; }
+.fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); gap: 1rem 1.5rem; align-items: start; }
+.field { min-width: 0; margin: 0; padding: 0; border: 0; }
+.wide { grid-column: 1 / -1; }
+.field label, .field legend { display: block; margin-bottom: .25rem; padding: 0; font-weight: 600; }
+.field .hint, .field .problem { margin: .25rem 0 0; }
+.field input[type=text], .field input[type=password], .field select, .field textarea { width: 100%; padding: .45rem .6rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--text); }
+.field textarea { resize: vertical; }
+.field ::placeholder { color: var(--soft); opacity: 1; }
+.switch, .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .5rem; align-items: baseline; }
+.switch .hint, .switch .problem { grid-column: 2; }
+.switch label, .choice label { margin: 0; }
+.choice label { font-weight: 400; }
+input[type=checkbox] { width: 1.1rem; height: 1.1rem; margin: 0; accent-color: var(--accent); transform: translateY(.15rem); }
+[aria-invalid] { border-color: var(--bad) !important; border-width: 2px !important; }
+.problem { color: var(--bad); font-weight: 600; }
+summary { cursor: pointer; }
+summary h2 { display: inline; margin: 0; }
+details[open] > summary { margin-bottom: .75rem; }
+
+.taken { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1rem; align-items: start; margin-bottom: 1.5rem; }
+.picture { display: block; max-height: 40rem; margin-bottom: .75rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--block); }
+.picture img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+progress { width: 100%; accent-color: var(--accent); }
+@media (max-width: 60rem) { .taken { grid-template-columns: minmax(0, 1fr); } }
+
+.stack { display: grid; gap: 1rem; min-width: 0; }
+.filter, .row { display: flex; flex-wrap: wrap; align-items: start; gap: .75rem 1.25rem; }
+.row { margin-bottom: 1.5rem; }
+.card .row { margin: 1rem 0 0; }
+.filter .field, .row .field { flex: 0 1 16rem; }
+.row .wide { flex: 1 1 24rem; }
+.card > .row:first-child { margin: 0; }
+.filter button, .row button { margin-top: 1.75rem; }
+.pages { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin-top: .75rem; }
+.state { display: inline-block; padding: 0 .5rem; border-radius: 1rem; background: var(--block); color: var(--text); font-size: .875rem; white-space: nowrap; }
+.state.good { background: var(--good-back); color: var(--good); }
+.state.bad { background: var(--bad-back); color: var(--bad); }
+.state.busy { background: var(--busy-back); color: var(--busy); }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+h3 { margin: 0 0 .4rem; font-size: 1rem; }
+.stages th { min-width: 0; overflow-wrap: normal; }
+.stages th, .stages td { padding: .15rem .5rem .15rem 0; border: 0; vertical-align: middle; }
+.stages td:last-child { width: 55%; padding-right: 0; }
+.stages svg { display: block; width: 100%; height: .7rem; }
+.stages rect { fill: var(--accent); }
+.confirm summary { color: var(--bad); }
+@media (max-width: 48rem) {
+  .bar { justify-content: space-between; }
+  .bar nav { order: 1; flex-basis: 100%; }
+  .bar nav ul { justify-content: space-between; }
+  .bar nav a { padding: .4rem .5rem; }
+  .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stacked, .stacked tbody, .stacked tr, .stacked th, .stacked td { display: block; }
+  .stacked tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .stacked tr:last-child { border-bottom: 0; }
+  .stacked th, .stacked td { padding: .15rem .9rem; border: 0; text-align: left; }
+  .stacked [data-name]::before { content: attr(data-name) ": "; color: var(--soft); }
+}
+
+.live { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 2rem; margin-bottom: .5rem; }
 .live p { margin: 0; color: var(--soft); font-size: .875rem; }
 `;

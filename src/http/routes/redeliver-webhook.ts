@@ -2,10 +2,10 @@ import type { Handler } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
 import { deliveryEtag, toWireDeliveryStatus } from '../../contract/delivery.js';
 import { isId } from '../../contract/ids.js';
-import type { ExpectedDelivery } from '../../webhook/redeliver.js';
 import type { Edge, EdgeEnv } from '../edge.js';
 import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
+import { parseDeliveryEtag } from '../parse-delivery-etag.js';
 import { noSuchJob } from './read-job.js';
 
 /** POST /v1/jobs/{id}/webhook/redeliver: sends the stored result again, if the delivery has not changed since the client read it. */
@@ -20,12 +20,6 @@ export function redeliverWebhook(edge: Edge): Handler<EdgeEnv> {
     c.var.exchange.headers.etag = deliveryEtag(status);
     return answerData(c, toWireDeliveryStatus(status), 202);
   };
-}
-
-/** Accepts only one strong ETag: weak ones, `*` and lists match no delivery (decisions.md, Webhooks). */
-function parseDeliveryEtag(quoted: string): ExpectedDelivery | null {
-  const [, deliveryId, generation] = /^"([^".]+)\.([1-9]\d{0,8})"$/.exec(quoted) ?? [];
-  return deliveryId === undefined || generation === undefined ? null : { deliveryId, generation: Number(generation) };
 }
 
 function preconditionMissing(): CaptureError {

@@ -1,7 +1,7 @@
 /** Says that a form is being sent, and keeps it from being sent twice. */
 export function showBusyForms(page: Document): void {
   for (const form of page.querySelectorAll<HTMLFormElement>('form[data-busy]')) {
-    const button = form.querySelector<HTMLButtonElement>('button[type=submit]');
+    const button = form.querySelector<HTMLButtonElement>('button.primary');
     const said = form.querySelector<HTMLElement>('[data-busy-status]');
     const label = button?.textContent ?? '';
     const set = (busy: boolean) => {

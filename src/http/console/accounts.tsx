@@ -1,0 +1,120 @@
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN } from '../../contract/account-name.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { RequestIssue } from '../../contract/submission.js';
+import { invalidRequest } from '../../contract/submission.js';
+import type { WireUsage } from '../../contract/usage.js';
+import type { ConsoleAccount } from '../console-edge.js';
+import type { Form } from './form.js';
+import { PostForm } from './layout.js';
+import { PageLinks, pageOf } from './paging.js';
+import { amount, instant } from './say.js';
+import { SmallField } from './small-field.js';
+import type { Answer, FormVisit, Visit } from './visit.js';
+
+/** Accounts with this month's credits and jobs. */
+export async function accountsPage(visit: Visit): Promise<Answer> {
+  return await show(visit, {});
+}
+
+export async function createAccount(visit: FormVisit): Promise<Answer> {
+  const { console, form } = visit;
+  const name = form.value('name').trim();
+  if (!ACCOUNT_NAME_PATTERN.test(name)) {
+    return await show(visit, { form, issue: { path: 'name', message: `must be ${ACCOUNT_NAME_RULE}` } });
+  }
+  if (await console.createAccount(name)) return { to: 'accounts' };
+  return await show(visit, { form, issue: { path: 'name', message: 'is taken by another account' } });
+}
+
+/** An empty field lifts the quota. */
+export async function setQuota({ console, form }: FormVisit): Promise<Answer> {
+  const text = form.value('quota').trim();
+  if (text !== '' && !CREDITS_PATTERN.test(text)) {
+    throw invalidRequest([{ path: 'quota', message: 'must be a whole number of credits, or empty for no limit' }]);
+  }
+  if (!(await console.setQuota(form.value('name'), text === '' ? null : Number(text)))) {
+    throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such account' });
+  }
+  return { to: 'accounts' };
+}
+
+async function show({ console, c, formToken }: Visit, { form, issue }: { form?: Form; issue?: RequestIssue }): Promise<Answer> {
+  const page = pageOf(await console.listAccounts(), c.req.query('after') ?? '');
+  const usages = await Promise.all(page.items.map(({ id }) => console.readUsage(id)));
+  return {
+    title: 'Accounts',
+    section: 'accounts',
+    ...(issue === undefined ? {} : { status: 400 }),
+    body: (
+      <>
+        <PostForm action="accounts" token={formToken} class="card row">
+          <SmallField
+            name="name"
+            label="Name of a new account"
+            value={form?.value('name') ?? ''}
+            problem={issue?.message ?? null}
+            hint="Letters, digits, dots, underscores, hyphens"
+          />
+          <button type="submit" class="primary">
+            Create an account
+          </button>
+        </PostForm>
+        <h2>All accounts</h2>
+        <div class="cards wide-cards">
+          {page.items.map((account, i) => {
+            const usage = usages[i];
+            return usage === undefined ? null : <AccountCard {...{ account, usage, formToken }} />;
+          })}
+        </div>
+        <PageLinks path="accounts" page={page} />
+      </>
+    ),
+  };
+}
+
+function AccountCard({ account, usage, formToken }: { account: ConsoleAccount; usage: WireUsage; formToken: string }) {
+  const { name, id, quota } = account;
+  const ended = Object.entries(usage.errors);
+  return (
+    <section class="card">
+      <h3>{name}</h3>
+      <p>
+        {amount(usage.credits)} {quota === null ? 'credits' : `of ${amount(quota)} credits`} in {usage.period}
+        {usage.reserved === 0 ? '' : `, ${amount(usage.reserved)} reserved`}
+      </p>
+      {quota === null ? null : (
+        <progress max={Math.max(1, quota)} value={Math.min(quota, usage.credits)} aria-label={`Credits of ${name}`} />
+      )}
+      <p class="hint">
+        {amount(usage.jobs.completed)} completed, {amount(usage.jobs.failed)} failed, {amount(usage.jobs.active)} running. Starts anew on{' '}
+        {instant(usage.resets_at)}.
+      </p>
+      {ended.length === 0 ? null : (
+        <details>
+          <summary>Failures by code</summary>
+          <ul>
+            {ended.map(([code, count]) => (
+              <li>
+                <code>{code}</code> {amount(count)}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <PostForm action="quota" token={formToken} class="row">
+        <input type="hidden" name="name" value={name} />
+        <SmallField
+          id={`quota-${id}`}
+          name="quota"
+          label="Credits per month"
+          value={quota === null ? '' : String(quota)}
+          problem={null}
+          hint="Empty: no limit"
+        />
+        <button type="submit">
+          Set<span class="unseen"> the quota of {name}</span>
+        </button>
+      </PostForm>
+    </section>
+  );
+}

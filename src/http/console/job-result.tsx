@@ -1,0 +1,110 @@
+import type { CaptureData } from '../../contract/capture-data.js';
+import type { JobSnapshot } from '../../contract/job.js';
+import { ErrorNotice } from './error-page.js';
+import { Facts } from './facts.js';
+import { amount, bytes, duration } from './say.js';
+
+/** A job's picture or failure; what a page says in them is data. While it runs, the part follows the server. */
+export function JobResult({ job, baseUrl }: { job: JobSnapshot; baseUrl: string }) {
+  const { result } = job;
+  const summary = summaryOf(job);
+  if (result === null) {
+    return (
+      <section id="result" class="card result" data-live={`job?id=${job.id}`} data-summary={summary}>
+        <h2>{summary}</h2>
+        <progress max="100" value={job.progress} aria-label="Progress" />
+        <p>
+          <a href={`job?id=${job.id}`}>Follow the job</a>
+        </p>
+      </section>
+    );
+  }
+  const { outcome } = result;
+  return (
+    <section id="result" class="card result" data-summary={summary}>
+      <h2>{summary}</h2>
+      {outcome.ok ? <Taken data={outcome.data} baseUrl={baseUrl} /> : <ErrorNotice error={outcome.error} />}
+      {outcome.ok || outcome.error.details === undefined ? null : (
+        <pre>
+          <code>{JSON.stringify(outcome.error.details, null, 2)}</code>
+        </pre>
+      )}
+      <p class="pages">
+        <a href={`job?id=${job.id}`}>
+          Job <code>{job.id}</code>
+        </a>
+        {outcome.ok ? <a href={`capture?url=${encodeURIComponent(outcome.data.url)}`}>Capture this page again</a> : null}
+      </p>
+    </section>
+  );
+}
+
+/** Of a job, for a heading and for announcements. */
+export function summaryOf({ state, result, progress }: JobSnapshot): string {
+  if (result?.outcome.ok === true) return 'The picture is ready';
+  if (result !== null) return 'The capture failed';
+  return state === 'active' ? `Capturing, ${progress} %` : `Waiting (${state})`;
+}
+
+function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
+  const { inspection, notes } = data;
+  return (
+    <>
+      <Picture data={data} />
+      <Facts
+        of={[
+          ['Page', data.finalUrl],
+          [
+            'Size',
+            `${amount(data.width)} × ${amount(data.height)} ${data.format === 'pdf' ? 'CSS px' : 'px'}, ${data.format}, ${bytes(data.bytes)}`,
+          ],
+          ['Time', `${duration(data.durationMs)}${data.cached ? ', from the cache' : ''}`],
+          ['Blocked requests', amount(data.blockedRequests)],
+          ...(data.egressCountry === null ? [] : [['Egress country', data.egressCountry] as const]),
+          ['Captured up to', `${data.diagnostics.stoppedReason}${data.diagnostics.truncated ? ', truncated' : ''}`],
+          ['Address', <code>{`${baseUrl}/artifacts/${data.artifact}`}</code>],
+        ]}
+      />
+      {notes?.warnings?.map(({ code, message }) => (
+        <p class="notice">
+          Tolerated: {message} ({code})
+        </p>
+      ))}
+      {inspection === null ? null : (
+        <>
+          <Text name="Markdown of the page" text={inspection.markdown} />
+          <Text name="Accessibility tree of the page" text={inspection.accessibleTree} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Picture({ data }: { data: CaptureData }) {
+  const address = `pictures/${data.artifact}`;
+  if (data.format === 'pdf') {
+    return (
+      <p>
+        <a class="button" href={address}>
+          Open the PDF
+        </a>
+      </p>
+    );
+  }
+  return (
+    <a class="picture" href={address}>
+      <img src={address} alt={`What ${data.finalUrl} looked like`} width={data.width} height={data.height} />
+    </a>
+  );
+}
+
+function Text({ name, text }: { name: string; text: string }) {
+  return (
+    <details>
+      <summary>{name}</summary>
+      <pre>
+        <code>{text}</code>
+      </pre>
+    </details>
+  );
+}

@@ -1,0 +1,98 @@
+import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import { isId } from '../../contract/ids.js';
+import type { JobSnapshot } from '../../contract/job.js';
+import type { ConsoleKey } from '../console-edge.js';
+import { parseDeliveryEtag } from '../parse-delivery-etag.js';
+import { Delivery } from './delivery.js';
+import { Facts } from './facts.js';
+import { givenOptions } from './given-options.js';
+import { JobResult } from './job-result.js';
+import { LiveStatus } from './live.js';
+import { duration, instant } from './say.js';
+import { Stages } from './stages.js';
+import { State } from './state.js';
+import type { Answer, FormVisit, Visit } from './visit.js';
+
+/** One job's life: request, stages, picture or failure, and callback. */
+export async function jobPage({ edge, console, c, formToken }: Visit): Promise<Answer> {
+  const job = await findJob(console, c.req.query('id') ?? '');
+  const [key, orders, delivery] = await Promise.all([
+    console.findKey(job.keyId),
+    console.findOrders(job.result === null ? [job.id] : []),
+    job.webhookUrl === null ? null : edge.findDelivery(job.id),
+  ]);
+  const isMoving = job.result === null || delivery?.state === 'pending';
+  return {
+    title: 'Job',
+    section: 'jobs',
+    body: (
+      <>
+        {isMoving ? <LiveStatus /> : null}
+        <div class="taken">
+          <JobResult job={job} baseUrl={edge.places.baseUrl} />
+          <div class="stack">
+            <Life job={job} keyOf={key} timings={edge.timingsOf?.(job.id) ?? null} />
+            {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
+            <Options job={job} options={orders.get(job.id)} />
+          </div>
+        </div>
+      </>
+    ),
+  };
+}
+
+/** Sends the callback of a job again, if it has not changed since the page was made. */
+export async function redeliver({ edge, console, form }: FormVisit): Promise<Answer> {
+  const job = await findJob(console, form.value('id'));
+  await edge.redeliver(job.id, parseDeliveryEtag(form.value('etag')));
+  return { to: `job?id=${job.id}` };
+}
+
+async function findJob(console: Visit['console'], id: string): Promise<JobSnapshot> {
+  const job = isId('job', id) ? await console.findJob(id) : null;
+  if (job === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job' });
+  return job;
+}
+
+interface LifeProps {
+  job: JobSnapshot;
+  keyOf: ConsoleKey | null;
+  timings: Record<string, number> | null;
+}
+
+function Life({ job, keyOf, timings }: LifeProps) {
+  const { result } = job;
+  return (
+    <section id="life" class="card" data-live={result === null ? `job?id=${job.id}` : undefined}>
+      <h2>Life</h2>
+      <Facts
+        of={[
+          ['State', <State job={job} />],
+          ['Submitted', instant(job.enqueuedAt)],
+          ...(result === null ? [] : [['Ended', instant(result.completedAt)] as const, ['Took', duration(result.durationMs)] as const]),
+          ['Attempts', `${job.attemptsMade} of ${job.attemptBudget}`],
+          ...(result === null || result.workerId === '' ? [] : [['Worker', result.workerId] as const]),
+          ['Mode', job.mode],
+          ['Key', keyOf === null ? job.keyId : `${keyOf.label} (${keyOf.accountName})`],
+          ['Request', <code>{job.requestId}</code>],
+          ['Job', <code>{job.id}</code>],
+        ]}
+      />
+      {timings === null ? null : <Stages timings={timings} />}
+    </section>
+  );
+}
+
+function Options({ job, options }: { job: JobSnapshot; options: CaptureOptions | undefined }) {
+  if (options === undefined) {
+    if (job.result === null) return null;
+    return <p class="hint">The options of a request are deleted when its job ends.</p>;
+  }
+  return (
+    <section class="card">
+      <h2>Request</h2>
+      <Facts of={givenOptions(options).map(({ name, text }) => [<code>{name}</code>, text] as const)} />
+    </section>
+  );
+}

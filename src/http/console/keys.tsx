@@ -1,0 +1,199 @@
+import { SCOPES, type Scope } from '../../contract/api-key.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import { isId } from '../../contract/ids.js';
+import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
+import type { ConsoleAccount, ConsoleKey } from '../console-edge.js';
+import type { Form } from './form.js';
+import { PostForm } from './layout.js';
+import { PageLinks, pageOf } from './paging.js';
+import { When } from './say.js';
+import { SmallField } from './small-field.js';
+import type { Answer, FormVisit, Visit } from './visit.js';
+
+const LABEL_MAX_CHARS = 100;
+
+/** API keys, newest first, and a form for a new one. */
+export async function keysPage(visit: Visit): Promise<Answer> {
+  return await show(visit, {});
+}
+
+/** Creates a key. Its secret is on the answer's page, and nowhere else. */
+export async function createKey(visit: FormVisit): Promise<Answer> {
+  const { console, form } = visit;
+  const label = form.value('label').trim();
+  const scopes = SCOPES.filter((scope) => form.values('scope').includes(scope));
+  const issues = [
+    ...(isLabel(label) ? [] : [{ path: 'label', message: `must be 1 to ${LABEL_MAX_CHARS} characters` }]),
+    ...(scopes.length > 0 ? [] : [{ path: 'scope', message: 'must have at least one' }]),
+  ];
+  if (issues.length > 0) return await show(visit, { form, issues });
+  const made = await console.createKey({ accountName: form.value('account'), label, scopes });
+  if (made === null) return await show(visit, { form, issues: [{ path: 'account', message: 'must be an account that exists' }] });
+  return await show(visit, { made });
+}
+
+export async function revokeKey({ console, form }: FormVisit): Promise<Answer> {
+  const id = form.value('id');
+  if (!isId('key', id)) throw invalidRequest([{ path: 'id', message: 'must be the id of a key' }]);
+  if (!(await console.revokeKey(id))) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such key' });
+  return { to: 'keys' };
+}
+
+/** Nothing that would confuse a list or a terminal. */
+function isLabel(label: string): boolean {
+  return label !== '' && label.length <= LABEL_MAX_CHARS && !/\p{Cc}|\p{Cs}/u.test(label);
+}
+
+interface Shown {
+  form?: Form;
+  issues?: RequestIssue[];
+  made?: ConsoleKey & { secret: string };
+}
+
+async function show({ console, c, formToken }: Visit, { form, issues = [], made }: Shown): Promise<Answer> {
+  const [keys, accounts] = await Promise.all([console.listKeys(), console.listAccounts()]);
+  const page = pageOf([...keys].reverse(), c.req.query('after') ?? '');
+  return {
+    title: 'Keys',
+    section: 'keys',
+    ...(issues.length > 0 ? { status: 400 } : {}),
+    body: (
+      <>
+        {made === undefined ? null : <NewSecret made={made} />}
+        <NewKeyForm {...{ accounts, formToken, form, issues }} />
+        <h2>All keys</h2>
+        <KeyTable keys={page.items} formToken={formToken} now={console.now()} />
+        <PageLinks path="keys" page={page} />
+      </>
+    ),
+  };
+}
+
+function NewSecret({ made }: { made: ConsoleKey & { secret: string } }) {
+  return (
+    <section class="notice good" role="status">
+      <p>
+        <strong>
+          Key “{made.label}” of the account {made.accountName}. Keep its secret: it is not shown again.
+        </strong>
+      </p>
+      <pre>
+        <code id="secret">{made.secret}</code>
+      </pre>
+      <button type="button" class="quiet" data-copy="secret" hidden>
+        Copy
+      </button>
+    </section>
+  );
+}
+
+interface NewKeyProps {
+  accounts: readonly ConsoleAccount[];
+  formToken: string;
+  form: Form | undefined;
+  issues: readonly RequestIssue[];
+}
+
+function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
+  const problem = (path: string) => issues.find((issue) => issue.path === path)?.message ?? null;
+  const chosen = form?.values('scope') ?? SCOPES;
+  return (
+    <PostForm action="keys" token={formToken} class="card row">
+      <SmallField name="label" label="Label" value={form?.value('label') ?? ''} problem={problem('label')} hint="What the key is for" />
+      <div class="field">
+        <label for="account">Account</label>
+        <select id="account" name="account">
+          {accounts.map(({ name }) => (
+            <option value={name} selected={name === form?.value('account')}>
+              {name}
+            </option>
+          ))}
+        </select>
+        {problem('account') === null ? null : <p class="problem">{problem('account')}</p>}
+      </div>
+      <fieldset class="field">
+        <legend>Scopes</legend>
+        {SCOPES.map((scope: Scope) => (
+          <span class="choice">
+            <input type="checkbox" id={scope} name="scope" value={scope} checked={chosen.includes(scope)} />
+            <label for={scope}>{scope}</label>
+          </span>
+        ))}
+        {problem('scope') === null ? null : <p class="problem">{problem('scope')}</p>}
+      </fieldset>
+      <button type="submit" class="primary">
+        Create a key
+      </button>
+    </PostForm>
+  );
+}
+
+function KeyTable({ keys, formToken, now }: { keys: readonly ConsoleKey[]; formToken: string; now: number }) {
+  if (keys.length === 0) return <p class="card">No keys.</p>;
+  return (
+    <div class="table">
+      <table class="stacked">
+        <thead>
+          <tr>
+            <th scope="col">Label</th>
+            <th scope="col">Account</th>
+            <th scope="col">Scopes</th>
+            <th scope="col">Secret</th>
+            <th scope="col">Created</th>
+            <th scope="col">Use</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr>
+              <th scope="row">
+                {key.label}
+                <div class="hint">
+                  <code>{key.id}</code>
+                </div>
+              </th>
+              <td data-name="Account">{key.accountName}</td>
+              <td data-name="Scopes">{key.scopes.join(', ')}</td>
+              <td data-name="Secret">
+                <code>{key.prefix}…</code>
+              </td>
+              <td data-name="Created">
+                <When at={key.createdAt} now={now} />
+              </td>
+              <td>
+                <Use {...{ apiKey: key, formToken, now }} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Revoking takes two steps, since it cannot be undone. */
+function Use({ apiKey, formToken, now }: { apiKey: ConsoleKey; formToken: string; now: number }) {
+  if (apiKey.revokedAt !== null) {
+    return (
+      <>
+        <span class="state">revoked</span> <When at={apiKey.revokedAt} now={now} />
+      </>
+    );
+  }
+  return (
+    <>
+      <a href={`jobs?key=${apiKey.id}`}>Jobs</a>
+      <details class="confirm">
+        <summary>
+          Revoke<span class="unseen"> {apiKey.label}</span>
+        </summary>
+        <PostForm action="revoke-key" token={formToken}>
+          <input type="hidden" name="id" value={apiKey.id} />
+          <button type="submit" class="danger">
+            Revoke {apiKey.label} for good
+          </button>
+        </PostForm>
+      </details>
+    </>
+  );
+}
