@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { chooseJobs, LOOKED_AT_JOBS } from '../../src/store/recent-jobs.js';
 import type { ConsoleGrant } from '../../src/store/store.js';
-import { aStore, NOON, openAt } from './factories.js';
+import { aCaller, aNewJob, aStore, jobOf, NOON, openAt, RULES, someOptions } from './factories.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -64,4 +65,46 @@ test('all access can be ended at once', async () => {
   expect(await it.store.endConsoleAccess()).toBe(1);
   expect(await it.store.findConsoleSession('session', NOON)).toBeNull();
   expect(await it.store.exchangeConsoleLink('other link', aGrant('late'))).toBe(false);
+});
+
+test('jobs of all keys are listed, newest first, by state and page by page', async () => {
+  await using it = await aStore();
+  const [one, other] = [await aCaller(it.store), await aCaller(it.store)];
+  const jobs = [];
+  for (const caller of [one, other, one, other, one]) jobs.push(jobOf(await it.store.accept(aNewJob(caller), RULES)));
+  const ids = jobs.map(({ id }) => id).reverse();
+  const list = async (page: Partial<Parameters<typeof it.store.listAllJobs>[0]> = {}) => {
+    const { jobs: found, next } = await it.store.listAllJobs({ state: null, before: null, limit: 10, ...page });
+    return { ids: found.map(({ id }) => id), next };
+  };
+  expect(await list()).toEqual({ ids, next: null });
+  const first = await list({ limit: 2 });
+  expect(first.ids).toEqual(ids.slice(0, 2));
+  const second = await list({ limit: 2, before: first.next });
+  expect(second.ids).toEqual(ids.slice(2, 4));
+  expect(await list({ limit: 2, before: second.next })).toEqual({ ids: ids.slice(4), next: null });
+  expect(await list({ state: 'completed' })).toEqual({ ids: [], next: null });
+  await it.store.setQueuePaused(true);
+  expect((await list({ state: 'paused' })).ids).toEqual(ids);
+  expect((await list({ state: 'waiting' })).ids).toEqual([]);
+});
+
+test('a page looks at 1,000 jobs, and says where the next one goes on', () => {
+  const looked = Array.from({ length: LOOKED_AT_JOBS }, (_, i) => ({
+    seq: 5_000 - i,
+    state: i === 900 ? ('failed' as const) : ('completed' as const),
+  }));
+  expect(chooseJobs(looked, { states: ['failed'], limit: 20 })).toEqual({ seqs: [4_100], next: 4_001 });
+  expect(chooseJobs(looked.slice(1), { states: ['failed'], limit: 20 })).toEqual({ seqs: [4_100], next: null });
+  expect(chooseJobs(looked, { states: ['completed'], limit: 2 })).toEqual({ seqs: [5_000, 4_999], next: 4_999 });
+});
+
+test('the options of jobs that have not ended can be read', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const options = someOptions({ url: 'https://example.com/kept' });
+  const job = jobOf(await it.store.accept(aNewJob(caller, { options }), RULES));
+  const orders = await it.store.findOrders([job.id, 'job_unknown']);
+  expect([...orders.keys()]).toEqual([job.id]);
+  expect(orders.get(job.id)).toMatchObject({ url: 'https://example.com/kept' });
 });

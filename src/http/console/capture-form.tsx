@@ -7,6 +7,7 @@ import { Field, idOf } from './field.js';
 import type { Form } from './form.js';
 import { FORM_FIELDS, type FormField } from './form-fields.js';
 import { PostForm } from './layout.js';
+import { Marked } from './marked.js';
 
 interface CaptureFormProps {
   formToken: string;
@@ -110,7 +111,7 @@ function Problems({ error, issues }: { error: StoredError; issues: readonly Requ
       <ul>
         {placed.map(({ path, message, id }) => (
           <li>
-            <a href={`#${id}`}>{path}</a> {message}
+            <a href={`#${id}`}>{path}</a> <Marked text={message} />
           </li>
         ))}
       </ul>

@@ -1,7 +1,8 @@
 import { CaptureError, type StoredError, toStoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { invalidRequest, parseSubmission, type RequestIssue } from '../../contract/submission.js';
+import { invalidRequest, parseSubmission, type RequestIssue, type Submission } from '../../contract/submission.js';
+import type { Edge } from '../edge.js';
 import { enforceLimits } from '../guard.js';
 import { refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
 import { CaptureForm } from './capture-form.js';
@@ -41,9 +42,21 @@ async function capture(visit: FormVisit, body: Record<string, unknown>, issues: 
   const principal = { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
   enforceLimits(edge, c, { principal, protection: { scope: 'screenshot:write', meter: 'submissions' } });
   refuseWhenDraining(edge);
-  if (issues.length > 0) throw invalidRequest(issues);
-  const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...edge.config, forceAsync: false });
+  const submission = readSubmission(edge, body, issues);
   return await submitAndSettle(edge, c, { submission, idempotencyKey: null });
+}
+
+/** By the rules of the API, and with all problems at once. @throws CaptureError as `parseSubmission` */
+function readSubmission(edge: Edge, body: Record<string, unknown>, issues: readonly RequestIssue[]): Submission {
+  try {
+    const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...edge.config, forceAsync: false });
+    if (issues.length > 0) throw invalidRequest([...issues]);
+    return submission;
+  } catch (thrown) {
+    if (issues.length === 0 || !(thrown instanceof CaptureError)) throw thrown;
+    const others = (thrown.details?.issues ?? []) as RequestIssue[];
+    throw invalidRequest([...issues, ...others.filter((other) => !issues.includes(other))]);
+  }
 }
 
 interface Shown {

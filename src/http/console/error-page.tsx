@@ -1,4 +1,5 @@
 import type { StoredError } from '../../contract/capture-error.js';
+import { Marked } from './marked.js';
 import type { Page } from './visit.js';
 
 /** A failed request, as the API would report it. */
@@ -25,7 +26,9 @@ export function ErrorNotice({ error }: { error: Pick<StoredError, 'code' | 'mess
   return (
     <div class="notice bad" role="alert">
       <p>
-        <strong>{error.message}</strong>
+        <strong>
+          <Marked text={error.message} />
+        </strong>
       </p>
       <p>
         Error <a href={`../docs#${error.code}`}>{error.code}</a>

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Form } from './form.js';
 import type { FormField } from './form-fields.js';
+import { Marked } from './marked.js';
 
 interface FieldProps {
   field: FormField;
@@ -29,7 +30,7 @@ export function Field({ field, form, problem }: FieldProps) {
       )}
       {problem === null ? null : (
         <p class="problem" id={`e-${id}`}>
-          {problem}
+          <Marked text={problem} />
         </p>
       )}
     </>
@@ -127,9 +128,4 @@ function placeholderOf({ kind, defaultValue, example }: FormField): string | und
     default:
       return example === '' ? undefined : `such as ${example}`;
   }
-}
-
-/** A description, with the names of fields as code. */
-function Marked({ text }: { text: string }) {
-  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code>{part}</code> : part))}</>;
 }

@@ -4,8 +4,15 @@ import { ErrorNotice } from './error-page.js';
 import { Facts } from './facts.js';
 import { amount, bytes, duration } from './say.js';
 
+interface JobResultProps {
+  job: JobSnapshot;
+  baseUrl: string;
+  /** Whether there is a link to the job's own page. */
+  linked?: boolean;
+}
+
 /** A job's picture or failure; what a page says in them is data. While it runs, the part follows the server. */
-export function JobResult({ job, baseUrl }: { job: JobSnapshot; baseUrl: string }) {
+export function JobResult({ job, baseUrl, linked = true }: JobResultProps) {
   const { result } = job;
   const summary = summaryOf(job);
   if (result === null) {
@@ -13,9 +20,11 @@ export function JobResult({ job, baseUrl }: { job: JobSnapshot; baseUrl: string 
       <section id="result" class="card result" data-live={`job?id=${job.id}`} data-summary={summary}>
         <h2>{summary}</h2>
         <progress max="100" value={job.progress} aria-label="Progress" />
-        <p>
-          <a href={`job?id=${job.id}`}>Follow the job</a>
-        </p>
+        {linked ? (
+          <p>
+            <a href={`job?id=${job.id}`}>Follow the job</a>
+          </p>
+        ) : null}
       </section>
     );
   }
@@ -30,9 +39,11 @@ export function JobResult({ job, baseUrl }: { job: JobSnapshot; baseUrl: string 
         </pre>
       )}
       <p class="pages">
-        <a href={`job?id=${job.id}`}>
-          Job <code>{job.id}</code>
-        </a>
+        {linked ? (
+          <a href={`job?id=${job.id}`}>
+            Job <code>{job.id}</code>
+          </a>
+        ) : null}
         {outcome.ok ? <a href={`capture?url=${encodeURIComponent(outcome.data.url)}`}>Capture this page again</a> : null}
       </p>
     </section>

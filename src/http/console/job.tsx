@@ -30,7 +30,7 @@ export async function jobPage({ edge, console, c, formToken }: Visit): Promise<A
       <>
         {isMoving ? <LiveStatus /> : null}
         <div class="taken">
-          <JobResult job={job} baseUrl={edge.places.baseUrl} />
+          <JobResult job={job} baseUrl={edge.places.baseUrl} linked={false} />
           <div class="stack">
             <Life job={job} keyOf={key} timings={edge.timingsOf?.(job.id) ?? null} />
             {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
@@ -80,6 +80,9 @@ function Life({ job, keyOf, timings }: LifeProps) {
         ]}
       />
       {timings === null ? null : <Stages timings={timings} />}
+      {timings === null && result?.outcome.ok === true && !result.outcome.data.cached ? (
+        <p class="hint">The stages are known only to the server that took the picture, for its latest 1,000 jobs.</p>
+      ) : null}
     </section>
   );
 }

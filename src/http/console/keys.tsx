@@ -139,7 +139,6 @@ function KeyTable({ keys, formToken, now }: { keys: readonly ConsoleKey[]; formT
             <th scope="col">Account</th>
             <th scope="col">Scopes</th>
             <th scope="col">Secret</th>
-            <th scope="col">Created</th>
             <th scope="col">Use</th>
           </tr>
         </thead>
@@ -149,16 +148,13 @@ function KeyTable({ keys, formToken, now }: { keys: readonly ConsoleKey[]; formT
               <th scope="row">
                 {key.label}
                 <div class="hint">
-                  <code>{key.id}</code>
+                  <code>{key.id}</code>, <When at={key.createdAt} now={now} />
                 </div>
               </th>
               <td data-name="Account">{key.accountName}</td>
               <td data-name="Scopes">{key.scopes.join(', ')}</td>
               <td data-name="Secret">
                 <code>{key.prefix}…</code>
-              </td>
-              <td data-name="Created">
-                <When at={key.createdAt} now={now} />
               </td>
               <td>
                 <Use {...{ apiKey: key, formToken, now }} />
@@ -181,7 +177,7 @@ function Use({ apiKey, formToken, now }: { apiKey: ConsoleKey; formToken: string
     );
   }
   return (
-    <>
+    <div class="use">
       <a href={`jobs?key=${apiKey.id}`}>Jobs</a>
       <details class="confirm">
         <summary>
@@ -194,6 +190,6 @@ function Use({ apiKey, formToken, now }: { apiKey: ConsoleKey; formToken: string
           </button>
         </PostForm>
       </details>
-    </>
+    </div>
   );
 }

@@ -111,8 +111,9 @@ export class Console {
   }
 
   private answer(c: ConsoleContext, answer: Answer, formToken: string): Response {
-    if (answer instanceof Response) return answer;
-    return 'to' in answer ? redirect(c, answer.to) : this.page(c, answer, formToken);
+    if ('to' in answer) return redirect(c, answer.to);
+    // Not by `instanceof`: the adaptor's answer for what has been sent already is of another class.
+    return 'title' in answer ? this.page(c, answer, formToken) : answer;
   }
 
   private page(c: ConsoleContext, page: Page, formToken: string | null): Response {

@@ -97,8 +97,8 @@ progress { width: 100%; accent-color: var(--accent); }
 .filter, .row { display: flex; flex-wrap: wrap; align-items: start; gap: .75rem 1.25rem; }
 .row { margin-bottom: 1.5rem; }
 .card .row { margin: 1rem 0 0; }
-.filter .field, .row .field { flex: 0 1 16rem; }
-.row .wide { flex: 1 1 24rem; }
+.filter .field, .row .field { flex: 0 1 13rem; }
+.row .wide { flex: 1 1 18rem; }
 .card > .row:first-child { margin: 0; }
 .filter button, .row button { margin-top: 1.75rem; }
 .pages { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin-top: .75rem; }
@@ -113,12 +113,16 @@ h3 { margin: 0 0 .4rem; font-size: 1rem; }
 .stages td:last-child { width: 55%; padding-right: 0; }
 .stages svg { display: block; width: 100%; height: .7rem; }
 .stages rect { fill: var(--accent); }
-.confirm summary { color: var(--bad); }
+.use { display: flex; flex-wrap: wrap; gap: 0 1rem; }
+.confirm summary { color: var(--bad); white-space: nowrap; }
+.confirm form { margin-top: .5rem; }
 @media (max-width: 48rem) {
   .bar { justify-content: space-between; }
   .bar nav { order: 1; flex-basis: 100%; }
-  .bar nav ul { justify-content: space-between; }
-  .bar nav a { padding: .4rem .5rem; }
+  .bar nav ul { justify-content: space-between; gap: 0; }
+  .bar nav a { padding: .4rem .3rem; }
+  .filter button, .row button { margin-top: 0; }
+  .filter .field, .row .field { flex: 1 1 100%; }
   .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .stacked, .stacked tbody, .stacked tr, .stacked th, .stacked td { display: block; }
   .stacked tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }

@@ -130,7 +130,7 @@ function NodeTable({ nodes, now }: { nodes: readonly ConsoleNode[]; now: number 
     <section>
       <h2>Servers</h2>
       <div class="table">
-        <table>
+        <table class="stacked">
           <thead>
             <tr>
               <th scope="col">Server</th>
@@ -149,13 +149,15 @@ function NodeTable({ nodes, now }: { nodes: readonly ConsoleNode[]; now: number 
             {nodes.map(({ facts, startedAt }) => (
               <tr>
                 <th scope="row">{facts.name}</th>
-                <td>{facts.version}</td>
-                <td>{facts.roles.join(', ')}</td>
-                <td class="number">{facts.readyBrowsers}</td>
-                <td class="number">
+                <td data-name="Version">{facts.version}</td>
+                <td data-name="Work">{facts.roles.join(', ')}</td>
+                <td data-name="Browsers" class="number">
+                  {facts.readyBrowsers}
+                </td>
+                <td data-name="Captures" class="number">
                   {facts.running} of {facts.concurrency}
                 </td>
-                <td>{startedAt === null ? '' : <When at={startedAt} now={now} />}</td>
+                <td data-name="Started">{startedAt === null ? '' : <When at={startedAt} now={now} />}</td>
               </tr>
             ))}
           </tbody>

@@ -1,0 +1,207 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueConsoleLink } from '../../../src/account/console-access.js';
+import { silentLog } from '../../../src/log.js';
+import { STORE_FILES } from '../../../src/package-files.js';
+import { openStore } from '../../../src/store/sqlite/open-store.js';
+import { startService, type TestService } from '../../fixtures/start-service.js';
+import { launchAnyBrowser, QUIET_FLAGS } from '../../render/install/any-browser.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const WIDTHS = [390, 820, 1280];
+const OVERFLOW = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
+
+/** Only colours differ in the dark. */
+const RULES = {
+  light: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
+  dark: { type: 'rule', values: ['color-contrast'] },
+};
+
+interface Violation {
+  id: string;
+  nodes: { target: string[]; failureSummary: string }[];
+}
+
+/** A page to look at, and a page that never finishes, so that a job keeps running. */
+const site = createServer((request, response) => {
+  response.writeHead(200, { 'content-type': 'text/html' });
+  if (request.url === '/slow') response.write('<title>slow</title>');
+  else response.end('<!doctype html><title>Invented</title><body style="background:#dfe"><h1>An invented page</h1>');
+});
+
+let service: TestService;
+let origin: string;
+let browser: Awaited<ReturnType<typeof launchAnyBrowser>>;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
+  origin = `http://127.0.0.2:${(site.address() as AddressInfo).port}`;
+  service = await startService({ concurrency: 1, syncWaitMs: 20_000, webhookAllow: [origin] });
+  browser = await launchAnyBrowser({ args: QUIET_FLAGS });
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+  site.closeAllConnections();
+  site.close();
+});
+
+/** A link, made as by the command: in a store of its own on the same data directory. */
+async function newLink(): Promise<string> {
+  await using store = await openStore({ dataDir: service.dataDir, ...STORE_FILES, migrates: 'no', log: silentLog() });
+  return `${service.url}/console/enter?token=${(await issueConsoleLink(store, Date.now())).secret}`;
+}
+
+/** A page in a browser of its own, and what it complained about. */
+async function aPage(): Promise<{ page: Page; context: BrowserContext; complaints: string[]; asked: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const [complaints, asked]: [string[], string[]] = [[], []];
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => asked.push(request.url()));
+  return { page, context, complaints, asked };
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto(await newLink());
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/console/capture');
+}
+
+/** In light and dark, at three widths: no violation of WCAG 2.2 AA, and nothing beyond the window. */
+async function examine(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate(OVERFLOW), `${name} at ${width}`).toBe(0);
+      // The policy of the page allows no script but its own; this one is not of the page.
+      await page.evaluate(AXE);
+      const { violations } = (await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(RULES[colorScheme])} })`)) as {
+        violations: Violation[];
+      };
+      const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary}`));
+      expect(found, `${name}, ${colorScheme}, ${width}`).toEqual([]);
+    }
+  }
+}
+
+describe('in a browser', () => {
+  test('the main job is done with the keyboard alone', async () => {
+    const { page, context, complaints, asked } = await aPage();
+    await page.goto(await newLink());
+    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Open the console');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/capture');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('Skip to content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.name')).toBe('url');
+    await page.keyboard.type(`${origin}/`);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.name')).toBe('key');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Take the picture');
+    await page.keyboard.press('Enter');
+    const picture = page.locator('.picture img');
+    await picture.waitFor();
+    await expect.poll(() => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(2560);
+    expect(await page.locator('#curl').textContent()).toContain(`"url": "${origin}/"`);
+    expect(complaints).toEqual([]);
+    expect(asked.filter((address) => !address.startsWith(service.url))).toEqual([]);
+    await context.close();
+  });
+
+  test('works without scripts', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(await newLink());
+    await page.click('text=Open the console >> nth=-1');
+    await page.fill('[name=url]', `${origin}/`);
+    await page.click('text=Take the picture >> nth=0');
+    await page.locator('.picture img').waitFor();
+    await page.click('nav >> text=Jobs');
+    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
+    await context.close();
+  });
+
+  test('a job is followed until it ends, and the reader can stop that', async () => {
+    const { page, context, complaints } = await aPage();
+    await signIn(page);
+    const { body } = await service.post({ url: `${origin}/slow`, timeout: 5_000, cache_ttl: 0 }, {}, '?mode=async');
+    await page.goto(`${service.url}/console/job?id=${body.data.job_id}`);
+    await page.locator('#result[data-live]').waitFor();
+    await page.click('text=Pause updates');
+    expect(await page.locator('[data-live-switch]').getAttribute('aria-pressed')).toBe('true');
+    await service.untilEnded(body.data.job_id);
+    expect(await page.locator('#result').getAttribute('data-live')).not.toBeNull();
+    await page.keyboard.press('Enter');
+    await page.locator('#result:not([data-live])').waitFor();
+    expect(await page.locator('#result').textContent()).toContain('render_timeout');
+    expect(await page.locator('[data-live-status]').textContent()).toBe('The capture failed');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('every page is accessible in light and dark, and fits phones', async () => {
+    const { page, context, complaints } = await aPage();
+    await page.goto(`${service.url}/console/system`);
+    await examine(page, 'locked');
+    complaints.length = 0;
+    await page.goto(await newLink());
+    await examine(page, 'enter');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/capture');
+    await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+    await examine(page, 'capture');
+    await page.fill('[name=url]', `${origin}/`);
+    await page.check('[name=inspect_page]');
+    await page.click('text=Take the picture >> nth=0');
+    await page.locator('.picture img').waitFor();
+    await page.evaluate(`document.querySelectorAll('.result details').forEach((one) => { one.open = true; })`);
+    await examine(page, 'taken');
+    await page.fill('[name=url]', 'ftp://example.com');
+    await page.fill('[name=quality]', '900');
+    await page.click('text=Take the picture >> nth=0');
+    await page.locator('[role=alert]').waitFor();
+    await examine(page, 'refused');
+    const done = await service.post({
+      url: `${origin}/?${'long'.repeat(60)}`,
+      webhook: { url: `${origin}/hook`, secret: 'sixteen characters' },
+    });
+    expect(done.status).toBe(200);
+    await page.goto(`${service.url}/console/job?id=${done.headers.get('x-job-id')}`);
+    await examine(page, 'job');
+    const running = await service.post({ url: `${origin}/slow`, timeout: 60_000, cache_ttl: 0 }, {}, '?mode=async');
+    await page.goto(`${service.url}/console/job?id=${running.body.data.job_id}`);
+    await examine(page, 'running job');
+    await page.goto(`${service.url}/console/jobs`);
+    await examine(page, 'jobs');
+    await page.goto(`${service.url}/console/keys`);
+    await page.fill('[name=label]', 'made by a test');
+    await page.click('text=Create a key');
+    await page.locator('#secret').waitFor();
+    await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+    await examine(page, 'keys');
+    await page.goto(`${service.url}/console/accounts`);
+    await page.fill('[name=quota]', '1000');
+    await page.click('text=Set >> nth=0');
+    await page.locator('progress').waitFor();
+    await examine(page, 'accounts');
+    await page.goto(`${service.url}/console/system`);
+    await page.click('text=Pause the queue');
+    await page.locator('text=Not ready').waitFor();
+    await examine(page, 'paused');
+    await page.click('text=Resume the queue');
+    await page.locator('text=Captures are taken').waitFor();
+    // The refused form and the locked page are the only answers that are no success.
+    expect(complaints.filter((complaint) => !/status of (400|401)/.test(complaint))).toEqual([]);
+    await context.close();
+  });
+});

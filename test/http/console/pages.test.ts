@@ -1,0 +1,309 @@
+import { describe, expect, test } from 'vitest';
+import { issueKey } from '../../../src/account/issue-key.js';
+import { SCOPES, type Scope } from '../../../src/contract/api-key.js';
+import { CaptureError } from '../../../src/contract/capture-error.js';
+import { captureRequestSchema } from '../../../src/contract/capture-request.js';
+import { FORM_FIELDS } from '../../../src/http/console/form-fields.js';
+import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, meter } from '../fake-edge.js';
+import { aConsole, type TestConsole } from './a-console.js';
+
+const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+
+/** A key of the account `default`. */
+async function aKey(it: TestConsole, label = 'pictures', scopes: readonly Scope[] = SCOPES) {
+  const key = await issueKey(it.store, { accountName: 'default', label, scopes, now: Date.now() });
+  if (key === null) throw new Error('no account');
+  return key;
+}
+
+/** The switches of a new form that are on. */
+const ON = Object.fromEntries(FORM_FIELDS.filter(({ defaultValue }) => defaultValue === true).map(({ name }) => [name, 'on']));
+
+describe('the form of a capture', () => {
+  test('has every field of a request, each in a group', () => {
+    const names = new Set(FORM_FIELDS.map(({ name }) => name.split('.')[0]));
+    expect([...names].sort()).toEqual(Object.keys(captureRequestSchema.shape).sort());
+    expect(FORM_FIELDS.filter(({ group, name }) => group === 'Other request options' && name !== 'url')).toEqual([]);
+    expect(FORM_FIELDS.filter(({ description, name }) => description === '' && name !== 'url')).toEqual([]);
+  });
+
+  test('left alone, is the request without options', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const { text } = await visitor.get('/console/capture?url=https%3A%2F%2Fexample.com%2F');
+    expect(text).toContain('value="https://example.com/"');
+    const checked = [...text.matchAll(/checked="" id="[^"]+" name="([^"]+)"/g)].map(([, name]) => name);
+    expect(checked).toEqual(expect.arrayContaining(Object.keys(ON)));
+    expect(checked).toHaveLength(Object.keys(ON).length);
+    const taken = await visitor.post('/console/capture', { ...ON, key: key.id, url: 'example.com' });
+    expect(taken.status).toBe(200);
+    const [sent] = it.edge.submitted;
+    expect(sent?.context).toMatchObject({ principal: { keyId: key.id, accountId: key.accountId }, idempotencyKey: null });
+    expect(sent?.submission).toMatchObject({ mode: 'sync', cacheTtl: 3600, webhook: null });
+    expect(sent?.submission.options).toMatchObject({ url: 'https://example.com/', blockAds: true, fullPage: false, pdf: null });
+    expect(taken.text).toContain('-d &#39;{&quot;url&quot;: &quot;example.com&quot;}&#39;');
+    expect(taken.text).toContain('<img src="pictures/abcdefghijklmnopqrstuvwxyz012345.webp"');
+  });
+
+  test('becomes a request with values of their types, and the same as curl', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const fields = {
+      key: key.id,
+      url: "https://example.com/?q='",
+      full_page: 'on',
+      'viewport.width': '800',
+      hide_selectors: '.a\r\n\r\n #b ',
+      headers: 'X-One: 1\r\nX-Two: a:b',
+      tolerate: ['target_error', 'render_incomplete'],
+      cookies: '[{"name": "a", "value": "b"}]',
+      'resize.width': '640',
+      'proxy.server': 'http://proxy.example.com:3128',
+      'proxy.password': 'the proxy password',
+      custom_css: 'a {}\r\nb {}',
+    };
+    const { block_chats: _, sync: __, ...on } = ON;
+    const taken = await visitor.post('/console/capture', { ...on, ...fields });
+    expect(taken.status).toBe(200);
+    expect(it.edge.submitted[0]?.submission.options).toMatchObject({
+      ...{ fullPage: true, blockAds: true, blockChats: false, hideSelectors: ['.a', '#b'], customCss: 'a {}\nb {}' },
+      ...{ view: { width: 800, height: 720 }, headers: { 'x-one': '1', 'x-two': 'a:b' }, resize: { width: 640, fit: 'inside' } },
+      ...{ tolerate: ['target_error', 'render_incomplete'], proxy: { password: 'the proxy password' } },
+    });
+    const line = unescaped(/<code id="curl">([\s\S]*?)<\/code>/.exec(taken.text)?.[1] ?? '');
+    const body = JSON.parse((/-d '([\s\S]*)'$/.exec(line)?.[1] ?? '').replaceAll("'\\''", "'"));
+    expect(body).toMatchObject({ url: "https://example.com/?q='", viewport: { width: 800 }, block_chats: false, sync: false });
+    expect(body.proxy).toEqual({ server: 'http://proxy.example.com:3128', password: '…' });
+    expect(taken.text).not.toContain('the proxy password');
+    expect(line).toContain('"Authorization: Bearer $STILLFRAME_KEY"');
+  });
+
+  test('shows every problem at its field, as the API says it', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const wrong = {
+      key: key.id,
+      url: 'ftp://example.com',
+      quality: '900',
+      cookies: '{',
+      'clip.x': 'left',
+      headers: 'no colon',
+      timezone: HOSTILE,
+    };
+    const { status, text } = await visitor.post('/console/capture', wrong);
+    expect(status).toBe(400);
+    expect(it.edge.submitted).toEqual([]);
+    for (const name of ['url', 'quality', 'cookies', 'clip-x', 'headers', 'timezone']) {
+      expect(text, name).toContain(`<a href="#f-${name}">`);
+      expect(text, name).toMatch(new RegExp(`id="f-${name}"[^>]*aria-invalid="true"`));
+      expect(text, name).toContain(`id="e-f-${name}"`);
+    }
+    expect(text).toContain('must be at most 100, not 900');
+    expect(text).toContain('value="900"');
+    expect(text).not.toContain('<script>alert');
+    expect(text).not.toContain('<img src=x');
+  });
+
+  test.each([
+    ['a revoked key', 400, 'must be a key that has not been revoked'],
+    ['a key without the scope', 403, 'lacks the scope'],
+    ['no key', 400, 'must be a key that has not been revoked'],
+  ])('is refused with %s', async (which, status, said) => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const reader = await aKey(it, 'reader', ['jobs:read']);
+    await aKey(it, 'other');
+    if (which === 'a revoked key') await it.store.revokeKey(key.id, Date.now());
+    const id = which === 'no key' ? '' : which === 'a revoked key' ? key.id : reader.id;
+    const answer = await visitor.post('/console/capture', { ...ON, key: id, url: 'https://example.com' });
+    expect([answer.status, it.edge.submitted.length]).toEqual([status, 0]);
+    expect(answer.text).toContain(said);
+  });
+
+  test('is limited as the key is', async () => {
+    await using it = await aConsole({ limits: { submissions: meter(1, 1), reads: meter(1, 0), failures: meter(1, 9) } });
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const take = () => visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com' });
+    expect((await take()).status).toBe(200);
+    expect(await take()).toMatchObject({ status: 429, text: expect.stringContaining('exceeded its rate limit') });
+  });
+
+  test('shows a failure, and what may be followed while it runs', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const take = () => visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com' });
+    it.edge.submit = async () => aFailedJob();
+    expect((await take()).text).toMatch(/The target answered 500\.[\s\S]*href="..\/docs#target_error"/);
+    const waiting = aJob({ state: 'active', progress: 40 });
+    it.edge.submit = async () => waiting;
+    expect((await take()).text).toContain(`data-live="job?id=${waiting.id}"`);
+    it.edge.submit = async () => {
+      throw new CaptureError({ code: 'quota_exceeded', message: 'No credits left.' });
+    };
+    expect(await take()).toMatchObject({ status: 429, text: expect.stringContaining('No credits left.') });
+  });
+});
+
+describe('jobs', () => {
+  test('are listed for all keys, and by state and key', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const key = await aKey(it, HOSTILE);
+    const asked: unknown[] = [];
+    const own = it.edge.console;
+    if (own === undefined) throw new Error('no console');
+    const data = aCapture({ url: `https://example.com/${HOSTILE}` });
+    const done = aCompletedJob({ keyId: key.id });
+    if (done.result !== null) done.result.outcome = { ok: true, data };
+    own.listJobs = async (page) => {
+      asked.push(page);
+      return { jobs: [aJob({ state: 'active', progress: 30 }), done, aFailedJob()], next: 7 };
+    };
+    const { text } = await visitor.get('/console/jobs?state=&key=');
+    expect(text).toContain('active 30 %');
+    expect(text).toContain('target_error');
+    expect(text).toContain('jobs?cursor=Nw');
+    expect(text).not.toContain('<script>alert');
+    expect(text).not.toContain('<img src=x');
+    await visitor.get(`/console/jobs?state=failed&key=${key.id}&cursor=Nw&limit=5`);
+    expect(asked).toEqual([
+      { state: null, keyId: null, limit: 20, before: null },
+      { state: 'failed', keyId: key.id, limit: 5, before: 7 },
+    ]);
+    expect((await visitor.get('/console/jobs?state=odd')).status).toBe(400);
+  });
+
+  test('a job shows its life, and nothing that its page says is markup', async () => {
+    await using it = await aConsole({ timingsOf: () => ({ queue: 1, navigate: 60, shoot: 40 }) });
+    const visitor = await it.signIn();
+    const own = it.edge.console;
+    if (own === undefined) throw new Error('no console');
+    const inspection = { markdown: HOSTILE, accessibleTree: HOSTILE };
+    const data = aCapture({ finalUrl: `javascript:${HOSTILE}`, inspection });
+    const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' });
+    if (job.result !== null) job.result.outcome = { ok: true, data };
+    own.findJob = async (id) => (id === job.id ? job : null);
+    it.edge.deliveries.set(job.id, aDelivery({ jobId: job.id, state: 'failed', lastError: HOSTILE }));
+    const { text } = await visitor.get(`/console/job?id=${job.id}`);
+    expect(text).toContain('The picture is ready');
+    expect(text).toMatch(/navigate<\/th><td class="number">60 ms/);
+    expect(text).not.toContain('<script>alert');
+    expect(text).not.toContain('<img src=x');
+    expect(text).not.toMatch(/href="javascript:/);
+    const etag = unescaped(/name="etag" value="([^"]+)"/.exec(text)?.[1] ?? '');
+    expect(await visitor.post('/console/redeliver', { id: job.id, etag })).toMatchObject({
+      status: 303,
+      headers: { location: `job?id=${job.id}` },
+    });
+    expect(it.edge.deliveries.get(job.id)).toMatchObject({ state: 'pending', generation: 2 });
+    expect((await visitor.post('/console/redeliver', { id: job.id, etag })).status).toBe(409);
+    expect((await visitor.get('/console/job?id=job_unknown')).status).toBe(404);
+    expect((await visitor.get('/console/job')).status).toBe(404);
+  });
+
+  test('pictures are served whole, to those with a session', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const name = 'abcdefghijklmnopqrstuvwxyz012345.webp';
+    it.edge.files.set(name, Buffer.from('a picture'));
+    const shown = await visitor.get(`/console/pictures/${name}`);
+    expect(shown).toMatchObject({ status: 200, text: 'a picture', headers: { 'content-type': 'image/webp' } });
+    expect(shown.headers['cache-control']).toContain('private');
+    expect(shown.headers['content-security-policy']).toContain('sandbox');
+    it.edge.gone.add(name);
+    expect((await visitor.get(`/console/pictures/${name}`)).status).toBe(410);
+    expect((await visitor.get('/console/pictures/..%2fstillframe.db')).status).toBe(404);
+  });
+});
+
+describe('keys', () => {
+  test('are created with a secret that is shown once, and revoked', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const made = await visitor.post('/console/keys', { label: HOSTILE, account: 'default', scope: 'jobs:read' });
+    const secret = /<code id="secret">(sf_live_\w+)<\/code>/.exec(made.text)?.[1] ?? '';
+    expect(secret).not.toBe('');
+    expect(made.text).not.toContain('<script>alert');
+    const [key] = await it.store.listKeys();
+    expect(key).toMatchObject({ label: HOSTILE, accountName: 'default', scopes: ['jobs:read'], revokedAt: null });
+    const list = (await visitor.get('/console/keys')).text;
+    expect(list).not.toContain(secret);
+    expect(list).toContain(secret.slice(0, 16));
+    expect(await visitor.post('/console/revoke-key', { id: key?.id ?? '' })).toMatchObject({ status: 303 });
+    expect((await it.store.listKeys())[0]?.revokedAt).not.toBeNull();
+    expect((await visitor.post('/console/revoke-key', { id: secret })).status).toBe(400);
+    expect((await visitor.post('/console/revoke-key', { id: 'key_00000000000000000000000000' })).status).toBe(404);
+  });
+
+  test.each([
+    [{ label: ' ', account: 'default', scope: 'jobs:read' }, 'must be 1 to 100 characters'],
+    [{ label: 'x'.repeat(101), account: 'default', scope: 'jobs:read' }, 'must be 1 to 100 characters'],
+    [{ label: 'a\u001b[2J', account: 'default', scope: 'jobs:read' }, 'must be 1 to 100 characters'],
+    [{ label: 'a', account: 'default', scope: 'everything' }, 'must have at least one'],
+    [{ label: 'a', account: 'nobody', scope: 'jobs:read' }, 'must be an account that exists'],
+  ])('are not created from %j', async (fields, said) => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    expect(await visitor.post('/console/keys', fields)).toMatchObject({ status: 400, text: expect.stringContaining(said) });
+    expect(await it.store.listKeys()).toEqual([]);
+  });
+
+  test('are listed 50 at a time', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    for (let i = 0; i < 51; i++) await aKey(it, `number ${i}`);
+    const first = (await visitor.get('/console/keys')).text;
+    const next = /href="(keys\?after=[^"]+)"/.exec(first)?.[1] ?? '';
+    const second = (await visitor.get(`/console/${next}`)).text;
+    const labels = (text: string) => new Set([...text.matchAll(/>(number \d+)</g)].map(([, label]) => label));
+    expect([labels(first).size, labels(second).size]).toEqual([50, 1]);
+    expect(new Set([...labels(first), ...labels(second)]).size).toBe(51);
+  });
+});
+
+describe('accounts', () => {
+  test('are created, and get and lose a quota', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    expect((await visitor.post('/console/accounts', { name: 'marketing' })).status).toBe(303);
+    expect((await visitor.post('/console/quota', { name: 'marketing', quota: '500' })).status).toBe(303);
+    expect(await it.store.findAccount('marketing')).toMatchObject({ quota: 500 });
+    expect((await visitor.get('/console/accounts')).text).toContain('0 of 500 credits');
+    await visitor.post('/console/quota', { name: 'marketing', quota: ' ' });
+    expect(await it.store.findAccount('marketing')).toMatchObject({ quota: null });
+    expect((await visitor.post('/console/quota', { name: 'marketing', quota: '-1' })).status).toBe(400);
+    expect((await visitor.post('/console/quota', { name: 'nobody', quota: '1' })).status).toBe(404);
+    expect(await visitor.post('/console/accounts', { name: 'marketing' })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('is taken'),
+    });
+    expect((await visitor.post('/console/accounts', { name: HOSTILE })).text).not.toContain('<script>alert');
+  });
+});
+
+test('the queue is paused and resumed, and the page says so', async () => {
+  await using it = await aConsole();
+  const visitor = await it.signIn();
+  await visitor.post('/console/queue', { paused: 'true' });
+  expect((await it.store.queueStatus()).paused).toBe(true);
+  await visitor.post('/console/queue', { paused: 'false' });
+  expect((await it.store.queueStatus()).paused).toBe(false);
+  expect((await visitor.post('/console/queue', { paused: 'perhaps' })).status).toBe(400);
+  expect((await visitor.get('/console/system')).text).toMatch(/host-1[\s\S]*1 of 4/);
+});
+
+test('a bug is a page without its cause', async () => {
+  await using it = await aConsole();
+  const visitor = await it.signIn();
+  it.edge.health = async () => {
+    throw new Error('internal detail');
+  };
+  const answer = await visitor.get('/console/system');
+  expect(answer.status).toBe(500);
+  expect(answer.text).toContain('internal_error');
+  expect(answer.text).not.toContain('internal detail');
+});
+
+function unescaped(text: string): string {
+  return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+}
