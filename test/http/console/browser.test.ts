@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import axe from 'axe-core';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueConsoleLink } from '../../../src/account/console-access.js';
@@ -11,7 +10,6 @@ import { openStore } from '../../../src/store/sqlite/open-store.js';
 import { startService, type TestService } from '../../fixtures/start-service.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../../render/install/any-browser.js';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [390, 820, 1280];
 const OVERFLOW = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
 
@@ -69,7 +67,7 @@ async function aPage(): Promise<{ page: Page; context: BrowserContext; complaint
 
 async function signIn(page: Page): Promise<void> {
   await page.goto(await newLink());
-  await page.keyboard.press('Enter');
+  await page.click('text=Open the console >> nth=-1');
   await page.waitForURL('**/console/capture');
 }
 
@@ -81,7 +79,7 @@ async function examine(page: Page, name: string): Promise<void> {
       await page.setViewportSize({ width, height: 800 });
       expect(await page.evaluate(OVERFLOW), `${name} at ${width}`).toBe(0);
       // The policy of the page allows no script but its own; this one is not of the page.
-      await page.evaluate(AXE);
+      await page.evaluate(axe.source);
       const { violations } = (await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(RULES[colorScheme])} })`)) as {
         violations: Violation[];
       };
@@ -95,7 +93,7 @@ describe('in a browser', () => {
   test('the main job is done with the keyboard alone', async () => {
     const { page, context, complaints, asked } = await aPage();
     await page.goto(await newLink());
-    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Open the console');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent.trim()')).toBe('Open the console');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/console/capture');
     await page.keyboard.press('Tab');
@@ -132,16 +130,23 @@ describe('in a browser', () => {
   });
 
   test('a job is followed until it ends, and the reader can stop that', async () => {
-    const { page, context, complaints } = await aPage();
+    const { page, context, complaints, asked } = await aPage();
     await signIn(page);
+    await page.clock.install();
     const { body } = await service.post({ url: `${origin}/slow`, timeout: 5_000, cache_ttl: 0 }, {}, '?mode=async');
-    await page.goto(`${service.url}/console/job?id=${body.data.job_id}`);
-    await page.locator('#result[data-live]').waitFor();
+    const address = `${service.url}/console/job?id=${body.data.job_id}`;
+    await page.goto(address);
+    const looks = () => asked.filter((each) => each === address).length;
+    await page.clock.runFor(2_000);
+    await expect.poll(looks).toBe(2);
     await page.click('text=Pause updates');
     expect(await page.locator('[data-live-switch]').getAttribute('aria-pressed')).toBe('true');
     await service.untilEnded(body.data.job_id);
-    expect(await page.locator('#result').getAttribute('data-live')).not.toBeNull();
+    const before = looks();
+    await page.clock.runFor(20_000);
+    expect([looks(), await page.locator('#result').getAttribute('data-live')]).toEqual([before, `job?id=${body.data.job_id}`]);
     await page.keyboard.press('Enter');
+    await page.clock.runFor(2_000);
     await page.locator('#result:not([data-live])').waitFor();
     expect(await page.locator('#result').textContent()).toContain('render_timeout');
     expect(await page.locator('[data-live-status]').textContent()).toBe('The capture failed');
@@ -156,7 +161,7 @@ describe('in a browser', () => {
     complaints.length = 0;
     await page.goto(await newLink());
     await examine(page, 'enter');
-    await page.keyboard.press('Enter');
+    await page.click('text=Open the console >> nth=-1');
     await page.waitForURL('**/console/capture');
     await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
     await examine(page, 'capture');
