@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { idempotencyConflict } from '../capture/submit.js';
 import { newId } from '../contract/ids.js';
 import { isTerminal, type JobResult, type JobSnapshot } from '../contract/job.js';
+import { readRequestJson } from '../contract/request-json.js';
 import { parseSubmission, type Submission, type SubmissionRules } from '../contract/submission.js';
 import type { JobList } from '../http/edge.js';
 import type { JobsPage } from '../http/jobs-page.js';
@@ -43,7 +44,9 @@ export class LocalCaptures {
 
   /** @throws CaptureError `invalid_request`, `unsupported_option`, `idempotency_conflict` */
   async submit(body: Record<string, unknown>, idempotencyKey: string | null): Promise<JobSnapshot> {
-    const submission = parseSubmission(body, { ...this.#parts.rules, forceAsync: false });
+    // What the server refuses in a body is refused here: lone surrogates, depth, size, special names.
+    const read = readRequestJson(Buffer.from(JSON.stringify(body)));
+    const submission = parseSubmission(read, { ...this.#parts.rules, forceAsync: false });
     const capture = this.#repeated(submission, idempotencyKey) ?? this.#begin(submission, idempotencyKey);
     const wait = new AbortController();
     await Promise.race([capture.ended, pause(this.#parts.syncWaitMs, undefined, { signal: wait.signal }).catch(() => undefined)]);

@@ -68,6 +68,14 @@ describe('captures without a server', () => {
     expect((await running).state).toBe('completed');
   });
 
+  it('are refused for what a server refuses in the JSON of a body', async () => {
+    const local = captures(async () => Buffer.from('picture'));
+    for (const body of [{ html: '\ud800' }, { url: 'https://example.com/', headers: JSON.parse('{"__proto__":"x"}') }]) {
+      await expect(local.submit(body, null)).rejects.toMatchObject({ code: 'invalid_request' });
+    }
+    expect(local.list({ state: null, limit: 1, before: null }).jobs).toEqual([]);
+  });
+
   it('are listed in pages', async () => {
     const local = captures(async () => Buffer.from('picture'));
     const jobs = [await submit(local), await submit(local), await submit(local)];
