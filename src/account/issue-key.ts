@@ -1,6 +1,6 @@
 import { hashApiKey, newApiKey, SCOPES, type Scope } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
-import type { AccountStore, ApiKey, KeyStore } from '../store/store.js';
+import type { AccountStore, ApiKey, KeyStore, NewKey } from '../store/store.js';
 
 /** `sf_live_` and 8 more characters, to tell keys apart; 24 random characters stay secret. */
 const SHOWN_CHARS = 16;
@@ -25,25 +25,27 @@ export async function issueKey(
 ): Promise<IssuedKey | null> {
   const account = await store.findAccount(wish.accountName);
   if (account === null) return null;
-  const secret = newApiKey();
-  const key = {
-    id: newId('key', wish.now),
-    accountId: account.id,
-    label: wish.label,
-    scopes: [...wish.scopes],
-    prefix: secret.slice(0, SHOWN_CHARS),
-    createdAt: wish.now,
-  };
-  await store.insertKey({ ...key, hash: hashApiKey(secret) });
-  return { ...key, accountName: account.name, revokedAt: null, secret };
+  const { key, secret } = makeKey(account.id, wish);
+  await store.insertKey(key);
+  const { hash: _, ...told } = key;
+  return { ...told, accountName: account.name, revokedAt: null, secret };
 }
 
 /** Creates a store's first key, with all scopes, for the account `default`. @returns its secret; null if a key exists, or the account does not */
 export async function issueFirstKey(
-  store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertKey' | 'listKeys'>,
+  store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertFirstKey' | 'listKeys'>,
   now: number,
 ): Promise<string | null> {
   if ((await store.listKeys()).length > 0) return null;
-  const key = await issueKey(store, { accountName: 'default', label: 'first key', scopes: SCOPES, now });
-  return key?.secret ?? null;
+  const account = await store.findAccount('default');
+  if (account === null) return null;
+  const { key, secret } = makeKey(account.id, { label: 'first key', scopes: SCOPES, now });
+  return (await store.insertFirstKey(key)) ? secret : null;
+}
+
+function makeKey(accountId: string, { label, scopes, now }: Omit<KeyWish, 'accountName'>): { key: NewKey; secret: string } {
+  const secret = newApiKey();
+  const prefix = secret.slice(0, SHOWN_CHARS);
+  const key = { id: newId('key', now), accountId, label, scopes: [...scopes], prefix, createdAt: now, hash: hashApiKey(secret) };
+  return { key, secret };
 }

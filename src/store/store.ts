@@ -48,6 +48,8 @@ export interface ApiKey {
   revokedAt: number | null;
 }
 
+export type NewKey = Omit<ApiKey, 'accountName' | 'revokedAt'> & { hash: string };
+
 export interface AccountStore {
   /** @returns null when the name is taken */
   createAccount(name: string, now: number): Promise<Account | null>;
@@ -60,7 +62,9 @@ export interface AccountStore {
 }
 
 export interface KeyStore {
-  insertKey(key: Omit<ApiKey, 'accountName' | 'revokedAt'> & { hash: string }): Promise<void>;
+  insertKey(key: NewKey): Promise<void>;
+  /** Atomic: of servers that start on an empty store at once, one makes the first key. @returns false when there is a key */
+  insertFirstKey(key: NewKey): Promise<boolean>;
   /** Also finds revoked keys; see `revokedAt`. */
   findKeyByHash(hash: string): Promise<ApiKey | null>;
   listKeys(): Promise<ApiKey[]>;

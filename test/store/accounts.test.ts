@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { issueFirstKey } from '../../src/account/issue-key.js';
 import { hashApiKey } from '../../src/contract/api-key.js';
 import { aCaller, aKey, aStore, NOON, openAt } from './factories.js';
 
@@ -14,6 +15,16 @@ test('account names are unique, and quotas can be set and lifted', async () => {
   await it.store.createAccount('aaa', NOON);
   expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['aaa', 'acme']);
   await expect(it.store.setQuota('acme', -1)).rejects.toThrow();
+});
+
+test('of processes that open an empty store at once, one makes the first key', async () => {
+  await using it = await aStore();
+  await it.store.createAccount('default', NOON);
+  const others = await Promise.all(Array.from({ length: 3 }, () => openAt(it.dataDir)));
+  const secrets = await Promise.all([it.store, ...others].map((store) => issueFirstKey({ ...store, listKeys: async () => [] }, NOON)));
+  await Promise.all(others.map((other) => other[Symbol.asyncDispose]()));
+  expect(secrets.filter((secret) => secret !== null)).toHaveLength(1);
+  expect(await it.store.listKeys()).toHaveLength(1);
 });
 
 test('a revocation by another process bites at once', async () => {

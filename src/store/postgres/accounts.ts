@@ -2,9 +2,10 @@ import { hashApiKey } from '../../contract/api-key.js';
 import { newId } from '../../contract/ids.js';
 import { periodOf } from '../../contract/pricing.js';
 import { REVOKE_PREFIX_MIN_CHARS } from '../rules.js';
-import type { Account, AccountStore, AccountUsage, ApiKey, JobCounts, KeyStore } from '../store.js';
+import type { Account, AccountStore, AccountUsage, ApiKey, JobCounts, KeyStore, NewKey } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database, Queries } from './connect.js';
+import { LOCKS } from './locks.js';
 
 const ACCOUNT = 'SELECT id, name, quota, created_at AS "createdAt" FROM accounts';
 const KEY = `SELECT key.id, key.account_id AS "accountId", accounts.name AS "accountName", key.label, key.scopes, key.prefix,
@@ -32,12 +33,14 @@ export function accountSteps(database: Database): AccountStore {
 
 export function keySteps(database: Database, vault: Vault): KeyStore {
   return {
-    insertKey: async ({ id, accountId, hash, label, scopes, prefix, createdAt }) => {
-      await database.run(
-        `INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at) VALUES ($1, $2, $3, $4, $5::jsonb, $6, $7)`,
-        [id, accountId, hash, label, JSON.stringify(scopes), prefix, createdAt],
-      );
-    },
+    insertKey: (key) => insertKey(database, key),
+    insertFirstKey: (key) =>
+      database.transaction(async (queries) => {
+        await queries.run('SELECT pg_advisory_xact_lock($1, 0)', [LOCKS.firstKey]);
+        if ((await queries.one('SELECT 1 FROM api_keys LIMIT 1')) !== null) return false;
+        await insertKey(queries, key);
+        return true;
+      }),
     findKeyByHash: (hash) => database.one<ApiKey>(`${KEY} WHERE key.hash = $1`, [hash]),
     findKey: (id) => database.one<ApiKey>(`${KEY} WHERE key.id = $1`, [id]),
     listKeys: () => database.all<ApiKey>(`${KEY} ORDER BY key.created_at, key.id`),
@@ -45,6 +48,13 @@ export function keySteps(database: Database, vault: Vault): KeyStore {
     signingSecrets: (keyId, now) => signingSecrets(database, vault, keyId, now),
     revokeKey: (idOrPrefix, now) => revokeKey(database, idOrPrefix, now),
   };
+}
+
+async function insertKey(queries: Queries, { id, accountId, hash, label, scopes, prefix, createdAt }: NewKey): Promise<void> {
+  await queries.run(
+    `INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at) VALUES ($1, $2, $3, $4, $5::jsonb, $6, $7)`,
+    [id, accountId, hash, label, JSON.stringify(scopes), prefix, createdAt],
+  );
 }
 
 /** @throws Error for an account that does not exist */

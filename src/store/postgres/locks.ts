@@ -9,6 +9,7 @@ export const LOCKS = {
   jobClaim: 5,
   deliveryClaim: 6,
   sweep: 7,
+  firstKey: 8,
 } as const;
 
 /** Whether somebody holds the lock of a row of `nodes`. */

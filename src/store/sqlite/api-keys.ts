@@ -1,7 +1,7 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm';
 import { hashApiKey } from '../../contract/api-key.js';
 import { REVOKE_PREFIX_MIN_CHARS } from '../rules.js';
-import type { ApiKey, KeyStore } from '../store.js';
+import type { ApiKey, KeyStore, NewKey } from '../store.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { accounts, apiKeys } from './schema.js';
@@ -17,6 +17,7 @@ export function apiKeysTable(orm: Orm) {
   const byHash = select().where(matching(apiKeys, 'hash')).prepare();
   const byId = select().where(matching(apiKeys, 'id')).prepare();
   const all = select().orderBy(asc(createdAt), asc(id)).prepare();
+  const any = orm.select({ id }).from(apiKeys).limit(1).prepare();
   const matches = select()
     .where(or(matching(apiKeys, 'hash'), eq(id, sql.placeholder('text')), beginsWith()))
     .limit(2)
@@ -32,8 +33,14 @@ export function apiKeysTable(orm: Orm) {
     .prepare();
 
   return {
-    insert(key: Parameters<KeyStore['insertKey']>[0]): void {
+    insert(key: NewKey): void {
       insert.run({ ...key });
+    },
+    /** @returns false if there is a key */
+    insertFirst(key: NewKey): boolean {
+      if (any.get() !== undefined) return false;
+      insert.run({ ...key });
+      return true;
     },
     findByHash: (hash: string): ApiKey | null => byHash.get({ hash }) ?? null,
     find: (keyId: string): ApiKey | null => byId.get({ id: keyId }) ?? null,

@@ -101,6 +101,7 @@ function accountSteps({ tables, writer }: Engine): AccountStore & KeyStore {
     usage: (accountId, now) => read(() => tables.accounts.usage(accountId, now)),
     jobCounts: (accountId, now) => read(() => countJobs(tables, accountId, now)),
     insertKey: (key) => writer.run(() => tables.apiKeys.insert(key)),
+    insertFirstKey: (key) => writer.run(() => tables.apiKeys.insertFirst(key)),
     findKeyByHash: (hash) => read(() => tables.apiKeys.findByHash(hash)),
     listKeys: () => read(() => tables.apiKeys.list()),
     findKey: (id) => read(() => tables.apiKeys.find(id)),
