@@ -83,8 +83,10 @@ export interface Edge {
   console?: ConsoleEdge;
   /** Read at each request: the port may be known only once the server listens. */
   readonly places: PublicPlaces;
-  /** No new submissions; health says not ready. */
+  /** Health says not ready; no new submissions, unless others take them over. */
   draining(): boolean;
+  /** Whether other servers capture what this one still accepts while it drains. Default: no. */
+  handsOver?(): boolean;
   config: EdgeConfig;
   log: Log;
 }

@@ -56,9 +56,9 @@ function tellTrace(trace: SubmissionTrace | null, { id, result }: JobSnapshot): 
   if (result?.outcome.ok === false) trace?.failed(result.outcome.error.code);
 }
 
-/** @throws CaptureError `internal_error` (503) once the server is shutting down */
+/** @throws CaptureError `internal_error` (503) once the server is shutting down, unless other servers take its captures over */
 export function refuseWhenDraining(edge: Edge): void {
-  if (!edge.draining()) return;
+  if (!edge.draining() || edge.handsOver?.() === true) return;
   throw new CaptureError({
     code: 'internal_error',
     status: 503,

@@ -47,6 +47,7 @@ export interface ServiceEdgeParts {
   facts(): NodeFacts;
   /** Unix ms. */
   startedAt: number;
+  handsOver(): boolean;
   onQueued(): void;
   /** Called for a job that the cache has answered. */
   onCached(job: JobSnapshot): void;
@@ -55,7 +56,7 @@ export interface ServiceEdgeParts {
 
 /** Implements the HTTP edge's functions with the parts of the service. */
 export function serviceEdge(parts: ServiceEdgeParts): Edge {
-  const { config, log, store, egress, artifacts, signals, places, health, metrics, timings, traces, draining } = parts;
+  const { config, log, store, egress, artifacts, signals, places, health, metrics, timings, traces, draining, handsOver } = parts;
   const submitDeps = {
     store,
     egress,
@@ -63,7 +64,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     log,
     rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts },
     webhookAllow: config.webhookAllow,
-    draining,
+    draining: () => draining() && !handsOver(),
     onQueued: parts.onQueued,
     onEnded: parts.onCached,
     now: parts.now,
@@ -93,6 +94,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     ...(config.console === 'off' ? {} : { console: operatorEdge(parts) }),
     places,
     draining,
+    handsOver,
     config: {
       version: packageVersion(),
       servesApi: config.roles.includes('api'),

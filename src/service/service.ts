@@ -80,6 +80,8 @@ export class Service implements AsyncDisposable {
   private renderer: Renderer | null = null;
   private http: HttpServer | null = null;
   private draining = false;
+  /** While draining: whether other servers capture what this one still accepts. */
+  private handsOver = false;
   private stopping: Promise<void> | null = null;
   private readonly health: RecentHealth;
   private housekeeping: Housekeeping | null = null;
@@ -246,6 +248,7 @@ export class Service implements AsyncDisposable {
       draining: () => this.draining,
       facts: () => this.facts(),
       startedAt: this.startedAt,
+      handsOver: () => this.handsOver,
       onQueued: () => this.jobs.wake(),
       onCached: (job) => this.tellCached(job),
       onDeliveryDue: () => this.deliveries.wake(),
@@ -318,7 +321,7 @@ export class Service implements AsyncDisposable {
   /** What the other servers are told of this one. */
   facts(): NodeFacts {
     const { concurrency, roles } = this.config;
-    const readyBrowsers = this.renderer?.readyBrowsers() ?? 0;
+    const readyBrowsers = this.draining ? 0 : (this.renderer?.readyBrowsers() ?? 0);
     return {
       name: `${hostname()}-${process.pid}`,
       version: packageVersion(),
@@ -338,9 +341,17 @@ export class Service implements AsyncDisposable {
     this.log.error({ err: error }, 'a background step failed; it will be retried');
   };
 
+  /** Of servers that share a store, a draining one accepts captures to its end: load balancers notice late that it is not ready. */
+  private async othersCapture(): Promise<boolean> {
+    const others = (await this.made.store.nodes()).filter(({ facts }) => facts.name !== STARTING.name);
+    return others.some(({ facts }) => facts.roles.includes('capture') && facts.readyBrowsers > 0);
+  }
+
   private async drain(): Promise<void> {
+    this.handsOver = this.made.store.shared;
     this.draining = true;
     this.health.forget();
+    this.handsOver = this.handsOver && (await this.othersCapture().catch(() => false));
     this.housekeeping?.pause();
     this.following?.[Symbol.dispose]();
     this.sharing?.[Symbol.dispose]();

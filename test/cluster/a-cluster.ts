@@ -9,8 +9,8 @@ import { type ServerProcess, startServerProcess } from '../stress/server-process
 export interface Cluster extends AsyncDisposable {
   databaseUrl: string;
   bucket: BucketServer;
-  /** A server process; its roles are all of them unless `env` says less. */
-  start(env?: Record<string, string>): ServerProcess;
+  /** A server process; its roles are all of them unless `env` says less. @param main of another program than the built one */
+  start(env?: Record<string, string>, main?: string): ServerProcess;
 }
 
 const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
@@ -24,9 +24,13 @@ export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cl
   return {
     databaseUrl,
     bucket,
-    start(env = {}) {
+    start(env = {}, main) {
       const dataDir = join(root, String(servers.length));
-      const server = startServerProcess({ dataDir, env: { ...settingsOf(databaseUrl, bucket), ...env } });
+      const server = startServerProcess({
+        dataDir,
+        env: { ...settingsOf(databaseUrl, bucket), ...env },
+        ...(main === undefined ? {} : { main }),
+      });
       servers.push(server);
       return server;
     },

@@ -128,6 +128,11 @@ describe('POST /v1/screenshot', () => {
     expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true });
   });
 
+  it('takes new captures while draining if other servers capture them', async () => {
+    const answer = await post(fakeEdge({ draining: () => true, handsOver: () => true }), {});
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+  });
+
   it('hands on the idempotency key', async () => {
     const edge = fakeEdge();
     await post(edge, { headers: { 'idempotency-key': 'a.B_c-9' } });

@@ -48,7 +48,16 @@ export class ClusterGround implements AsyncDisposable {
 
   async start(order: Partial<NodeOrder> = {}): Promise<RunningNode> {
     const place = { url: this.url, migrationsDir: PG_MIGRATIONS_DIR, secretKey: SECRET_KEY.toString('base64') };
-    const whole: NodeOrder = { ...place, renderMs: 0, concurrency: 4, clockMs: 0, trustsOwnClock: false, sweepMs: 5_000, ...order };
+    const whole: NodeOrder = {
+      ...place,
+      objectsUrl: this.url,
+      renderMs: 0,
+      concurrency: 4,
+      clockMs: 0,
+      trustsOwnClock: false,
+      sweepMs: 5_000,
+      ...order,
+    };
     const child = spawn(process.execPath, [this.program.file, JSON.stringify(whole)], { stdio: ['pipe', 'pipe', 'pipe'] });
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.complaints.push(text));
     await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
@@ -88,6 +97,26 @@ export class ClusterGround implements AsyncDisposable {
       if (performance.now() > deadline) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+  }
+
+  /** Waits until no job is held by a process that is gone. @returns how many it held, and how long it took */
+  async untilClaimedAgain(pid: number): Promise<{ found: number; ms: number }> {
+    const startedAt = performance.now();
+    const found = await this.#heldBy(pid);
+    while ((await this.#heldBy(pid)) > 0 && performance.now() - startedAt < 60_000) await new Promise((resolve) => setTimeout(resolve, 10));
+    return { found, ms: performance.now() - startedAt };
+  }
+
+  async untilHeldBy({ pid }: RunningNode): Promise<void> {
+    const deadline = performance.now() + 30_000;
+    while ((await this.#heldBy(pid)) === 0) {
+      if (performance.now() > deadline) throw new Error('the node claims nothing');
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  #heldBy(pid: number): Promise<number> {
+    return this.number(`SELECT count(*) FROM jobs WHERE state = 'active' AND worker_id LIKE '%-${pid}-%'`);
   }
 
   /** What must hold once all jobs have ended. @returns a line for each promise that was broken */
@@ -132,7 +161,7 @@ export class ClusterGround implements AsyncDisposable {
 }
 
 /** Repeats what fails while the database is away, for up to 20 s. */
-async function insist<T>(step: () => Promise<T>): Promise<T> {
+export async function insist<T>(step: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + 20_000;
   for (;;) {
     try {

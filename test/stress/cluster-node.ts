@@ -16,6 +16,8 @@ import { SteadyClock } from '../../src/work/steady-clock.js';
 
 export interface NodeOrder {
   url: string;
+  /** Of the database with the table that stands for a bucket. */
+  objectsUrl: string;
   migrationsDir: string;
   /** base64 */
   secretKey: string;
@@ -40,7 +42,7 @@ const store = await openPostgresStore({
 });
 // A bucket has disks of its own: where speed is measured, its writes must not wait for those of the database.
 const options = order.renderMs === 0 ? '-c synchronous_commit=off' : '';
-const objects = new pg.Pool({ connectionString: order.url, max: 2, options });
+const objects = new pg.Pool({ connectionString: order.objectsUrl, max: 2, options });
 objects.on('error', () => undefined);
 const clock = new SteadyClock(order.trustsOwnClock ? Date.now : store.now);
 const cut = new AbortController();

@@ -4,6 +4,10 @@
  * - throughput: how many empty renders a second
  * - kills: SIGKILL of any of four nodes under load
  * - restarts: the database is restarted, and connections are cut, under load
+ * - cuts: connections are cut after a statement was committed and before its answer
+ * - partition: a node that the network cuts off from the database
+ * - rolling: real servers are replaced one by one, also by those of the next version
+ * - listen: synchronous answers of another server than the one that renders, with and without notifications
  * - stampede: each key submitted many times over four connections; a quota under 64 submissions at once
  * - clocks: nodes whose clocks are 10 minutes apart
  * - fair: a quick account beside one with hundreds of slow captures
@@ -13,51 +17,30 @@
  */
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
 import { aCaller, aNewJob, openAt } from '../store/factories.js';
+import { cuts, partition } from './cluster-cuts.js';
 import { ClusterGround, RULES } from './cluster-ground.js';
+import type { Part, PartFound, PartOptions } from './cluster-part.js';
+import { listen, rolling } from './cluster-servers.js';
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
 
-type Part = 'scaling' | 'throughput' | 'kills' | 'restarts' | 'stampede' | 'clocks' | 'fair';
+const PARTS = { scaling, throughput, kills, restarts, cuts, partition, rolling, listen, stampede, clocks, fair } satisfies Record<
+  string,
+  Part
+>;
 
-export interface ClusterOptions {
-  part?: Part | 'all';
-  /** Kills of nodes. */
-  kills?: number;
-  /** Restarts of the database, and as many cuts of connections. */
-  restarts?: number;
-  /** Seconds that nodes work with wrong clocks; a lease lasts 30. */
-  seconds?: number;
-  trustsOwnClock?: number;
-  seed?: number;
-}
-
-interface Found {
-  figures: Record<string, number | string>;
-  problems: string[];
-}
-
-type Options = Required<Omit<ClusterOptions, 'part'>>;
-
-const PARTS: Record<Part, (server: PostgresServer, options: Options) => Promise<Found>> = {
-  scaling,
-  throughput,
-  kills,
-  restarts,
-  stampede,
-  clocks,
-  fair,
-};
+export type ClusterOptions = Partial<PartOptions> & { part?: keyof typeof PARTS | 'all' };
 
 /** How soon a job of a killed node must be claimed by another one. */
 const CLAIMED_AGAIN_MS = 2_000;
 const CLOCKS_APART_MS = 600_000;
 
 export async function run({ part = 'all', ...given }: ClusterOptions = {}): Promise<TrialResult> {
-  const options = { kills: 200, restarts: 50, seconds: 70, trustsOwnClock: 0, seed: 1, ...given };
+  const options = { kills: 200, restarts: 50, seconds: 70, rounds: 3, measured: 60, trustsOwnClock: 0, seed: 1, ...given };
   await using server = await startPostgres();
   const figures: TrialResult['figures'] = {};
   const problems: string[] = [];
-  for (const name of part === 'all' ? (Object.keys(PARTS) as Part[]) : [part]) {
+  for (const name of part === 'all' ? (Object.keys(PARTS) as (keyof typeof PARTS)[]) : [part]) {
     const found = await PARTS[name](server, options);
     for (const [figure, value] of Object.entries(found.figures)) figures[`${name}: ${figure}`] = value;
     problems.push(...found.problems.map((problem) => `${name}: ${problem}`));
@@ -65,7 +48,7 @@ export async function run({ part = 'all', ...given }: ClusterOptions = {}): Prom
   return { ok: problems.length === 0, figures, problems };
 }
 
-async function scaling(server: PostgresServer): Promise<Found> {
+async function scaling(server: PostgresServer): Promise<PartFound> {
   const one = await rateOf(server, { nodes: 1, jobs: 200, renderMs: 400 });
   const four = await rateOf(server, { nodes: 4, jobs: 800, renderMs: 400 });
   const ratio = Math.round((four / one) * 100) / 100;
@@ -75,7 +58,7 @@ async function scaling(server: PostgresServer): Promise<Found> {
   };
 }
 
-async function throughput(server: PostgresServer): Promise<Found> {
+async function throughput(server: PostgresServer): Promise<PartFound> {
   const rate = Math.round(await rateOf(server, { nodes: 4, jobs: 10_000, renderMs: 0, concurrency: 16 }));
   return { figures: { 'jobs a second': rate }, problems: rate < 1_000 ? [`${rate} jobs a second`] : [] };
 }
@@ -95,7 +78,7 @@ async function rateOf(
   return (jobs * 1_000) / ms;
 }
 
-async function kills(server: PostgresServer, { kills: count, seed }: Options): Promise<Found> {
+async function kills(server: PostgresServer, { kills: count, seed }: PartOptions): Promise<PartFound> {
   const random = seeded(seed);
   await using ground = await ClusterGround.make(server);
   const node = () => ground.start({ renderMs: 100, sweepMs: 5_000 });
@@ -110,7 +93,7 @@ async function kills(server: PostgresServer, { kills: count, seed }: Options): P
     if (victim === undefined) continue;
     await new Promise((resolve) => setTimeout(resolve, random() * 200));
     await victim.kill();
-    const { found, ms } = await untilClaimedAgain(ground, victim.pid);
+    const { found, ms } = await ground.untilClaimedAgain(victim.pid);
     orphans += found;
     slowest = Math.max(slowest, ms);
     await node();
@@ -126,16 +109,7 @@ async function kills(server: PostgresServer, { kills: count, seed }: Options): P
   return { figures: { kills: count, jobs, orphans, 'claimed again after at most (ms)': Math.round(slowest) }, problems };
 }
 
-/** Waits until no job is held by a dead process. */
-async function untilClaimedAgain(ground: ClusterGround, pid: number): Promise<{ found: number; ms: number }> {
-  const killedAt = performance.now();
-  const held = `SELECT count(*) FROM jobs WHERE state = 'active' AND worker_id LIKE '%-${pid}-%'`;
-  const found = await ground.number(held);
-  while ((await ground.number(held)) > 0 && performance.now() - killedAt < 60_000) await new Promise((resolve) => setTimeout(resolve, 10));
-  return { found, ms: performance.now() - killedAt };
-}
-
-async function restarts(server: PostgresServer, { restarts: count, seed }: Options): Promise<Found> {
+async function restarts(server: PostgresServer, { restarts: count, seed }: PartOptions): Promise<PartFound> {
   const random = seeded(seed);
   await using ground = await ClusterGround.make(server);
   for (let i = 0; i < 4; i++) await ground.start({ renderMs: 50, sweepMs: 1_000 });
@@ -164,7 +138,7 @@ async function restarts(server: PostgresServer, { restarts: count, seed }: Optio
   return { figures: { restarts: count, jobs, 'taken again after at most (ms)': Math.round(slowest) }, problems };
 }
 
-async function stampede(server: PostgresServer): Promise<Found> {
+async function stampede(server: PostgresServer): Promise<PartFound> {
   await using ground = await ClusterGround.make(server);
   const doors = [ground.store, ...(await Promise.all([1, 2, 3].map(() => openAt(ground.url))))];
   const nodes = await Promise.all([1, 2, 3, 4].map(() => ground.start({ renderMs: 20 })));
@@ -193,7 +167,7 @@ async function stampede(server: PostgresServer): Promise<Found> {
   return { figures: { jobs, renders, 'taken of a quota of 10': taken }, problems };
 }
 
-async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: Options): Promise<Found> {
+async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartOptions): Promise<PartFound> {
   await using ground = await ClusterGround.make(server);
   const wrong = { trustsOwnClock: trustsOwnClock === 1, renderMs: 2_000, sweepMs: 500 };
   await ground.start({ ...wrong, clockMs: CLOCKS_APART_MS });
@@ -212,7 +186,7 @@ async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: Optio
   return { figures: { jobs: await ground.number('SELECT count(*) FROM jobs'), 'leases lost': lost }, problems };
 }
 
-async function fair(server: PostgresServer): Promise<Found> {
+async function fair(server: PostgresServer): Promise<PartFound> {
   await using ground = await ClusterGround.make(server);
   const quick = await aCaller(ground.store);
   await ground.submit(400);

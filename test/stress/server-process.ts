@@ -15,7 +15,7 @@ let program: string | null = null;
  * A copy of the built program, one for each build, so that a build under way does not change it in the middle of a trial. It stays: the
  * runner may end a process of the tests at once, and others use the same copy.
  */
-function mainFile(): string {
+export function mainFile(): string {
   program ??= join(copyOf(statSync(join(ROOT, 'dist/main.js')).mtimeMs), 'dist/main.js');
   return program;
 }
@@ -41,6 +41,8 @@ export interface ServerStart {
   env?: Record<string, string>;
   /** A module that is loaded before the program. */
   preload?: string;
+  /** Of another program than the built one. */
+  main?: string;
 }
 
 export interface Exit {
@@ -70,7 +72,7 @@ export function aTrialDir(): { dataDir: string } & Disposable {
 /** Starts `stillframe serve`: two captures at once in one browser, no rate limits, 127.0.0.2 allowed. */
 export function startServerProcess(start: ServerStart): ServerProcess {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...preloading(start), mainFile(), 'serve', '--port', String(start.port ?? 0)], {
+  const child = spawn(process.execPath, [...preloading(start), start.main ?? mainFile(), 'serve', '--port', String(start.port ?? 0)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...settings(start), ...start.env },
   });

@@ -1,23 +1,22 @@
 /**
  * A server's presence in the database: a row in `nodes`, and one connection that holds its advisory lock and listens. When the process
- * dies, its system closes the connection and the lock is free at once; when its machine is cut off, its leases expire.
+ * dies, its system closes the connection and the lock is free at once; when its machine is cut off, its leases expire. While only that
+ * connection is broken, the other ones tell that the server lives.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../../log.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
-import { clientSettings } from './connect.js';
+import { clientSettings, type Queries } from './connect.js';
+import { CHANNEL, parseEvents } from './hints.js';
 import { HAS_LOCK, LOCKS } from './locks.js';
+import { OtherNodes, type SeenNode } from './other-nodes.js';
+import { RELAXED } from './turns.js';
 
-const CHANNEL = 'stillframe';
 /** How often a node tells that it lives, and looks for others that do not. */
 const BEAT_MS = 500;
-/** A node whose lock was free on so many beats has ended. */
-const LOST_AFTER_BEATS = 3;
 /** A beat without an answer for this long: the connection is given up. */
 const SILENT_MS = 5_000;
-/** Bytes of a notification, of 8,000 at most. */
-const PAYLOAD_BYTES = 7_500;
 /** So that the server notices a node that was cut off, and frees its lock. */
 const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 0`;
 
@@ -25,6 +24,8 @@ type Listener = (event: StoreEvent) => void;
 
 export interface NodeOptions {
   url: string;
+  /** Other connections than the node's own. */
+  queries: Queries;
   /** What other nodes are told with each beat. */
   facts(): NodeFacts;
   log: Log;
@@ -38,8 +39,7 @@ export class ClusterNode implements AsyncDisposable {
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | null = null;
   #beating: Promise<void> = Promise.resolve();
-  /** Nodes without a lock, and on how many beats in a row of the present connection. */
-  #missing = new Map<string, number>();
+  #others = new OtherNodes();
   #closed = false;
   #wasAway = false;
 
@@ -59,7 +59,10 @@ export class ClusterNode implements AsyncDisposable {
   readonly now = (): number => this.#clock.now();
 
   /** Nodes that have ended: not those that are connecting again, after a cut or with all others after a restart of the database. */
-  readonly lost = (): string[] => [...this.#missing].filter(([, beats]) => beats >= LOST_AFTER_BEATS).map(([id]) => id);
+  readonly lost = (): string[] => this.#others.lost();
+
+  /** Other nodes that live. */
+  readonly alive = (): string[] => this.#others.alive();
 
   watch(listener: Listener): void {
     this.#listeners.add(listener);
@@ -93,7 +96,7 @@ export class ClusterNode implements AsyncDisposable {
       );
       await client.query('SELECT pg_advisory_lock($1, $2)', [LOCKS.node, row.rows[0]?.key]);
       this.#client = client;
-      await this.#beat(client);
+      await this.#beat(rowsOf(client));
     } catch (error) {
       this.#drop(client);
       throw error;
@@ -104,7 +107,7 @@ export class ClusterNode implements AsyncDisposable {
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = null;
-    this.#missing.clear();
+    this.#others.forgetSilence();
     client.removeAllListeners('notification');
     client.end().catch(() => undefined);
   }
@@ -118,7 +121,7 @@ export class ClusterNode implements AsyncDisposable {
 
   async #turn(): Promise<void> {
     try {
-      if (this.#client !== null) return await this.#beat(this.#client);
+      if (this.#client !== null) return await this.#beat(rowsOf(this.#client));
       await this.#connect();
       // Whatever was told meanwhile was missed.
       this.#emit({ kind: 'missed' });
@@ -126,24 +129,22 @@ export class ClusterNode implements AsyncDisposable {
       if (this.#client !== null) this.#drop(this.#client);
       if (!this.#wasAway) this.#options.log.error({ err: error }, 'the database cannot be reached; it is tried again');
       this.#wasAway = true;
+      await this.#beat(this.#options.queries).catch(() => undefined);
     }
   }
 
   /** Tells that this node lives, takes the database's time, and looks which others do not live any more. */
-  async #beat(client: pg.Client): Promise<void> {
+  async #beat(queries: Pick<Queries, 'one'>): Promise<void> {
     const sentAt = performance.now();
-    const beat = await client.query<{ now: number; gone: string[]; known: boolean }>(
-      `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed
-          WHERE id = $1 RETURNING id)
-       SELECT stillframe_now() AS now, EXISTS (SELECT 1 FROM beat) AS known, array(SELECT id FROM nodes WHERE id <> $1 AND NOT ${HAS_LOCK}) AS gone`,
-      [this.id, JSON.stringify(this.#options.facts())],
-    );
-    const row = beat.rows[0];
-    if (row === undefined) return;
+    const row = await queries.one<{ now: number; others: SeenNode[]; known: boolean }>(BEAT, [
+      this.id,
+      JSON.stringify(this.#options.facts()),
+    ]);
+    if (row === null) return;
     this.#clock.set(row.now, sentAt);
     // Another node took this one for dead: a new connection gives it a row and a lock again.
     if (!row.known) throw new Error('this node was taken for dead');
-    this.#missing = new Map(row.gone.map((id) => [id, (this.#missing.get(id) ?? 0) + 1]));
+    this.#others.see(row.others);
     if (this.lost().length > 0) this.#emit({ kind: 'node_lost' });
   }
 
@@ -162,53 +163,15 @@ export class ClusterNode implements AsyncDisposable {
   }
 }
 
-/** Collects what happened, and tells all nodes soon, in one notification; a hint: nobody depends on it. */
-export class Hints {
-  readonly #send: (payloads: string[]) => Promise<unknown>;
-  #events: StoreEvent[] = [];
-  #sending: Promise<void> | null = null;
+const BEAT = `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM ${RELAXED} WHERE id = $1 RETURNING id)
+  SELECT stillframe_now() AS now, EXISTS (SELECT 1 FROM beat) AS known,
+    (SELECT coalesce(json_agg(json_build_object('id', id, 'seenAt', seen_at, 'locked', ${HAS_LOCK})), '[]') FROM nodes WHERE id <> $1) AS others`;
 
-  constructor(send: (payloads: string[]) => Promise<unknown>) {
-    this.#send = send;
-  }
-
-  add(event: StoreEvent): void {
-    this.#events.push(event);
-    this.#sending ??= this.#drain();
-  }
-
-  async settled(): Promise<void> {
-    await this.#sending;
-  }
-
-  async #drain(): Promise<void> {
-    while (this.#events.length > 0) {
-      await new Promise((resolve) => setImmediate(resolve));
-      const payloads = toPayloads(this.#events.splice(0));
-      await this.#send(payloads).catch(() => undefined);
-    }
-    this.#sending = null;
-  }
-}
-
-function toPayloads(events: readonly StoreEvent[]): string[] {
-  const payloads: string[] = [];
-  let line = '';
-  for (const word of new Set(events.map((event) => (event.kind === 'ended' ? `ended:${event.jobId}` : event.kind)))) {
-    if (line.length + word.length + 1 > PAYLOAD_BYTES) {
-      payloads.push(line);
-      line = '';
-    }
-    line = line === '' ? word : `${line} ${word}`;
-  }
-  return line === '' ? payloads : [...payloads, line];
-}
-
-function parseEvents(payload: string): StoreEvent[] {
-  return payload.split(' ').flatMap((word): StoreEvent[] => {
-    if (word.startsWith('ended:')) return [{ kind: 'ended', jobId: word.slice('ended:'.length) }];
-    return word === 'queued' || word === 'due' ? [{ kind: word }] : [];
-  });
+function rowsOf(client: pg.Client): Pick<Queries, 'one'> {
+  return {
+    one: async <Found>(text: string, values?: readonly unknown[]) =>
+      ((await client.query(text, [...(values ?? [])])).rows[0] as Found) ?? null,
+  };
 }
 
 /** By which two clocks drift apart in ten beats, at most. */
@@ -232,5 +195,3 @@ class DatabaseClock {
     return Math.round(performance.now() + (best?.offset ?? 0));
   }
 }
-
-export const notifyStatement = `SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) payload`;

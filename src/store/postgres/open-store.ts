@@ -14,10 +14,11 @@ import { type Database, openDatabase } from './connect.js';
 import { consoleSteps } from './console-access.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import { type Ending, endedLeaders, endFollowers, endJob } from './end-job.js';
+import { Hints, NOTIFY } from './hints.js';
 import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
 import { listAllJobs, listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { migrate } from './migrate.js';
-import { ClusterNode, Hints, notifyStatement } from './node.js';
+import { ClusterNode } from './node.js';
 import { findOrders } from './orders.js';
 import { recover } from './recover.js';
 import { retentionSteps, rollUp } from './retention.js';
@@ -47,8 +48,8 @@ interface Engine {
   hints: Hints;
   /** In the rows of claims. */
   nodeId: string;
-  /** Nodes that have ended. */
-  lost(): readonly string[];
+  /** Other nodes, as this one has seen them. */
+  others: Pick<ClusterNode, 'lost' | 'alive'>;
   log: Log;
 }
 
@@ -61,14 +62,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     const vault = vaultOf(secretKeys);
     await checkVault(database, vault);
-    const node = facts === null ? null : await ClusterNode.join({ url, facts, log });
+    const node = facts === null ? null : await ClusterNode.join({ url, queries: database, facts, log });
     const engine = {
       database,
       vault,
       nodeId: node?.id ?? 'none',
-      lost: node?.lost ?? (() => []),
+      others: node ?? { lost: () => [], alive: () => [] },
       log,
-      hints: new Hints((payloads) => database.run(notifyStatement, [payloads])),
+      hints: new Hints((payloads) => database.run(NOTIFY, [payloads])),
     };
     return {
       ...accountSteps(database),
@@ -85,7 +86,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-function jobSteps({ database, vault, hints, nodeId, lost, log }: Engine): JobStore {
+function jobSteps({ database, vault, hints, nodeId, others, log }: Engine): JobStore {
   const tellEnded = (ended: EndedJob[]): EndedJob[] => {
     for (const job of ended) {
       hints.add({ kind: 'ended', jobId: job.id });
@@ -126,7 +127,7 @@ function jobSteps({ database, vault, hints, nodeId, lost, log }: Engine): JobSto
     retryLater: (claim, dueAt, now) => retryLater(database, claim, { dueAt, now }),
     release: (claim) => release(database, claim),
     async recover(recovery) {
-      const { requeued, ended, failures } = await recover(database, { nodeId, lost: lost() }, recovery);
+      const { requeued, ended, failures } = await recover(database, { nodeId, lost: others.lost(), alive: others.alive() }, recovery);
       tellEnded(ended);
       if (requeued > 0) hints.add({ kind: 'queued' });
       for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');

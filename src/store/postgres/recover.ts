@@ -9,13 +9,21 @@ const NONE: OwnClaims = { jobs: [], deliveries: [] };
 
 type Recovery = Parameters<JobStore['recover']>[0];
 
+/** What a node knows of itself and of others. */
+interface Known {
+  nodeId: string;
+  lost: readonly string[];
+  alive: readonly string[];
+}
+
 /**
- * Releases the claims of nodes that have ended, or whose lease has expired: active jobs with an attempt left are queued again, the others
+ * Releases the claims of nodes that have ended, and those whose lease has expired, but for those of other nodes that live: these renew their
+ * own, and only the database's clock can make them look expired. Active jobs with an attempt left are queued again, the others
  * fail, and claimed deliveries are due again. Each step expects the claim as it was read, so nodes may do it at the same time.
  */
 export async function recover(
   database: Database,
-  { nodeId, lost }: { nodeId: string; lost: readonly string[] },
+  { nodeId, lost, alive }: Known,
   { now, own = NONE }: Recovery,
 ): Promise<{ requeued: number; ended: EndedJob[]; failures: unknown[] }> {
   await renewLapsed(database, own, now);
@@ -23,14 +31,13 @@ export async function recover(
   await pullForward(database, now, now + HORIZON_MS);
   await database.run(
     `UPDATE deliveries SET claimed_until = NULL, node_id = NULL
-      WHERE claimed_until IS NOT NULL AND (claimed_until <= $1 OR (node_id <> $2 AND node_id NOT IN (SELECT id FROM nodes)))`,
-    [now, nodeId],
+      WHERE claimed_until IS NOT NULL AND ${isAbandoned('claimed_until')}`,
+    [now, nodeId, alive],
   );
   const abandoned = await database.all<{ id: string; workerId: string; attempt: number; budget: number }>(
     `SELECT id, worker_id AS "workerId", attempts_made AS attempt, attempt_budget AS budget FROM jobs
-      WHERE lease_expires_at IS NOT NULL AND (lease_expires_at <= $1 OR (node_id <> $2 AND node_id NOT IN (SELECT id FROM nodes)))
-      ORDER BY seq`,
-    [now, nodeId],
+      WHERE lease_expires_at IS NOT NULL AND ${isAbandoned('lease_expires_at')} ORDER BY seq`,
+    [now, nodeId, alive],
   );
   const ended: EndedJob[] = [];
   let requeued = 0;
@@ -45,6 +52,11 @@ export async function recover(
     }
   }
   return { requeued, ended, failures };
+}
+
+/** Parameters: 1 the time, 2 this node, 3 other nodes that live. */
+function isAbandoned(until: string): string {
+  return `((${until} <= $1 AND node_id <> ALL($3)) OR (node_id <> $2 AND node_id NOT IN (SELECT id FROM nodes)))`;
 }
 
 /** Own work is not abandoned, whatever the clock says. */

@@ -1,0 +1,85 @@
+/** Whether a server lives, as the others that share the database see it. */
+
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import type { Store } from '../../src/store/store.js';
+import { type DatabaseProxy, startDatabaseProxy } from '../fixtures/database-proxy.js';
+import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
+import { aCaller, aNewJob, type Caller, claimNext, claimOf, openAt, RULES } from '../store/factories.js';
+
+const LEASE_MS = 30_000;
+/** As many as make a silent node a lost one, and some more. */
+const BEATS = 6;
+
+let url: string;
+let proxy: DatabaseProxy;
+/** The one that works, and another one that would take its work over. */
+let worker: Store;
+let other: Store;
+let caller: Caller;
+
+beforeAll(async () => {
+  url = await createDatabase(inject('postgresUrl'));
+  proxy = await startDatabaseProxy(url);
+  worker = await openAt(proxy.url);
+  other = await openAt(url);
+  caller = await aCaller(other);
+});
+
+afterAll(async () => {
+  await worker[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+  await dropDatabase(url);
+});
+
+let claimed: Awaited<ReturnType<typeof claimNext>>;
+
+beforeEach(async () => {
+  await other.accept(aNewJob(caller, { enqueuedAt: other.now() }), RULES);
+  claimed = await claimNext(worker, { now: worker.now(), leaseMs: LEASE_MS });
+});
+
+test('a server that only lost its listening connection keeps its captures', async () => {
+  const told: string[] = [];
+  other.watch(({ kind }) => told.push(kind));
+  proxy.cutListeners(true);
+  await beatsOfWorker();
+  expect(told).not.toContain('node_lost');
+  expect(await other.recover({ now: other.now(), starting: false })).toEqual({ requeued: 0, ended: [] });
+  proxy.cutListeners(false);
+  expect(
+    await worker.fail(claimOf(claimed), { code: 'target_error', message: '', retriable: false, status: 502 }, worker.now()),
+  ).toHaveLength(1);
+});
+
+test('a step of the clock of the database takes no capture away, until its server ends', async () => {
+  const database = new pg.Client({ connectionString: url });
+  await database.connect();
+  await database.query(`CREATE OR REPLACE FUNCTION stillframe_now() RETURNS bigint LANGUAGE sql VOLATILE
+    AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 2 * ${LEASE_MS} $$`);
+  await database.end();
+  const before = other.now();
+  await until(async () => other.now() > before + LEASE_MS);
+  expect(await other.recover({ now: other.now(), starting: false })).toEqual({ requeued: 0, ended: [] });
+  await worker[Symbol.asyncDispose]();
+  expect(await other.recover({ now: other.now(), starting: false })).toEqual({ requeued: 1, ended: [] });
+  worker = await openAt(proxy.url);
+});
+
+/** Resolves when the working server has told so many times that it lives. */
+async function beatsOfWorker(): Promise<void> {
+  const seen = new Set<number>();
+  await until(async () => {
+    for (const { seenAt } of (await other.nodes()).slice(0, 1)) seen.add(seenAt);
+    return seen.size > BEATS;
+  });
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error('it never came to be');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
