@@ -181,6 +181,7 @@ async function tellEnded(
       deps.onEnded(follower, {});
       deps.log.info({ job_id: follower.id, request_id: follower.requestId, state: follower.state, shared: own.id }, 'job');
     }
+    if (!own.isFollowed) return;
     slice = await insist(deps, stop, () => deps.store.endFollowers(own.id));
   }
 }

@@ -1,5 +1,5 @@
 import type { DeliveryStore, DueDelivery, Store } from '../store/store.js';
-import { claimDelivery, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
+import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
 import { type DeliverDeps, deliver } from '../webhook/deliver.js';
 import { Loop } from '../work/loop.js';
 import { underTaskSignal } from '../work/task-signal.js';
@@ -16,7 +16,7 @@ export function deliveryLoop({ pollMs, deps, cut, now, onError }: DeliveryLoopOp
   const deliverDeps = { ...deps, now, wallNow: deps.store.now, random: Math.random };
   return new Loop<DueDelivery>({
     concurrency: DELIVERIES_AT_ONCE,
-    claim: () => claimDelivery(deliverDeps),
+    claim: () => claimDeliveries(deliverDeps),
     run: (due) => underTaskSignal(cut, (stop) => deliver(deliverDeps, due, stop)),
     nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
     pollMs,

@@ -14,7 +14,7 @@ export interface JobLoopOptions extends LoopRules {
   /** STILLFRAME_KEEP_SLOTS. */
   keepSlots: number;
   deps: Omit<PerformDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now'> & {
-    store: PerformDeps['store'] & Pick<JobStore, 'claimNextJob' | 'nextDueAt'>;
+    store: PerformDeps['store'] & Pick<JobStore, 'claimNextJobs' | 'nextDueAt'>;
   };
 }
 
@@ -23,15 +23,18 @@ export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, now, onErro
   const { store } = deps;
   const worker = `${hostname()}-${process.pid}`;
   const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, now };
-  const isKept = (): boolean => concurrency - loop.running <= keepSlots;
-  const loop: Loop<ClaimedJob> = new Loop<ClaimedJob>({
+  return new Loop<ClaimedJob>({
     concurrency,
-    claim: (slot) => store.claimNextJob({ workerId: `${worker}-${slot}`, now: now(), leaseMs: LEASE_MS, keptSlot: isKept() }),
+    claim: (slots) => {
+      const common = { now: now(), leaseMs: LEASE_MS };
+      // The last ones that are free are kept.
+      const isKept = (i: number) => slots.length - i <= keepSlots;
+      return store.claimNextJobs(slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })));
+    },
     run: (job) => underTaskSignal(cut, (stop) => perform(performDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
     pollMs,
     now,
     onError,
   });
-  return loop;
 }

@@ -170,6 +170,8 @@ export interface EndedJob {
   accountId: string;
   state: 'completed' | 'failed';
   hasWebhook: boolean;
+  /** Whether jobs that share its render may be left, for `endFollowers`. */
+  isFollowed: boolean;
 }
 
 export interface JobPageWish {
@@ -190,8 +192,11 @@ export interface JobStore {
   cachedArtifact(job: NewJob): Promise<string | null>;
   /** ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
-  /** Claims the next job, fairly between accounts, synchronous before asynchronous within one; null if none is due or the queue is paused. */
-  claimNextJob(claim: JobClaim): Promise<ClaimedJob | null>;
+  /**
+   * Claims the next job for the first of some free slots, fairly between accounts, synchronous before asynchronous within one; and those for
+   * more of them, if the engine does that together. In the order of the slots; none if none is due or the queue is paused.
+   */
+  claimNextJobs(claims: readonly JobClaim[]): Promise<ClaimedJob[]>;
   /** Renews a claim's lease, and records progress (0–100). @returns false if the claim was lost */
   renewLease(claim: Claim, renewal: { now: number; leaseMs: number; progress: number }): Promise<boolean>;
   /**

@@ -14,12 +14,13 @@ export interface ClaimDeliveryDeps {
   now(): number;
 }
 
-/** Claims the delivery that is most overdue, leased for as long as an attempt can take; null if none is due. */
-export function claimDelivery(deps: ClaimDeliveryDeps): Promise<DueDelivery | null> {
-  return deps.store.claimNextDelivery({
+/** Claims the delivery that is most overdue, leased for as long as an attempt can take; none if none is due. */
+export async function claimDeliveries(deps: ClaimDeliveryDeps): Promise<DueDelivery[]> {
+  const due = await deps.store.claimNextDelivery({
     now: deps.now(),
     leaseMs: deps.timeoutMs + LEASE_MARGIN_MS,
     perReceiver: DELIVERIES_PER_RECEIVER,
     places: DELIVERIES_AT_ONCE,
   });
+  return due === null ? [] : [due];
 }

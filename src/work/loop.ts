@@ -4,8 +4,11 @@ import PQueue from 'p-queue';
 export interface LoopOptions<Task> {
   /** Concurrent tasks. */
   concurrency: number;
-  /** The next task, or null if none is due. `slot` is a free number from 0 to concurrency-1. */
-  claim(slot: number): Promise<Task | null>;
+  /**
+   * The next tasks, for the first of the free slots, which are numbers from 0 to concurrency-1; one at a time if that is as cheap. None if
+   * none is due.
+   */
+  claim(slots: readonly number[]): Promise<readonly Task[]>;
   /** Never rejects for a task's own failure; a rejection is logged and the slot freed. */
   run(task: Task, slot: number): Promise<void>;
   /** When the next scheduled task becomes due (Unix ms), or null. */
@@ -120,11 +123,11 @@ export class Loop<Task> implements AsyncDisposable {
     try {
       while (this.#hasRoom && this.#state === 'open') {
         this.#lookAgain = false;
-        const slot = this.#freeSlot();
-        const task = await this.#options.claim(slot);
+        const slots = this.#freeSlots();
+        const tasks = await this.#options.claim(slots);
         this.#failures = 0;
-        if (task !== null) this.#run(task, slot);
-        else if (!this.#lookAgain) break;
+        for (const [i, task] of tasks.entries()) this.#run(task, slots[i] ?? 0);
+        if (tasks.length === 0 && !this.#lookAgain) break;
       }
       if (this.#hasRoom) await this.#restUntilDue();
     } catch (error) {
@@ -139,10 +142,10 @@ export class Loop<Task> implements AsyncDisposable {
     return this.#queue.pending + this.#queue.size < this.#options.concurrency;
   }
 
-  #freeSlot(): number {
-    let slot = 0;
-    while (this.#slots.has(slot)) slot++;
-    return slot;
+  #freeSlots(): number[] {
+    const all = Array.from({ length: this.#options.concurrency }, (_, slot) => slot);
+    const room = this.#options.concurrency - this.#queue.pending - this.#queue.size;
+    return all.filter((slot) => !this.#slots.has(slot)).slice(0, room);
   }
 
   #run(task: Task, slot: number): void {

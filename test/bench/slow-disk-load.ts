@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { silentLog } from '../../src/log.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { aCaller, aCapture, aDataDir, aNewJob, type Caller, claimOf } from '../store/factories.js';
+import { aCaller, aCapture, aDataDir, aNewJob, type Caller, claimOf, claimOne } from '../store/factories.js';
 import { quantile } from './figure.js';
 
 /** Milliseconds, and jobs accepted a second. */
@@ -29,7 +29,7 @@ async function steady(store: Store, caller: Caller): Promise<Pick<DiskLoad, 'del
     const from = performance.now();
     await store.accept(aNewJob(caller, { enqueuedAt: Date.now(), cacheIdentity: `steady ${nth}` }), RULES);
     answers.push(performance.now() - from);
-    const job = await store.claimNextJob({ workerId: 'w', now: Date.now(), leaseMs: 30_000 });
+    const job = await claimOne(store, { workerId: 'w', now: Date.now(), leaseMs: 30_000 });
     if (job !== null && nth % 10 === 0) await store.complete(claimOf(job), aCapture(), Date.now());
   };
   const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -18,7 +18,7 @@ import { silentLog } from '../../src/log.js';
 import type { Rendering, RenderOrder } from '../../src/render/render.js';
 import type { ClaimedJob, EndedJob, Store } from '../../src/store/store.js';
 import { countFiles } from '../artifacts/count-files.js';
-import { aCaller, aStore, type Caller, RULES } from '../store/factories.js';
+import { aCaller, aStore, type Caller, claimOne, RULES } from '../store/factories.js';
 
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;
@@ -93,7 +93,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
         },
       ),
     claim: async () => {
-      const job = await store.claimNextJob({ workerId: 'worker-0', now: Date.now(), leaseMs: LEASE_MS });
+      const job = await claimOne(store, { workerId: 'worker-0', now: Date.now(), leaseMs: LEASE_MS });
       if (job === null) throw new Error('nothing to claim');
       return job;
     },

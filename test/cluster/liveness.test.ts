@@ -67,6 +67,15 @@ test('a step of the clock of the database takes no capture away, until its serve
   worker = await openAt(proxy.url);
 });
 
+test('a claim whose answer was lost is undone by the next one', async () => {
+  await other.accept(aNewJob(caller, { enqueuedAt: other.now() }), RULES);
+  const dropped = proxy.dropAnswer(/stillframe_claim/);
+  const claim = { workerId: 'host-1-1', now: worker.now(), leaseMs: LEASE_MS };
+  await expect(worker.claimNextJobs([claim])).rejects.toMatchObject({ status: 503 });
+  await dropped;
+  expect(await worker.claimNextJobs([claim])).toMatchObject([{ attempt: 1, workerId: 'host-1-1' }]);
+});
+
 /** Resolves when the working server has told so many times that it lives. */
 async function beatsOfWorker(): Promise<void> {
   const seen = new Set<number>();

@@ -1,7 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { StoredError } from '../../src/contract/capture-error.js';
 import type { NewJob, Store } from '../../src/store/store.js';
-import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, NOON, openAt, RULES, someOptions } from './factories.js';
+import {
+  aCaller,
+  aCapture,
+  aNewJob,
+  aStore,
+  type Caller,
+  claimNext,
+  claimOf,
+  claimOne,
+  NOON,
+  openAt,
+  RULES,
+  someOptions,
+} from './factories.js';
 
 const FAILURE: StoredError = { code: 'target_error', message: 'no', retriable: false, status: 502, details: { status: 404 } };
 
@@ -34,7 +47,7 @@ describe('turns', () => {
     const claimed = [];
     for (let i = 0; i < 4; i++) claimed.push((await claimNext(it.store)).id);
     expect(claimed).toEqual([order[1], order[3], order[0], order[2]]);
-    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+    expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
   });
 
   test('turns go round the accounts that have work, however much one of them has', async () => {
@@ -109,8 +122,8 @@ describe('turns', () => {
     await queueJobs(it.store, calm, { count: 2 });
     expect((await claimNext(it.store, { keptSlot: true })).accountId).toBe(calm.accountId);
     const kept = { workerId: 'w', leaseMs: 1_000, keptSlot: true };
-    expect(await it.store.claimNextJob({ ...kept, now: NOON })).toBeNull();
-    expect(await it.store.claimNextJob({ ...kept, now: NOON + 3_600_001 })).not.toBeNull();
+    expect(await claimOne(it.store, { ...kept, now: NOON })).toBeNull();
+    expect(await claimOne(it.store, { ...kept, now: NOON + 3_600_001 })).not.toBeNull();
   });
 
   test('nothing is claimed while the queue is paused, and queued jobs say so', async () => {
@@ -121,7 +134,7 @@ describe('turns', () => {
     // Another process, as `stillframe queue pause` is.
     await using command = await openAt(it.dataDir);
     await command.setQueuePaused(true);
-    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+    expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
     expect(await it.store.findJob(job.id)).toMatchObject({ state: 'paused', progress: 0 });
     expect(await it.store.queueStatus()).toMatchObject({ waiting: 1, paused: true });
     await command.setQueuePaused(false);
@@ -138,7 +151,7 @@ describe('a claim', () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     const job = aNewJob(caller, { mode: 'sync', options, traceparent });
     await it.store.accept(job, RULES);
-    expect(await it.store.claimNextJob({ workerId: 'host-1-3', now: NOON + 7, leaseMs: 1_000 })).toEqual({
+    expect(await claimOne(it.store, { workerId: 'host-1-3', now: NOON + 7, leaseMs: 1_000 })).toEqual({
       id: job.id,
       accountId: caller.accountId,
       requestId: job.requestId,
@@ -220,8 +233,8 @@ describe('a claim', () => {
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller), RULES);
     await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500, NOON);
-    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON + 499, leaseMs: 1 })).toBeNull();
-    expect(await it.store.claimNextJob({ workerId: 'w', now: NOON + 500, leaseMs: 1 })).not.toBeNull();
+    expect(await claimOne(it.store, { workerId: 'w', now: NOON + 499, leaseMs: 1 })).toBeNull();
+    expect(await claimOne(it.store, { workerId: 'w', now: NOON + 500, leaseMs: 1 })).not.toBeNull();
   });
 });
 

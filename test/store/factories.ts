@@ -182,8 +182,13 @@ export function jobOf(acceptance: Acceptance) {
   return acceptance.job;
 }
 
+/** Like a loop with one free slot. */
+export async function claimOne(store: Pick<Store, 'claimNextJobs'>, claim: JobClaim): Promise<ClaimedJob | null> {
+  return (await store.claimNextJobs([claim]))[0] ?? null;
+}
+
 export async function claimNext(store: Store, given: Partial<JobClaim> = {}): Promise<ClaimedJob> {
-  const claimed = await store.claimNextJob({ workerId: 'host-1-0', now: NOON, leaseMs: 30_000, ...given });
+  const claimed = await claimOne(store, { workerId: 'host-1-0', now: NOON, leaseMs: 30_000, ...given });
   if (claimed === null) throw new Error('nothing to claim');
   return claimed;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, openAt, RULES } from './factories.js';
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, claimOne, NOON, openAt, RULES } from './factories.js';
 
 test('accepted jobs survive a restart with their orders', async () => {
   await using it = await aStore();
@@ -81,7 +81,7 @@ test('after the clock was set back, delayed jobs, lost leases and deliveries do 
   await it.store.retryLater(claimOf(delayed), NOON + 1_000, NOON);
   const lost = await claimNext(it.store);
   const dayBefore = NOON - 86_400_000;
-  expect(await it.store.claimNextJob({ workerId: 'w', now: dayBefore, leaseMs: 1 })).toBeNull();
+  expect(await claimOne(it.store, { workerId: 'w', now: dayBefore, leaseMs: 1 })).toBeNull();
   await it.store.recover({ now: dayBefore, starting: false });
   expect((await claimNext(it.store, { now: dayBefore })).id).toBe(delayed.id);
   expect(await it.store.claimNextDelivery({ now: dayBefore, leaseMs: 1_000, perReceiver: 1 })).not.toBeNull();

@@ -12,6 +12,7 @@ import {
   aStore,
   claimNext,
   claimOf,
+  claimOne,
   IS_POSTGRES,
   jobOf,
   NOON,
@@ -43,11 +44,18 @@ test('identical captures in flight share one render: one claim, one job and one 
     webhook: { url: 'https://a.example/x', secret: 's'.repeat(16) },
   });
   expect(answer).toMatchObject({ kind: 'shared', job: { id: follower.id, state: 'waiting' } });
-  expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+  expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
   const capture = aCapture();
   expect(await it.store.complete(claimOf(claimed), capture, NOON + 500)).toEqual([
-    { id: leader.id, requestId: leader.requestId, accountId: caller.accountId, state: 'completed', hasWebhook: false },
-    { id: follower.id, requestId: follower.requestId, accountId: caller.accountId, state: 'completed', hasWebhook: true },
+    { id: leader.id, requestId: leader.requestId, accountId: caller.accountId, state: 'completed', hasWebhook: false, isFollowed: true },
+    {
+      id: follower.id,
+      requestId: follower.requestId,
+      accountId: caller.accountId,
+      state: 'completed',
+      hasWebhook: true,
+      isFollowed: false,
+    },
   ]);
   expect((await it.store.findJob(leader.id))?.result?.outcome).toEqual({ ok: true, data: capture.data });
   expect((await it.store.findJob(follower.id))?.result).toEqual({
@@ -93,7 +101,7 @@ test('followers fail with their leader unless they were promised more time', asy
   expect(await it.store.findJob(longer.id)).toMatchObject({ state: 'prioritized' });
   const heir = await claimNext(it.store);
   expect(heir).toMatchObject({ id: longer.id, attempt: 1, options: { timeout: 9_000 } });
-  expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+  expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
   await it.store.complete(claimOf(heir), aCapture(), NOON + 9_000);
   expect((await it.store.findJob(longer.id))?.result?.outcome).toMatchObject({ ok: true, data: { cached: false } });
   expect((await it.store.findJob(longest.id))?.result?.outcome).toMatchObject({ ok: true, data: { cached: true } });
@@ -197,7 +205,7 @@ test('after a failure those with more time gather behind one of them, in whateve
   await endOthers(it.store, leader.id);
   expect(await it.store.queueStatus()).toMatchObject({ failed: 66, waiting: 65 });
   const heir = await claimNext(it.store);
-  expect(await it.store.claimNextJob({ workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
+  expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
   await it.store.complete(claimOf(heir), aCapture(), NOON + 9_000);
   await endOthers(it.store, heir.id);
   expect(await it.store.queueStatus()).toMatchObject({ failed: 66, completed: 65, waiting: 0 });

@@ -12,8 +12,7 @@ const CLAIMED_AFTER_PARTITION_MS = 35_000;
 const CHANGES = { accept: /^COMMIT/, claim: /stillframe_claim/, announce: /INSERT INTO removals/, complete: /INSERT INTO artifacts/ };
 
 /**
- * The answer to a committed statement is lost, of each kind so often. A claim without an answer is made again when its lease ends, so the
- * nodes' own leases are what this part waits for.
+ * The answer to a committed statement is lost, of each kind so often.
  */
 export async function cuts(server: PostgresServer, { restarts: count }: PartOptions): Promise<PartFound> {
   await using ground = await ClusterGround.make(server);
@@ -53,7 +52,7 @@ export async function partition(server: PostgresServer, { rounds }: PartOptions)
   await using ground = await ClusterGround.make(server);
   await using proxy = await startDatabaseProxy(ground.url);
   for (let i = 0; i < 3; i++) await ground.start({ renderMs: 300, sweepMs: 5_000 });
-  const victim = await ground.start({ renderMs: 300, sweepMs: 5_000, url: proxy.url, objectsUrl: ground.url });
+  const victim = await ground.start({ renderMs: 300, sweepMs: 5_000, url: proxy.url });
   let slowest = 0;
   let orphans = 0;
   const problems: string[] = [];

@@ -1,6 +1,9 @@
 /** PostgreSQL and the nodes of trial "cluster", and what the database says about their work. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { PG_MIGRATIONS_DIR } from '../../src/package-files.js';
 import type { NewJob, Store } from '../../src/store/store.js';
@@ -29,6 +32,7 @@ export class ClusterGround implements AsyncDisposable {
     readonly caller: Caller,
     private readonly db: pg.Pool,
     private readonly program: BuiltProgram,
+    private readonly objects: string,
   ) {}
 
   static async make(server: PostgresServer): Promise<ClusterGround> {
@@ -43,14 +47,16 @@ export class ClusterGround implements AsyncDisposable {
       CREATE TRIGGER trial_end AFTER UPDATE OF state ON jobs FOR EACH ROW
         WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION trial_end();`);
     const program = await buildProgram(new URL('cluster-node.ts', import.meta.url));
-    return new ClusterGround(url, store, await aCaller(store), db, program);
+    const objects = join(mkdtempSync(join(tmpdir(), 'stillframe-trial-')), 'objects');
+    writeFileSync(objects, '');
+    return new ClusterGround(url, store, await aCaller(store), db, program, objects);
   }
 
   async start(order: Partial<NodeOrder> = {}): Promise<RunningNode> {
     const place = { url: this.url, migrationsDir: PG_MIGRATIONS_DIR, secretKey: SECRET_KEY.toString('base64') };
     const whole: NodeOrder = {
       ...place,
-      objectsUrl: this.url,
+      objects: this.objects,
       renderMs: 0,
       concurrency: 4,
       clockMs: 0,
@@ -119,6 +125,18 @@ export class ClusterGround implements AsyncDisposable {
     return this.number(`SELECT count(*) FROM jobs WHERE state = 'active' AND worker_id LIKE '%-${pid}-%'`);
   }
 
+  /** How many objects there are; puts their names into a table. */
+  async countObjects(): Promise<number> {
+    const names = new Set<string>();
+    for (const line of readFileSync(this.objects, 'utf8').split('\n')) {
+      if (line.startsWith('+')) names.add(line.slice(1));
+      else names.delete(line.slice(1));
+    }
+    await this.rows('DELETE FROM trial_objects');
+    await this.rows('INSERT INTO trial_objects SELECT unnest($1::text[])', [[...names]]);
+    return names.size;
+  }
+
   /** What must hold once all jobs have ended. @returns a line for each promise that was broken */
   async audit(): Promise<string[]> {
     const counts = {
@@ -136,6 +154,7 @@ export class ClusterGround implements AsyncDisposable {
         WHERE name NOT IN (SELECT name FROM artifacts) AND name NOT IN (SELECT name FROM removals)`,
     };
     const problems: string[] = [];
+    await this.countObjects();
     for (const [what, text] of Object.entries(counts)) {
       const found = await this.number(text);
       if (found !== 0) problems.push(`${found} ${what}`);
@@ -148,6 +167,7 @@ export class ClusterGround implements AsyncDisposable {
     await this.store[Symbol.asyncDispose]();
     await this.db.end();
     await this.program[Symbol.asyncDispose]();
+    rmSync(dirname(this.objects), { recursive: true, force: true });
     await dropDatabase(this.url);
   }
 

@@ -1,9 +1,9 @@
 /**
- * A node of trial "cluster": claims, "renders" by waiting, keeps the name of the picture in a table of the trial as a bucket would, and
+ * A node of trial "cluster": claims, "renders" by waiting, keeps the name of the picture in a file as a bucket would, and
  * completes, until it is killed or its input ends. Like a server, it recovers what others have left behind. Arguments, as JSON: NodeOrder.
  */
+import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { FinishSignals } from '../../src/capture/finish-signals.js';
 import { recoverLeases } from '../../src/capture/sweep.js';
 import { silentLog } from '../../src/log.js';
@@ -16,8 +16,8 @@ import { SteadyClock } from '../../src/work/steady-clock.js';
 
 export interface NodeOrder {
   url: string;
-  /** Of the database with the table that stands for a bucket. */
-  objectsUrl: string;
+  /** The file that stands for a bucket: a line for each object that was put there or removed. */
+  objects: string;
   migrationsDir: string;
   /** base64 */
   secretKey: string;
@@ -40,10 +40,6 @@ const store = await openPostgresStore({
   ...{ url: order.url, migrationsDir: order.migrationsDir, secretKeys: [Buffer.from(order.secretKey, 'base64')], migrates: true, log },
   facts: () => ({ name: String(process.pid), version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: order.concurrency }),
 });
-// A bucket has disks of its own: where speed is measured, its writes must not wait for those of the database.
-const options = order.renderMs === 0 ? '-c synchronous_commit=off' : '';
-const objects = new pg.Pool({ connectionString: order.objectsUrl, max: 2, options });
-objects.on('error', () => undefined);
 const clock = new SteadyClock(order.trustsOwnClock ? Date.now : store.now);
 const cut = new AbortController();
 const signals = new FinishSignals();
@@ -53,10 +49,10 @@ const artifacts = {
   async put(content: Uint8Array, extension: string, announce?: (name: string) => Promise<void>) {
     const name = `${process.pid}x${made++}x${'0'.repeat(32)}.${extension}`;
     await announce?.(name);
-    await objects.query('INSERT INTO trial_objects (name) VALUES ($1)', [name]);
+    appendFileSync(order.objects, `+${name}\n`);
     return { name, bytes: content.length, sha256: 'ab'.repeat(32) };
   },
-  remove: async (name: string) => void (await objects.query('DELETE FROM trial_objects WHERE name = $1', [name])),
+  remove: async (name: string) => appendFileSync(order.objects, `-${name}\n`),
 };
 
 const loop: Loop<ClaimedJob> = jobLoop({
@@ -103,7 +99,6 @@ async function stop(): Promise<void> {
   await loop.drain(10_000);
   await recovering;
   await store[Symbol.asyncDispose]();
-  await objects.end();
   process.exit();
 }
 

@@ -151,7 +151,7 @@ async function stampede(server: PostgresServer): Promise<PartFound> {
   await Promise.all(wishes.map(accept));
   await ground.untilEnded();
   const jobs = await ground.number('SELECT count(*) FROM jobs');
-  const renders = await ground.number('SELECT count(*) FROM trial_objects');
+  const renders = await ground.countObjects();
   const poor = await aCaller(ground.store, { quota: 10 });
   const answers = await Promise.all(
     Array.from({ length: 64 }, (_, i) => doors[i % 4]?.accept(aNewJob(poor, { enqueuedAt: ground.store.now() }), RULES)),

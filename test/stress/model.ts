@@ -10,7 +10,7 @@ import { rmSync } from 'node:fs';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { Acceptance, Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
 import { createDatabase, startPostgres } from '../fixtures/postgres.js';
-import { aCapture, aDataDir, aKey, NOON, openAt } from '../store/factories.js';
+import { aCapture, aDataDir, aKey, claimOne, NOON, openAt } from '../store/factories.js';
 import { compareJob, compareSums, compareUsage, isLegalMove, type Sides } from './model-comparison.js';
 import { Dice, type ModelCaller, SECRET } from './model-dice.js';
 import { ModelState } from './model-state.js';
@@ -142,7 +142,7 @@ class ModelTrial {
   async claim(): Promise<void> {
     const claim = { workerId: `w-${this.#dice.below(4)}`, now: this.#now, leaseMs: LEASE_MS };
     const allowed = this.#sides.model.nextInTurn(this.#now);
-    const claimed = await this.#sides.store.claimNextJob(claim);
+    const claimed = await claimOne(this.#sides.store, claim);
     const job = allowed.find((candidate) => candidate.wish.id === claimed?.id);
     deepStrictEqual(claimed?.id ?? null, job?.wish.id ?? (allowed.length === 0 ? null : `one of ${allowed.map((each) => each.wish.id)}`));
     if (claimed === null || job === undefined) return;

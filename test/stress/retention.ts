@@ -11,7 +11,7 @@ import { sweep } from '../../src/capture/sweep.js';
 import { silentLog } from '../../src/log.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import type { Store } from '../../src/store/store.js';
-import { aCaller, aCapture, aDataDir, aNewJob, type Caller, openAt, RULES } from '../store/factories.js';
+import { aCaller, aCapture, aDataDir, aNewJob, type Caller, claimOne, openAt, RULES } from '../store/factories.js';
 import { openProcessorWait, type ProcessorWait } from './processor-wait.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -150,7 +150,7 @@ async function keepWorking(store: Store, caller: Caller, signal: AbortSignal): P
   while (!signal.aborted) {
     const job = aNewJob(caller, { enqueuedAt: Date.now(), cacheIdentity: `page ${jobs}` });
     await timed(store.accept(job, RULES));
-    const claimed = await timed(store.claimNextJob({ workerId: 'w', now: Date.now(), leaseMs: 30_000 }));
+    const claimed = await timed(claimOne(store, { workerId: 'w', now: Date.now(), leaseMs: 30_000 }));
     if (claimed !== null) await timed(store.complete(claimed, aCapture(), Date.now()));
     await timed(store.findJob(job.id));
     await timed(store.queueStatus());

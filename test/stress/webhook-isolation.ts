@@ -9,7 +9,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import type { DueDelivery, Store } from '../../src/store/store.js';
-import { claimDelivery, DELIVERIES_AT_ONCE } from '../../src/webhook/claim-delivery.js';
+import { claimDeliveries, DELIVERIES_AT_ONCE } from '../../src/webhook/claim-delivery.js';
 import { deliver } from '../../src/webhook/deliver.js';
 import { Loop } from '../../src/work/loop.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
@@ -103,7 +103,7 @@ async function startDeliveries(store: Store, receivers: readonly Receiver[]): Pr
   };
   const loop = new Loop<DueDelivery>({
     concurrency: DELIVERIES_AT_ONCE,
-    claim: () => claimDelivery(deps),
+    claim: () => claimDeliveries(deps),
     run: (due) => deliver(deps, due, cut.signal),
     nextDueAt: () => store.nextDeliveryDueAt(4),
     pollMs: 500,

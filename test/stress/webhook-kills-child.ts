@@ -7,7 +7,7 @@ import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
 import type { ClaimedJob, DueDelivery } from '../../src/store/store.js';
-import { claimDelivery } from '../../src/webhook/claim-delivery.js';
+import { claimDeliveries } from '../../src/webhook/claim-delivery.js';
 import { deliver } from '../../src/webhook/deliver.js';
 import { Loop } from '../../src/work/loop.js';
 import { aCapture } from '../store/factories.js';
@@ -25,7 +25,7 @@ const deps = {
 };
 const deliveries = new Loop<DueDelivery>({
   concurrency: 8,
-  claim: () => claimDelivery(deps),
+  claim: () => claimDeliveries(deps),
   run: (due) => deliver(deps, due, cut.signal),
   nextDueAt: () => store.nextDeliveryDueAt(4),
   pollMs: 100,
@@ -33,7 +33,8 @@ const deliveries = new Loop<DueDelivery>({
 });
 const jobs = new Loop<ClaimedJob>({
   concurrency: 2,
-  claim: (slot) => store.claimNextJob({ workerId: `child-${process.pid}-${slot}`, now: Date.now(), leaseMs: 30_000 }),
+  claim: (slots) =>
+    store.claimNextJobs(slots.map((slot) => ({ workerId: `child-${process.pid}-${slot}`, now: Date.now(), leaseMs: 30_000 }))),
   run: async (job) => {
     await store.complete(job, aCapture(), Date.now());
     deliveries.wake();

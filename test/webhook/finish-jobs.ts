@@ -2,7 +2,7 @@ import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { aCapture, aNewJob, type Caller } from '../store/factories.js';
+import { aCapture, aNewJob, type Caller, claimOne } from '../store/factories.js';
 
 export const WEBHOOK_SECRET = 'whsec_0123456789abcdef';
 const RULES = { maxQueue: 1_000_000, webhookMaxAttempts: 5 };
@@ -22,7 +22,7 @@ export async function queueJob(store: Store, caller: Caller, url: string): Promi
 /** Queues and completes a job that asks for a webhook; its delivery is due from then on. @returns its id */
 export async function finishJob(store: Store, caller: Caller, url: string): Promise<string> {
   await queueJob(store, caller, url);
-  const claimed = await store.claimNextJob({ workerId: 'host-1-0', now: Date.now(), leaseMs: 60_000 });
+  const claimed = await claimOne(store, { workerId: 'host-1-0', now: Date.now(), leaseMs: 60_000 });
   if (claimed === null) throw new Error('nothing to claim');
   const [ended] = await store.complete(claimed, aCapture(), Date.now());
   if (ended === undefined) throw new Error('the claim was lost');

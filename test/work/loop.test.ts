@@ -45,7 +45,7 @@ function harness(overrides: Partial<LoopOptions<string>> = {}): Harness {
     concurrency: 2,
     claim: async () => {
       claims++;
-      return backlog.shift() ?? null;
+      return backlog.splice(0, 1);
     },
     run: async (task, slot) => {
       const end = signal();
@@ -103,6 +103,33 @@ test('runs as many tasks at once as there are slots, each in a slot of its own, 
   expect(loop.running).toBe(0);
 });
 
+test('a claim for several free slots gives each of its tasks a slot of its own', async () => {
+  const asked: number[][] = [];
+  const { loop, backlog, slots, end, startedCount } = harness({
+    concurrency: 3,
+    claim: async (free) => {
+      asked.push([...free]);
+      return backlog.splice(0, 2);
+    },
+  });
+  backlog.push('a', 'b');
+  loop.start();
+  await startedCount(2);
+  await settled();
+  expect(asked).toEqual([[0, 1, 2], [2]]);
+  backlog.push('c', 'd');
+  end('a');
+  await startedCount(4);
+  expect([...slots]).toEqual([
+    ['a', 0],
+    ['b', 1],
+    ['c', 0],
+    ['d', 2],
+  ]);
+  for (const task of ['b', 'c', 'd']) end(task);
+  expect(await loop.drain(NEVER_MS)).toBe('idle');
+});
+
 test('a wake makes it look at once, and an idle loop does not look by itself', async () => {
   const { loop, backlog, claims, end, startedCount } = harness();
   loop.start();
@@ -118,12 +145,12 @@ test('a wake makes it look at once, and an idle loop does not look by itself', a
 });
 
 test('a wake during a claim that finds nothing makes it look again', async () => {
-  const first = signal<string | null>();
-  const answers = [first.promise, Promise.resolve('late'), Promise.resolve(null)];
-  const { loop, end, startedCount } = harness({ claim: () => answers.shift() ?? Promise.resolve(null) });
+  const first = signal<string[]>();
+  const answers = [first.promise, Promise.resolve(['late'])];
+  const { loop, end, startedCount } = harness({ claim: () => answers.shift() ?? Promise.resolve([]) });
   loop.start();
   loop.wake();
-  first.resolve(null);
+  first.resolve([]);
   await startedCount(1);
   end('late');
   await loop.drain(NEVER_MS);
@@ -144,9 +171,9 @@ test('looks again when a task becomes due by time', async () => {
   let due: number | null = Date.now() + 30;
   const { loop, end, startedCount } = harness({
     claim: async () => {
-      if (due === null || Date.now() < due) return null;
+      if (due === null || Date.now() < due) return [];
       due = null;
-      return 'later';
+      return ['later'];
     },
     nextDueAt: async () => due,
   });
@@ -185,7 +212,7 @@ test('a claim that fails is reported and tried again after a bounded wait, whate
     claim: async () => {
       claims++;
       if (broken) throw new Error('locked');
-      return backlog.shift() ?? null;
+      return backlog.splice(0, 1);
     },
   });
   loop.start();
@@ -251,7 +278,7 @@ test('drain claims no more, says busy when the grace ends first, and idle when t
 });
 
 test('a task that a claim brings during the drain is run and waited for', async () => {
-  const claim = signal<string | null>();
+  const claim = signal<string[]>();
   const { loop, started, end, startedCount } = harness({ claim: () => claim.promise });
   loop.start();
   let isDrained = false;
@@ -259,7 +286,7 @@ test('a task that a claim brings during the drain is run and waited for', async 
     isDrained = true;
   });
   await settled();
-  claim.resolve('a');
+  claim.resolve(['a']);
   await startedCount(1);
   await settled();
   expect(isDrained).toBe(false);

@@ -130,7 +130,8 @@ interface Standing {
 
 async function standingOf(queries: Queries, accountId: string, { atMost }: { atMost: number }): Promise<Standing> {
   const found = await queries.one<Standing>(
-    `SELECT quota, (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE ended_at IS NULL AND state <> 'active' LIMIT $2) unfinished) AS waiting
+    `SELECT quota, (SELECT count(*) FROM (SELECT 1 FROM queue_entries LIMIT $2) queued)
+        + (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE leader_id IS NOT NULL LIMIT $2) followers) AS waiting
       FROM accounts WHERE id = $1`,
     [accountId, atMost],
   );

@@ -1,27 +1,41 @@
 import { CaptureError, toStoredError } from '../../contract/capture-error.js';
-import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { CaptureOptions, ExecutionMode } from '../../contract/capture-request.js';
 import type { Claim, ClaimedJob, JobClaim } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database } from './connect.js';
 import { endJob } from './end-job.js';
 import { IS_HELD, JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
 import { openOrder } from './orders.js';
-import { RELAXED, settleTurn } from './turns.js';
+import { RELAXED, settleTurns } from './turns.js';
 
 /**
- * Claims the next job: of the account that is next, synchronous before asynchronous, first in, first out (decisions.md, Jobs). The look
- * itself is the function `stillframe_claim_1` of the migrations. A claim that a crash of the database forgets is made again.
+ * Claims the next jobs: each of the account that is next, synchronous before asynchronous, first in, first out (decisions.md, Jobs), by the
+ * function `stillframe_claim_2` of the migrations. Claims that a crash of the database forgets are made again.
  */
-export async function claimNextJob(database: Database, vault: Vault, claim: JobClaim & { nodeId: string }): Promise<ClaimedJob | null> {
-  for (;;) {
-    const row = await claimRow(database, claim);
-    if (row === null) return null;
-    const options = openOrder(vault, row.id, row.sealed);
-    if (options !== null) return toClaimedJob(row, options, claim);
-    // It would block the queue.
-    const held = { id: row.id, workerId: claim.workerId, attempt: row.attemptsMade };
-    await endJob(database, held, { state: 'failed', error: JSON.stringify(toStoredError(UNREADABLE)), now: claim.now });
+export async function claimNextJobs(database: Database, vault: Vault, claims: readonly JobClaim[], nodeId: string): Promise<ClaimedJob[]> {
+  const rows = await claimRows(database, claims, nodeId);
+  const jobs: ClaimedJob[] = [];
+  for (const [i, claim] of claims.slice(0, rows.length).entries()) {
+    for (let row = rows[i]; row !== undefined; row = (await claimRows(database, [claim], nodeId))[0]) {
+      const options = openOrder(vault, row.id, row.sealed);
+      if (options !== null) jobs.push(toClaimedJob(row, options, claim));
+      if (options !== null) break;
+      // It would block the queue.
+      const held = { id: row.id, workerId: claim.workerId, attempt: row.attempt };
+      await endJob(database, held, { state: 'failed', error: JSON.stringify(toStoredError(UNREADABLE)), now: claim.now });
+    }
   }
+  return jobs;
+}
+
+/** Undoes claims that were committed although their call lost the connection: these workers of this node hold no job that they know of. */
+export async function undoUnknown(database: Database, nodeId: string, workerIds: readonly string[]): Promise<void> {
+  const unknown = await database.all<Claim>(
+    `SELECT id, worker_id AS "workerId", attempts_made AS attempt FROM jobs
+      WHERE ended_at IS NULL AND state = 'active' AND node_id = $1 AND worker_id = ANY($2)`,
+    [nodeId, workerIds],
+  );
+  for (const claim of unknown) await release(database, claim);
 }
 
 /** Returns a job to the queue until `dueAt`, for a second attempt. @returns false if the claim was lost, or no attempt is left */
@@ -34,7 +48,7 @@ export async function retryLater(database: Database, claim: Claim, { dueAt, now 
      SELECT ${JOB_COLUMNS} FROM job`,
     [claim.id, claim.workerId, claim.attempt, dueAt],
   );
-  if (job !== null) await settleTurn(database, job, now);
+  if (job !== null) await settleTurns(database, [{ ...job, now }]);
   return job !== null;
 }
 
@@ -72,47 +86,61 @@ export async function renewLease(
   return changed === 1;
 }
 
+/** The name of an artifact that a claim is about to store. */
+export interface Announcement {
+  claim: Claim;
+  name: string;
+}
+
 /**
- * Records the name of an artifact before it is stored. What a crash of the database forgets, the sweep of old objects finds.
+ * Records the names of artifacts before they are stored. What a crash of the database forgets, the sweep of old objects finds.
  *
- * @returns false if the claim was lost
+ * @returns for each whether its claim is still held
  */
-export async function announceArtifact(database: Database, claim: Claim, name: string): Promise<boolean> {
-  const held = await database.one(
-    `WITH job AS (SELECT id, worker_id, attempts_made FROM jobs, ${RELAXED} WHERE ${IS_HELD}),
-     announced AS (INSERT INTO removals (name, job_id, worker_id, attempt) SELECT $4, id, worker_id, attempts_made FROM job ON CONFLICT DO NOTHING)
-     SELECT 1 FROM job`,
-    [claim.id, claim.workerId, claim.attempt, name],
+export async function announceArtifacts(database: Database, announcements: readonly Announcement[]): Promise<boolean[]> {
+  const held = await database.all<{ id: string }>(
+    `WITH job AS (SELECT jobs.id, worker_id, attempts_made, given.name FROM ${RELAXED},
+        unnest($1::text[], $2::text[], $3::int[], $4::text[]) AS given(id, worker, attempt, name)
+        JOIN jobs ON jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'),
+     announced AS (INSERT INTO removals (name, job_id, worker_id, attempt) SELECT name, id, worker_id, attempts_made FROM job ON CONFLICT DO NOTHING)
+     SELECT id FROM job`,
+    [
+      announcements.map(({ claim }) => claim.id),
+      announcements.map(({ claim }) => claim.workerId),
+      announcements.map(({ claim }) => claim.attempt),
+      announcements.map(({ name }) => name),
+    ],
   );
-  return held !== null;
+  const ids = new Set(held.map((row) => row.id));
+  return announcements.map(({ claim }) => ids.has(claim.id));
 }
 
 const UNREADABLE = new CaptureError({ code: 'internal_error', message: 'the order cannot be opened' });
 
-type ClaimedRow = JobRow & { sealed: Buffer | null; wasDueAt: number | null };
-
-/** Two statements: the first one may wait for other claims, and would read the job and its order as they were when it began. */
-async function claimRow(database: Database, { now, leaseMs, workerId, nodeId, keptSlot = false }: JobClaim & { nodeId: string }) {
-  const claimed = await database.one<{ seq: number; dueAt: number | null }>(
-    `SELECT claim.claimed_seq AS seq, claim.claimed_due AS "dueAt" FROM ${RELAXED}, stillframe_claim_1($1, $2, $3, $4, $5) claim`,
-    [now, leaseMs, workerId, nodeId, keptSlot],
-  );
-  if (claimed === null) return null;
-  const row = await database.one<JobRow & { sealed: Buffer | null }>(
-    `SELECT ${JOB_COLUMNS}, orders.sealed FROM jobs job LEFT JOIN orders ON orders.job_id = job.id WHERE job.seq = $1`,
-    [claimed.seq],
-  );
-  if (row === null) throw new Error('a claimed job is not there');
-  return { ...row, wasDueAt: claimed.dueAt };
+interface ClaimedRow {
+  id: string;
+  accountId: string;
+  requestId: string;
+  mode: ExecutionMode;
+  attempt: number;
+  attemptBudget: number;
+  enqueuedAt: number;
+  firstClaimedAt: number;
+  dueAt: number | null;
+  traceparent: string | null;
+  sealed: Buffer | null;
 }
 
-function toClaimedJob(row: ClaimedRow, options: CaptureOptions, claim: { workerId: string; now: number }): ClaimedJob {
-  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, wasDueAt, traceparent } = row;
-  return {
-    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt: wasDueAt, traceparent },
-    attempt: row.attemptsMade,
-    claimedAt: claim.now,
-    workerId: claim.workerId,
-    firstClaimedAt: row.firstClaimedAt ?? claim.now,
-  };
+function claimRows(database: Database, claims: readonly JobClaim[], nodeId: string): Promise<ClaimedRow[]> {
+  const [first] = claims;
+  return database.all<ClaimedRow>(
+    `SELECT job_id AS id, account AS "accountId", request AS "requestId", job_mode AS mode, attempt, budget AS "attemptBudget",
+        enqueued AS "enqueuedAt", first_claimed AS "firstClaimedAt", due AS "dueAt", trace AS traceparent, order_sealed AS sealed
+      FROM ${RELAXED}, stillframe_claim_2($1, $2, $3, $4, $5)`,
+    [...[first?.now, first?.leaseMs, claims.map(({ workerId }) => workerId), nodeId], claims.map(({ keptSlot = false }) => keptSlot)],
+  );
+}
+
+function toClaimedJob({ sealed: _, ...row }: ClaimedRow, options: CaptureOptions, { workerId, now }: JobClaim): ClaimedJob {
+  return { ...row, options, workerId, claimedAt: now };
 }

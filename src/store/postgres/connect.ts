@@ -48,8 +48,9 @@ export function clientSettings(url: string): pg.ClientConfig {
   return {
     connectionString: url,
     application_name: 'stillframe',
-    // Statements take a millisecond; compiling one takes more.
-    options: '-c jit=off',
+    // Statements take a millisecond; compiling one takes more. Plans are kept: one that was made while a table was small must not read all
+    // of it when it is large.
+    options: '-c jit=off -c enable_seqscan=off',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,

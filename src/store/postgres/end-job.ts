@@ -4,29 +4,54 @@ import { RENDERED_DATA, SHARED_DATA } from '../result-data.js';
 import { codeOfFailure, MAX_DELIVERY_AGE_MS, SLICE_FOLLOWERS } from '../rules.js';
 import type { Claim, EndedJob, FinishedCapture } from '../store.js';
 import type { Database, Queries } from './connect.js';
-import { IS_HELD, JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
+import { JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
 import { LOCKS } from './locks.js';
-import { settleTurn } from './turns.js';
+import { settleTurns } from './turns.js';
 
 /** The result of a claimed job: a capture, or an error as JSON. */
 export type Ending = { now: number } & ({ state: 'completed'; capture: FinishedCapture } | { state: 'failed'; error: string });
 
-type EndedRow = JobRow & { announced: boolean };
+/** A claim and its result. */
+export interface ClaimEnd {
+  held: Claim;
+  ending: Ending;
+  /** Whether an earlier call lost its connection: if it was committed after all, its job is returned. */
+  mayHaveEnded?: boolean;
+}
+
+/** What is told of a job that a statement has ended. */
+type EndedRow = Pick<JobRow, 'id' | 'accountId' | 'requestId' | 'state' | 'claimedAt' | 'bookedMs'> & { announced: boolean };
 
 /**
- * Ends a claimed job, in one statement with its credits, order, picture and delivery; then the first slice of its followers, which the sweep
- * ends if that fails.
+ * Ends claimed jobs, all of them completed or all of them failed, in one statement with their credits, orders, pictures and deliveries, of which one that fails undoes all; then, for
+ * each, the first slice of its followers, which the sweep ends if that fails.
  *
- * @param mayHaveEnded whether an earlier call lost its connection: if it was committed after all, its job is returned
- * @returns the ended jobs, the claimed one first; empty if the claim was lost
+ * @returns for each claim the ended jobs, the claimed one first; none if the claim was lost
  */
-export async function endJob(database: Database, held: Claim, ending: Ending, { mayHaveEnded = false } = {}): Promise<EndedJob[]> {
-  const row = (await endClaimed(database, held, ending)) ?? (mayHaveEnded ? await alreadyEnded(database, held, ending) : null);
-  if (row === null) return [];
-  const followers = await settleTurn(database, row, ending.now)
-    .then((isFollowed) => (isFollowed ? endFollowers(database, row.id) : null))
-    .catch(() => null);
-  return [toEnded(row), ...(followers ?? [])];
+export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Promise<EndedJob[][]> {
+  const rows = await endClaimed(database, ends);
+  const known = new Map(rows.map((row) => [row.id, row]));
+  for (const end of ends) {
+    const before = end.mayHaveEnded === true && !known.has(end.held.id) ? await alreadyEnded(database, end) : null;
+    if (before !== null) known.set(before.id, before);
+  }
+  const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));
+  const settled = [...known.values()].map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
+  // If this fails, perhaps all of them have followers.
+  const followed = await settleTurns(database, settled).catch(() => new Set(known.keys()));
+  return await Promise.all(ends.map(({ held }) => tellEnded(database, known.get(held.id), followed)));
+}
+
+/** Like `endJobs`, for one. */
+export async function endJob(database: Database, held: Claim, ending: Ending): Promise<EndedJob[]> {
+  return (await endJobs(database, [{ held, ending }]))[0] ?? [];
+}
+
+async function tellEnded(database: Database, row: EndedRow | undefined, followed: ReadonlySet<string>): Promise<EndedJob[]> {
+  if (row === undefined) return [];
+  if (!followed.has(row.id)) return [toEnded(row)];
+  const followers = await endFollowers(database, row.id).catch(() => []);
+  return [{ ...toEnded(row), isFollowed: followers !== null }, ...(followers ?? [])];
 }
 
 /**
@@ -51,32 +76,71 @@ export async function endedLeaders(database: Queries): Promise<string[]> {
   return found.map((leader) => leader.id);
 }
 
-function endClaimed(database: Database, { id, workerId, attempt }: Claim, ending: Ending): Promise<EndedRow | null> {
-  const held = [id, workerId, attempt];
-  const { now } = ending;
-  if (ending.state === 'failed') {
-    const update = `UPDATE jobs SET state = 'failed', error = $4, ended_at = $5::bigint, progress = 100, lease_expires_at = NULL, node_id = NULL
-      WHERE ${IS_HELD} RETURNING *`;
-    return database.one<EndedRow>(concluding(update), [...held, ending.error, now, periodOf(now), codeOfFailure(ending.error), 'released']);
-  }
-  const { artifact, data } = ending.capture;
-  const update = `UPDATE jobs SET state = 'completed', data = $4, ended_at = $5::bigint, rendered_at = $5::bigint, artifact_name = $9,
-      progress = 100, lease_expires_at = NULL, node_id = NULL
-    WHERE ${IS_HELD} RETURNING *`;
-  const kept = `INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
-    SELECT $9, $10::bigint, $11, $5::bigint, account_id, $12 FROM job`;
-  const picture = `INSERT INTO tallies (account_id, period, name, bytes) SELECT account_id, '', 'pictures', $10::bigint FROM job`;
-  const announced = 'DELETE FROM removals USING job WHERE name = $9';
-  return database.one<EndedRow>(concluding(update, `kept AS (${kept}), weighed AS (${picture}), stored AS (${announced}),`), [
-    ...held,
-    ...[RENDERED_DATA, now, periodOf(now), 'completed', 'settled'],
-    ...[artifact.name, artifact.bytes, artifact.sha256, JSON.stringify(data)],
-  ]);
+/** Of the same kind, so that an error undoes them all. */
+async function endClaimed(database: Database, ends: readonly ClaimEnd[]): Promise<EndedRow[]> {
+  const completed = ends.flatMap(completionOf);
+  if (completed.length > 0) return await database.all<EndedRow>(COMPLETE, [...columnsOf(completed), RENDERED_DATA]);
+  return await database.all<EndedRow>(FAIL, columnsOf(ends.flatMap(failureOf)));
 }
 
-async function alreadyEnded(database: Database, { id, workerId, attempt }: Claim, ending: Ending): Promise<EndedRow | null> {
+type Values = readonly (string | number)[];
+
+function completionOf({ held, ending }: ClaimEnd): Values[] {
+  if (ending.state !== 'completed') return [];
+  const { artifact, data } = ending.capture;
+  return [[...claimValues(held, ending.now), artifact.name, artifact.bytes, artifact.sha256, JSON.stringify(data)]];
+}
+
+function failureOf({ held, ending }: ClaimEnd): Values[] {
+  return ending.state === 'failed' ? [[...claimValues(held, ending.now), ending.error, codeOfFailure(ending.error)]] : [];
+}
+
+function claimValues({ id, workerId, attempt }: Claim, now: number): Values {
+  return [id, workerId, attempt, now, periodOf(now)];
+}
+
+/** The parameters of `unnest`: an array for each column. */
+function columnsOf(rows: readonly Values[]): unknown[] {
+  return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
+}
+
+const ENDED_COLUMNS = `job.id, job.account_id AS "accountId", job.request_id AS "requestId", job.state, job.claimed_at AS "claimedAt",
+  job.booked_ms AS "bookedMs"`;
+
+const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'`;
+
+/** For `RETURNING`: what `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
+const ENDED = 'jobs.id, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at';
+
+const COMPLETE = concluding(
+  `UPDATE jobs SET state = 'completed', data = $10, ended_at = given.now, rendered_at = given.now, artifact_name = given.name,
+      progress = 100, lease_expires_at = NULL, node_id = NULL
+    FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])
+      AS given(id, worker, attempt, now, period, name, bytes, sha256, facts)
+    WHERE ${CLAIMED} RETURNING ${ENDED}, given.period, 'completed' AS outcome, given.bytes, given.name, given.sha256, given.facts`,
+  `kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
+      SELECT name, bytes, sha256, ended_at, account_id, facts FROM job),
+    stored AS (DELETE FROM removals USING job WHERE removals.name = job.name),`,
+);
+
+const FAIL = concluding(
+  `UPDATE jobs SET state = 'failed', error = given.error, ended_at = given.now, progress = 100, lease_expires_at = NULL, node_id = NULL
+    FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[])
+      AS given(id, worker, attempt, now, period, error, outcome)
+    WHERE ${CLAIMED} RETURNING ${ENDED}, given.period, given.outcome, 0::bigint AS bytes`,
+);
+
+const END_FOLLOWERS = concluding(
+  `UPDATE jobs SET leader_id = NULL, state = $4, ended_at = $5::bigint, progress = 100, worker_id = $2, data = $8, artifact_name = $9,
+      error = $10
+    WHERE id IN (SELECT follower.id FROM jobs follower WHERE follower.leader_id = $1 AND ($4 = 'completed' OR follower.timeout_ms <= $3)
+      ORDER BY follower.seq LIMIT ${SLICE_FOLLOWERS} FOR NO KEY UPDATE SKIP LOCKED)
+    RETURNING ${ENDED}, $6::text AS period, $7::text AS outcome, 0::bigint AS bytes`,
+);
+
+async function alreadyEnded(database: Database, { held: { id, workerId, attempt }, ending }: ClaimEnd): Promise<EndedRow | null> {
   return await database.one<EndedRow>(
-    `SELECT ${JOB_COLUMNS}, job.webhook_url IS NOT NULL AS announced FROM jobs job
+    `SELECT ${ENDED_COLUMNS}, webhook_url IS NOT NULL AS announced FROM jobs job
       WHERE job.id = $1 AND job.worker_id = $2 AND job.attempts_made = $3 AND job.state = $4 AND job.ended_at IS NOT NULL
         AND (job.artifact_name = $5 OR job.error = $6)`,
     [
@@ -88,22 +152,24 @@ async function alreadyEnded(database: Database, { id, workerId, attempt }: Claim
 }
 
 /**
- * One statement: `update` ends jobs, the rest follows for each of them. Parameters: 5 the time, 6 its period, 7 the outcome, 8 the new
- * state of the credits. @throws Error if a job's credits are not pending, so that nothing is charged twice
+ * One statement: `update` ends jobs, the rest follows for each of them. @throws Error if a job's credits are not pending, so that nothing is
+ * charged twice
  */
 function concluding(update: string, further = ''): string {
   return `WITH job AS (${update}), ${further}
     wiped AS (DELETE FROM orders USING job WHERE orders.job_id = job.id),
-    charged AS (UPDATE reservations SET state = $8 FROM job WHERE reservations.job_id = job.id AND reservations.state = 'pending'
-      RETURNING reservations.account_id, reservations.period, reservations.credits),
-    counted AS (INSERT INTO tallies (account_id, period, name, reserved, settled, jobs)
-      SELECT account_id, period, CASE period WHEN $6::text THEN $7::text ELSE '' END, -credits, CASE $8 WHEN 'settled' THEN credits ELSE 0 END,
-        CASE period WHEN $6::text THEN 1 ELSE 0 END FROM charged
-      UNION ALL SELECT account_id, $6::text, $7::text, 0, 0, 1 FROM charged WHERE period <> $6::text),
+    charged AS (UPDATE reservations SET state = CASE job.state WHEN 'completed' THEN 'settled' ELSE 'released' END
+      FROM job WHERE reservations.job_id = job.id AND reservations.state = 'pending'
+      RETURNING reservations.account_id, reservations.period, reservations.credits, reservations.state,
+        job.period AS ended_in, job.outcome, job.bytes),
+    counted AS (INSERT INTO tallies (account_id, period, name, reserved, settled, jobs, bytes)
+      SELECT account_id, period, CASE period WHEN ended_in THEN outcome ELSE '' END, -credits, CASE state WHEN 'settled' THEN credits ELSE 0 END,
+        CASE period WHEN ended_in THEN 1 ELSE 0 END, bytes FROM charged
+      UNION ALL SELECT account_id, ended_in, outcome, 0, 0, 1, 0 FROM charged WHERE period <> ended_in),
     announced AS (UPDATE deliveries SET event = CASE job.state WHEN 'completed' THEN '${eventOf('completed')}' ELSE '${eventOf('failed')}' END,
-        due_at = $5::bigint, next_attempt_at = $5::bigint, expires_at = $5::bigint + ${MAX_DELIVERY_AGE_MS}
+        due_at = job.ended_at, next_attempt_at = job.ended_at, expires_at = job.ended_at + ${MAX_DELIVERY_AGE_MS}
       FROM job WHERE deliveries.job_id = job.id AND deliveries.event IS NULL RETURNING deliveries.job_id)
-    SELECT ${JOB_COLUMNS}, EXISTS (SELECT 1 FROM announced WHERE announced.job_id = job.id) AS announced FROM job
+    SELECT ${ENDED_COLUMNS}, EXISTS (SELECT 1 FROM announced WHERE announced.job_id = job.id) AS announced FROM job
       WHERE stillframe_expect((SELECT count(*) FROM charged) = (SELECT count(*) FROM job), 'credits are not pending')
       ORDER BY job.seq`;
 }
@@ -113,13 +179,9 @@ function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
   const { id, state, error, endedAt, timeoutMs, workerId, artifactName } = leader;
   const now = endedAt ?? 0;
   const isCompleted = state === 'completed';
-  const update = `UPDATE jobs SET leader_id = NULL, state = $4, ended_at = $5::bigint, progress = 100, worker_id = $2, data = $9,
-      artifact_name = $10, error = $11
-    WHERE id IN (SELECT follower.id FROM jobs follower WHERE follower.leader_id = $1 AND ($4 = 'completed' OR follower.timeout_ms <= $3)
-      ORDER BY follower.seq LIMIT ${SLICE_FOLLOWERS} FOR NO KEY UPDATE SKIP LOCKED) RETURNING *`;
-  return database.all<EndedRow>(concluding(update), [
+  return database.all<EndedRow>(END_FOLLOWERS, [
     ...[id, workerId ?? '', timeoutMs, state, now, periodOf(now), isCompleted ? 'completed' : codeOfFailure(error)],
-    ...[isCompleted ? 'settled' : 'released', isCompleted ? SHARED_DATA : null, artifactName, error],
+    ...[isCompleted ? SHARED_DATA : null, artifactName, error],
   ]);
 }
 
@@ -169,5 +231,5 @@ export async function promote(queries: Queries, id: string): Promise<void> {
 }
 
 function toEnded({ id, requestId, accountId, state, announced }: EndedRow): EndedJob {
-  return { id, requestId, accountId, state: state === 'completed' ? 'completed' : 'failed', hasWebhook: announced };
+  return { id, requestId, accountId, state: state === 'completed' ? 'completed' : 'failed', hasWebhook: announced, isFollowed: false };
 }

@@ -50,13 +50,21 @@ export function findJobByIdempotencyKey(queries: Queries, accountId: string, key
 }
 
 /** Jobs of a key in one state, newest first. @param before exclusive, in order of submission */
-export function jobsOfKey(queries: Queries, keyId: string, page: { state: string; before: number; limit: number }): Promise<FoundJob[]> {
-  return queries.all<FoundJob>(`${FOUND} WHERE job.key_id = $1 AND job.state = $2 AND job.seq < $3 ORDER BY job.seq DESC LIMIT $4`, [
-    keyId,
-    page.state,
-    page.before,
-    page.limit,
-  ]);
+export function jobsOfKey(
+  queries: Queries,
+  keyId: string,
+  page: { state: StoredJobState; before: number; limit: number },
+): Promise<FoundJob[]> {
+  return queries.all<FoundJob>(
+    `${FOUND} WHERE job.key_id = $1 AND ${indexOf(page.state)} AND job.state = $2 AND job.seq < $3 ORDER BY job.seq DESC LIMIT $4`,
+    [keyId, page.state, page.before, page.limit],
+  );
+}
+
+/** What the jobs of a state have in common: the condition of an index that does not name the state, which each claim changes. */
+function indexOf(state: StoredJobState): string {
+  if (state === 'completed') return 'job.data IS NOT NULL';
+  return state === 'failed' ? 'job.error IS NOT NULL' : 'job.ended_at IS NULL';
 }
 
 /** Newest first. @param before exclusive, in order of submission */

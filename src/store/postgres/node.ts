@@ -74,9 +74,8 @@ export class ClusterNode implements AsyncDisposable {
     await this.#beating;
     const client = this.#client;
     this.#client = null;
-    if (client === null) return;
-    await client.query('DELETE FROM nodes WHERE id = $1', [this.id]).catch(() => undefined);
-    await client.end().catch(() => undefined);
+    await this.#options.queries.one('DELETE FROM nodes WHERE id = $1', [this.id]).catch(() => undefined);
+    await client?.end().catch(() => undefined);
   }
 
   /** A new connection with this node's row and lock. */

@@ -9,11 +9,12 @@ import { StoreError } from '../store-error.js';
 import { type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact } from './accept.js';
 import { accountSteps, keySteps, sealAgain } from './accounts.js';
-import { announceArtifact, claimNextJob, release, renewLease, retryLater } from './claim-job.js';
+import { Batch } from './batch.js';
+import { type Announcement, announceArtifacts, claimNextJobs, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
 import { type Database, openDatabase } from './connect.js';
 import { consoleSteps } from './console-access.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
-import { type Ending, endedLeaders, endFollowers, endJob } from './end-job.js';
+import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from './end-job.js';
 import { Hints, NOTIFY } from './hints.js';
 import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
 import { listAllJobs, listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
@@ -86,7 +87,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-function jobSteps({ database, vault, hints, nodeId, others, log }: Engine): JobStore {
+function jobSteps(engine: Engine): JobStore {
+  const { database, vault, hints, nodeId, others, log } = engine;
   const tellEnded = (ended: EndedJob[]): EndedJob[] => {
     for (const job of ended) {
       hints.add({ kind: 'ended', jobId: job.id });
@@ -96,11 +98,13 @@ function jobSteps({ database, vault, hints, nodeId, others, log }: Engine): JobS
   };
   /** Claims whose end may have been committed, although its call lost the connection. */
   const unsure = new Set<string>();
+  const endAll = (some: readonly ClaimEnd[]) => endJobs(database, some);
+  const ends = { completed: new Batch(endAll), failed: new Batch(endAll) };
+  const announcements = new Batch((some: readonly Announcement[]) => announceArtifacts(database, some));
   const end = async (claim: Claim, ending: Ending): Promise<EndedJob[]> => {
     const key = `${claim.id} ${claim.workerId} ${claim.attempt}`;
     try {
-      const ended = await endJob(database, claim, ending, { mayHaveEnded: unsure.delete(key) });
-      return tellEnded(ended);
+      return tellEnded(await ends[ending.state].add({ held: claim, ending, mayHaveEnded: unsure.delete(key) }));
     } catch (error) {
       if (error instanceof CaptureError && unsure.size < UNSURE_MAX) unsure.add(key);
       throw error;
@@ -114,9 +118,9 @@ function jobSteps({ database, vault, hints, nodeId, others, log }: Engine): JobS
       if (acceptance.kind === 'cached' && job.webhook !== null) hints.add({ kind: 'due' });
       return acceptance;
     },
-    claimNextJob: (claim) => claimNextJob(database, vault, { ...claim, nodeId }),
+    claimNextJobs: claimer(engine),
     renewLease: (claim, renewal) => renewLease(database, claim, renewal),
-    announceArtifact: (claim, name) => announceArtifact(database, claim, name),
+    announceArtifact: (claim, name) => announcements.add({ claim, name }),
     complete: (claim, capture, now) => end(claim, { state: 'completed', capture, now }),
     fail: (claim, error, now) => end(claim, { state: 'failed', error: JSON.stringify(error), now }),
     endFollowers: async (leaderId) => {
@@ -146,6 +150,21 @@ function jobSteps({ database, vault, hints, nodeId, others, log }: Engine): JobS
       if (!paused) hints.add({ kind: 'queued' });
     },
     queueStatus: () => queueStatus(database),
+  };
+}
+
+function claimer({ database, vault, nodeId }: Engine): JobStore['claimNextJobs'] {
+  /** Workers that may hold jobs of which they were not told. */
+  const unsure = new Set<string>();
+  return async (claims) => {
+    if (unsure.size > 0) await undoUnknown(database, nodeId, [...unsure]);
+    unsure.clear();
+    try {
+      return await claimNextJobs(database, vault, claims, nodeId);
+    } catch (error) {
+      for (const { workerId } of claims) unsure.add(workerId);
+      throw error;
+    }
   };
 }
 

@@ -36,7 +36,7 @@ export async function recover(
   );
   const abandoned = await database.all<{ id: string; workerId: string; attempt: number; budget: number }>(
     `SELECT id, worker_id AS "workerId", attempts_made AS attempt, attempt_budget AS budget FROM jobs
-      WHERE lease_expires_at IS NOT NULL AND ${isAbandoned('lease_expires_at')} ORDER BY seq`,
+      WHERE ended_at IS NULL AND lease_expires_at IS NOT NULL AND ${isAbandoned('lease_expires_at')} ORDER BY seq`,
     [now, nodeId, alive],
   );
   const ended: EndedJob[] = [];
@@ -91,7 +91,7 @@ async function pullForward(database: Database, now: number, horizon: number): Pr
      UPDATE jobs SET due_at = $1::bigint FROM entry WHERE jobs.seq = entry.seq AND jobs.state = 'delayed'`,
     times,
   );
-  await database.run('UPDATE jobs SET lease_expires_at = $1::bigint WHERE lease_expires_at > $1', [horizon]);
+  await database.run('UPDATE jobs SET lease_expires_at = $1::bigint WHERE ended_at IS NULL AND lease_expires_at > $1', [horizon]);
   await database.run(
     `UPDATE deliveries SET due_at = $1::bigint, next_attempt_at = $1::bigint, expires_at = least(expires_at, $1::bigint + ${MAX_DELIVERY_AGE_MS})
       WHERE due_at > $2`,

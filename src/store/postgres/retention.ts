@@ -76,7 +76,7 @@ async function rollUpSlice(queries: Queries): Promise<number> {
 
 /** The database is on a disk of its own, which the limit is not about. */
 async function storageUse(queries: Queries): Promise<{ pictures: number; database: number; free: number }> {
-  const use = await queries.one<{ bytes: number }>(`SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM sums WHERE name = 'pictures'`);
+  const use = await queries.one<{ bytes: number }>(`SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM sums`);
   return { pictures: use?.bytes ?? 0, database: 0, free: 0 };
 }
 
@@ -115,7 +115,7 @@ function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<s
     if (pictures <= maxBytes) return null;
     const next = await queries.one<{ name: string }>(
       `SELECT name FROM artifacts WHERE gone_at IS NULL AND account_id = (
-          SELECT account_id FROM sums GROUP BY account_id HAVING coalesce(sum(bytes) FILTER (WHERE name = 'pictures'), 0) > 0
+          SELECT account_id FROM sums GROUP BY account_id HAVING sum(bytes) > 0
           ORDER BY sum(bytes) + ${JOB_BYTES} * (coalesce(sum(jobs) FILTER (WHERE name NOT LIKE 'webhooks/%'), 0)
             + (SELECT count(*) FROM jobs WHERE jobs.account_id = sums.account_id AND ended_at IS NULL)) DESC, account_id LIMIT 1)
         ORDER BY created_at, name LIMIT 1`,

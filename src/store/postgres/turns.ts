@@ -9,23 +9,25 @@ import type { JobRow } from './job-rows.js';
 export const RELAXED = `(SELECT set_config('synchronous_commit', 'off', true)) relaxed`;
 
 /**
- * To be called when a job has released its slot: corrects the charge of its account to the time that it took.
+ * To be called when jobs have released their slots: corrects the charges of their accounts to the time that they took.
  *
- * @returns whether other jobs follow its render
+ * @returns those of them whose render other jobs follow
  */
-export async function settleTurn(
-  queries: Queries,
-  { id, accountId, claimedAt, bookedMs }: Pick<JobRow, 'id' | 'accountId' | 'claimedAt' | 'bookedMs'>,
-  now: number,
-): Promise<boolean> {
-  const tookMs = claimedAt === null || bookedMs === null ? null : now - claimedAt;
-  const isMeasured = tookMs !== null && isSlotTime(tookMs);
-  const found = await queries.one<{ followed: boolean }>(
-    `WITH settled AS (
-      UPDATE turns SET tag = tag + $2::bigint - $3::bigint, typical_ms = (3 * typical_ms + $2::bigint) / 4 FROM ${RELAXED}
-        WHERE account_id = $1 AND $2::bigint IS NOT NULL)
-     SELECT EXISTS (SELECT 1 FROM jobs WHERE leader_id = $4) AS followed`,
-    [accountId, isMeasured ? tookMs : null, bookedMs, id],
+export async function settleTurns(queries: Queries, ended: readonly ReleasedSlot[]): Promise<Set<string>> {
+  if (ended.length === 0) return new Set();
+  const took = ended.map(({ claimedAt, bookedMs, now }) => {
+    const ms = claimedAt === null || bookedMs === null ? null : now - claimedAt;
+    return ms !== null && isSlotTime(ms) ? ms : null;
+  });
+  const found = await queries.all<{ id: string }>(
+    `WITH settled AS MATERIALIZED (SELECT stillframe_settle_1($1, $2, $3) FROM ${RELAXED})
+     SELECT ended.id FROM settled, unnest($4::text[]) AS ended(id) WHERE EXISTS (SELECT 1 FROM jobs WHERE leader_id = ended.id)`,
+    [ended.map((job) => job.accountId), took, ended.map((job) => job.bookedMs), ended.map((job) => job.id)],
   );
-  return found?.followed ?? false;
+  return new Set(found.map((row) => row.id));
+}
+
+interface ReleasedSlot extends Pick<JobRow, 'id' | 'accountId' | 'claimedAt' | 'bookedMs'> {
+  /** When it was released. */
+  now: number;
 }

@@ -22,7 +22,9 @@ export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob
   const job = tables.jobs.end(held, ending, ending.state === 'completed' ? ending.now : null);
   if (job === null) return [];
   tables.turns.settle(job, ending.now);
-  return [concludeJob(tables, job, ending), ...endFollowers(tables, job)];
+  const own = concludeJob(tables, job, ending);
+  const followers = endFollowers(tables, job);
+  return [{ ...own, isFollowed: followers.length > 0 || tables.jobs.followersOf(job.id, 1).length > 0 }, ...followers];
 }
 
 /**
@@ -58,7 +60,7 @@ function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { s
   if (state === 'completed') tables.reservations.settle(row.id);
   else tables.reservations.release(row.id);
   const hasWebhook = row.webhookUrl !== null && tables.deliveries.announce(row.id, eventOf(state), now);
-  return { id: row.id, requestId: row.requestId, accountId: row.accountId, state, hasWebhook };
+  return { id: row.id, requestId: row.requestId, accountId: row.accountId, state, hasWebhook, isFollowed: false };
 }
 
 function expectOne(changed: boolean, id: string): void {

@@ -133,10 +133,11 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
   return {
     cachedArtifact: (job) => read(() => cachedArtifact(tables, vault, job)),
     accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
-    claimNextJob: async (claim) => {
+    claimNextJobs: async ([claim]) => {
       // An idle worker's look must not cost a write.
       const idle = await read(() => tables.counters.isPaused() || tables.counters.queued() === 0);
-      return idle ? null : writer.run(() => claimNextJob(tables, claim));
+      const job = idle || claim === undefined ? null : await writer.run(() => claimNextJob(tables, claim));
+      return job === null ? [] : [job];
     },
     renewLease: (claim, { now, leaseMs, progress }) =>
       writer.run(() => tables.jobs.renew(claim, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress))))),
