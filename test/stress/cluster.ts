@@ -12,8 +12,9 @@
  * - clocks: nodes whose clocks are 10 minutes apart
  * - fair: a quick account beside one with hundreds of slow captures
  *
- * Sabotages that turn it red: without FOR NO KEY UPDATE of the render in flight in store/postgres/accept (followers that wait for ever);
- * `--trustsOwnClock 1` (leases lost); removal of the picture whenever `complete` returns nothing (charges without an object, in "restarts").
+ * Sabotages: `--trustsOwnClock 1` turns it red ("clocks"). Two more turn tests red whose timing is their own: without FOR NO KEY UPDATE of
+ * the render in flight in store/postgres/accept, test/cluster/locks (a follower that only the sweep ends); with removal of the picture
+ * whenever `complete` returns nothing in capture/perform, test/capture/story (a charge without an object).
  */
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
 import { aCaller, aNewJob, openAt } from '../store/factories.js';

@@ -14,6 +14,7 @@ interface Trial {
 /** In the order of the issues that they judge. Loaded when asked for. */
 const TRIALS: Record<string, () => Promise<Trial>> = {
   model: async () => ({ title: 'random operations on the store against a state model', ...(await import('./model.js')) }),
+  concurrent: async () => ({ title: 'random operations over eight connections at once', ...(await import('./concurrent.js')) }),
   fuzz: async () => ({ title: 'hostile bodies and requests against the edge', ...(await import('./fuzz.js')) }),
   kill: async () => ({ title: 'SIGKILL of the server at named points and any instant', ...(await import('./kill.js')) }),
   restart: async () => ({ title: 'SIGKILL, and how soon all goes on', ...(await import('./restart.js')) }),
