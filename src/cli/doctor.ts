@@ -173,9 +173,13 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;
-    const found = `readable and writable; ${waiting} jobs waiting, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`;
+    const servers = (await store.nodes()).length;
+    const place = store.shared ? `PostgreSQL, shared by ${servers} running ${servers === 1 ? 'server' : 'servers'}, ` : '';
+    const found = `${place}readable and writable; ${waiting} jobs waiting, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`;
     const advice = queue.paused ? 'Run: stillframe queue resume' : '';
-    return [{ check, state: queue.paused ? 'warn' : 'ok', found, advice }, checkClock(await store.newestJobAt())];
+    const finding: Finding = { check, state: queue.paused ? 'warn' : 'ok', found, advice };
+    // Times in a shared database are those of its own clock.
+    return store.shared ? [finding] : [finding, checkClock(await store.newestJobAt())];
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
     // Why a database cannot be opened ends with what to do.

@@ -9,6 +9,8 @@ import { type ServerProcess, startServerProcess } from '../stress/server-process
 export interface Cluster extends AsyncDisposable {
   databaseUrl: string;
   bucket: BucketServer;
+  /** The settings that all of them share. */
+  env: Record<string, string>;
   /** A server process; its roles are all of them unless `env` says less. @param main of another program than the built one */
   start(env?: Record<string, string>, main?: string): ServerProcess;
 }
@@ -24,6 +26,7 @@ export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cl
   return {
     databaseUrl,
     bucket,
+    env: { ...settingsOf(databaseUrl, bucket), STILLFRAME_DATA_DIR: join(root, 'commands') },
     start(env = {}, main) {
       const dataDir = join(root, String(servers.length));
       const server = startServerProcess({
