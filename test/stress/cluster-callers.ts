@@ -21,7 +21,7 @@ const agent = new Agent({ keepAlive: false });
 const FOLLOW_MS = 100;
 
 export class Callers {
-  readonly counts = { answered: 0, refused: 0 };
+  readonly counts = { answered: 0, refused: 0, 'look-ups reset': 0 };
   readonly problems: string[] = [];
   #turn = 0;
   #stopped = false;
@@ -78,6 +78,8 @@ export class Callers {
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
         if (code === 'ECONNREFUSED') this.counts.refused += 1;
+        // Perhaps never accepted: the system resets what waits for that when a server closes its socket. A submission is not repeated.
+        else if (code === 'ECONNRESET' && method === 'GET') this.counts['look-ups reset'] += 1;
         else this.problems.push(`${method} ${path}: ${code ?? message}`);
         await new Promise((resolve) => setTimeout(resolve, 5));
       }

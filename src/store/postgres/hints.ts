@@ -1,4 +1,5 @@
 import type { StoreEvent } from '../store.js';
+import { RELAXED } from './turns.js';
 
 /** Of the notifications between nodes. */
 export const CHANNEL = 'stillframe';
@@ -55,4 +56,4 @@ export function parseEvents(payload: string): StoreEvent[] {
   });
 }
 
-export const NOTIFY = `SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) payload`;
+export const NOTIFY = `SELECT pg_notify('${CHANNEL}', payload) FROM ${RELAXED}, unnest($1::text[]) payload`;
