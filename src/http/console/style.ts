@@ -114,6 +114,8 @@ h3 { margin: 0 0 .4rem; font-size: 1rem; }
 .stages svg { display: block; width: 100%; height: .7rem; }
 .stages rect { fill: var(--accent); }
 .use { display: flex; flex-wrap: wrap; gap: 0 1rem; }
+tbody td { min-width: 6.5rem; }
+.stages td { min-width: 0; }
 .confirm summary { color: var(--bad); white-space: nowrap; }
 .confirm form { margin-top: .5rem; }
 @media (max-width: 48rem) {
@@ -127,7 +129,7 @@ h3 { margin: 0 0 .4rem; font-size: 1rem; }
   .stacked, .stacked tbody, .stacked tr, .stacked th, .stacked td { display: block; }
   .stacked tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .stacked tr:last-child { border-bottom: 0; }
-  .stacked th, .stacked td { padding: .15rem .9rem; border: 0; text-align: left; }
+  .stacked th, .stacked td { min-width: 0; padding: .15rem .9rem; border: 0; text-align: left; }
   .stacked [data-name]::before { content: attr(data-name) ": "; color: var(--soft); }
 }
 

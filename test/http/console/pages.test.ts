@@ -3,6 +3,7 @@ import { issueKey } from '../../../src/account/issue-key.js';
 import { SCOPES, type Scope } from '../../../src/contract/api-key.js';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema } from '../../../src/contract/capture-request.js';
+import { parseSubmission } from '../../../src/contract/submission.js';
 import { FORM_FIELDS } from '../../../src/http/console/form-fields.js';
 import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, meter } from '../fake-edge.js';
 import { aConsole, type TestConsole } from './a-console.js';
@@ -199,6 +200,32 @@ describe('jobs', () => {
     expect((await visitor.post('/console/redeliver', { id: job.id, etag })).status).toBe(409);
     expect((await visitor.get('/console/job?id=job_unknown')).status).toBe(404);
     expect((await visitor.get('/console/job')).status).toBe(404);
+  });
+
+  test('a job that has not ended shows the options of its request, but no private ones', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const own = it.edge.console;
+    if (own === undefined) throw new Error('no console');
+    const job = aJob({ state: 'active', progress: 40 });
+    own.findJob = async () => job;
+    const rules = { forceAsync: false, webhookAllow: [] };
+    const shown = async (body: object) => {
+      own.findOrders = async () => new Map([[job.id, parseSubmission(body, rules).options]]);
+      return (await visitor.get(`/console/job?id=${job.id}`)).text;
+    };
+    const proxy = { server: 'http://proxy.example.com', password: 'SECRET' };
+    const secrets = { headers: { 'x-key': 'SECRET' }, cookies: [{ name: 'a', value: 'SECRET' }], custom_js: '"SECRET"', proxy };
+    const text = await shown({ url: 'https://example.com/page', full_page: true, hide_selectors: [HOSTILE], ...secrets });
+    expect(text).toContain('https://example.com/page');
+    expect(text).toMatch(/full_page<\/code><\/dt><dd>true/);
+    expect(text).toMatch(/headers<\/code><\/dt><dd>set, not shown/);
+    expect(text).not.toContain('SECRET');
+    expect(text).not.toContain('<img src=x');
+    expect(text).not.toContain('block_ads');
+    const html = await shown({ html: '<p>SECRET</p>' });
+    expect(html).toContain('about:html');
+    expect(html).not.toContain('SECRET');
   });
 
   test('pictures are served whole, to those with a session', async () => {
