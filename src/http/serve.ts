@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
@@ -46,6 +46,8 @@ const MISSING_HOST = ' ';
 /** How much of an unread body is still received and discarded, so that the client can read the response. */
 const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
+/** While a server stops. Before the first time, what clients have sent already arrives. */
+const CLOSE_IDLE_EVERY_MS = 50;
 
 /**
  * Serves an app over HTTP.
@@ -154,9 +156,10 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
 }
 
 async function stop(server: Server, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // Without HTTP's own close, which resets connections whose first request is still on its way.
+  const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()));
   // A connection can be closed only once its last response has been sent.
-  const idle = setInterval(() => server.closeIdleConnections(), 20);
+  const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(idle);
