@@ -164,7 +164,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promi
     egressCountry,
     diagnostics: picture.diagnostics,
     inspection,
-    timings: { ...timings, shoot: Math.round(picture.timings.shoot), encode: Math.round(picture.timings.encode) },
+    timings: { scroll: 0, ...timings, shoot: Math.round(picture.timings.shoot), encode: Math.round(picture.timings.encode) },
   };
 }
 
