@@ -1,4 +1,5 @@
 /** Clients of several servers that take turns, as behind a load balancer which only knows that a connection was refused. */
+import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 
 export interface CallersOptions {
@@ -21,7 +22,7 @@ const agent = new Agent({ keepAlive: false });
 const FOLLOW_MS = 100;
 
 export class Callers {
-  readonly counts = { answered: 0, refused: 0, 'look-ups reset': 0 };
+  readonly counts = { answered: 0, refused: 0, reset: 0 };
   readonly problems: string[] = [];
   #turn = 0;
   #stopped = false;
@@ -67,19 +68,20 @@ export class Callers {
     this.problems.push(`${what} was answered ${status} ${JSON.stringify(body)?.slice(0, 300)}`);
   }
 
-  /** Goes on to the next server when a connection is refused; any other failure of a connection is a problem. */
+  /** Goes on to the next server when a connection is refused or reset; any other failure of a connection is a problem. */
   async #ask(method: string, path: string, body?: string): Promise<Answer> {
+    const idempotencyKey = randomUUID();
     for (;;) {
       const door = this.options.doors[this.#turn++ % this.options.doors.length] ?? '';
       try {
-        const answer = await send({ method, url: `${door}${path}`, key: this.options.key, body });
+        const answer = await send({ method, url: `${door}${path}`, key: this.options.key, body, idempotencyKey });
         this.counts.answered += 1;
         return answer;
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
         if (code === 'ECONNREFUSED') this.counts.refused += 1;
-        // Perhaps never accepted: the system resets what waits for that when a server closes its socket. A submission is not repeated.
-        else if (code === 'ECONNRESET' && method === 'GET') this.counts['look-ups reset'] += 1;
+        // Never accepted: the system resets what waits for that when a server closes its socket. Repeating is safe by the idempotency key.
+        else if (code === 'ECONNRESET') this.counts.reset += 1;
         else this.problems.push(`${method} ${path}: ${code ?? message}`);
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
@@ -87,9 +89,17 @@ export class Callers {
   }
 }
 
-function send({ method, url, key, body }: { method: string; url: string; key: string; body: string | undefined }): Promise<Answer> {
+interface Call {
+  method: string;
+  url: string;
+  key: string;
+  body: string | undefined;
+  idempotencyKey: string;
+}
+
+function send({ method, url, key, body, idempotencyKey }: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
     const sent = request(url, { method, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
       response
