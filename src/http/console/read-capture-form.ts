@@ -1,3 +1,4 @@
+import { readRequestJson } from '../../contract/request-json.js';
 import type { RequestIssue } from '../../contract/submission.js';
 import type { Form } from './form.js';
 import { FORM_FIELDS, type FormField } from './form-fields.js';
@@ -66,11 +67,12 @@ function readPairs(lines: readonly string[]): Read {
   return { value: Object.fromEntries(pairs) };
 }
 
+/** Within the limits of a request's body: the whole is serialised, and shown, before the contract judges it. */
 function readJson(text: string): Read {
   try {
-    return { value: JSON.parse(text) };
+    return { value: readRequestJson(Buffer.from(text)) };
   } catch {
-    return { problem: 'must be valid JSON' };
+    return { problem: 'must be valid JSON, within the limits of a request' };
   }
 }
 

@@ -106,6 +106,19 @@ describe('the form of a capture', () => {
   });
 
   test.each([
+    ['deeper', '['.repeat(50_000) + ']'.repeat(50_000)],
+    ['longer', `[${'1,'.repeat(5_000)}1]`],
+  ])('refuses JSON that is %s than a request may be, without serialising it', async (_, cookies) => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const { status, text } = await visitor.post('/console/capture', { ...ON, key: key.id, url: 'example.com', cookies });
+    expect(status).toBe(400);
+    expect(text).toContain('must be valid JSON, within the limits of a request');
+    expect(/<code id="curl">([\s\S]*?)<\/code>/.exec(text)?.[1]).not.toContain('cookies');
+    expect(it.edge.submitted).toEqual([]);
+  });
+
+  test.each([
     ['a revoked key', 400, 'must be a key that has not been revoked'],
     ['a key without the scope', 403, 'lacks the scope'],
     ['no key', 400, 'must be a key that has not been revoked'],
