@@ -16,6 +16,10 @@ export function consoleRoutes(edge: Edge, own: ConsoleEdge): ConsoleRoute[] {
   let made: Promise<Console> | null = null;
   const load = () => {
     made ??= import('./console/serve-console.js').then((module) => new module.Console(edge, own));
+    // The next request loads it again.
+    made.catch(() => {
+      made = null;
+    });
     return made;
   };
   const by =

@@ -10,6 +10,7 @@ import { curlLine } from './curl-line.js';
 import { type Form, formOf } from './form.js';
 import { JobResult } from './job-result.js';
 import { LiveStatus } from './live.js';
+import { noteFailure } from './note-failure.js';
 import { readCaptureForm } from './read-capture-form.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
@@ -31,6 +32,7 @@ export async function takePicture(visit: FormVisit): Promise<Answer> {
     return await show(visit, { form, curl, job: await capture(visit, body, issues) });
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
+    noteFailure(edge, visit.c.var.exchange, thrown);
     return await show(visit, { form, curl, error: toStoredError(thrown) });
   }
 }

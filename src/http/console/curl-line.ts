@@ -1,6 +1,9 @@
 import { FORM_FIELDS } from './form-fields.js';
 
-/** The request as a command for a shell. Secrets are left for the reader to fill in; the key is that of the shell variable. */
+/**
+ * The request as a command for a shell. The secret of a webhook and the password of a proxy, which are never shown again, are left for the
+ * reader to fill in; the key is that of the shell variable.
+ */
 export function curlLine(body: Record<string, unknown>, baseUrl: string): string {
   const json = JSON.stringify(withoutSecrets(body, ''), null, 1)
     .replaceAll(/\n */g, ' ')

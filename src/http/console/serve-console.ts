@@ -12,6 +12,7 @@ import { errorPage } from './error-page.js';
 import { answerFile, type ConsoleFile } from './files.js';
 import { readForm } from './form.js';
 import { renderDocument } from './layout.js';
+import { noteFailure } from './note-failure.js';
 import { FORMS, PAGES } from './pages.js';
 import { refuseForeignForm, refuseForgedForm, sessionCookie, sessionOf } from './session.js';
 import type { Answer, Page } from './visit.js';
@@ -135,11 +136,7 @@ export class Console {
       return await act();
     } catch (thrown) {
       const { exchange } = c.var;
-      const cause = thrown instanceof CaptureError ? thrown.cause : thrown;
-      if (cause !== undefined) this.edge.log.error({ request_id: exchange.requestId, route: exchange.route, err: cause }, 'request failed');
-      if (thrown instanceof CaptureError && thrown.retryAfterSeconds !== undefined) {
-        exchange.headers['retry-after'] = String(Math.max(1, Math.ceil(thrown.retryAfterSeconds)));
-      }
+      noteFailure(this.edge, exchange, thrown);
       return this.page(c, errorPage(toStoredError(thrown), exchange.requestId), null);
     }
   }

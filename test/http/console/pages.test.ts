@@ -139,7 +139,9 @@ describe('the form of a capture', () => {
     const [key, visitor] = [await aKey(it), await it.signIn()];
     const take = () => visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com' });
     expect((await take()).status).toBe(200);
-    expect(await take()).toMatchObject({ status: 429, text: expect.stringContaining('exceeded its rate limit') });
+    const refused = await take();
+    expect(refused).toMatchObject({ status: 429, text: expect.stringContaining('exceeded its rate limit') });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
   });
 
   test('shows a failure, and what may be followed while it runs', async () => {
