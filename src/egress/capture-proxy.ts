@@ -18,6 +18,8 @@ export interface CaptureProxyRules extends OutboundRules {
   closed(): void;
 }
 
+const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
+
 type Destination = Pick<ProxyTarget, 'host' | 'port'>;
 
 /** One capture's proxy on loopback. It refuses every destination whose addresses it cannot check and pin. */
@@ -84,6 +86,17 @@ export class LoopbackCaptureProxy implements CaptureProxy {
       closing: this.#closing.signal,
       hold: (socket) => this.#hold(socket),
     });
+  }
+
+  refuses(url: string): boolean | Promise<boolean> {
+    const destination = destinationOf(url);
+    if (destination === null || this.#way === null) return false;
+    const note = (refusal: Refusal | null): boolean => {
+      if (refusal !== null) this.#ledger.refuse(refusal);
+      return refusal !== null;
+    };
+    const refusal = this.#way.refusalOf(destination);
+    return refusal instanceof Promise ? refusal.then(note) : note(refusal);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -201,6 +214,13 @@ export class LoopbackCaptureProxy implements CaptureProxy {
 function codeOfProxied(error: unknown): string | null {
   if (error instanceof ProxyRefusal) return 'PROXY_REFUSED';
   return error instanceof CallerProxyFailure ? 'TUNNEL_REFUSED' : null;
+}
+
+function destinationOf(text: string): Destination | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const port = url === null ? undefined : DEFAULT_PORTS[url.protocol];
+  if (url === null || port === undefined) return null;
+  return { host: url.hostname, port: url.port === '' ? port : Number(url.port) };
 }
 
 function readAuthority(text: string): Destination | null {

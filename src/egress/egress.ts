@@ -51,6 +51,11 @@ export interface CaptureProxy extends AsyncDisposable {
   readonly port: number;
   /** From now on, traffic belongs to this capture, and goes through the caller's proxy if there is one. */
   begin(passage: Passage): void;
+  /**
+   * Whether a request to this URL would be refused, which counts as a refusal. Takes a look-up for the first request to a host and port, and
+   * is answered at once for further ones.
+   */
+  refuses(url: string): boolean | Promise<boolean>;
   /** The latest 1,000 refusals, newest last. */
   readonly refusals: readonly Refusal[];
   /** Total number of refusals. */

@@ -52,6 +52,7 @@ export class OutboundRoute {
   readonly #keeping: Keeping;
   readonly #told = new Set<string>();
   readonly #refused = new CaptureMemory<Refusal>();
+  readonly #checked = new CaptureMemory<Refusal | null | Promise<Refusal | null>>();
   readonly #passage: Passage;
   /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
@@ -122,6 +123,24 @@ export class OutboundRoute {
     this.#tell(refusal, verdict.why);
     this.#refused.set(key, refusal);
     throw new EgressRefused(refusal);
+  }
+
+  /**
+   * Checks a destination before the browser connects to it. The answer is that of `authorize`, which checks each connection again.
+   *
+   * @returns null if it may be connected to
+   */
+  refusalOf({ host, port }: Pick<ProxyTarget, 'host' | 'port'>): Refusal | null | Promise<Refusal | null> {
+    const key = `${host}:${port}`;
+    const known = this.#checked.get(key);
+    if (known !== undefined) return known;
+    const check = this.authorize({ host, port, exempt: false }).then(
+      () => null,
+      (error: unknown) => (error instanceof EgressRefused ? error.refusal : null),
+    );
+    this.#checked.set(key, check);
+    void check.then((refusal) => this.#checked.set(key, refusal));
+    return check;
   }
 
   /** Determined once, before the page can make requests, so that a name that resolves differently later has no effect. */

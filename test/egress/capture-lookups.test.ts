@@ -21,6 +21,21 @@ test('a name is asked for once in a capture, however many ask, found or not, and
   expect(site.connections).toBe(26);
 });
 
+test('a destination can be checked before it is connected to, and each refused request counts', async () => {
+  await using gate = await openTestEgress();
+  await using captureProxy = await gate.openCaptureProxy();
+  const both = [captureProxy.refuses('https://nowhere.example.net/a'), captureProxy.refuses('https://nowhere.example.net/b')];
+  expect(await Promise.all(both)).toEqual([true, true]);
+  expect(captureProxy.refuses('https://nowhere.example.net:443/c')).toBe(true);
+  expect(captureProxy.refusals).toEqual(Array(3).fill({ host: 'nowhere.example.net', port: 443, reason: 'unresolvable' }));
+  expect(gate.dns.count('nowhere.example.net', 'A')).toBe(1);
+  expect(await captureProxy.refuses('http://127.0.0.1/')).toBe(true);
+  expect(await captureProxy.refuses('http://stub.example.com/')).toBe(false);
+  expect(captureProxy.refuses('http://stub.example.com/again')).toBe(false);
+  expect(captureProxy.refuses('data:text/plain,')).toBe(false);
+  expect(captureProxy.refusedCount).toBe(4);
+});
+
 test('an answer is kept for 30 seconds', async () => {
   let now = 0;
   let asked = 0;

@@ -84,6 +84,7 @@ class PageGuard implements Guard {
         engines: this.parts.engines,
         on: this.on,
         headers,
+        refuses: (url) => this.session.captureProxy.refuses(url),
         document: html === null ? null : { url, html },
       }),
       this.hideAtStart(url),

@@ -12,6 +12,8 @@ export interface InterceptionPlan {
   /** The switches that are on. */
   on: readonly Category[];
   headers: TargetHeaders;
+  /** Whether the capture's proxy would refuse a URL. */
+  refuses(url: string): boolean | Promise<boolean>;
   /** The caller's document, which the browser gets without a network request (extensions.md, `html`). */
   document: { url: string; html: string } | null;
 }
@@ -95,7 +97,7 @@ export class Interception implements AsyncDisposable {
     const category = this.#judge(paused, isDocument);
     if (category === null) {
       if (isDocument) this.#documents.set(paused.frameId, matchedPart(url));
-      this.#letGo(paused, target);
+      this.#letGoUnlessRefused(paused, target);
       return;
     }
     this.blocked[category] += 1;
@@ -134,6 +136,18 @@ export class Interception implements AsyncDisposable {
 
   #noteRefused(url: string): void {
     if (this.#refusedScripts.size < REFUSED_SCRIPTS_MAX) this.#refusedScripts.add(matchedPart(url));
+  }
+
+  /** Fails a request that the proxy would refuse. Otherwise, images of a dead host fail one after the other, six at a time. */
+  #letGoUnlessRefused(paused: Paused, target: ChildTarget): void {
+    const { requestId, request } = paused;
+    const decide = (isRefused: boolean) => {
+      if (isRefused) target.send('Fetch.failRequest', { requestId, errorReason: 'NameNotResolved' });
+      else this.#letGo(paused, target);
+    };
+    const refused = this.#plan.refuses(request.url);
+    if (typeof refused === 'boolean') decide(refused);
+    else void refused.then(decide);
   }
 
   #letGo(paused: Paused, target: ChildTarget): void {

@@ -83,6 +83,31 @@ describe('requests', () => {
     expect(rig.web.urls().filter((url) => /doubleclick|adnxs|amazon/.test(url))).toEqual([]);
   });
 
+  it('that the proxy would refuse fail in the browser, those of frames and of redirects too', async () => {
+    const images = Array.from({ length: 20 }, (_, nth) => `<img src="http://dead.test/${nth}.png">`);
+    rig.web.page(PAGE, `<!doctype html>${images.join('')}<img src="http://moved.test/"><iframe src="http://frame.test/"></iframe>`);
+    rig.web.page(
+      'http://frame.test/',
+      '<!doctype html><img src="http://dead.test/frame.png"><iframe src="http://page.test/alive"></iframe>',
+    );
+    rig.web.on('http://moved.test/', (_, response) => response.writeHead(302, { location: 'http://dead.test/moved.png' }).end());
+    const asked: string[] = [];
+    await using session = await aPageSession(rig.browser, (url) => {
+      const { hostname } = new URL(url);
+      const refused = hostname === 'dead.test';
+      asked.push(hostname);
+      return asked.indexOf(hostname) === asked.length - 1 ? new Promise((resolve) => setImmediate(resolve, refused)) : refused;
+    });
+    const failures: string[] = [];
+    session.page.on('requestfailed', (request) => failures.push(`${new URL(request.url()).pathname} ${request.failure()?.errorText}`));
+    await guardPage(rig.parts, session, someOptions(PAGE, { block_ads: true }));
+    await session.page.goto(PAGE);
+    const names = [...images.keys()].map(String).concat('frame', 'moved');
+    expect(failures.sort()).toEqual(names.map((name) => `/${name}.png net::ERR_NAME_NOT_RESOLVED`).sort());
+    expect(rig.web.urls().filter((url) => url.includes('dead.test'))).toEqual([]);
+    expect(rig.web.urls()).toContain('http://page.test/alive');
+  });
+
   it('of service workers are judged too, from the first one on', async () => {
     await using site = await aSite({
       '/': `<!doctype html><script>navigator.serviceWorker.register('/sw.js')</script>`,

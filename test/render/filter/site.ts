@@ -75,8 +75,15 @@ export function launchOnto(web: FixtureWeb, { args = [] }: { args?: string[] } =
   });
 }
 
-/** A page as the pool hands it out, without the pool. */
-export async function aPageSession(browser: Browser): Promise<PageSession & AsyncDisposable> {
+/**
+ * A page as the pool hands it out, without the pool.
+ *
+ * @param refuses what the capture's proxy says of a URL
+ */
+export async function aPageSession(
+  browser: Browser,
+  refuses: PageSession['captureProxy']['refuses'] = () => false,
+): Promise<PageSession & AsyncDisposable> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
@@ -87,7 +94,7 @@ export async function aPageSession(browser: Browser): Promise<PageSession & Asyn
     cdp,
     mainFrameId: frameTree.frame.id,
     world: new World(cdp),
-    captureProxy: undefined as never,
+    captureProxy: { refuses } as PageSession['captureProxy'],
     chromiumVersion: browser.version(),
     lost: new AbortController().signal,
     [Symbol.asyncDispose]: () => context.close(),

@@ -53,6 +53,7 @@ function closedProxy(): CaptureProxy {
   return {
     port: 0,
     begin() {},
+    refuses: () => false,
     refusals: [],
     refusedCount: 0,
     bytes: 0,

@@ -28,6 +28,7 @@ export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
     return {
       port: server.port,
       begin: (passage) => void this.begun.push(passage),
+      refuses: () => false,
       refusals: [],
       refusedCount: 0,
       failures: [],
