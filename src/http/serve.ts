@@ -48,6 +48,8 @@ const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
 /** While a server stops. Before the first time, what clients have sent already arrives. */
 const CLOSE_IDLE_EVERY_MS = 50;
+/** Node's default. */
+const BACKLOG_MAX = 511;
 
 /**
  * Serves an app over HTTP.
@@ -156,6 +158,7 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
 }
 
 async function stop(server: Server, graceMs: number): Promise<void> {
+  await allAccepted(server);
   // Without HTTP's own close, which resets connections whose first request is still on its way.
   const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()));
   // A connection can be closed only once its last response has been sent.
@@ -164,4 +167,19 @@ async function stop(server: Server, graceMs: number): Promise<void> {
   await closed;
   clearInterval(idle);
   clearTimeout(grace);
+}
+
+/** Until the event loop, which accepts one connection each time it polls, finds none waiting: closing the socket would reset those. */
+async function allAccepted(server: Server): Promise<void> {
+  let accepted = 0;
+  const count = () => {
+    accepted++;
+  };
+  server.on('connection', count);
+  let before: number;
+  do {
+    before = accepted;
+    await new Promise<void>((polled) => setImmediate(() => setImmediate(polled)));
+  } while (accepted > before && accepted < BACKLOG_MAX);
+  server.off('connection', count);
 }

@@ -114,6 +114,17 @@ describe('startHttp', () => {
     await busy.closed;
   });
 
+  it('answers connections that wait to be accepted when it stops', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const clients = Array.from({ length: 20 }, () => new RawClient(served.port).send(head('/livez')));
+    // By then, the system has connected them.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    const stopped = served.server.stop(60_000);
+    const answers = await Promise.all(clients.map((client) => client.answer()));
+    expect(answers.map(({ status }) => status)).toEqual(clients.map(() => 200));
+    await stopped;
+  });
+
   it('cuts what does not end within the grace', async () => {
     let began: (() => void) | undefined;
     const running = new Promise<void>((resolve) => {
