@@ -42,6 +42,7 @@ const VIEW = { width: 1280, height: 720 };
 /** The service's own default. */
 const DENSITY = 2;
 const SHOTS_MAX = 8;
+/** Doubled each time. */
 const SHOT_AGAIN_MS = 20;
 
 async function capture(browser: Browser, url: string): Promise<Buffer> {
@@ -80,10 +81,10 @@ async function onPage<Result>(browser: Browser, density: number, work: (page: Pa
 
 /** Chromium now and then has no surface for one of several pages at that moment; a careful script asks again. */
 async function shoot(cdp: CDPSession, how: { format: 'webp' | 'png'; quality?: number }): Promise<Buffer> {
-  for (let more = SHOTS_MAX - 1; ; more--) {
+  for (let again = 0; ; again++) {
     const asked = cdp.send('Page.captureScreenshot', how);
-    const shot = await asked.catch((error: unknown) => (more > 0 ? null : Promise.reject(error)));
+    const shot = await asked.catch((error: unknown) => (again < SHOTS_MAX - 1 ? null : Promise.reject(error)));
     if (shot !== null) return Buffer.from(shot.data, 'base64');
-    await sleep(SHOT_AGAIN_MS);
+    await sleep(SHOT_AGAIN_MS * 2 ** again);
   }
 }
