@@ -42,11 +42,11 @@ const BUNDLED: Record<string, string[]> = {
 };
 
 /**
- * The program's first lines, for a shell and for Node alike: run as a command it sets what keeps glibc from holding on to the memory of
- * pictures, unless the operator has set it, and becomes Node. `env -S` would do it in one line, which BusyBox does not know.
+ * The program's first lines, for a shell and for Node alike: run as a command it sets what src/cli/apply-memory-settings.ts would, unless
+ * the operator has set it, and becomes Node. `env -S` would do it in one line, which BusyBox does not know.
  */
 const HEAD = `#!/usr/bin/env sh
-':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-1048576}"; exec node "$0" "$@"
+':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-1048576}" NODE_OPTIONS="--max-semi-space-size=8 $NODE_OPTIONS"; exec node "$0" "$@"
 `;
 
 const program = defineConfig({

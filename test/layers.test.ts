@@ -83,8 +83,8 @@ describe('the layer law', () => {
     expect(sources.filter((file) => !own(file) && loads.test(readFileSync(file, 'utf8')))).toEqual([]);
   });
 
-  it('reads process.env in config.ts only, and where glibc is set up, which no setting of the service is about', () => {
-    const isReader = (file: string) => file === 'config.ts' || file === 'cli/set-allocator.ts';
+  it('reads process.env in config.ts only, and for memory settings, which no setting of the service is about', () => {
+    const isReader = (file: string) => file === 'config.ts' || file === 'cli/apply-memory-settings.ts';
     const readers = files.filter((file) => !isReader(file) && readFileSync(join(SRC, file), 'utf8').includes('process.env'));
     expect(readers).toEqual([]);
   });

@@ -6,11 +6,11 @@ import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join, sep } from 'node:path';
 import { getAsset, getRawAsset } from 'node:sea';
-import { setAllocator } from '../../src/cli/set-allocator.js';
+import { applyMemorySettings } from '../../src/cli/apply-memory-settings.js';
 import { unpack } from './unpack.js';
 
 try {
-  setAllocator([process.argv0, ...process.argv.slice(2)]);
+  applyMemorySettings([process.argv0, ...process.argv.slice(2)]);
   const home = unpack({ index: getAsset('index', 'utf8'), content: new Uint8Array(getRawAsset('content') as ArrayBuffer) }, cacheDir());
   load(scriptOf(home) ?? join(home, 'start.cjs'));
 } catch (error) {

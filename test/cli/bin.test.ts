@@ -26,12 +26,16 @@ it('the program runs as a command and by Node', () => {
   expect(run(process.execPath, [command, '--version'])).toBe(version);
 });
 
-it('as a command it becomes Node, with its arguments, and tells glibc to give memory back unless the operator has', () => {
-  writeFileSync(join(dir, 'node'), '#!/bin/sh\necho "$MALLOC_ARENA_MAX $MALLOC_MMAP_THRESHOLD_" "$@"\n');
+it('as a command it becomes Node, with its arguments and memory settings, unless the operator has set them', () => {
+  writeFileSync(join(dir, 'node'), '#!/bin/sh\necho "$MALLOC_ARENA_MAX $MALLOC_MMAP_THRESHOLD_ $NODE_OPTIONS" "$@"\n');
   chmodSync(join(dir, 'node'), 0o755);
   const PATH = `${dir}:${process.env.PATH}`;
-  expect(run(command, ['keys', 'create', '--label', 'two words'], { PATH })).toBe(`2 1048576 ${command} keys create --label two words`);
-  expect(run(command, ['serve'], { PATH, MALLOC_ARENA_MAX: '7' })).toBe(`7 1048576 ${command} serve`);
+  expect(run(command, ['keys', 'create', '--label', 'two words'], { PATH })).toBe(
+    `2 1048576 --max-semi-space-size=8  ${command} keys create --label two words`,
+  );
+  // Of two sizes the last one counts.
+  const own = { MALLOC_ARENA_MAX: '7', NODE_OPTIONS: '--max-semi-space-size=32' };
+  expect(run(command, ['serve'], { PATH, ...own })).toBe(`7 1048576 --max-semi-space-size=8 --max-semi-space-size=32 ${command} serve`);
 });
 
 it('started by Node it starts again with the same settings and arguments, once', () => {
@@ -42,6 +46,7 @@ it('started by Node it starts again with the same settings and arguments, once',
   const [file, again, env] = JSON.parse(run(process.execPath, args, { MALLOC_ARENA_MAX: '7' }));
   expect([file, ...again]).toEqual([process.execPath, process.execPath, ...args.slice(0, 2), command, '--version']);
   expect(env).toMatchObject({ MALLOC_ARENA_MAX: '7', MALLOC_MMAP_THRESHOLD_: '1048576', PATH: process.env.PATH });
+  expect(env.NODE_OPTIONS).toBe('--max-semi-space-size=8');
   expect(run(process.execPath, args, env)).toBe(version);
 });
 
