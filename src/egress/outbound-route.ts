@@ -45,6 +45,9 @@ export interface Keeping {
 /** Maximum number of refused destinations that are logged per capture. */
 const TOLD_DESTINATIONS = 100;
 
+/** Checks ahead of connections at once, as many as the connections that Chromium opens to a proxy. */
+const CHECKS_MAX = 32;
+
 /** Opens the connections of one capture: to checked and pinned addresses, directly or through the caller's proxy, with traffic counted. */
 export class OutboundRoute {
   readonly proxy: UpstreamProxy | null;
@@ -57,6 +60,7 @@ export class OutboundRoute {
   /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
   #reach: Promise<Reach> | null = null;
+  #checks = 0;
 
   constructor(rules: OutboundRules, passage: Passage, keeping: Keeping) {
     this.#rules = rules;
@@ -128,18 +132,23 @@ export class OutboundRoute {
   /**
    * Checks a destination before the browser connects to it. The answer is that of `authorize`, which checks each connection again.
    *
-   * @returns null if it may be connected to
+   * @returns null if it may be connected to, or if 32 others are being checked: a page cannot have more names looked up at once
    */
   refusalOf({ host, port }: Pick<ProxyTarget, 'host' | 'port'>): Refusal | null | Promise<Refusal | null> {
     const key = `${host}:${port}`;
     const known = this.#checked.get(key);
     if (known !== undefined) return known;
+    if (this.#checks >= CHECKS_MAX) return null;
+    this.#checks++;
     const check = this.authorize({ host, port, exempt: false }).then(
       () => null,
       (error: unknown) => (error instanceof EgressRefused ? error.refusal : null),
     );
     this.#checked.set(key, check);
-    void check.then((refusal) => this.#checked.set(key, refusal));
+    void check.then((refusal) => {
+      this.#checks--;
+      this.#checked.set(key, refusal);
+    });
     return check;
   }
 

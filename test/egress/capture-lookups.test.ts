@@ -36,6 +36,22 @@ test('a destination can be checked before it is connected to, and each refused r
   expect(captureProxy.refusedCount).toBe(4);
 });
 
+test('a page has at most 32 names looked up at once before it connects to them', async () => {
+  let answer = () => {};
+  const answering = new Promise<'NXDOMAIN'>((resolve) => {
+    answer = () => resolve('NXDOMAIN');
+  });
+  await using gate = await openTestEgress({ '*.many.example': () => answering });
+  await using captureProxy = await gate.openCaptureProxy();
+  const urlOf = (nth: number) => `https://n${nth}.many.example/`;
+  const first = Array.from({ length: 40 }, (_, nth) => captureProxy.refuses(urlOf(nth)));
+  expect(first.slice(32)).toEqual(Array(8).fill(false));
+  expect(captureProxy.refuses(urlOf(0))).toBeInstanceOf(Promise);
+  answer();
+  expect(await Promise.all(first.slice(0, 32))).toEqual(Array(32).fill(true));
+  expect(await captureProxy.refuses(urlOf(39))).toBe(true);
+});
+
 test('an answer is kept for 30 seconds', async () => {
   let now = 0;
   let asked = 0;
