@@ -90,10 +90,11 @@ export class EarlyPicture implements Meanwhile {
   async #takeWhileWaiting(over: AbortSignal, inert: boolean): Promise<void> {
     const { network, deadlines } = this.#parts.page;
     while (this.#shots < SHOTS_MAX) {
-      if (!inert) await network.quiet(RESTS_AFTER_MS, over, LONG_POLL_AFTER_MS);
+      // Whoever waits for an inert page lets frames pass meanwhile.
+      if (!inert) await this.#rest(over);
       const { activity } = network;
       if (over.aborted) return;
-      const watch = await deadlines.within(this.#readyToShoot(inert), LOOK_MAX_MS);
+      const watch = await deadlines.within(this.#readyToShoot(), LOOK_MAX_MS);
       if (watch !== TIMED_OUT && watch !== null) {
         this.#shots++;
         const picture = this.#parts.take();
@@ -106,12 +107,18 @@ export class EarlyPicture implements Meanwhile {
     }
   }
 
+  /** Until the network is probably idle, and the page has drawn what it loaded. */
+  async #rest(over: AbortSignal): Promise<void> {
+    const { network, world, deadlines } = this.#parts.page;
+    await network.quiet(0, over, LONG_POLL_AFTER_MS);
+    const frames = deadlines.within(world.call('frames.passFrames', 2, FRAMES_MAX_MS), LOOK_MAX_MS);
+    await Promise.all([frames, network.quiet(RESTS_AFTER_MS, over, LONG_POLL_AFTER_MS)]);
+  }
+
   /** @returns null if the page cannot be captured in this state, which is handled later */
-  async #readyToShoot(inert: boolean): Promise<ChangeWatch | null> {
+  async #readyToShoot(): Promise<ChangeWatch | null> {
     const { page, guard, deadline } = this.#parts;
     const { session, world, main } = page;
-    // Whoever waits for an inert page lets frames pass meanwhile.
-    if (!inert) await world.call('frames.passFrames', 2, FRAMES_MAX_MS);
     await world.call('hold.still', { motion: this.#options.reduceMotion });
     await setViewDensity(session, { view: this.#options.view, deadline });
     for (let look = 0; look < LOOKS; look++) {

@@ -1,6 +1,7 @@
-import { allIn, documentProperty, shadowRootOf, trees } from './dom.js';
+import { allIn, documentProperty, shadowRootOf } from './dom.js';
 import { passFrames } from './frames.js';
 import { force } from './styles.js';
+import { treesOf } from './survey.js';
 
 /** Of an indeterminate progress bar. */
 const BAR_AT = '0.25';
@@ -40,7 +41,7 @@ export async function still({ motion }: { motion: boolean }): Promise<void> {
 }
 
 function documents(root: Document, depth: number): Document[] {
-  const frames = depth === 0 ? [] : trees(root).flatMap((tree) => allIn(tree, 'iframe,frame'));
+  const frames = depth === 0 ? [] : treesOf(root).flatMap((tree) => allIn(tree, 'iframe,frame'));
   const inner = frames.flatMap((frame) => (frame as HTMLIFrameElement).contentDocument ?? []);
   return [root, ...inner.flatMap((found) => documents(found, depth - 1))];
 }
@@ -59,7 +60,7 @@ function hideCaret(root: Document): void {
 }
 
 function endlessMotion(root: Document): Animation[] {
-  const animations = trees(root).flatMap((tree) => tree.getAnimations());
+  const animations = treesOf(root).flatMap((tree) => tree.getAnimations());
   const timeline = documentProperty('timeline', root);
   return animations.filter((animation) => animation.playState === 'running' && animation.timeline === timeline && isEndless(animation));
 }

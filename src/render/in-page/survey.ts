@@ -1,4 +1,4 @@
-import { allIn, mayHost, shadowRootOf, type Tree } from './dom.js';
+import { allIn, mayHost, shadowRootOf, type Tree, trees } from './dom.js';
 
 /**
  * The parts of the document that several checks need. Accessing every element is expensive, so it is done once, and again only after
@@ -26,6 +26,11 @@ export function surveyedTrees(): readonly Tree[] {
   return survey().trees;
 }
 
+/** A document and its open shadow trees, outer ones first; of another document than this one, found anew. */
+export function treesOf(root: Tree): readonly Tree[] {
+  return root === document ? surveyedTrees() : trees(root);
+}
+
 export function surveyedNames(): Names {
   const found = survey();
   found.names ??= { ids: valuesOf('id', 'id'), classLists: valuesOf('class', 'className'), hrefs: valuesOf('href', null, ELSEWHERE) };
@@ -51,17 +56,17 @@ function forget(): void {
 }
 
 function takeSurvey(watch: MutationObserver): NonNullable<typeof known> {
-  const trees: Tree[] = [document];
+  const found: Tree[] = [document];
   const undefinedElements: Element[] = [];
-  for (const tree of trees) {
+  for (const tree of found) {
     watch.observe(tree, WATCHED);
     undefinedElements.push(...allIn(tree, ':not(:defined)'));
     for (const element of mayHost(tree)) {
       const shadow = shadowRootOf(element);
-      if (shadow !== null) trees.push(shadow);
+      if (shadow !== null) found.push(shadow);
     }
   }
-  return { trees, undefinedElements, names: null };
+  return { trees: found, undefinedElements, names: null };
 }
 
 /** @param property what tells the attribute's value soonest; a field of a form may be named like it */

@@ -1,5 +1,5 @@
-import { allIn, body, documentProperty, isVisible, trees } from './dom.js';
-import { surveyedTrees } from './survey.js';
+import { allIn, body, documentProperty, isVisible } from './dom.js';
+import { treesOf } from './survey.js';
 
 /** A box of so many times the text that is wanted is read part by part: its inner text would take it all to be laid out as text. */
 const READ_WHOLE = 4;
@@ -24,7 +24,7 @@ export function visibleText(maxChars: number): string {
 }
 
 function read(reading: Reading, root: Document, tops: Iterable<Node>): void {
-  for (const tree of root === document ? surveyedTrees() : trees(root)) {
+  for (const tree of treesOf(root)) {
     for (const top of tree === root ? tops : tree.childNodes) say(reading, top);
     if (reading.chars > reading.most) return;
     for (const element of allIn(tree, 'input,textarea,iframe,frame')) {
