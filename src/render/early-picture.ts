@@ -57,11 +57,11 @@ export class EarlyPicture implements Meanwhile {
     this.#options = options;
   }
 
-  begin({ inert }: { inert: boolean }): void {
+  begin({ rests }: { rests: boolean }): void {
+    this.#stop.abort();
     this.#stop = new AbortController();
-    this.#taken = null;
-    this.#isUnderWay = inert;
-    this.#running = this.#takeWhileWaiting(this.#stop.signal, inert).catch(() => undefined);
+    this.#isUnderWay = rests;
+    this.#running = this.#takeAfter(this.#running, this.#stop.signal, rests).catch(() => undefined);
   }
 
   async holds(): Promise<boolean> {
@@ -86,12 +86,18 @@ export class EarlyPicture implements Meanwhile {
     return this.#kept;
   }
 
+  async #takeAfter(earlier: Promise<void> | null, over: AbortSignal, rests: boolean): Promise<void> {
+    await earlier;
+    this.#taken = null;
+    await this.#takeWhileWaiting(over, rests);
+  }
+
   /** Until the wait is over; what is under way then is ended, as it is further than whatever would be begun. */
-  async #takeWhileWaiting(over: AbortSignal, inert: boolean): Promise<void> {
+  async #takeWhileWaiting(over: AbortSignal, rests: boolean): Promise<void> {
     const { network, deadlines } = this.#parts.page;
     while (this.#shots < SHOTS_MAX) {
-      // Whoever waits for an inert page lets frames pass meanwhile.
-      if (!inert) await this.#rest(over);
+      // Whoever waits for a page that rests lets frames pass meanwhile.
+      if (!rests) await this.#rest(over);
       const { activity } = network;
       if (over.aborted) return;
       const watch = await deadlines.within(this.#readyToShoot(), LOOK_MAX_MS);

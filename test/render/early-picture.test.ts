@@ -79,6 +79,14 @@ describe('a picture that is taken while the page is only waited for', () => {
     expect(still.isEarly).toBe(true);
   });
 
+  it('is the only one of a page whose network has long been idle when its scripts have run', async () => {
+    const works = `<script>addEventListener('DOMContentLoaded', () => { for (const end = performance.now() + 400; performance.now() < end; ); })</script>`;
+    site.route('/works', (_request, response) => html(response, document('Works', `${BODY}${works}`, STYLE)));
+    const still = await shotsOf(site.url('/works'));
+    expect(still.shots).toBe(1);
+    expect(still.isEarly).toBe(true);
+  });
+
   it('is not kept of a page without scripts whose animation ends during its two frames', async () => {
     const moving = '<style>@keyframes grow{to{width:400px}}#box{animation:grow 400ms forwards}</style>';
     site.route('/inert-moving', (_request, response) => html(response, document('Moving', BODY, `${STYLE}${moving}`)));

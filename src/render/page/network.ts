@@ -102,6 +102,11 @@ export class NetworkTracker {
     return this.#countsUntil(performance.now(), pollsAfterMs) === 0;
   }
 
+  /** Whether nothing that counts has been in flight for `ms` since the last activity. */
+  isQuiet(ms: number): boolean {
+    return this.isIdle() && performance.now() - this.#lastActivityAt >= ms;
+  }
+
   /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
   ended(urls: readonly string[], signal: AbortSignal): Promise<void> {
     return this.#wake(signal, () => ([...this.#flights.values()].some(({ url }) => urls.includes(url)) ? Number.POSITIVE_INFINITY : 0));

@@ -30,8 +30,12 @@ export async function settle(page: OpenPage, meanwhile: Meanwhile = NOTHING): Pr
 
 /** Work to do while waiting for a page. */
 export interface Meanwhile {
-  /** Called when a wait begins: for an idle network, or, of a page that cannot change by itself, for two frames. */
-  begin(how: { inert: boolean }): void;
+  /**
+   * Called when a wait begins.
+   *
+   * @param how.rests the page cannot change by itself, or its network has long been idle: the wait is for two frames only
+   */
+  begin(how: { rests: boolean }): void;
   /** Called when the network has become idle. @returns whether the page is known to have settled, so that no further checks are needed */
   holds(): Promise<boolean>;
 }
@@ -56,15 +60,14 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
       if (!(await leaves(page, shown, afterS))) stayed = shown;
       continue;
     }
-    if (first?.inert === true && network.isIdle() && !main.navigating) {
-      limit.meanwhile.begin({ inert: true });
-      await ask(page, limit, false);
-      return;
+    const rests = first !== null && !main.navigating && (first.inert ? network.isIdle() : network.isQuiet(QUIET_MS));
+    limit.meanwhile.begin({ rests });
+    if (!rests) {
+      await untilQuiet(page, limit);
+      if (!limit.over.aborted && (await limit.meanwhile.holds())) return;
     }
-    limit.meanwhile.begin({ inert: false });
-    await untilQuiet(page, limit);
-    if (!limit.over.aborted && (await limit.meanwhile.holds())) return;
     const last = await ask(page, limit, false);
+    if (rests && first.inert) return;
     if (last !== null && last.backgrounds.length > 0) {
       await network.ended(last.backgrounds, limit.over);
       continue;

@@ -42,10 +42,10 @@ describe.concurrent('wait_until', () => {
     const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 50)</script>');
     const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 4_000 });
     const { host } = new URL(site.origin);
-    // The end may come while one of them is in flight.
-    expect(error.message).toMatch(/the last one a request by script from |1 request by script from .* was still pending/);
+    // The end may come while one or more of them are in flight.
+    expect(error.message).toMatch(/the last one a request by script from |\d requests? by script from .* (was|were) still pending/);
     expect(error.message).toContain('`wait_until: load` would not have waited');
-    expect(error.details).toEqual({ waited_for: 'networkidle', pending: [{ kind: 'fetch', host, count: 1 }] });
+    expect(error.details).toEqual({ waited_for: 'networkidle', pending: [{ kind: 'fetch', host, count: expect.any(Number) }] });
   });
 
   it('a target that says nothing at all is a render_timeout too', async () => {
