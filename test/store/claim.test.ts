@@ -10,6 +10,7 @@ import {
   claimNext,
   claimOf,
   claimOne,
+  gatherStatistics,
   NOON,
   openAt,
   RULES,
@@ -63,10 +64,11 @@ describe('turns', () => {
     expect([accounts.slice(0, 5), isLate]).toEqual([[b, c, b, c, b], true]);
   });
 
-  test('the time that jobs take counts, not their number', async () => {
+  test.each(['new', 'analyzed'])('the time that jobs take counts, not their number, in a %s database', async (age) => {
     await using it = await aStore();
     const [slow, quick] = [await aCaller(it.store), await aCaller(it.store)];
     await queueJobs(it.store, slow, { count: 10 });
+    if (age === 'analyzed') await gatherStatistics(it.dataDir);
     const first = await claimNext(it.store);
     await queueJobs(it.store, quick, { count: 12 });
     await it.store.complete(claimOf(first), aCapture(), NOON + 30_000);

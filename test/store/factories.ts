@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { hashApiKey, newApiKey } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { CaptureOptions } from '../../src/contract/capture-request.js';
@@ -74,6 +75,15 @@ export async function aStore(): Promise<TestStore> {
     },
   };
   return it;
+}
+
+/** Gathers statistics about a store's tables, as PostgreSQL does by itself after a while: it may then choose other plans. */
+export async function gatherStatistics(place: string): Promise<void> {
+  if (!place.startsWith('postgres:')) return;
+  const client = new pg.Client({ connectionString: place });
+  await client.connect();
+  await client.query('ANALYZE');
+  await client.end();
 }
 
 /** Of the stores in PostgreSQL. */

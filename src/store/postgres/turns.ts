@@ -19,12 +19,14 @@ export async function settleTurns(queries: Queries, ended: readonly ReleasedSlot
     const ms = claimedAt === null || bookedMs === null ? null : now - claimedAt;
     return ms !== null && isSlotTime(ms) ? ms : null;
   });
-  const found = await queries.all<{ id: string }>(
-    `WITH settled AS MATERIALIZED (SELECT stillframe_settle_1($1, $2, $3) FROM ${RELAXED})
-     SELECT ended.id FROM settled, unnest($4::text[]) AS ended(id) WHERE EXISTS (SELECT 1 FROM jobs WHERE leader_id = ended.id)`,
+  // Both in the list of results: a function in a WITH or FROM clause is not called where the plan finds no follower first.
+  const found = await queries.one<{ followed: string[] }>(
+    `SELECT stillframe_settle_1($1, $2, $3),
+        array(SELECT ended.id FROM unnest($4::text[]) AS ended(id) WHERE EXISTS (SELECT 1 FROM jobs WHERE leader_id = ended.id)) AS followed
+      FROM ${RELAXED}`,
     [ended.map((job) => job.accountId), took, ended.map((job) => job.bookedMs), ended.map((job) => job.id)],
   );
-  return new Set(found.map((row) => row.id));
+  return new Set(found?.followed);
 }
 
 interface ReleasedSlot extends Pick<JobRow, 'id' | 'accountId' | 'claimedAt' | 'bookedMs'> {
