@@ -95,9 +95,9 @@ export class EarlyPicture implements Meanwhile {
   /** Until the wait is over; what is under way then is ended, as it is further than whatever would be begun. */
   async #takeWhileWaiting(over: AbortSignal, rests: boolean): Promise<void> {
     const { network, deadlines } = this.#parts.page;
-    while (this.#shots < SHOTS_MAX) {
-      // Whoever waits for a page that rests lets frames pass meanwhile.
-      if (!rests) await this.#rest(over);
+    // Whoever waits for a page that rests lets frames pass meanwhile.
+    for (let isResting = rests; this.#shots < SHOTS_MAX; isResting = false) {
+      if (!isResting) await this.#rest(over);
       const { activity } = network;
       if (over.aborted) return;
       const watch = await deadlines.within(this.#readyToShoot(), LOOK_MAX_MS);

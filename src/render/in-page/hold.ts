@@ -1,7 +1,7 @@
 import { allIn, documentProperty, shadowRootOf } from './dom.js';
 import { passFrames } from './frames.js';
 import { force } from './styles.js';
-import { treesOf } from './survey.js';
+import { surveyAgain, treesOf } from './survey.js';
 
 /** Of an indeterminate progress bar. */
 const BAR_AT = '0.25';
@@ -19,6 +19,7 @@ const AWAY_FROM_START = 0.4;
  * frames of the same origin.
  */
 export async function still({ motion }: { motion: boolean }): Promise<void> {
+  surveyAgain();
   const roots = documents(document, DEPTH_MAX);
   for (const root of roots) hideCaret(root);
   if (!motion) return;

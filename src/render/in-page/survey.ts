@@ -26,6 +26,15 @@ export function surveyedTrees(): readonly Tree[] {
   return survey().trees;
 }
 
+/** Finds shadow trees that plain elements have got since: no observer tells of them. */
+export function surveyAgain(): void {
+  observer ??= new MutationObserver(forget);
+  if (observer.takeRecords().length > 0) forget();
+  const names = known?.names ?? null;
+  observer.disconnect();
+  known = { ...takeSurvey(observer), names };
+}
+
 /** A document and its open shadow trees, outer ones first; of another document than this one, found anew. */
 export function treesOf(root: Tree): readonly Tree[] {
   return root === document ? surveyedTrees() : trees(root);

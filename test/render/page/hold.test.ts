@@ -38,3 +38,21 @@ it('an endless animation is drawn as at its start, even if it has just begun, an
   }
   expect([...colours]).toEqual(['224466']);
 });
+
+it('an endless animation is held in a shadow tree that a plain element has got since the page was surveyed', async () => {
+  await using session = await aPageSession(browser, { html: '<div id="host"></div>', options: options() });
+  const { page, world } = session;
+  await world.call('hold.still', { motion: true });
+  await page.evaluate((style) => {
+    const host = document.querySelector('#host') as HTMLElement;
+    host.attachShadow({ mode: 'open' }).innerHTML = `${style}<i></i>`;
+  }, STYLE);
+  await world.call('hold.still', { motion: true });
+  const states = await page.evaluate(() =>
+    document
+      .querySelector('#host')
+      ?.shadowRoot?.getAnimations()
+      .map(({ playState }) => playState),
+  );
+  expect(states).toEqual(['paused']);
+});
