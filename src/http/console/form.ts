@@ -24,6 +24,8 @@ export async function readForm(incoming: IncomingMessage): Promise<Form> {
   if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) throw refusedBody(`The form has more than ${FIELDS_MAX} fields.`);
   const pairs = readQuery(text);
   if (pairs === null) throw refusedBody('The form is not valid percent-encoded UTF-8.');
+  // No name or key has it, and PostgreSQL cannot store it.
+  if (pairs.some((pair) => pair.some((part) => part.includes('\0')))) throw refusedBody('The form contains a NUL character.');
   return formOf(pairs);
 }
 

@@ -42,7 +42,7 @@ export interface Database extends Queries, AsyncDisposable {
 
 /** Connection settings for everything that talks to the database. @throws StoreError for an invalid URL */
 export function clientSettings(url: string): pg.ClientConfig {
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+  if (!/^postgres(ql)?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new StoreError('STILLFRAME_DATABASE_URL is not a URL such as postgres://user:password@host:5432/stillframe.');
   }
   return {

@@ -6,20 +6,22 @@ import { StoreError } from '../store-error.js';
 import { clientSettings } from './connect.js';
 import { LOCKS } from './locks.js';
 
+/** Zero in the settings of a connection leaves those of the role and the database. */
+const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
+
 /**
  * Brings the database up to date, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run
  * during an upgrade. @returns how many were applied
- * @throws StoreError if the database cannot be reached, or is older than this program and `isAllowed` is false
+ * @throws StoreError if the database cannot be reached or used, or is older than this program and `isAllowed` is false
  */
 export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
-  const client = new pg.Client({
-    ...clientSettings(url),
-    ...{ statement_timeout: 0, query_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
-  });
+  const client = clientOf(url);
   // Also told by the statement that fails.
   client.on('error', () => undefined);
   try {
     await client.connect();
+    await client.query(NO_TIMEOUTS);
+    await refuseEncoding(client);
     await client.query('SELECT pg_advisory_lock($1, 0)', [LOCKS.migrations]);
     const last = await lastApplied(client);
     const missing = readMigrationFiles({ migrationsFolder: migrationsDir }).filter((migration) => migration.folderMillis > last);
@@ -28,14 +30,35 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
     await applyMigrations(drizzle(client), { migrationsFolder: migrationsDir });
     return missing.length;
   } catch (error) {
-    if (error instanceof StoreError) throw error;
-    throw new StoreError(
-      `The database of STILLFRAME_DATABASE_URL cannot be used (${reasonOf(error)}): check that it runs and that the URL names a user who may create tables in it.`,
-      { cause: error },
-    );
+    throw unusable(error);
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** One line for the operator, for whatever keeps the database from being used. */
+export function unusable(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  return new StoreError(
+    `The database of STILLFRAME_DATABASE_URL cannot be used (${reasonOf(error)}): check that it runs and that the URL names a user who may create tables in it.`,
+    { cause: error },
+  );
+}
+
+function clientOf(url: string): pg.Client {
+  try {
+    return new pg.Client({ ...clientSettings(url), query_timeout: 0 });
+  } catch (error) {
+    throw unusable(error);
+  }
+}
+
+/** Pages and callers use every character, which other encodings do not have. */
+async function refuseEncoding(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
+  const encoding = rows[0]?.server_encoding;
+  if (encoding === 'UTF8') return;
+  throw new StoreError(`The database of STILLFRAME_DATABASE_URL is encoded in ${encoding}: create it with ENCODING 'UTF8'.`);
 }
 
 /** When the newest applied migration was written; 0 for an empty database. */
@@ -46,8 +69,11 @@ async function lastApplied(client: pg.Client): Promise<number> {
   return last.rows[0]?.at ?? 0;
 }
 
-/** Node reports several addresses that refuse as one error without a message. */
+/**
+ * Of the innermost error: those around it tell only the statement, or that there was one. Node reports several addresses that refuse as one
+ * error without a message.
+ */
 function reasonOf(error: unknown): string {
-  const { message, code } = error as { message?: string; code?: string };
-  return message || code || String(error);
+  const { message, code, cause } = error as { message?: string; code?: string; cause?: unknown };
+  return cause instanceof Error ? reasonOf(cause) : message || code || String(error);
 }

@@ -18,7 +18,7 @@ const BEAT_MS = 500;
 /** A beat without an answer for this long: the connection is given up. */
 const SILENT_MS = 5_000;
 /** So that the server notices a node that was cut off, and frees its lock. */
-const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 0`;
+const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 0; SET statement_timeout = 0`;
 
 type Listener = (event: StoreEvent) => void;
 
@@ -80,7 +80,7 @@ export class ClusterNode implements AsyncDisposable {
 
   /** A new connection with this node's row and lock. */
   async #connect(): Promise<void> {
-    const client = new pg.Client({ ...clientSettings(this.#options.url), statement_timeout: 0, query_timeout: SILENT_MS });
+    const client = new pg.Client({ ...clientSettings(this.#options.url), query_timeout: SILENT_MS });
     client.on('error', () => this.#drop(client));
     client.on('end', () => this.#drop(client));
     client.on('notification', ({ payload }) => this.#tell(payload ?? ''));

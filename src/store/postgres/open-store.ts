@@ -18,7 +18,7 @@ import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from 
 import { Hints, NOTIFY } from './hints.js';
 import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
 import { listAllJobs, listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
-import { migrate } from './migrate.js';
+import { migrate, unusable } from './migrate.js';
 import { ClusterNode } from './node.js';
 import { findOrders } from './orders.js';
 import { recover } from './recover.js';
@@ -83,7 +83,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     };
   } catch (error) {
     await database[Symbol.asyncDispose]();
-    throw error;
+    throw unusable(error);
   }
 }
 

@@ -171,3 +171,10 @@ test('other methods are refused', async () => {
   expect(await it.ask('DELETE', '/console/enter')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, POST' } });
   expect(await it.ask('GET', '/console/queue')).toMatchObject({ status: 405, headers: { allow: 'POST' } });
 });
+
+test('a form with a NUL character, which PostgreSQL cannot store, is refused', async () => {
+  await using it = await aConsole();
+  const answer = await it.ask('POST', '/console/enter', formHeaders(it.url), 'link=a%00b');
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain('NUL character');
+});

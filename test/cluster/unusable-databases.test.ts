@@ -1,0 +1,59 @@
+/** Databases that cannot be used as they are, and how that is told. */
+import pg from 'pg';
+import { expect, inject, test } from 'vitest';
+import { LOCKS } from '../../src/store/postgres/locks.js';
+import { StoreError } from '../../src/store/store-error.js';
+import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
+import { openAt } from '../store/factories.js';
+
+/** A database of its own, removed afterwards. */
+async function aDatabase() {
+  const url = await createDatabase(inject('postgresUrl'));
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const [{ name }] = (await client.query<{ name: string }>('SELECT current_database() AS name')).rows as [{ name: string }];
+  return {
+    ...{ url, name, client },
+    async [Symbol.asyncDispose]() {
+      await client.end();
+      await dropDatabase(url);
+    },
+  };
+}
+
+test('a database that lacks most characters is refused', async () => {
+  await using database = await aDatabase();
+  const narrow = `${database.name}_narrow`;
+  await database.client.query(`CREATE DATABASE ${narrow} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`);
+  const url = database.url.replace(database.name, narrow);
+  const opened = openAt(url).then((store) => store[Symbol.asyncDispose]());
+  await expect(opened).rejects.toThrow("is encoded in LATIN1: create it with ENCODING 'UTF8'");
+  await dropDatabase(url);
+});
+
+test('the reason is told: no right to create tables, a database that takes no writes, a URL that cannot be read', async () => {
+  await using database = await aDatabase();
+  const { client, name, url } = database;
+  await client.query(`CREATE ROLE ${name} LOGIN`);
+  await expect(openAt(url.replace(/\/\/[^@]*@/, `//${name}@`))).rejects.toThrow(/cannot be used \(permission denied for database/);
+  await client.query(`DROP ROLE ${name}`);
+  await (await openAt(url))[Symbol.asyncDispose]();
+  await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  await expect(openAt(url)).rejects.toThrow(/cannot be used \(cannot execute INSERT in a read-only transaction/);
+  await client.query('SET default_transaction_read_only = off');
+  await client.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  await expect(openAt(`${url}%E0%A4%A`)).rejects.toThrow(StoreError);
+});
+
+test('a migration waits for that of another server, whatever limits the database has', async () => {
+  await using database = await aDatabase();
+  const { client, name, url } = database;
+  for (const limit of ['lock_timeout', 'statement_timeout']) await client.query(`ALTER DATABASE ${name} SET ${limit} = '50ms'`);
+  await client.query('SELECT pg_advisory_lock($1, 0)', [LOCKS.migrations]);
+  const opening = openAt(url);
+  opening.catch(() => undefined);
+  await expect.poll(async () => (await client.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount, { timeout: 10_000 }).toBe(1);
+  await client.query('SELECT pg_sleep(0.1)');
+  await client.query('SELECT pg_advisory_unlock($1, 0)', [LOCKS.migrations]);
+  await (await opening)[Symbol.asyncDispose]();
+});
