@@ -161,8 +161,9 @@ async function stop(server: Server, graceMs: number): Promise<void> {
   await allAccepted(server);
   // Without HTTP's own close, which resets connections whose first request is still on its way.
   const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()));
-  // A connection can be closed only once its last response has been sent.
-  const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+  // A connection can be closed only once its last response has been sent; and right after the event loop has read what clients have sent,
+  // or a request that has arrived is lost.
+  const idle = setInterval(() => setImmediate(() => server.closeIdleConnections()), CLOSE_IDLE_EVERY_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(idle);

@@ -125,6 +125,19 @@ describe('startHttp', () => {
     await stopped;
   });
 
+  it('answers a request that has arrived on an idle connection when it is about to close it', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const idle = new RawClient(served.port).send(head('/livez'));
+    await idle.answer();
+    const stopped = served.server.stop(60_000);
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    idle.send(head('/v1/nowhere', 'connection: close\r\n'));
+    // Until the connection is due to be closed, which the event loop finds before it reads.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+    expect(await idle.closed).toContain('HTTP/1.1 404');
+    await stopped;
+  });
+
   it('cuts what does not end within the grace', async () => {
     let began: (() => void) | undefined;
     const running = new Promise<void>((resolve) => {
