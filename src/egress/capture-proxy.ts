@@ -9,6 +9,7 @@ import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, typ
 import { ProxyRefusal } from './http-connect.js';
 import { joinSockets } from './join-sockets.js';
 import { OutboundRoute, type OutboundRules, type ProxyTarget } from './outbound-route.js';
+import { portOf } from './port-of.js';
 import { TrafficLedger } from './traffic-ledger.js';
 import { CallerProxyFailure } from './upstream-proxy.js';
 
@@ -17,8 +18,6 @@ export interface CaptureProxyRules extends OutboundRules {
   maxBytes: number;
   closed(): void;
 }
-
-const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
 type Destination = Pick<ProxyTarget, 'host' | 'port'>;
 
@@ -217,10 +216,9 @@ function codeOfProxied(error: unknown): string | null {
 }
 
 function destinationOf(text: string): Destination | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const port = url === null ? undefined : DEFAULT_PORTS[url.protocol];
-  if (url === null || port === undefined) return null;
-  return { host: url.hostname, port: url.port === '' ? port : Number(url.port) };
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  return { host: url.hostname, port: portOf(url) };
 }
 
 function readAuthority(text: string): Destination | null {

@@ -21,6 +21,7 @@ import { isAllowed, type Judgement, type Judging, judgeHost, judgeSpelling } fro
 import { LocalNetworks } from './local-networks.js';
 import { logRefusal } from './log-refusal.js';
 import type { ProxyTarget, Reach } from './outbound-route.js';
+import { portOf } from './port-of.js';
 import { proxyProblem } from './proxy-server.js';
 import { createResolve } from './resolve-host.js';
 
@@ -171,11 +172,6 @@ function throughProxy(captureProxy: CaptureProxy, url: URL, exempt: boolean): Fe
     connect: (signal) => captureProxy.connect(target, signal),
     inAbsoluteForm: url.protocol === 'http:' ? captureProxy.toProxy(target) : null,
   };
-}
-
-function portOf(url: URL): number {
-  if (url.port !== '') return Number(url.port);
-  return url.protocol === 'https:' ? 443 : 80;
 }
 
 /** Proxies listen on 127.0.0.1 only, which the unspecified address reaches too; other loopback addresses may use the same port otherwise. */
