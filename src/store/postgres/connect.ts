@@ -15,6 +15,8 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
 /** How long a server that stands still in a transaction may hold its locks, and others wait for them. */
 const HELD_TIMEOUT_MS = 4_000;
+/** For a connection that may wait: a zero in its settings would leave the limits of the role and the database. */
+export const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
 /** A transaction that meets another one that often is not going to succeed. */
 const MOST_TRIES = 20;
 const INT8 = 20;

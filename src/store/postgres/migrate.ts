@@ -3,19 +3,16 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import { StoreError } from '../store-error.js';
-import { clientSettings } from './connect.js';
+import { clientSettings, NO_TIMEOUTS } from './connect.js';
 import { LOCKS } from './locks.js';
-
-/** Zero in the settings of a connection leaves those of the role and the database. */
-const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
 
 /**
  * Brings the database up to date, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run
  * during an upgrade. @returns how many were applied
- * @throws StoreError if the database cannot be reached or used, or is older than this program and `isAllowed` is false
+ * @throws StoreError if the database is older than this program and `isAllowed` is false, or in another encoding than UTF-8
  */
 export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
-  const client = clientOf(url);
+  const client = new pg.Client({ ...clientSettings(url), query_timeout: 0 });
   // Also told by the statement that fails.
   client.on('error', () => undefined);
   try {
@@ -29,27 +26,8 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
     if (!isAllowed) throw new StoreError('The database is of an older version of stillframe: run stillframe migrate, or start a server.');
     await applyMigrations(drizzle(client), { migrationsFolder: migrationsDir });
     return missing.length;
-  } catch (error) {
-    throw unusable(error);
   } finally {
     await client.end().catch(() => undefined);
-  }
-}
-
-/** One line for the operator, for whatever keeps the database from being used. */
-export function unusable(error: unknown): StoreError {
-  if (error instanceof StoreError) return error;
-  return new StoreError(
-    `The database of STILLFRAME_DATABASE_URL cannot be used (${reasonOf(error)}): check that it runs and that the URL names a user who may create tables in it.`,
-    { cause: error },
-  );
-}
-
-function clientOf(url: string): pg.Client {
-  try {
-    return new pg.Client({ ...clientSettings(url), query_timeout: 0 });
-  } catch (error) {
-    throw unusable(error);
   }
 }
 
@@ -67,13 +45,4 @@ async function lastApplied(client: pg.Client): Promise<number> {
   if (known.rows[0]?.table == null) return 0;
   const last = await client.query<{ at: number | null }>('SELECT max(created_at) AS at FROM drizzle.__drizzle_migrations');
   return last.rows[0]?.at ?? 0;
-}
-
-/**
- * Of the innermost error: those around it tell only the statement, or that there was one. Node reports several addresses that refuse as one
- * error without a message.
- */
-function reasonOf(error: unknown): string {
-  const { message, code, cause } = error as { message?: string; code?: string; cause?: unknown };
-  return cause instanceof Error ? reasonOf(cause) : message || code || String(error);
 }

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../../log.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
-import { clientSettings, type Queries } from './connect.js';
+import { clientSettings, NO_TIMEOUTS, type Queries } from './connect.js';
 import { CHANNEL, parseEvents } from './hints.js';
 import { HAS_LOCK, LOCKS } from './locks.js';
 import { OtherNodes, type SeenNode } from './other-nodes.js';
@@ -18,7 +18,7 @@ const BEAT_MS = 500;
 /** A beat without an answer for this long: the connection is given up. */
 const SILENT_MS = 5_000;
 /** So that the server notices a node that was cut off, and frees its lock. */
-const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 0; SET statement_timeout = 0`;
+const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; ${NO_TIMEOUTS}`;
 
 type Listener = (event: StoreEvent) => void;
 

@@ -18,11 +18,12 @@ import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from 
 import { Hints, NOTIFY } from './hints.js';
 import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
 import { listAllJobs, listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
-import { migrate, unusable } from './migrate.js';
+import { migrate } from './migrate.js';
 import { ClusterNode } from './node.js';
 import { findOrders } from './orders.js';
 import { recover } from './recover.js';
 import { retentionSteps, rollUp } from './retention.js';
+import { unusable } from './unusable.js';
 
 export interface PostgresStoreOptions {
   /** `postgres://…` */
@@ -56,6 +57,14 @@ interface Engine {
 
 /** Opens, and makes or migrates, the store of a database. @throws StoreError with one line for the operator */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  try {
+    return await open(options);
+  } catch (error) {
+    throw unusable(error);
+  }
+}
+
+async function open(options: PostgresStoreOptions): Promise<Store> {
   const { url, secretKeys, migrationsDir, migrates, facts, log } = options;
   const applied = await migrate(url, { migrationsDir, isAllowed: migrates });
   if (applied > 0) log.info({ applied }, 'database migrated');
@@ -83,7 +92,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     };
   } catch (error) {
     await database[Symbol.asyncDispose]();
-    throw unusable(error);
+    throw error;
   }
 }
 
