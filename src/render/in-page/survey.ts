@@ -28,11 +28,10 @@ export function surveyedTrees(): readonly Tree[] {
 
 /** Finds shadow trees that plain elements have got since: no observer tells of them. */
 export function surveyAgain(): void {
-  observer ??= new MutationObserver(forget);
-  if (observer.takeRecords().length > 0) forget();
+  const watch = watching();
   const names = known?.names ?? null;
-  observer.disconnect();
-  known = { ...takeSurvey(observer), names };
+  watch.disconnect();
+  known = { ...takeSurvey(watch), names };
 }
 
 /** A document and its open shadow trees, outer ones first; of another document than this one, found anew. */
@@ -52,11 +51,17 @@ export function surveyed(selector: string): Element[] {
 }
 
 function survey(): NonNullable<typeof known> {
+  const watch = watching();
+  if (known?.undefinedElements.some((host) => shadowRootOf(host) !== null)) forget();
+  known ??= takeSurvey(watch);
+  return known;
+}
+
+/** The observer; what it has been told and not yet delivered is heeded. */
+function watching(): MutationObserver {
   observer ??= new MutationObserver(forget);
   if (observer.takeRecords().length > 0) forget();
-  if (known?.undefinedElements.some((host) => shadowRootOf(host) !== null)) forget();
-  known ??= takeSurvey(observer);
-  return known;
+  return observer;
 }
 
 function forget(): void {

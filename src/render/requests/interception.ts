@@ -145,9 +145,7 @@ export class Interception implements AsyncDisposable {
       if (isRefused) target.send('Fetch.failRequest', { requestId, errorReason: 'NameNotResolved' });
       else this.#letGo(paused, target);
     };
-    const refused = this.#plan.refuses(request.url);
-    if (typeof refused === 'boolean') decide(refused);
-    else void refused.then(decide);
+    whenKnown(this.#plan.refuses(request.url), decide);
   }
 
   #letGo(paused: Paused, target: ChildTarget): void {
@@ -161,9 +159,7 @@ export class Interception implements AsyncDisposable {
       const headers = carries ? this.#plan.headers.forHop(request, referer === 'goes along') : null;
       target.send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
     };
-    const carries = this.#mayCarry(paused, target);
-    if (typeof carries === 'boolean') go(carries);
-    else carries.then(go);
+    whenKnown(this.#mayCarry(paused, target), go);
   }
 
   #mayCarry({ request, frameId, resourceType, networkId }: Paused, { type, url }: ChildTarget): boolean | Promise<boolean> {
@@ -174,6 +170,12 @@ export class Interception implements AsyncDisposable {
     const { url: requested, method } = request;
     return this.#frames.mayCarry({ frameId, url: requested, method, isDocument: resourceType === 'Document', networkId });
   }
+}
+
+/** At once if the answer is there: most requests need not wait for a turn of the event loop. */
+function whenKnown(answer: boolean | Promise<boolean>, act: (is: boolean) => void): void {
+  if (typeof answer === 'boolean') act(answer);
+  else void answer.then(act);
 }
 
 /** Without the fragment, which is never sent. */
