@@ -65,6 +65,7 @@ async function byMulti(url: string): Promise<{ perSecond: number; startMs: numbe
         ...process.env,
         MALLOC_ARENA_MAX: '2',
         MALLOC_MMAP_THRESHOLD_: '1048576',
+        NODE_OPTIONS: '--max-semi-space-size=8',
         STILLFRAME_DATA_DIR: cwd,
         STILLFRAME_LISTS: 'false',
         STILLFRAME_CONCURRENCY: String(AT_ONCE),

@@ -33,6 +33,7 @@ export async function startServer(
       // As `npm start` does.
       MALLOC_ARENA_MAX: '2',
       MALLOC_MMAP_THRESHOLD_: '1048576',
+      NODE_OPTIONS: '--max-semi-space-size=8',
       STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
       STILLFRAME_SUBMIT_RATE: '0',
       STILLFRAME_READ_RATE: '0',
