@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
@@ -48,8 +49,10 @@ const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
 /** While a server stops. Before the first time, what clients have sent already arrives. */
 const CLOSE_IDLE_EVERY_MS = 50;
-/** Node's default. */
-const BACKLOG_MAX = 511;
+/** How long a stopping server waits for the moment at which no connection waits to be accepted. */
+const ACCEPT_MS = 1_000;
+/** Of a turn of the event loop that answers nobody. */
+const QUIET_TURN_MS = 1;
 
 /**
  * Serves an app over HTTP.
@@ -163,24 +166,30 @@ async function stop(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()));
   // A connection can be closed only once its last response has been sent; and right after the event loop has read what clients have sent,
   // or a request that has arrived is lost.
-  const idle = setInterval(() => setImmediate(() => server.closeIdleConnections()), CLOSE_IDLE_EVERY_MS);
+  const idle = setInterval(() => void setImmediate().then(() => server.closeIdleConnections()), CLOSE_IDLE_EVERY_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(idle);
   clearTimeout(grace);
 }
 
-/** Until the event loop, which accepts one connection each time it polls, finds none waiting: closing the socket would reset those. */
+/**
+ * Until the event loop, which accepts one connection each time it polls, has just polled and found none waiting: closing the socket resets
+ * the connections that have come since.
+ */
 async function allAccepted(server: Server): Promise<void> {
   let accepted = 0;
   const count = () => {
     accepted++;
   };
   server.on('connection', count);
-  let before: number;
-  do {
-    before = accepted;
-    await new Promise<void>((polled) => setImmediate(() => setImmediate(polled)));
-  } while (accepted > before && accepted < BACKLOG_MAX);
+  const end = performance.now() + ACCEPT_MS;
+  await setImmediate();
+  for (let polled = performance.now(); polled < end; ) {
+    const before = { accepted, polled };
+    await setImmediate();
+    polled = performance.now();
+    if (accepted === before.accepted && polled - before.polled < QUIET_TURN_MS) break;
+  }
   server.off('connection', count);
 }

@@ -80,7 +80,8 @@ export class Callers {
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
         if (code === 'ECONNREFUSED') this.counts.refused += 1;
-        // Never accepted: the system resets what waits for that when a server closes its socket. Repeating is safe by the idempotency key.
+        // Never accepted: the system resets what has come since a server last looked when it closes its socket. Repeating is safe by the
+        // idempotency key.
         else if (code === 'ECONNRESET') this.counts.reset += 1;
         else this.problems.push(`${method} ${path}: ${code ?? message}`);
         await new Promise((resolve) => setTimeout(resolve, 5));
