@@ -7,9 +7,11 @@ import { aCaller, aCapture, aNewJob, claimNext, claimOf, openAt, RULES } from '.
 test('a submission that joins a render which is just ending ends with it, without a sweep', async () => {
   const url = await createDatabase(inject('postgresUrl'));
   const client = new pg.Client({ connectionString: url });
+  // A transaction goes on seeing the connections that there were when it first looked.
+  const watcher = new pg.Client({ connectionString: url });
   {
     await using store = await openAt(url);
-    await client.connect();
+    await Promise.all([client.connect(), watcher.connect()]);
     const caller = await aCaller(store, { quota: 100 });
     await store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
     const claimed = await claimNext(store);
@@ -18,21 +20,21 @@ test('a submission that joins a render which is just ending ends with it, withou
     await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [caller.accountId]);
     const follower = aNewJob(caller, { cacheIdentity: 'page' });
     const accepted = store.accept(follower, RULES);
-    await waiters(client, 1);
+    await waiters(watcher, 1);
     const completed = store.complete(claimOf(claimed), aCapture(), claimed.claimedAt + 1);
-    await Promise.race([completed, waiters(client, 2)]);
+    await Promise.race([completed, waiters(watcher, 2)]);
     await client.query('COMMIT');
     expect((await accepted).kind).toBe('shared');
     expect((await completed).map(({ id }) => id)).toEqual([claimed.id, follower.id]);
   }
-  await client.end();
+  await Promise.all([client.end(), watcher.end()]);
   await dropDatabase(url);
 });
 
 /** Resolves when so many transactions wait for a lock. */
-async function waiters(client: pg.Client, count: number): Promise<void> {
+async function waiters(watcher: pg.Client, count: number): Promise<void> {
   for (const deadline = performance.now() + 10_000; performance.now() < deadline; ) {
-    const { rows } = await client.query<{ n: string }>(
+    const { rows } = await watcher.query<{ n: string }>(
       `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
     if (Number(rows[0]?.n) >= count) return;
