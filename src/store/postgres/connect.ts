@@ -17,6 +17,13 @@ const ANSWER_TIMEOUT_MS = 20_000;
 const HELD_TIMEOUT_MS = 4_000;
 /** For a connection that may wait: a zero in its settings would leave the limits of the role and the database. */
 export const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
+/**
+ * Statements take a millisecond; compiling one takes more. Plans are kept: one that was made while a table was small must not read all of it
+ * when it is large.
+ */
+const OPTIONS = '-c jit=off -c enable_seqscan=off';
+/** Parameters of a URL which the driver would prefer to the settings here. */
+const OWN_PARAMETERS = ['options', 'statement_timeout', 'query_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
 /** A transaction that meets another one that often is not going to succeed. */
 const MOST_TRIES = 20;
 const INT8 = 20;
@@ -47,12 +54,11 @@ export function clientSettings(url: string): pg.ClientConfig {
   if (!/^postgres(ql)?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new StoreError('STILLFRAME_DATABASE_URL is not a URL such as postgres://user:password@host:5432/stillframe.');
   }
+  const { text, options } = withoutSettings(url);
   return {
-    connectionString: url,
+    connectionString: text,
     application_name: 'stillframe',
-    // Statements take a millisecond; compiling one takes more. Plans are kept: one that was made while a table was small must not read all
-    // of it when it is large.
-    options: '-c jit=off -c enable_seqscan=off',
+    options: [options, OPTIONS].join(' ').trim(),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
@@ -61,6 +67,16 @@ export function clientSettings(url: string): pg.ClientConfig {
     keepAlive: true,
     types: { getTypeParser: parserOf },
   };
+}
+
+/** The URL without the parameters that are set here, and its `options`, to which ours are added. */
+function withoutSettings(url: string): { text: string; options: string } {
+  const parsed = new URL(url);
+  const options = parsed.searchParams.get('options') ?? '';
+  const given = OWN_PARAMETERS.filter((name) => parsed.searchParams.has(name));
+  if (given.length === 0) return { text: url, options };
+  for (const name of given) parsed.searchParams.delete(name);
+  return { text: parsed.href, options };
 }
 
 /** Opens a pool; connects when a statement needs it. @throws StoreError for an invalid URL */
