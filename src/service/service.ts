@@ -24,6 +24,7 @@ import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
 import { jobLoop } from './job-loop.js';
+import { loopErrors } from './loop-errors.js';
 import type { LoopRules } from './loop-rules.js';
 import { Metrics } from './metrics.js';
 import { RecentHealth } from './recent-health.js';
@@ -70,6 +71,7 @@ export class Service implements AsyncDisposable {
   private readonly signals = new FinishSignals();
   private readonly metrics = new Metrics();
   private readonly timings = new RecentTimings();
+  private readonly onLoopError: (error: unknown) => void;
   private readonly heap = new IdleHeap({ running: () => this.jobs.running, onError: (error) => this.onLoopError(error) });
   private readonly limits: RateLimits;
   private readonly places: PublicPlaces = { baseUrl: '' };
@@ -94,6 +96,7 @@ export class Service implements AsyncDisposable {
     private readonly made: Foundations,
   ) {
     this.clock = new SteadyClock(made.store.now);
+    this.onLoopError = loopErrors(log);
     const { submitRate, submitBurst, readRate, readBurst } = config;
     this.limits = new RateLimits({
       submissions: { perMinute: submitRate, burst: submitBurst },
@@ -336,10 +339,6 @@ export class Service implements AsyncDisposable {
     if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
     return this.renderer;
   }
-
-  private readonly onLoopError = (error: unknown): void => {
-    this.log.error({ err: error }, 'a background step failed; it will be retried');
-  };
 
   /** Of servers that share a store, a draining one accepts captures to its end: load balancers notice late that it is not ready. */
   private async othersCapture(): Promise<boolean> {
