@@ -5,11 +5,11 @@ import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
 
-/** `stillframe migrate`: brings the database up to date without starting a server; refuses while one runs. */
+/** `stillframe migrate`: brings the database up to date without starting a server; on SQLite, refuses while one runs. */
 export function addMigrateCommand(program: Command): void {
   const migrate = program
     .command('migrate')
-    .description('migrate the database after an upgrade, as the next start would; not while a server runs')
+    .description('migrate the database after an upgrade, as the next start would; with SQLite, not while a server runs')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe migrate --data-dir /var/lib/stillframe');
   addSettings(migrate, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {

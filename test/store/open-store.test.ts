@@ -174,9 +174,12 @@ describe('migrations', () => {
     await store.ping();
   });
 
-  test('a new database is made by any command', async () => {
-    await using store = await open(aDirectory(), MIGRATIONS_DIR, 'no');
-    await store.ping();
+  test('a new database is made by any command, which says so', async () => {
+    const dataDir = aDirectory();
+    const log = silentLog();
+    const warned = vi.spyOn(log, 'warn');
+    for (let i = 0; i < 2; i++) await (await openStore({ dataDir, ...STORE_FILES, migrates: 'no', log }))[Symbol.asyncDispose]();
+    expect(warned.mock.calls).toEqual([[`${join(dataDir, 'stillframe.db')} was created: no server has used this data directory yet`]]);
   });
 
   test('keep what an older version captured, and let its jobs be answered from after it is deleted', async () => {

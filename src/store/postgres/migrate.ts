@@ -6,6 +6,9 @@ import { StoreError } from '../store-error.js';
 import { clientSettings, NO_TIMEOUTS } from './connect.js';
 import { LOCKS } from './locks.js';
 
+const EMPTY = 'The database of STILLFRAME_DATABASE_URL is empty';
+const OLDER = 'The database is of an older version of stillframe';
+
 /**
  * Brings the database up to date, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run
  * during an upgrade. @returns how many were applied
@@ -23,7 +26,7 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
     const last = await lastApplied(client);
     const missing = readMigrationFiles({ migrationsFolder: migrationsDir }).filter((migration) => migration.folderMillis > last);
     if (missing.length === 0) return 0;
-    if (!isAllowed) throw new StoreError('The database is of an older version of stillframe: run stillframe migrate, or start a server.');
+    if (!isAllowed) throw new StoreError(`${last === 0 ? EMPTY : OLDER}: run stillframe migrate, or start a server.`);
     await applyMigrations(drizzle(client), { migrationsFolder: migrationsDir });
     return missing.length;
   } finally {
