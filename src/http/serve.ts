@@ -49,10 +49,11 @@ const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
 /** While a server stops. Before the first time, what clients have sent already arrives. */
 const CLOSE_IDLE_EVERY_MS = 50;
-/** How long a stopping server waits for the moment at which no connection waits to be accepted. */
-const ACCEPT_MS = 1_000;
-/** Of a turn of the event loop that answers nobody. */
+/** Node's default. */
+const BACKLOG_MAX = 511;
+/** Of a turn of the event loop that answers nobody, for which a stopping server waits so long. */
 const QUIET_TURN_MS = 1;
+const ACCEPT_MS = 1_000;
 
 /**
  * Serves an app over HTTP.
@@ -184,12 +185,16 @@ async function allAccepted(server: Server): Promise<void> {
   };
   server.on('connection', count);
   const end = performance.now() + ACCEPT_MS;
-  await setImmediate();
-  for (let polled = performance.now(); polled < end; ) {
-    const before = { accepted, polled };
+  const turnOfLoop = async () => {
     await setImmediate();
-    polled = performance.now();
-    if (accepted === before.accepted && polled - before.polled < QUIET_TURN_MS) break;
+    return { accepted, at: performance.now() };
+  };
+  let before = await turnOfLoop();
+  for (let isOver = false; !isOver; ) {
+    const turn = await turnOfLoop();
+    const foundNone = turn.accepted === before.accepted;
+    isOver = foundNone ? turn.at - before.at < QUIET_TURN_MS || turn.at > end : turn.accepted >= BACKLOG_MAX;
+    before = turn;
   }
   server.off('connection', count);
 }

@@ -120,6 +120,8 @@ describe('startHttp', () => {
     // By then, the system has connected them.
     await new Promise<void>((resolve) => process.nextTick(resolve));
     const stopped = served.server.stop(60_000);
+    // Longer than it waits for a quiet moment.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100);
     const answers = await Promise.all(clients.map((client) => client.answer()));
     expect(answers.map(({ status }) => status)).toEqual(clients.map(() => 200));
     await stopped;
