@@ -26,6 +26,8 @@ export function translateEngineError(error: unknown): unknown {
 }
 
 export function isUnavailable(error: unknown): boolean {
+  // Bugs, some with a code of Node.
+  if (error instanceof TypeError || error instanceof RangeError) return false;
   const code = codeOf(error);
   if (code !== '') return UNAVAILABLE.test(code);
   return error instanceof Error && !(error instanceof CaptureError) && DRIVER_SAYS.test(error.message);
