@@ -1,7 +1,7 @@
 /** Databases that cannot be used as they are, and how that is told. */
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
-import { clientSettings } from '../../src/store/postgres/connect.js';
+import { openDatabase } from '../../src/store/postgres/connect.js';
 import { LOCKS } from '../../src/store/postgres/locks.js';
 import { StoreError } from '../../src/store/store-error.js';
 import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
@@ -48,19 +48,17 @@ test('the reason is told: no right to create tables, a database that takes no wr
 
 test('parameters of the URL change no limit, and its options are kept', async () => {
   await using database = await aDatabase();
-  const url = `${database.url}?statement_timeout=1&lock_timeout=1&query_timeout=1&options=-c%20work_mem%3D5MB`;
-  const client = new pg.Client(clientSettings(url));
-  await client.connect();
-  const { rows } = await client.query(`SELECT name, setting::int FROM pg_settings
-    WHERE name IN ('statement_timeout', 'lock_timeout', 'work_mem') ORDER BY name`);
-  const { enable_seqscan } = (await client.query('SHOW enable_seqscan')).rows[0];
-  await client.end();
+  await using opened = openDatabase(`${database.url}?statement_timeout=1&lock_timeout=1&options=-c%20work_mem%3D5MB`);
+  const names = ['enable_seqscan', 'idle_in_transaction_session_timeout', 'jit', 'lock_timeout', 'statement_timeout', 'work_mem'];
+  const rows = await opened.all<{ name: string }>('SELECT name, setting FROM pg_settings WHERE name = ANY($1) ORDER BY name', [names]);
   expect(rows).toEqual([
-    { name: 'lock_timeout', setting: 4_000 },
-    { name: 'statement_timeout', setting: 15_000 },
-    { name: 'work_mem', setting: 5 * 1_024 },
+    { name: 'enable_seqscan', setting: 'off' },
+    { name: 'idle_in_transaction_session_timeout', setting: '4000' },
+    { name: 'jit', setting: 'off' },
+    { name: 'lock_timeout', setting: '4000' },
+    { name: 'statement_timeout', setting: '15000' },
+    { name: 'work_mem', setting: '5120' },
   ]);
-  expect(enable_seqscan).toBe('off');
 });
 
 test('a migration waits for that of another server, whatever limits the database has', async () => {

@@ -18,12 +18,11 @@ const HELD_TIMEOUT_MS = 4_000;
 /** For a connection that may wait: a zero in its settings would leave the limits of the role and the database. */
 export const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
 /**
- * Statements take a millisecond; compiling one takes more. Plans are kept: one that was made while a table was small must not read all of it
- * when it is large.
+ * Of each connection of the pool. Not as parameters of the connection: those of the URL would win, and poolers refuse them. Statements take a
+ * millisecond; compiling one takes more. Plans are kept: one that was made while a table was small must not read all of it when it is large.
  */
-const OPTIONS = '-c jit=off -c enable_seqscan=off';
-/** Parameters of a URL which the driver would prefer to the settings here. */
-const OWN_PARAMETERS = ['options', 'statement_timeout', 'query_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+const SETTINGS = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${HELD_TIMEOUT_MS};
+  SET idle_in_transaction_session_timeout = ${HELD_TIMEOUT_MS}; SET jit = off; SET enable_seqscan = off`;
 /** A transaction that meets another one that often is not going to succeed. */
 const MOST_TRIES = 20;
 const INT8 = 20;
@@ -54,34 +53,19 @@ export function clientSettings(url: string): pg.ClientConfig {
   if (!/^postgres(ql)?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new StoreError('STILLFRAME_DATABASE_URL is not a URL such as postgres://user:password@host:5432/stillframe.');
   }
-  const { text, options } = withoutSettings(url);
   return {
-    connectionString: text,
+    connectionString: url,
     application_name: 'stillframe',
-    options: [options, OPTIONS].join(' ').trim(),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: HELD_TIMEOUT_MS,
-    lock_timeout: HELD_TIMEOUT_MS,
     keepAlive: true,
     types: { getTypeParser: parserOf },
   };
 }
 
-/** The URL without the parameters that are set here, and its `options`, to which ours are added. */
-function withoutSettings(url: string): { text: string; options: string } {
-  const parsed = new URL(url);
-  const options = parsed.searchParams.get('options') ?? '';
-  const given = OWN_PARAMETERS.filter((name) => parsed.searchParams.has(name));
-  if (given.length === 0) return { text: url, options };
-  for (const name of given) parsed.searchParams.delete(name);
-  return { text: parsed.href, options };
-}
-
 /** Opens a pool; connects when a statement needs it. @throws StoreError for an invalid URL */
 export function openDatabase(url: string): Database {
-  const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS });
+  const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS, onConnect: (client) => client.query(SETTINGS) });
   // An idle connection that breaks is replaced by the next statement.
   pool.on('error', () => undefined);
   // Between two users of a connection nobody else listens, and an error that nobody hears ends the process.
