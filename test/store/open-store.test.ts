@@ -179,7 +179,7 @@ describe('migrations', () => {
     const log = silentLog();
     const warned = vi.spyOn(log, 'warn');
     for (let i = 0; i < 2; i++) await (await openStore({ dataDir, ...STORE_FILES, migrates: 'no', log }))[Symbol.asyncDispose]();
-    expect(warned.mock.calls).toEqual([[`${join(dataDir, 'stillframe.db')} was created: no server has used this data directory yet`]]);
+    expect(warned.mock.calls).toEqual([[expect.stringContaining(`created a new, empty database: ${join(dataDir, 'stillframe.db')} (`)]]);
   });
 
   test('keep what an older version captured, and let its jobs be answered from after it is deleted', async () => {

@@ -6,7 +6,7 @@ import { StoreError } from '../store-error.js';
 import { clientSettings, NO_TIMEOUTS } from './connect.js';
 import { LOCKS } from './locks.js';
 
-const EMPTY = 'The database of STILLFRAME_DATABASE_URL is empty';
+const EMPTY = 'The database of STILLFRAME_DATABASE_URL has no tables of stillframe';
 const OLDER = 'The database is of an older version of stillframe';
 
 /**

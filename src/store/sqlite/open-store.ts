@@ -69,7 +69,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     const { applied, made } = guardOpening(file, () => migrate(db, { migrationsDir, isAllowed: migrates !== 'no' }));
     if (applied > 0 && !made) log.info({ applied }, 'database migrated');
-    if (made && migrates === 'no') log.warn(`${file} was created: no server has used this data directory yet`);
+    if (made && migrates === 'no')
+      log.warn(`created a new, empty database: ${file} (servers may use another one: STILLFRAME_DATABASE_URL, STILLFRAME_DATA_DIR)`);
     if (migrates !== 'no') makeShrinkable(db, { maxBytes: migrates === 'wholly' ? Infinity : REWRITE_AT_START_BYTES, log });
     const vault = secretKeys === null ? openVault(dataDir) : vaultOf(secretKeys);
     const connection = new Connection(db, vault);
