@@ -1,5 +1,5 @@
 import type { WireHealth } from '../contract/health.js';
-import type { DeliveryStore, JobStore, Store } from '../store/store.js';
+import type { DeliveryStore, JobStore, NodeFacts, Store } from '../store/store.js';
 
 export interface HealthDeps {
   store: Pick<Store, 'ping' | 'settlement' | 'nodes'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
@@ -28,10 +28,10 @@ export interface Health {
 /** The data of the health endpoint (decisions.md, Health). Never throws: a store that fails is `unavailable`. */
 export async function checkHealth(deps: HealthDeps): Promise<Health> {
   const ownBrowsers = deps.readyBrowsers();
-  const own = workers(ownBrowsers, deps);
   try {
     await deps.store.ping();
-    const worker = workers(ownBrowsers + (await browsersElsewhere(deps)), deps);
+    const others = await otherCapturers(deps);
+    const readyBrowsers = others.reduce((sum, other) => sum + other.readyBrowsers, ownBrowsers);
     // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
     const [hasRoom, canStore] = await Promise.all([deps.hasRoom(), deps.canStore()]);
     const database = hasRoom ? 'ready' : 'unavailable';
@@ -48,7 +48,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
         redis: 'ready',
         database,
         storage,
-        ...worker,
+        ...workers(readyBrowsers, isSandboxed(deps, others)),
         queue: { ...queue, total_pending: queue.waiting + queue.prioritized + queue.delayed + queue.active },
         settlement: {
           pending: settlement.pending,
@@ -60,18 +60,24 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       },
     };
   } catch {
-    return { ready: false, data: { ...UNAVAILABLE, ...own } };
+    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()) } };
   }
 }
 
-function workers(ready: number, deps: Pick<HealthDeps, 'sandboxed'>) {
-  return { worker_ready: ready > 0, ready_workers: ready, sandboxed: deps.sandboxed() };
+function workers(ready: number, sandboxed: boolean) {
+  return { worker_ready: ready > 0, ready_workers: ready, sandboxed };
 }
 
-/** Browsers of the other servers that share the store. */
-async function browsersElsewhere({ store, ownNode }: Pick<HealthDeps, 'store' | 'ownNode'>): Promise<number> {
-  const others = (await store.nodes()).filter(({ facts }) => facts.name !== ownNode);
-  return others.reduce((sum, { facts }) => sum + facts.readyBrowsers, 0);
+/** Other servers that share the store and have a browser ready. */
+async function otherCapturers({ store, ownNode }: HealthDeps): Promise<NodeFacts[]> {
+  const nodes = await store.nodes();
+  return nodes.map(({ facts }) => facts).filter(({ name, readyBrowsers }) => name !== ownNode && readyBrowsers > 0);
+}
+
+/** Whether all browsers are, here and on the other servers; false if there is none. */
+function isSandboxed({ rendersHere, sandboxed }: HealthDeps, others: readonly NodeFacts[]): boolean {
+  const said = [...(rendersHere ? [sandboxed()] : []), ...others.map((other) => other.sandboxed ?? true)];
+  return said.length > 0 && said.every(Boolean);
 }
 
 const UNAVAILABLE: WireHealth = {

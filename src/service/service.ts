@@ -330,6 +330,7 @@ export class Service implements AsyncDisposable {
       version: packageVersion(),
       roles,
       readyBrowsers,
+      ...(this.renderer === null ? {} : { sandboxed: this.renderer.sandboxed }),
       running: this.jobs.running,
       concurrency,
     };

@@ -391,6 +391,8 @@ export interface NodeFacts {
   roles: string[];
   /** Browsers that can take a capture. */
   readyBrowsers: number;
+  /** Whether they run in Chromium's sandbox; servers of older versions do not say. */
+  sandboxed?: boolean;
   /** Concurrent captures. */
   running: number;
   concurrency: number;

@@ -37,6 +37,8 @@ test('one server takes the request, another one captures, and the first one answ
   expect((await fetch(`${captureUrl}/v1/screenshot`, { method: 'POST' })).status).toBe(404);
   expect((await health(captureUrl)).status).toBe(200);
   await until(async () => (await health(url)).data.worker_ready === true);
+  const { ready_workers, sandboxed } = (await health(captureUrl)).data;
+  expect((await health(url)).data).toMatchObject({ ready_workers, sandboxed });
 
   const taken = await submit(url, key, { url: `${site.url}/page` });
   expect(taken).toMatchObject({ status: 200, data: { url: `${site.url}/page`, cached: false } });

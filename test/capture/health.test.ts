@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { checkHealth, type HealthDeps } from '../../src/capture/health.js';
+import type { NodeFacts } from '../../src/store/store.js';
+
+/** Of a server with other servers beside it. */
+function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthDeps {
+  const known = { version: '0', roles: [], running: 0, concurrency: 2 };
+  const nodes = others.map((facts, i) => ({ ...known, name: `other ${i}`, readyBrowsers: 1, ...facts }));
+  const store = {
+    ping: async () => {},
+    nodes: async () => nodes.map((facts) => ({ id: facts.name, startedAt: 0, seenAt: 0, facts })),
+    queueStatus: async () => ({ waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false }),
+    settlement: async () => ({ pending: 0, settled: 0, released: 0, oldestPendingMs: 0 }),
+    webhookTotals: async () => ({ delivered: 0, failed: 0, errors: 0 }),
+  };
+  return {
+    store,
+    rendersHere: false,
+    ownNode: 'this',
+    readyBrowsers: () => 0,
+    sandboxed: () => false,
+    hasRoom: async () => true,
+    canStore: async () => true,
+    webhooksActive: () => true,
+    draining: () => false,
+    now: () => 0,
+    ...given,
+  };
+}
+
+const here = { rendersHere: true, readyBrowsers: () => 1, sandboxed: () => true };
+
+test.each<[string, Partial<HealthDeps>, Partial<NodeFacts>[], { ready_workers: number; sandboxed: boolean }]>([
+  ['those of the others, for a server without', {}, [{ sandboxed: true }, { readyBrowsers: 2 }], { ready_workers: 3, sandboxed: true }],
+  ['none', {}, [{ readyBrowsers: 0, sandboxed: true }], { ready_workers: 0, sandboxed: false }],
+  ['its own, not counted twice', here, [{ name: 'this', sandboxed: true }], { ready_workers: 1, sandboxed: true }],
+  ['one of them without a sandbox', here, [{ sandboxed: false }], { ready_workers: 2, sandboxed: false }],
+])('browsers: %s', async (_, given, others, expected) => {
+  const { ready, data } = await checkHealth(deps(given, others));
+  expect(ready).toBe(true);
+  expect(data).toMatchObject({ ...expected, worker_ready: expected.ready_workers > 0 });
+});
