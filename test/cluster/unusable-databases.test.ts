@@ -1,4 +1,5 @@
 /** Databases that cannot be used as they are, and how that is told. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { openDatabase } from '../../src/store/postgres/connect.js';
@@ -60,6 +61,50 @@ test('parameters of the URL change no limit, and its options are kept', async ()
     { name: 'work_mem', setting: '5120' },
   ]);
 });
+
+test('a pooler in transaction mode is refused', async () => {
+  await using database = await aDatabase();
+  await using pooler = await startTransactionPooler(database.url);
+  await expect(openAt(pooler.url)).rejects.toThrow('leads to a pooler that shares connections between transactions');
+});
+
+/** All clients share one connection to the database, which answers the one that asked last. */
+async function startTransactionPooler(databaseUrl: string) {
+  const { hostname, port } = new URL(databaseUrl);
+  const shared = connect(Number(port), hostname);
+  const clients = new Set<Socket>();
+  let asking: Socket | null = null;
+  shared.on('data', (chunk) => asking?.write(chunk));
+  const server = createServer((client) => {
+    const isFirst = clients.size === 0;
+    let isKnown = false;
+    clients.add(client);
+    client
+      .on('error', () => undefined)
+      .on('data', (chunk) => {
+        if (!isKnown && !isFirst) client.write(WELCOME);
+        else if (chunk[0] !== TERMINATE) {
+          asking = client;
+          shared.write(chunk);
+        }
+        isKnown = true;
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(databaseUrl);
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      for (const socket of [...clients, shared]) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** AuthenticationOk and ReadyForQuery of PostgreSQL's protocol. */
+const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
+const TERMINATE = 0x58;
 
 test('a migration waits for that of another server, whatever limits the database has', async () => {
   await using database = await aDatabase();

@@ -12,7 +12,8 @@ const OLDER = 'The database is of an older version of stillframe';
 /**
  * Brings the database up to date, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run
  * during an upgrade. @returns how many were applied
- * @throws StoreError if the database is older than this program and `isAllowed` is false, or in another encoding than UTF-8
+ * @throws StoreError if the database is older than this program and `isAllowed` is false, or in another encoding than UTF-8, or behind a pooler in transaction
+ * mode
  */
 export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
   const client = new pg.Client({ ...clientSettings(url), query_timeout: 0 });
@@ -21,6 +22,7 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
   try {
     await client.connect();
     await client.query(NO_TIMEOUTS);
+    await refusePooler(client, url);
     await refuseEncoding(client);
     await client.query('SELECT pg_advisory_lock($1, 0)', [LOCKS.migrations]);
     const last = await lastApplied(client);
@@ -32,6 +34,30 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/**
+ * Best effort: two connections that do nothing are one to such a pooler, while it has no other clients. There, a lock or a prepared statement of
+ * one client belongs to whoever comes next.
+ */
+async function refusePooler(client: pg.Client, url: string): Promise<void> {
+  const other = new pg.Client(clientSettings(url));
+  other.on('error', () => undefined);
+  try {
+    await other.connect();
+    const [one, two] = [await backendOf(client), await backendOf(other)];
+    if (one !== two) return;
+  } finally {
+    await other.end().catch(() => undefined);
+  }
+  throw new StoreError(
+    'STILLFRAME_DATABASE_URL leads to a pooler that shares connections between transactions: use its session mode, or the address of PostgreSQL.',
+  );
+}
+
+async function backendOf(client: pg.Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid;
 }
 
 /** Pages and callers use every character, which other encodings do not have. */
