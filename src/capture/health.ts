@@ -74,9 +74,10 @@ async function otherCapturers({ store, ownNode }: HealthDeps): Promise<NodeFacts
   return nodes.map(({ facts }) => facts).filter(({ name, readyBrowsers }) => name !== ownNode && readyBrowsers > 0);
 }
 
-/** Whether all browsers are, here and on the other servers; false if there is none. */
-function isSandboxed({ rendersHere, sandboxed }: HealthDeps, others: readonly NodeFacts[]): boolean {
-  const said = [...(rendersHere ? [sandboxed()] : []), ...others.map((other) => other.sandboxed ?? true)];
+/** Whether all browsers run in the sandbox, here and on the other servers; false if that is not known of one. */
+function isSandboxed({ rendersHere, readyBrowsers, sandboxed }: HealthDeps, others: readonly NodeFacts[]): boolean {
+  const countsHere = rendersHere && (readyBrowsers() > 0 || others.length === 0);
+  const said = [...(countsHere ? [sandboxed()] : []), ...others.map((other) => other.sandboxed ?? false)];
   return said.length > 0 && said.every(Boolean);
 }
 

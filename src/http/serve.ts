@@ -49,11 +49,11 @@ const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
 /** While a server stops. Before the first time, what clients have sent already arrives. */
 const CLOSE_IDLE_EVERY_MS = 50;
-/** Node's default. */
-const BACKLOG_MAX = 511;
 /** Of a turn of the event loop that answers nobody, for which a stopping server waits so long. */
 const QUIET_TURN_MS = 1;
 const ACCEPT_MS = 1_000;
+/** How long it goes on while it finds connections. */
+const ACCEPT_MAX_MS = 5_000;
 
 /**
  * Serves an app over HTTP.
@@ -184,16 +184,17 @@ async function allAccepted(server: Server): Promise<void> {
     accepted++;
   };
   server.on('connection', count);
-  const end = performance.now() + ACCEPT_MS;
   const turnOfLoop = async () => {
     await setImmediate();
     return { accepted, at: performance.now() };
   };
   let before = await turnOfLoop();
+  const startedAt = before.at;
   for (let isOver = false; !isOver; ) {
     const turn = await turnOfLoop();
     const foundNone = turn.accepted === before.accepted;
-    isOver = foundNone ? turn.at - before.at < QUIET_TURN_MS || turn.at > end : turn.accepted >= BACKLOG_MAX;
+    const isLate = turn.at - startedAt > (foundNone ? ACCEPT_MS : ACCEPT_MAX_MS);
+    isOver = isLate || (foundNone && turn.at - before.at < QUIET_TURN_MS);
     before = turn;
   }
   server.off('connection', count);

@@ -3,6 +3,7 @@ import type { Log } from '../log.js';
 const REPEAT_MS = 30_000;
 /** Of different errors; when there are more, all are forgotten. */
 const KNOWN_MAX = 100;
+const CAUSES_MAX = 5;
 
 /**
  * Logs what background steps throw, the same error once every 30 s: while the database or the storage cannot be used, steps fail several
@@ -11,7 +12,7 @@ const KNOWN_MAX = 100;
 export function loopErrors(log: Log, now: () => number = () => performance.now()): (error: unknown) => void {
   const saidAt = new Map<string, number>();
   return (error) => {
-    const key = textOf(error);
+    const key = kindOf(error);
     const at = now();
     if (at - (saidAt.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
     if (saidAt.size >= KNOWN_MAX) saidAt.clear();
@@ -20,6 +21,12 @@ export function loopErrors(log: Log, now: () => number = () => performance.now()
   };
 }
 
-function textOf(error: unknown): string {
-  return error instanceof Error ? `${error.name} ${error.message} ${textOf(error.cause)}` : String(error);
+/** What tells errors apart: the codes of an error and its causes, or their messages, which may name a job or a picture. */
+function kindOf(error: unknown): string {
+  const kinds: string[] = [];
+  for (let inner = error; inner instanceof Error && kinds.length < CAUSES_MAX; inner = inner.cause) {
+    const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : '';
+    kinds.push(`${inner.name} ${code || inner.message}`);
+  }
+  return kinds.join('; ');
 }

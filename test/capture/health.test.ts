@@ -31,7 +31,8 @@ function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthD
 const here = { rendersHere: true, readyBrowsers: () => 1, sandboxed: () => true };
 
 test.each<[string, Partial<HealthDeps>, Partial<NodeFacts>[], { ready_workers: number; sandboxed: boolean }]>([
-  ['those of the others, for a server without', {}, [{ sandboxed: true }, { readyBrowsers: 2 }], { ready_workers: 3, sandboxed: true }],
+  ['those of the others, for a server without', {}, [{ sandboxed: true, readyBrowsers: 2 }], { ready_workers: 2, sandboxed: true }],
+  ['one of an older version, which does not tell', {}, [{ sandboxed: true }, {}], { ready_workers: 2, sandboxed: false }],
   ['none', {}, [{ readyBrowsers: 0, sandboxed: true }], { ready_workers: 0, sandboxed: false }],
   ['its own, not counted twice', here, [{ name: 'this', sandboxed: true }], { ready_workers: 1, sandboxed: true }],
   ['one of them without a sandbox', here, [{ sandboxed: false }], { ready_workers: 2, sandboxed: false }],
@@ -39,4 +40,11 @@ test.each<[string, Partial<HealthDeps>, Partial<NodeFacts>[], { ready_workers: n
   const { ready, data } = await checkHealth(deps(given, others));
   expect(ready).toBe(true);
   expect(data).toMatchObject({ ...expected, worker_ready: expected.ready_workers > 0 });
+});
+
+test('its own browsers that are not ready count unless there are others', async () => {
+  const starting = { rendersHere: true, sandboxed: () => false };
+  expect((await checkHealth(deps(starting, [{ sandboxed: true }]))).data).toMatchObject({ ready_workers: 1, sandboxed: true });
+  const down = { rendersHere: true, sandboxed: () => true };
+  expect((await checkHealth(deps(down, []))).data).toMatchObject({ ready_workers: 0, sandboxed: true });
 });

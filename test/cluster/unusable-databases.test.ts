@@ -47,7 +47,7 @@ test('the reason is told: no right to create tables, a database that takes no wr
   await expect(openAt(`${url}%E0%A4%A`)).rejects.toThrow(StoreError);
 });
 
-test('parameters of the URL change no limit, and its options are kept', async () => {
+test('parameters of the URL change no limit that the database keeps, and its options are kept', async () => {
   await using database = await aDatabase();
   await using opened = openDatabase(`${database.url}?statement_timeout=1&lock_timeout=1&options=-c%20work_mem%3D5MB`);
   const names = ['enable_seqscan', 'idle_in_transaction_session_timeout', 'jit', 'lock_timeout', 'statement_timeout', 'work_mem'];

@@ -7,15 +7,18 @@ test('the same error is logged once every 30 s, other errors beside it', () => {
   const lines: string[] = [];
   let now = 0;
   const report = loopErrors(pino({ base: null }, { write: (line: string) => lines.push(line) }), () => now);
-  const away = (reason: string) => new CaptureError({ code: 'internal_error', message: 'away', status: 503, cause: new Error(reason) });
+  const away = (reason: string, code?: string) =>
+    new CaptureError({ code: 'internal_error', message: 'away', status: 503, cause: Object.assign(new Error(reason), { code }) });
   for (; now < 60_000; now += 500) {
     report(away('connect ECONNREFUSED'));
-    report(away('canceling statement due to lock timeout'));
+    report(away(`PUT of picture ${now}`, 'ETIMEDOUT'));
   }
+  report(new TypeError('a bug'));
   expect(lines.map((line) => JSON.parse(line).err.message)).toEqual([
     'away: connect ECONNREFUSED',
-    'away: canceling statement due to lock timeout',
+    'away: PUT of picture 0',
     'away: connect ECONNREFUSED',
-    'away: canceling statement due to lock timeout',
+    'away: PUT of picture 30000',
+    'a bug',
   ]);
 });

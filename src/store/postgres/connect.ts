@@ -65,7 +65,9 @@ export function clientSettings(url: string): pg.ClientConfig {
 
 /** Opens a pool; connects when a statement needs it. @throws StoreError for an invalid URL */
 export function openDatabase(url: string): Database {
-  const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS, onConnect: (client) => client.query(SETTINGS) });
+  // A pooler may answer the login itself, and this only when it has a connection.
+  const settle = { text: SETTINGS, query_timeout: CONNECT_TIMEOUT_MS };
+  const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS, onConnect: (client) => client.query(settle) });
   // An idle connection that breaks is replaced by the next statement.
   pool.on('error', () => undefined);
   // Between two users of a connection nobody else listens, and an error that nobody hears ends the process.
