@@ -18,6 +18,14 @@ const HAS_SCREEN = ['Xvfb', 'xdotool'].every((name) => spawnSync('which', [name]
 
 const xdo = promisify(execFile);
 
+/** Keeps the page busy, so that a reading of its state that began before the sign-in is still under way when it is asked for. */
+const SIGNS_IN_LATE = `localStorage.setItem('name', 'Ada');
+  for (const began = Date.now(); Date.now() - began < 700; );
+  document.cookie = 'late=1';
+  const answer = new XMLHttpRequest();
+  answer.open('GET', '/signed-in', false);
+  answer.send();`;
+
 /** A display of this test's own, where a person's hands are xdotool. */
 async function aScreen() {
   const server = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '1200x900x24', '-nolisten', 'tcp'], {
@@ -51,7 +59,7 @@ beforeAll(async () => {
   site.route('/login', (_request, response) =>
     response
       .writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'session=s3cret; HttpOnly; Path=/' })
-      .end("<h1>Sign in</h1><script>localStorage.setItem('name', 'Ada'); fetch('/signed-in')</script>"),
+      .end(`<h1>Sign in</h1><script>${SIGNS_IN_LATE}</script>`),
   );
   site.route('/account', (request, response) =>
     response
@@ -94,14 +102,22 @@ describe('stillframe login', () => {
     writeFileSync(browser, `#!/bin/sh\nexec ${FULL?.path} --ozone-platform=headless "$@"\n`);
     chmodSync(browser, 0o755);
     const env = { DISPLAY: ':0', STILLFRAME_CHROMIUM: browser, STILLFRAME_SANDBOX: 'false' };
-    const enter = new Promise<string>((press) => site.route('/signed-in', (_, response) => response.end('', () => press('\n'))));
+    const enter = new Promise<string>((press) =>
+      site.route('/signed-in', (_, response) => {
+        press('\n');
+        setTimeout(() => response.end(), 300);
+      }),
+    );
     const { status, stdout, stderr } = await login(['-o', 'state.json', '--json'], env, enter);
     expect(status, stderr).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ file: 'state.json', cookies: 1, origins: 1 });
+    expect(JSON.parse(stdout)).toEqual({ file: 'state.json', cookies: 2, origins: 1 });
     const file = join(dir, 'state.json');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const state = JSON.parse(readFileSync(file, 'utf8'));
-    expect(state.cookies).toMatchObject([{ name: 'session', value: 's3cret', domain: '127.0.0.1', httpOnly: true, expires: -1 }]);
+    expect(state.cookies).toMatchObject([
+      { name: 'session', value: 's3cret', domain: '127.0.0.1', httpOnly: true, expires: -1 },
+      { name: 'late', value: '1' },
+    ]);
     expect(state.origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
     const seen = await runProgram(
       ['capture', site.url('/account'), '--storage-state', '@state.json', '--inspect-page', '--json', '-o', 'account.png'],
@@ -119,7 +135,7 @@ describe('stillframe login', () => {
         site.route('/form', (request, response) => {
           if (request.method === 'GET') {
             const ready =
-              "<title>Form</title><script>setInterval(() => { if (document.hasFocus()) document.title = 'Form at hand' }, 50)</script>";
+              "<title>Form</title><script>setInterval(() => { if (document.hasFocus() && document.activeElement.name === 'user') document.title = 'Form at hand' }, 50)</script>";
             return response
               .writeHead(200, html)
               .end(`<form method=post><input name=user autofocus><input name=word type=password><button>Go</button></form>${ready}`);

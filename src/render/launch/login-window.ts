@@ -78,6 +78,8 @@ export class LoginWindow implements AsyncDisposable {
 
   /** The state now, or the last one before the window was closed. */
   async state(): Promise<StorageState> {
+    // One that is under way may have begun before the person signed in.
+    await this.#reading;
     await this.#read();
     const origins = [...this.#origins].map(([origin, localStorage]) => ({ origin, localStorage }));
     return { cookies: this.#cookies, origins: origins.filter(({ localStorage }) => localStorage.length > 0) };
