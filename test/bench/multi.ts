@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Figure, quantile, ratio } from './figure.js';
 import { BENCH_PAGES } from './pages.js';
-import { type BenchServer, MAIN, startServer } from './server.js';
+import { type BenchServer, MAIN, MEMORY_SETTINGS, startServer } from './server.js';
 import { startSiteThread } from './site-thread.js';
 
 const SHOTS = 100;
@@ -63,9 +63,7 @@ async function byMulti(url: string): Promise<{ perSecond: number; startMs: numbe
       cwd,
       env: {
         ...process.env,
-        MALLOC_ARENA_MAX: '2',
-        MALLOC_MMAP_THRESHOLD_: '1048576',
-        NODE_OPTIONS: '--max-semi-space-size=8',
+        ...MEMORY_SETTINGS,
         STILLFRAME_DATA_DIR: cwd,
         STILLFRAME_LISTS: 'false',
         STILLFRAME_CONCURRENCY: String(AT_ONCE),

@@ -6,6 +6,13 @@ import { createInterface } from 'node:readline';
 
 export const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
+/** Those of `npm start`. */
+export const MEMORY_SETTINGS = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '1048576',
+  NODE_OPTIONS: '--max-semi-space-size=8',
+};
+
 /** The built server as users run it, in a process of its own. */
 export interface BenchServer extends AsyncDisposable {
   url: string;
@@ -30,10 +37,7 @@ export async function startServer(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
-      // As `npm start` does.
-      MALLOC_ARENA_MAX: '2',
-      MALLOC_MMAP_THRESHOLD_: '1048576',
-      NODE_OPTIONS: '--max-semi-space-size=8',
+      ...MEMORY_SETTINGS,
       STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
       STILLFRAME_SUBMIT_RATE: '0',
       STILLFRAME_READ_RATE: '0',
