@@ -30,7 +30,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
   const ownBrowsers = deps.readyBrowsers();
   try {
     await deps.store.ping();
-    const others = await otherCapturers(deps);
+    const others = await otherCapturers(deps.store, deps.ownNode);
     const readyBrowsers = others.reduce((sum, other) => sum + other.readyBrowsers, ownBrowsers);
     // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
     const [hasRoom, canStore] = await Promise.all([deps.hasRoom(), deps.canStore()]);
@@ -69,7 +69,7 @@ function workers(ready: number, sandboxed: boolean) {
 }
 
 /** Other servers that share the store and have a browser ready. */
-async function otherCapturers({ store, ownNode }: HealthDeps): Promise<NodeFacts[]> {
+export async function otherCapturers(store: Pick<Store, 'nodes'>, ownNode: string): Promise<NodeFacts[]> {
   const nodes = await store.nodes();
   return nodes.map(({ facts }) => facts).filter(({ name, readyBrowsers }) => name !== ownNode && readyBrowsers > 0);
 }

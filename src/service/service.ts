@@ -6,6 +6,7 @@ import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
 import { hasRoom } from '../artifacts/disk-room.js';
 import { FinishSignals } from '../capture/finish-signals.js';
+import { otherCapturers } from '../capture/health.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
 import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
@@ -343,8 +344,7 @@ export class Service implements AsyncDisposable {
 
   /** Of servers that share a store, a draining one accepts captures to its end: load balancers notice late that it is not ready. */
   private async othersCapture(): Promise<boolean> {
-    const others = (await this.made.store.nodes()).filter(({ facts }) => facts.name !== STARTING.name);
-    return others.some(({ facts }) => facts.roles.includes('capture') && facts.readyBrowsers > 0);
+    return (await otherCapturers(this.made.store, STARTING.name)).length > 0;
   }
 
   private async drain(): Promise<void> {
