@@ -10,7 +10,7 @@ import { nextVersionOf } from './next-version.js';
 import { mainFile, type ServerProcess } from './server-process.js';
 
 const SERVERS = 3;
-/** No program can look for waiting connections and close its socket in one step; a server that did not wait for a quiet moment had twice as many. */
+/** No program can look for waiting connections and close its socket in one step. Without waiting for a quiet moment there were twice as many. */
 const REPLACEMENTS_PER_RESET = 6;
 /** Each page takes that long to come, so that captures are under way when a server is to stop. */
 const PAGE_MS = 200;

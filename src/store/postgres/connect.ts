@@ -21,8 +21,12 @@ export const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET
  * Of each connection of the pool. Not as parameters of the connection: those of the URL would win, and poolers refuse them. Statements take a
  * millisecond; compiling one takes more. Plans are kept: one that was made while a table was small must not read all of it when it is large.
  */
-const SETTINGS = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${HELD_TIMEOUT_MS};
-  SET idle_in_transaction_session_timeout = ${HELD_TIMEOUT_MS}; SET jit = off; SET enable_seqscan = off`;
+const SETTINGS = {
+  text: `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${HELD_TIMEOUT_MS};
+    SET idle_in_transaction_session_timeout = ${HELD_TIMEOUT_MS}; SET jit = off; SET enable_seqscan = off`,
+  // A pooler may answer the login itself, and this only when it has a connection.
+  query_timeout: CONNECT_TIMEOUT_MS,
+};
 /** A transaction that meets another one that often is not going to succeed. */
 const MOST_TRIES = 20;
 const INT8 = 20;
@@ -65,9 +69,7 @@ export function clientSettings(url: string): pg.ClientConfig {
 
 /** Opens a pool; connects when a statement needs it. @throws StoreError for an invalid URL */
 export function openDatabase(url: string): Database {
-  // A pooler may answer the login itself, and this only when it has a connection.
-  const settle = { text: SETTINGS, query_timeout: CONNECT_TIMEOUT_MS };
-  const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS, onConnect: (client) => client.query(settle) });
+  const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS, onConnect: (client) => client.query(SETTINGS) });
   // An idle connection that breaks is replaced by the next statement.
   pool.on('error', () => undefined);
   // Between two users of a connection nobody else listens, and an error that nobody hears ends the process.

@@ -6,6 +6,7 @@ import { StoreError } from '../store-error.js';
 import { clientSettings, NO_TIMEOUTS } from './connect.js';
 import { LOCKS } from './locks.js';
 
+/** How often two connections are compared. */
 const PROBES = 4;
 const PROBE_MS = 5_000;
 const EMPTY = 'The database of STILLFRAME_DATABASE_URL has no tables of stillframe';
@@ -13,9 +14,11 @@ const OLDER = 'The database is of an older version of stillframe';
 
 /**
  * Brings the database up to date, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run
- * during an upgrade. @returns how many were applied
- * @throws StoreError if the database is older than this program and `isAllowed` is false, or in another encoding than UTF-8, or behind a pooler in transaction
- * mode
+ * during an upgrade.
+ *
+ * @returns how many were applied
+ * @throws StoreError if the database is older than this program and `isAllowed` is false, is in another encoding than UTF-8, or is behind a
+ * pooler in transaction mode
  */
 export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
   const client = new pg.Client({ ...clientSettings(url), query_timeout: 0 });
@@ -45,18 +48,22 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
 async function refusePooler(client: pg.Client, url: string): Promise<void> {
   const other = new pg.Client({ ...clientSettings(url), query_timeout: PROBE_MS });
   other.on('error', () => undefined);
-  const seen: (string | undefined)[] = [];
+  const pairs = new Set<string>();
+  let isOne = false;
   try {
     await other.connect();
-    for (let round = 0; round < PROBES; round++) seen.push([await backendOf(client), await backendOf(other)].join());
+    for (let round = 0; round < PROBES; round++) {
+      const [own, others] = [await backendOf(client), await backendOf(other)];
+      pairs.add(`${own} ${others}`);
+      isOne ||= own === others;
+    }
   } catch {
     // No second connection is to be had: nothing is known.
     return;
   } finally {
     await other.end().catch(() => undefined);
   }
-  const [one, two] = seen[0]?.split(',') ?? [];
-  if (one !== two && new Set(seen).size === 1) return;
+  if (pairs.size === 1 && !isOne) return;
   throw new StoreError(
     'STILLFRAME_DATABASE_URL leads to a pooler that shares connections between transactions: use its session mode, or the address of PostgreSQL.',
   );
