@@ -4,6 +4,7 @@
  * `internal_error` 503 wherever nothing else is said.
  */
 import type { Readable } from 'node:stream';
+import { CaptureError } from '../contract/capture-error.js';
 
 export interface StoredArtifact {
   /** `<32 or more url-safe characters>.<ext>` */
@@ -75,4 +76,19 @@ export interface Artifacts extends AsyncDisposable {
   list(before: number): AsyncIterable<string[]>;
   /** Removes incomplete files left by a crash; at boot only. @returns how many */
   removeLeftovers(): Promise<number>;
+}
+
+/**
+ * Refuses while the storage is known to be away, so that nothing is accepted, claimed or announced in vain.
+ *
+ * @throws CaptureError `internal_error` (503)
+ */
+export async function requireStorage(artifacts: Pick<Artifacts, 'isFailing' | 'isReady'>): Promise<void> {
+  if (!artifacts.isFailing || (await artifacts.isReady())) return;
+  throw new CaptureError({
+    code: 'internal_error',
+    status: 503,
+    message: 'Pictures cannot be stored at the moment. Try again shortly.',
+    retryAfterSeconds: 5,
+  });
 }

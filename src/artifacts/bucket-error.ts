@@ -24,15 +24,27 @@ export class BucketError extends Error {
     return this.status === null || PASSING.has(this.status);
   }
 
+  get isTooLarge(): boolean {
+    return this.status === 413 || this.code === 'EntityTooLarge';
+  }
+
   /** Whether there is no such object. A HEAD does not tell it from a missing bucket. */
   get isMissing(): boolean {
     return this.status === 404 && this.code !== 'NoSuchBucket';
   }
 }
 
-/** What a client gets: 503 for every failure of the bucket; the reason is only logged. */
+/** What a client gets: 503 for every failure of the bucket but that of an object that it never takes; the reason is only logged. */
 export function asUnreachable(error: unknown, task: 'store' | 'read' | 'remove'): unknown {
   if (!(error instanceof BucketError)) return error;
+  if (error.isTooLarge) {
+    return new CaptureError({
+      code: 'internal_error',
+      message: 'The picture is larger than the storage of this server accepts.',
+      retriable: false,
+      cause: error,
+    });
+  }
   return new CaptureError({
     code: 'internal_error',
     status: 503,

@@ -86,7 +86,8 @@ export class Bucket implements AsyncDisposable {
       this.#pulse.beat();
       return answer;
     } catch (error) {
-      if (error instanceof BucketError && error.isMissing && call.key !== null) this.#pulse.beat();
+      const isOfObject = error instanceof BucketError && ((error.isMissing && call.key !== null) || error.isTooLarge);
+      if (isOfObject) this.#pulse.beat();
       else this.#pulse.miss(error);
       throw error;
     } finally {

@@ -1,6 +1,7 @@
 import { createReadStream, type Stats, statSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
@@ -34,8 +35,8 @@ export async function openArtifactDirectory(options: ArtifactDirectoryOptions): 
 
 class ArtifactDirectory implements Artifacts {
   readonly isLocal = true;
-  /** A disk has no outages: each call finds out for itself. */
-  readonly isFailing = false;
+  /** Whether the last put failed: a full disk, or a directory that is not there or cannot be written to. */
+  isFailing = false;
   readonly #dir: string;
   readonly #log: Log;
   /** Subdirectories that exist durably: their entry in `dir` has been synced. */
@@ -58,12 +59,15 @@ class ArtifactDirectory implements Artifacts {
       await this.#makeShard(shardOf(name));
       await rename(unfinished, this.#path(name));
       await syncPath(join(this.#dir, shardOf(name)));
+      this.isFailing = false;
       return { name, bytes: content.byteLength, sha256 };
     } catch (error) {
       // The subdirectory may have been removed: the next put creates it again.
       this.#shards.delete(shardOf(name));
       await this.#discard(unfinished, this.#path(name));
-      throw asNoRoom(error);
+      const told = asNoRoom(error);
+      this.isFailing = told instanceof CaptureError;
+      throw told;
     }
   }
 

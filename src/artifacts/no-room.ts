@@ -1,11 +1,9 @@
 import { CaptureError } from '../contract/capture-error.js';
 
-/** Errors of a disk that accepts no more data. */
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE']);
-
-/** A full or read-only disk becomes a temporary server error: 503; the path is only logged. */
+/** A failure of the disk or the directory becomes a temporary server error: 503; the path is only logged. A file that is too large does not. */
 export function asNoRoom(error: unknown): unknown {
-  if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) return error;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined || code === 'EFBIG') return error;
   return new CaptureError({
     code: 'internal_error',
     status: 503,

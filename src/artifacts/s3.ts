@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { contentTypeOf } from '../contract/content-type.js';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName } from './artifact-name.js';
@@ -31,6 +32,7 @@ const CALL_MS = 10_000;
 /** All tries of a put; and so much more per MB. */
 const PUT_MS = 15_000;
 const PUT_MS_PER_MB = 500;
+/** How long a question about the storage waits; the probe goes on, since a slow storage is not one that is away. */
 const PROBE_MS = 2_000;
 const HASH_CHUNK_BYTES = 1024 * 1024;
 
@@ -102,7 +104,10 @@ class S3Artifacts implements Artifacts {
   }
 
   async isReady(): Promise<boolean> {
-    return this.#pulse.isFresh || (await this.#ask());
+    if (this.#pulse.isFresh) return true;
+    const waiting = new AbortController();
+    const late = pause(PROBE_MS, false, { signal: waiting.signal, ref: false }).catch(() => false);
+    return await Promise.race([this.#ask(), late]).finally(() => waiting.abort());
   }
 
   async *list(before: number): AsyncIterable<string[]> {
@@ -175,7 +180,7 @@ class S3Artifacts implements Artifacts {
   /** Asks the bucket itself; whoever asks meanwhile shares the answer. */
   #ask(): Promise<boolean> {
     this.#probe ??= this.#bucket
-      .read({ method: 'HEAD', key: null, limitMs: PROBE_MS, tries: 1 })
+      .read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 })
       .then(
         () => true,
         () => false,

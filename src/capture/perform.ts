@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Artifacts } from '../artifacts/artifacts.js';
+import { type Artifacts, requireStorage } from '../artifacts/artifacts.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
@@ -10,14 +10,18 @@ import { deservesSecondAttempt } from './second-attempt.js';
 import { startTimeLimit, type TimeLimit } from './time-limit.js';
 import { toCaptureData } from './to-capture-data.js';
 
-const STORE_RETRY_MS = 500;
+/** Between two tries of a step while the database or the storage is away; doubled each time up to the longest. */
+const FIRST_RETRY_MS = 250;
+const LONGEST_RETRY_MS = 2_000;
+/** How long a picture is kept in memory for a storage that is away, before the job returns to the queue. */
+const HOLD_MS = 300_000;
 /** How often a job's progress is written; shorter captures write none. */
 const TELL_PROGRESS_MS = 500;
 
 export interface PerformDeps {
   store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
     Pick<RetentionStore, 'keptArtifacts'>;
-  artifacts: Pick<Artifacts, 'put' | 'remove'>;
+  artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   /** Called for each job that ended, after its commit. */
   onEnded(job: EndedJob, timings: Record<string, number>): void;
@@ -25,12 +29,15 @@ export interface PerformDeps {
   traces?: Pick<Traces, 'attempt'> | null;
   leaseMs: number;
   retryDelayMs: number;
+  /** Default: five minutes. */
+  holdMs?: number;
   log: Log;
   now(): number;
 }
 
 /**
- * Renders one claimed job and commits its result. Never rejects because the capture failed: that is a result as well.
+ * Renders one claimed job and commits its result. Never rejects because the capture failed: that is a result as well. A database or a
+ * storage that is away is waited for, and never recorded as the failure of a job.
  *
  * @param stop aborted when the server can wait no longer: the job returns to the queue as if it had not been claimed
  */
@@ -146,31 +153,34 @@ async function keep(
   const { rendering, startedAt, stop } = done;
   const storeStart = performance.now();
   const claim = claimOf(job);
-  const artifact = await deps.artifacts.put(rendering.content, rendering.format, async (name) => {
-    const isHeld = await insist(deps, stop, () => deps.store.announceArtifact(claim, name));
-    if (!isHeld) throw new LostClaim();
+  const waiting = { log: deps.log, jobId: job.id, stop };
+  const artifact = await insist({ ...waiting, limitMs: deps.holdMs ?? HOLD_MS }, async () => {
+    await requireStorage(deps.artifacts);
+    return await deps.artifacts.put(rendering.content, rendering.format, async (name) => {
+      if (!(await deps.store.announceArtifact(claim, name))) throw new LostClaim();
+    });
   });
   const now = deps.now();
   const durationMs = Math.round(performance.now() - startedAt);
   const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, durationMs });
-  const ended = await insist(deps, stop, () => deps.store.complete(claim, { data, artifact }, now));
+  const ended = await insist(waiting, () => deps.store.complete(claim, { data, artifact }, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   const { name } = artifact;
-  if (ended.length === 0 && !(await deps.store.keptArtifacts([name])).has(name)) await deps.artifacts.remove(name);
+  if (ended.length === 0 && !(await insist(waiting, () => deps.store.keptArtifacts([name]))).has(name)) await deps.artifacts.remove(name);
   const timings = {
     queue: queuedMs(job, job.enqueuedAt),
     ...rendering.timings,
     store: Math.round(performance.now() - storeStart),
   };
-  await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, stop });
+  await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, waiting });
   return ended.length === 0 ? LOST : { state: 'completed', code: null };
 }
 
 /** Logs the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */
 async function tellEnded(
-  deps: Pick<PerformDeps, 'store' | 'onEnded' | 'log' | 'leaseMs' | 'now'>,
+  deps: Pick<PerformDeps, 'store' | 'onEnded' | 'log'>,
   [own, ...followers]: EndedJob[],
-  { facts, timings, stop }: { facts: Record<string, unknown>; timings: Record<string, number>; stop: AbortSignal },
+  { facts, timings, waiting }: { facts: Record<string, unknown>; timings: Record<string, number>; waiting: Waiting },
 ): Promise<void> {
   if (own === undefined) return;
   deps.onEnded(own, timings);
@@ -182,7 +192,7 @@ async function tellEnded(
       deps.log.info({ job_id: follower.id, request_id: follower.requestId, state: follower.state, shared: own.id }, 'job');
     }
     if (!own.isFollowed) return;
-    slice = await insist(deps, stop, () => deps.store.endFollowers(own.id));
+    slice = await insist(waiting, () => deps.store.endFollowers(own.id));
   }
 }
 
@@ -197,9 +207,10 @@ interface Failure {
 async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): Promise<Conclusion> {
   const claim = claimOf(job);
   const { error, stop, spentMs, timeoutMs } = failure;
+  const waiting = { log: deps.log, jobId: job.id, stop };
   if (error instanceof LostClaim) return LOST;
-  if (stop.aborted) {
-    await deps.store.release(claim);
+  if (stop.aborted || error instanceof StillAway) {
+    await insist(waiting, () => deps.store.release(claim));
     return { state: 'released', code: null };
   }
   const stored = toStoredError(error);
@@ -210,30 +221,44 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   if (
     job.attempt < job.attemptBudget &&
     deservesSecondAttempt(error, timeoutMs - spentMs - deps.retryDelayMs) &&
-    (await insist(deps, stop, () => deps.store.retryLater(claim, dueAt, deps.now())))
+    (await insist(waiting, () => deps.store.retryLater(claim, dueAt, deps.now())))
   ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return { state: 'delayed', code };
   }
-  const ended = await insist(deps, stop, () => deps.store.fail(claim, stored, deps.now()));
+  const ended = await insist(waiting, () => deps.store.fail(claim, stored, deps.now()));
   const told = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
-  await tellEnded(deps, ended, { facts: told, timings: {}, stop });
+  await tellEnded(deps, ended, { facts: told, timings: {}, waiting });
   return ended.length === 0 ? LOST : { state: 'failed', code };
 }
 
+interface Waiting {
+  log: Log;
+  jobId: string;
+  stop: AbortSignal;
+  /** Default: until the server stops. */
+  limitMs?: number;
+}
+
+/** The database or the storage was away for as long as a step may wait for it. */
+class StillAway extends Error {}
+
 /**
- * A store that temporarily rejects writes (a full disk, a lock) must not lose finished work: the step is retried for as long as the claim
- * would last, or until the server stops.
+ * Repeats a step while the database or the storage is away (an outage, a full disk, a lock).
+ *
+ * @throws StillAway when the server stops, or at the limit
  */
-async function insist<T>(deps: Pick<PerformDeps, 'leaseMs'>, stop: AbortSignal, step: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + deps.leaseMs;
-  for (;;) {
+async function insist<T>({ log, jobId, stop, limitMs = Infinity }: Waiting, step: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + limitMs;
+  for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RETRY_MS)) {
     try {
       return await step();
     } catch (error) {
-      const passes = error instanceof CaptureError && error.status === 503;
-      if (!passes || stop.aborted || performance.now() > deadline) throw error;
-      await pause(STORE_RETRY_MS, undefined, { signal: stop }).catch(() => undefined);
+      const isAway = error instanceof CaptureError && error.status === 503;
+      if (!isAway) throw error;
+      if (stop.aborted || performance.now() >= deadline) throw new StillAway(error.message, { cause: error });
+      if (waitMs === FIRST_RETRY_MS) log.warn({ err: error, job_id: jobId }, 'a finished capture waits for the database or the storage');
     }
+    await pause(waitMs, undefined, { signal: stop }).catch(() => undefined);
   }
 }

@@ -3,7 +3,7 @@
  * first step: a submission becomes a durable job, or is rejected.
  */
 import type { Principal } from '../account/authenticate.js';
-import type { Artifacts } from '../artifacts/artifacts.js';
+import { type Artifacts, requireStorage } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
 import type { JobSnapshot } from '../contract/job.js';
@@ -84,8 +84,8 @@ async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
  * submissions get their job.
  */
 async function refuseWithoutStorage(deps: SubmitDeps, context: SubmitContext): Promise<void> {
-  if (!deps.artifacts.isFailing || (await isRepeat(deps, context)) || (await deps.artifacts.isReady())) return;
-  throw unavailable('Pictures cannot be stored at the moment. Try again shortly.', 5);
+  if (!deps.artifacts.isFailing || (await isRepeat(deps, context))) return;
+  await requireStorage(deps.artifacts);
 }
 
 async function isRepeat({ store }: Pick<SubmitDeps, 'store'>, { principal, idempotencyKey }: SubmitContext): Promise<boolean> {

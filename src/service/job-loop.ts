@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { requireStorage } from '../artifacts/artifacts.js';
 import { type PerformDeps, perform } from '../capture/perform.js';
 import { RETRY_DELAY_MS } from '../capture/second-attempt.js';
 import type { ClaimedJob, JobStore } from '../store/store.js';
@@ -20,16 +21,18 @@ export interface JobLoopOptions extends LoopRules {
 
 /** Claims jobs and performs them; each slot is a worker with its own name. */
 export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, now, onError }: JobLoopOptions): Loop<ClaimedJob> {
-  const { store } = deps;
+  const { store, artifacts } = deps;
   const worker = `${hostname()}-${process.pid}`;
   const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, now };
   return new Loop<ClaimedJob>({
     concurrency,
-    claim: (slots) => {
+    claim: async (slots) => {
+      // Nothing is rendered that cannot be stored.
+      await requireStorage(artifacts);
       const common = { now: now(), leaseMs: LEASE_MS };
       // The last ones that are free are kept.
       const isKept = (i: number) => slots.length - i <= keepSlots;
-      return store.claimNextJobs(slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })));
+      return await store.claimNextJobs(slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })));
     },
     run: (job) => underTaskSignal(cut, (stop) => perform(performDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),

@@ -188,7 +188,7 @@ test('a put that fails after the write leaves no file', async () => {
 });
 
 test('a full disk is told as a passing trouble of the server', async () => {
-  const translated = asNoRoom(Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC' }));
+  const translated = asNoRoom(Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }));
   expect(translated).toBeInstanceOf(CaptureError);
   expect(translated).toMatchObject({ code: 'internal_error', status: 503, retriable: true });
   const bug = new TypeError('x');

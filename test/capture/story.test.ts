@@ -22,17 +22,19 @@ import { aCaller, aStore, type Caller, claimOne, RULES } from '../store/factorie
 
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;
+const AWAY = { code: 'internal_error', status: 503, message: 'away' } as const;
+const READY = { isFailing: false, isReady: async () => true };
 const PICTURE = Buffer.from('the bytes of a picture');
 
 interface World extends AsyncDisposable {
   store: Store;
-  artifacts: Artifacts;
+  artifacts: Artifacts & { isFailing: boolean };
   caller: Caller;
   signals: FinishSignals;
   ended: EndedJob[];
   submit(body: Record<string, unknown>, idempotencyKey?: string, over?: Partial<SubmitDeps>): Promise<JobSnapshot>;
   claim(): Promise<ClaimedJob>;
-  /** With a storage that is not the world's own. */
+  /** With a storage that is not the world's own, for which no picture is held. */
   claimAndPerform(render: PerformDeps['render'], storage: PerformDeps['artifacts']): Promise<ClaimedJob>;
   perform(job: ClaimedJob, render: PerformDeps['render'], stop?: AbortSignal): Promise<void>;
 }
@@ -99,7 +101,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     },
     claimAndPerform: async (render, storage) => {
       const job = await world.claim();
-      await perform(performDeps(render, storage), job, new AbortController().signal);
+      await perform({ ...performDeps(render, storage), holdMs: 0 }, job, new AbortController().signal);
       return job;
     },
     perform: (job, render, stop = new AbortController().signal) => perform(performDeps(render), job, stop),
@@ -186,6 +188,50 @@ describe('the story of a capture', () => {
     });
     expect(await world.store.findJob(submitted.id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
     expect([renders, refusals]).toEqual([1, -1]);
+  });
+
+  it('keeps a picture while the storage is away, and asks it whether it is back before it announces another name', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    const { put } = world.artifacts;
+    let [renders, puts, probes] = [0, 0, 0];
+    const { artifacts } = world;
+    Object.assign(artifacts, {
+      put: async (...given: Parameters<typeof put>) => {
+        puts++;
+        artifacts.isFailing = puts === 1;
+        if (artifacts.isFailing) throw new CaptureError(AWAY);
+        return await put.apply(artifacts, given);
+      },
+      isReady: async () => ++probes > 2,
+    });
+    await world.perform(await world.claim(), async () => {
+      renders++;
+      return aRendering();
+    });
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+    expect({ renders, puts, probes }).toEqual({ renders: 1, puts: 2, probes: 3 });
+  });
+
+  it('returns a job to the queue, uncounted, when the storage stays away, although the database is away for a moment as well', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    const { release } = world.store;
+    let refusals = 1;
+    world.store.release = (claim) => (refusals-- > 0 ? Promise.reject(new CaptureError(AWAY)) : release(claim));
+    const away = { ...READY, put: () => Promise.reject(new CaptureError(AWAY)), remove: async () => undefined };
+    await world.claimAndPerform(draws, away);
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0, result: null });
+    await world.perform(await world.claim(), draws);
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+  });
+
+  it('fails a picture that the storage never takes', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    const tooLarge = new CaptureError({ code: 'internal_error', message: 'too large', retriable: false });
+    await world.claimAndPerform(draws, { ...READY, put: () => Promise.reject(tooLarge), remove: async () => undefined });
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', result: { outcome: { error: { message: 'too large' } } } });
   });
 
   it('goes from a submission to kept bytes and a charged, completed job', async () => {
@@ -599,6 +645,7 @@ describe('sweeping', () => {
     const { store, artifacts } = world;
     await world.submit({});
     const announcing: PerformDeps['artifacts'] = {
+      ...READY,
       remove: (name) => artifacts.remove(name),
       put: async (content, extension, announce) => {
         const stored = await artifacts.put(content, extension);
@@ -607,8 +654,8 @@ describe('sweeping', () => {
       },
     };
     const { id } = await world.claimAndPerform(draws, announcing);
-    expect(await store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1, result: { outcome: { error: { status: 503 } } } });
-    expect(await store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 0 });
+    expect(await store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
+    expect(await store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 1 });
     expect(await countFiles(artifacts)).toBe(1);
     await sweep({ ...rules, store, artifacts, ...at(Date.now) }, new AbortController().signal);
     expect(await countFiles(artifacts)).toBe(0);
@@ -620,6 +667,7 @@ describe('sweeping', () => {
     const { id } = await world.submit({});
     let stored = 0;
     const announcing: PerformDeps['artifacts'] = {
+      ...READY,
       remove: (name) => artifacts.remove(name),
       put: async (content, extension, announce) => {
         await announce?.('a name');

@@ -53,6 +53,8 @@ const artifacts = {
     return { name, bytes: content.length, sha256: 'ab'.repeat(32) };
   },
   remove: async (name: string) => appendFileSync(order.objects, `-${name}\n`),
+  isFailing: false,
+  isReady: async () => true,
 };
 
 const loop: Loop<ClaimedJob> = jobLoop({
