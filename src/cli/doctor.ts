@@ -8,6 +8,7 @@ import { artifactsDirOf, UNFINISHED } from '../artifacts/directory.js';
 import { ROOM_BYTES } from '../artifacts/disk-room.js';
 import { type Config, readTracing } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
+import { CLOCK_ADVICE, describeLead, type KeptClock } from '../contract/kept-clock.js';
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
@@ -18,6 +19,7 @@ import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { StoreError } from '../store/store-error.js';
 import { checkCollector } from '../tracing/check-collector.js';
+import { GAP_MS } from '../work/steady-clock.js';
 import { checkBucket } from './check-bucket.js';
 import { egressLock } from './egress-lock.js';
 import { fontAdvice } from './font-advice.js';
@@ -179,7 +181,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const advice = queue.paused ? 'Run: stillframe queue resume' : '';
     const finding: Finding = { check, state: queue.paused ? 'warn' : 'ok', found, advice };
     // Times in a shared database are those of its own clock.
-    return store.shared ? [finding] : [finding, checkClock(await store.newestJobAt())];
+    return store.shared ? [finding] : [finding, checkClock(await store.newestJobAt(), await store.keptClock())];
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
     // Why a database cannot be opened ends with what to do.
@@ -192,9 +194,13 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
 }
 
 /** @param newestJobAt Unix ms; null if there are no jobs */
-function checkClock(newestJobAt: number | null): Finding {
+function checkClock(newestJobAt: number | null, kept: KeptClock | null): Finding {
   const check = 'Clock';
   const now = new Date();
+  const aheadMs = kept === null ? 0 : now.getTime() - kept.trusted;
+  if (Math.abs(aheadMs) > GAP_MS) {
+    return { check, state: 'warn', found: `${now.toISOString()}: ${describeLead(aheadMs)}`, advice: CLOCK_ADVICE };
+  }
   const behindMs = (newestJobAt ?? 0) - now.getTime();
   if (behindMs < CLOCK_SLACK_MS) return { check, state: 'ok', found: now.toISOString(), advice: '' };
   return {

@@ -4,6 +4,7 @@ import { addAccountsCommand } from './accounts.js';
 import { addBackupCommand } from './backup.js';
 import { addBrowserCommand } from './browser.js';
 import { addCaptureCommand } from './capture.js';
+import { addClockCommand } from './clock.js';
 import { addCompletionCommand } from './completion.js';
 import { addConsoleCommand } from './console.js';
 import { addDemoCommand } from './demo.js';
@@ -62,6 +63,7 @@ export function makeProgram(first: string | undefined): Command {
   addQueueCommand(program);
   addBackupCommand(program);
   addMigrateCommand(program);
+  addClockCommand(program);
   addTopCommand(program);
   program.commandsGroup('Machine:');
   addDoctorCommand(program);

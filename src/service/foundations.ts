@@ -1,5 +1,6 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { Config } from '../config.js';
+import { CLOCK_ADVICE, describeLead } from '../contract/kept-clock.js';
 import type { Egress } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
@@ -8,6 +9,7 @@ import type { NodeFacts, Store } from '../store/store.js';
 import { openTraces } from '../tracing/open-traces.js';
 import type { Traces } from '../tracing/traces.js';
 import type { TracingConfig } from '../tracing-config.js';
+import { SteadyClock } from '../work/steady-clock.js';
 import { bucketOf, openArtifacts } from './artifact-storage.js';
 import { checkShared, openConfiguredStore } from './open-configured-store.js';
 
@@ -15,6 +17,7 @@ import { checkShared, openConfiguredStore } from './open-configured-store.js';
 export interface Foundations {
   lock: Disposable;
   store: Store;
+  clock: SteadyClock;
   egress: Egress;
   artifacts: Artifacts;
   /** null: captures are not traced. */
@@ -42,8 +45,17 @@ export async function openFoundations(config: Config, { log, tracing, facts }: F
   });
   const lock = lockDataDir(config.dataDir);
   const store = await openConfiguredStore(config, { migrates: 'at start', facts, log });
+  const clock = await openClock(store, log);
   const artifacts = await openArtifacts(config, log);
   const { name: instance, version } = facts();
   const traces = await openTraces(tracing, { version, instance, log });
-  return { lock, store, egress, artifacts, traces };
+  return { lock, store, clock, egress, artifacts, traces };
+}
+
+/** A clock that is far from the last run's may be wrong: nothing is deleted for its age until it has run evenly for a day, or is accepted. */
+async function openClock(store: Store, log: Log): Promise<SteadyClock> {
+  const clock = new SteadyClock(store.now, undefined, await store.keptClock());
+  const { doubt } = clock.keep();
+  if (doubt !== null) log.warn(`${describeLead(doubt.aheadMs)}: ${CLOCK_ADVICE}`);
+  return clock;
 }

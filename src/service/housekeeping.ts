@@ -8,6 +8,8 @@ const COMPARE_EVERY_MS = 3_600_000;
 
 export interface HousekeepingOptions {
   deps: SweepDeps & { artifacts: Pick<Artifacts, 'open' | 'isLocal'> };
+  /** To be called before each sweep. */
+  keepClock(): Promise<void>;
   /** Unix ms: older files in the artifact directory without a job are orphans. */
   startedAt: number;
   /** Ends the current step at the next batch. */
@@ -25,8 +27,11 @@ export class Housekeeping implements AsyncDisposable {
   private recovering = false;
 
   constructor(private readonly options: HousekeepingOptions) {
-    const { deps, startedAt, signal } = options;
-    const sweepOnce = () => this.add(() => sweep(deps, signal));
+    const { deps, startedAt, signal, keepClock } = options;
+    const sweepOnce = () => {
+      this.add(keepClock);
+      this.add(() => sweep(deps, signal));
+    };
     sweepOnce();
     const compareOnce = (before: number) => {
       this.add(() => removeOrphans(deps, before, signal));

@@ -18,7 +18,6 @@ import { packageVersion } from '../package-files.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
 import type { Loop } from '../work/loop.js';
-import { SteadyClock } from '../work/steady-clock.js';
 import { deliveryLoop } from './delivery-loop.js';
 import { EndedElsewhere } from './ended-elsewhere.js';
 import { type Foundations, openFoundations } from './foundations.js';
@@ -67,7 +66,6 @@ export class Service implements AsyncDisposable {
   /** Resolves when health returns 200; rejects if no browser is available. */
   ready: Promise<void> = Promise.resolve();
 
-  private readonly clock: SteadyClock;
   private readonly startedAt = Date.now();
   private readonly signals = new FinishSignals();
   private readonly metrics = new Metrics();
@@ -96,7 +94,6 @@ export class Service implements AsyncDisposable {
     private readonly log: Log,
     private readonly made: Foundations,
   ) {
-    this.clock = new SteadyClock(made.store.now);
     this.onLoopError = loopErrors(log);
     const { submitRate, submitBurst, readRate, readBurst } = config;
     this.limits = new RateLimits({
@@ -140,7 +137,7 @@ export class Service implements AsyncDisposable {
 
   private async begin(parts: ServiceParts): Promise<void> {
     const { store, artifacts } = this.made;
-    await store.createAccount('default', this.clock.now());
+    await store.createAccount('default', this.made.clock.now());
     await artifacts.removeLeftovers();
     // So that the log says at once if a bucket cannot be used. The server starts nevertheless.
     void artifacts.isReady();
@@ -174,7 +171,7 @@ export class Service implements AsyncDisposable {
 
   /** Only after a successful start, which shows the key: its secret cannot be shown again later. */
   private async makeFirstKey(): Promise<void> {
-    this.firstKey = await issueFirstKey(this.made.store, this.clock.now());
+    this.firstKey = await issueFirstKey(this.made.store, this.made.clock.now());
   }
 
   private does(role: Role): boolean {
@@ -204,7 +201,7 @@ export class Service implements AsyncDisposable {
   }
 
   private loopRules(): LoopRules {
-    return { pollMs: POLL_MS, cut: this.cut.signal, now: this.clock.now, onError: this.onLoopError };
+    return { pollMs: POLL_MS, cut: this.cut.signal, now: this.made.clock.now, onError: this.onLoopError };
   }
 
   private makeJobLoop(): Loop<ClaimedJob> {
@@ -248,7 +245,7 @@ export class Service implements AsyncDisposable {
     return serviceEdge({
       ...made,
       ...{ config, log, limits, signals, places, health, metrics, timings },
-      now: this.clock.now,
+      now: this.made.clock.now,
       draining: () => this.draining,
       facts: () => this.facts(),
       startedAt: this.startedAt,
@@ -271,7 +268,7 @@ export class Service implements AsyncDisposable {
       canStore: () => artifacts.isReady(),
       webhooksActive: () => this.does('webhook') && !this.draining,
       draining: () => this.draining,
-      now: this.clock.now,
+      now: this.made.clock.now,
     });
   }
 
@@ -298,7 +295,7 @@ export class Service implements AsyncDisposable {
       onEnded: (job) => this.tellEnded(job, {}),
       onRequeued: () => this.jobs.wake(),
       log: this.log,
-      now: this.clock.now,
+      now: this.made.clock.now,
       own: () => ({ jobs: this.jobs.tasks, deliveries: this.deliveries.tasks }),
     };
   }
@@ -307,9 +304,10 @@ export class Service implements AsyncDisposable {
     const { config } = this;
     const { store, artifacts } = this.made;
     return new Housekeeping({
+      keepClock: () => this.keepClock(),
       deps: {
         ...this.recoverDeps(),
-        cautiousNow: this.clock.cautious,
+        cautiousNow: this.made.clock.cautious,
         store,
         artifacts,
         artifactTtlMs: config.artifactTtlH * HOUR_MS,
@@ -320,6 +318,13 @@ export class Service implements AsyncDisposable {
       signal: this.cut.signal,
       onError: this.onLoopError,
     });
+  }
+
+  private async keepClock(): Promise<void> {
+    const { store, clock } = this.made;
+    if (await store.keepClock(clock.keep())) return;
+    clock.accept();
+    this.log.info('the clock is trusted: an operator has accepted it');
   }
 
   /** What the other servers are told of this one. */

@@ -9,6 +9,7 @@ import type { StoredError } from '../contract/capture-error.js';
 import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/capture-request.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
+import type { KeptClock } from '../contract/kept-clock.js';
 
 export interface Account {
   id: string;
@@ -411,6 +412,12 @@ export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, 
   shared: boolean;
   /** The clock of the store (Unix ms), by which its times are to be given: that of the database if several servers share it. */
   now(): number;
+  /** The clock of the last run; null if there is none, or if the database's own clock decides. */
+  keptClock(): Promise<KeptClock | null>;
+  /** Keeps the clock for the next run. @returns false if an operator has accepted the machine's clock since the last call */
+  keepClock(clock: KeptClock): Promise<boolean>;
+  /** Makes servers trust the machine's clock. @throws StoreError if the database's own clock decides */
+  acceptClock(now: number): Promise<void>;
   /** Calls the listener for what happens on any of the servers that share the store; never for a store that is not shared. */
   watch(listener: (event: StoreEvent) => void): void;
   /** Which of these jobs have ended on another server; none for a store that is not shared. */

@@ -1,7 +1,11 @@
+import type { KeptClock } from '../contract/kept-clock.js';
+
 /** Smaller clock jumps, and drift, are followed at once. */
 const TOLERANCE_MS = 60_000;
 /** After a jump, the wall clock is trusted again once it has run evenly for this long. */
 const BELIEVED_AFTER_MS = 24 * 3_600_000;
+/** Between two runs, a machine may have been off for this long without a doubt about its clock. */
+export const GAP_MS = 24 * 3_600_000;
 
 /**
  * Unix time that withstands jumps of the wall clock: it is carried on by the monotonic clock from an earlier wall time. Since it is unknown
@@ -13,11 +17,33 @@ export class SteadyClock {
   /** A jump that is not trusted yet. */
   #jump: { offset: number; since: number } | null = null;
 
+  /** @param kept of the last run: a wall clock that is far from it is treated like one that has just jumped */
   constructor(
     private readonly wall: () => number = Date.now,
     private readonly monotonic: () => number = () => performance.now(),
+    kept: KeptClock | null = null,
   ) {
-    this.#offset = wall() - monotonic();
+    const now = monotonic();
+    this.#offset = wall() - now;
+    const aheadMs = kept === null ? 0 : wall() - kept.trusted;
+    if (kept === null || Math.abs(aheadMs) <= GAP_MS) return;
+    const isSameDoubt = kept.doubt !== null && Math.abs(aheadMs - kept.doubt.aheadMs) <= GAP_MS;
+    this.#jump = { offset: this.#offset, since: now - (isSameDoubt ? (kept.doubt?.forMs ?? 0) : 0) };
+    this.#offset -= aheadMs;
+  }
+
+  /** For the next run. */
+  keep(): KeptClock {
+    const trusted = Math.round(this.#steady());
+    if (this.#jump === null) return { trusted, doubt: null };
+    const { offset, since } = this.#jump;
+    return { trusted, doubt: { aheadMs: Math.round(offset - this.#offset), forMs: Math.round(this.monotonic() - since) } };
+  }
+
+  /** Trusts the wall clock as it is. */
+  accept(): void {
+    this.#offset = this.wall() - this.monotonic();
+    this.#jump = null;
   }
 
   /** For dates and leases: the later of the two, so that nothing created now looks old once the wall clock is right again. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { KeptClock } from '../../src/contract/kept-clock.js';
 import { SteadyClock } from '../../src/work/steady-clock.js';
 
 const NOON = Date.UTC(2026, 10, 15, 12);
@@ -50,4 +51,54 @@ test('a wall clock that goes on evenly for a day after it was set is believed, o
   expect(clock.cautious()).toBe(NOON + DAY_MS - 1);
   pass(DAY_MS);
   expect(clock.cautious()).toBe(hands.wall);
+});
+
+/** The clock of the next run, with the wall clock so far from where it was. */
+function nextRun(kept: KeptClock, aheadMs: number) {
+  const hands = { wall: kept.trusted + aheadMs, monotonic: 77 };
+  const clock = new SteadyClock(
+    () => hands.wall,
+    () => hands.monotonic,
+    kept,
+  );
+  const pass = (ms: number) => {
+    hands.wall += ms;
+    hands.monotonic += ms;
+  };
+  return { hands, clock, pass };
+}
+
+test('a machine that was off for up to a day keeps its word about the time', () => {
+  const { clock, hands } = nextRun(aClock().clock.keep(), DAY_MS);
+  expect([clock.now(), clock.cautious(), clock.keep().doubt]).toEqual([hands.wall, hands.wall, null]);
+});
+
+test.each([
+  ['ahead', 365 * DAY_MS],
+  ['behind', -365 * DAY_MS],
+])('a clock that is a year %s of the last run makes nothing older until a day of running, over restarts', (_, aheadMs) => {
+  const first = nextRun(aClock().clock.keep(), aheadMs);
+  expect(first.clock.now()).toBe(Math.max(NOON, NOON + aheadMs));
+  expect(first.clock.cautious()).toBe(Math.min(NOON, NOON + aheadMs));
+  first.pass(DAY_MS / 2);
+  const second = nextRun(first.clock.keep(), aheadMs);
+  second.pass(DAY_MS / 2 - 1);
+  expect(second.clock.keep().doubt).toMatchObject({ aheadMs });
+  expect(second.clock.cautious()).toBe(Math.min(NOON + DAY_MS - 1, NOON + DAY_MS - 1 + aheadMs));
+  second.pass(1);
+  expect([second.clock.cautious(), second.clock.keep().doubt]).toEqual([second.hands.wall, null]);
+});
+
+test('a clock that differs otherwise than in the last run is doubted anew, one that is right again is trusted', () => {
+  const first = nextRun(aClock().clock.keep(), MONTH_MS);
+  first.pass(DAY_MS - 1);
+  const kept = first.clock.keep();
+  expect(nextRun(kept, 3 * MONTH_MS).clock.keep().doubt).toEqual({ aheadMs: 3 * MONTH_MS, forMs: 0 });
+  expect(nextRun(kept, 1_000).clock.keep().doubt).toBeNull();
+});
+
+test('an accepted clock is trusted at once', () => {
+  const { clock, hands } = nextRun(aClock().clock.keep(), MONTH_MS);
+  clock.accept();
+  expect([clock.now(), clock.cautious(), clock.keep()]).toEqual([hands.wall, hands.wall, { trusted: hands.wall, doubt: null }]);
 });

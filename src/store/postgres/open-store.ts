@@ -194,13 +194,27 @@ function deliverySteps({ database, vault, hints, nodeId }: Engine): DeliveryStor
 
 type EngineSteps = Pick<
   Store,
-  'shared' | 'now' | 'watch' | 'endedAmong' | 'nodes' | 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose
+  | 'shared'
+  | 'now'
+  | 'keptClock'
+  | 'keepClock'
+  | 'acceptClock'
+  | 'watch'
+  | 'endedAmong'
+  | 'nodes'
+  | 'settlement'
+  | 'ping'
+  | 'backup'
+  | typeof Symbol.asyncDispose
 >;
 
 function engineSteps({ database, hints }: Engine, node: ClusterNode | null): EngineSteps {
   return {
     shared: true,
     now: node?.now ?? Date.now,
+    keptClock: async () => null,
+    keepClock: async () => true,
+    acceptClock: () => Promise.reject(new StoreError("With PostgreSQL the database's clock decides: there is nothing to accept.")),
     watch: (listener) => node?.watch(listener),
     async endedAmong(ids) {
       const ended = await database.all<{ id: string }>('SELECT id FROM jobs WHERE id = ANY($1) AND ended_at IS NOT NULL', [ids]);

@@ -21,6 +21,7 @@ import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
 import type { FoundJob } from './job-look-ups.js';
+import { acceptClock, keepClock, keptClock } from './kept-clock.js';
 import { openVault } from './key-file.js';
 import { countJobs, listAllJobs, listJobs } from './list-jobs.js';
 import { LogSync } from './log-sync.js';
@@ -241,13 +242,21 @@ function consoleSteps({ tables, writer }: Engine): ConsoleStore {
   };
 }
 
+type EngineSteps = Omit<
+  Store,
+  keyof AccountStore | keyof KeyStore | keyof JobStore | keyof DeliveryStore | keyof RetentionStore | keyof ConsoleStore
+>;
+
 function engineSteps(
   { tables, writer, logSync }: Engine,
   { connection, checkpoints, file }: { connection: Connection; checkpoints: Checkpoints; file: string },
-): Pick<Store, 'shared' | 'now' | 'watch' | 'endedAmong' | 'nodes' | 'settlement' | 'ping' | 'backup' | typeof Symbol.asyncDispose> {
+): EngineSteps {
   return {
     shared: false,
     now: Date.now,
+    keptClock: () => read(() => keptClock(tables)),
+    keepClock: (clock) => writer.run(() => keepClock(tables, clock)),
+    acceptClock: (now) => writer.run(() => acceptClock(tables, now)),
     watch: () => undefined,
     endedAmong: () => Promise.resolve([]),
     nodes: () => Promise.resolve([]),
