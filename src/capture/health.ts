@@ -1,3 +1,4 @@
+import { CaptureError } from '../contract/capture-error.js';
 import type { WireHealth } from '../contract/health.js';
 import type { DeliveryStore, JobStore, NodeFacts, Store } from '../store/store.js';
 
@@ -59,8 +60,9 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
         webhooks: { ...webhooks, active: deps.webhooksActive() },
       },
     };
-  } catch {
-    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()) } };
+  } catch (error) {
+    const told = error instanceof CaptureError ? { problem: error.message } : {};
+    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()), ...told } };
   }
 }
 

@@ -42,6 +42,7 @@ interface DoctorOptions {
 const MARKS = { ok: ['green', 'ok  '], warn: ['yellow', 'warn'], fail: ['red', 'FAIL'] } as const;
 const NODE_FLOOR = [20, 19] as const;
 const LOW_DISK_BYTES = 1_000_000_000;
+const RESTORE_ADVICE = 'If it is damaged, stop the server and restore a backup (README, In production).';
 const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
 const CHECKED_SETTINGS = ['dataDir', 'chromium', 'sandbox', ...BUCKET_SETTINGS] as const;
@@ -172,6 +173,8 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   const check = 'Database';
   try {
     await using store = await openConfiguredStore(config, { migrates: 'no', facts: null, log: silentLog() });
+    const damage = await store.findDamage();
+    if (damage !== null) return [{ check, state: 'fail', found: `damaged: ${damage}`, advice: RESTORE_ADVICE }];
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;
@@ -188,7 +191,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const advice =
       error instanceof StoreError
         ? ''
-        : 'If the database is locked, stop the process that locks it; otherwise restore a backup (README, In production).';
+        : `If the database is locked, stop the process that locks it. ${RESTORE_ADVICE}`;
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
 }

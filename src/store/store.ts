@@ -427,6 +427,8 @@ export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, 
   settlement(now: number): Promise<SettlementStatus>;
   /** A read and a write that prove the engine works; throws otherwise. */
   ping(): Promise<void>;
+  /** Reads the whole database. @returns what is damaged; null if nothing is, or if the database has tools of its own for that */
+  findDamage(): Promise<string | null>;
   /** A consistent copy while in use. @param file absolute path, must not exist */
   backup(file: string): Promise<BackedUp>;
 }

@@ -83,7 +83,8 @@ describe('a service with a bucket', () => {
   it('loses and repeats no capture in an outage, refuses new ones meanwhile, and is back within 5 s', async () => {
     await using world = await aWorld({ syncWaitMs: 1_000 });
     const { service, bucket } = world;
-    const { cdn_url: cdnUrl } = (await service.post(wish(world))).body.data;
+    const first = await service.post(wish(world), {}, '?mode=async');
+    const { cdn_url: cdnUrl } = (await service.untilEnded(first.body.data.job_id)).body.data.result.data;
     const visits = () => world.site.hits.filter(({ path }) => path.startsWith('/static?')).length;
     // The storage keeps what it is sent, but no answer arrives.
     bucket.trouble('mute', /^PUT/);
@@ -104,9 +105,9 @@ describe('a service with a bucket', () => {
     expect(picture.headers.get('cache-control')).not.toContain('immutable');
     expect(await creditsOf(world)).toMatchObject({ credits: 1, reserved: 1 });
     bucket.trouble('none');
-    await expect
-      .poll(async () => (await service.post(wish(world, '?2'), { 'idempotency-key': 'second' })).status, { timeout: BACK_MS })
-      .toBe(200);
+    const again = () => service.post(wish(world, '?2'), { 'idempotency-key': 'second' }, '?mode=async');
+    await expect.poll(async () => (await again()).status, { timeout: BACK_MS }).toBe(202);
+    await service.untilEnded((await again()).body.data.job_id);
     expect((await service.untilEnded(held.body.data.job_id)).body.data).toMatchObject({ state: 'completed', attempts_made: 1 });
     expect(visits()).toBe(2);
     expect((await service.get('/v1/health')).status).toBe(200);

@@ -10,6 +10,7 @@ import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync, type SyncFile } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
 import { buildProgram } from '../fixtures/build-program.js';
+import { translateEngineError } from '../../src/store/store-error.js';
 import { aDataDir } from './factories.js';
 
 /** Calls of the disk sync, each answered by the test. */
@@ -43,7 +44,7 @@ function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: Wri
   connection.db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
   const checkpoints = new Checkpoints(connection, thread, times);
   const log = new LogSync({ connection, checkpoints, ...(syncFile === undefined ? {} : { syncFile }) });
-  const writer = new Writer(connection, log);
+  const writer = new Writer(connection, log, { require: () => undefined, translate: translateEngineError });
   onTestFinished(async () => {
     await writer.close();
     await log.close();

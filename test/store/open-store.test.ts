@@ -91,7 +91,7 @@ describe('the data directory', () => {
     await store.ping();
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     const files = readdirSync(dataDir);
-    expect(files.sort()).toEqual(['secret.key', 'stillframe.db', 'stillframe.db-shm', 'stillframe.db-wal']);
+    expect(files.sort()).toEqual(['secret.key', 'server.files', 'stillframe.db', 'stillframe.db-shm', 'stillframe.db-wal']);
     for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
   });
 

@@ -5,7 +5,10 @@ import { CaptureError } from '../../src/contract/capture-error.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
+import { translateEngineError } from '../../src/store/store-error.js';
 import { aCaller, aDataDir, aNewJob, aStore, NOON, RULES } from './factories.js';
+
+const SOUND = { require: () => undefined, translate: translateEngineError };
 
 function aDatabase(options: { lockWaitMs?: number } = {}) {
   const statements: string[] = [];
@@ -20,7 +23,7 @@ function aDatabase(options: { lockWaitMs?: number } = {}) {
   });
   const connection = { db, reopen: () => undefined };
   const log = new LogSync({ connection, checkpoints: { afterCommit: () => undefined, room: () => null, truncate: async () => false } });
-  return { db, file, statements, writer: new Writer(connection, log, options.lockWaitMs) };
+  return { db, file, statements, writer: new Writer(connection, log, SOUND, options.lockWaitMs) };
 }
 
 test('writes that arrive together share one transaction', async () => {

@@ -204,6 +204,7 @@ type EngineSteps = Pick<
   | 'nodes'
   | 'settlement'
   | 'ping'
+  | 'findDamage'
   | 'backup'
   | typeof Symbol.asyncDispose
 >;
@@ -232,6 +233,7 @@ function engineSteps({ database, hints }: Engine, node: ClusterNode | null): Eng
       );
       if (written?.value !== at) throw new Error('the database does not return what was written');
     },
+    findDamage: async () => null,
     backup: () => Promise.reject(new StoreError('The database is backed up with the tools of PostgreSQL.')),
     async [Symbol.asyncDispose]() {
       await hints.settled();

@@ -31,6 +31,8 @@ export class DatabaseFile {
 
   /** Moves used pages to the front, truncates the file, and empties the log. */
   async shrink(): Promise<void> {
+    // Throws if the database is not sound: the thread of the checkpoints must not open another log.
+    await this.#parts.writer.run(() => undefined);
     for (let slice = 0; slice < SLICES && this.number('freelist_count') > 0; slice++) {
       const before = this.number('freelist_count');
       await this.#parts.writer.run(() => this.#parts.connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));

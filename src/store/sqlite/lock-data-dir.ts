@@ -1,10 +1,12 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineCodeOf, StoreError } from '../store-error.js';
 import { Database, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
 
 const LOCK_FILE = 'server.lock';
+/** A command that looks whether a server runs holds the lock for less. */
+const LOOK_MS = 500;
 
 /**
  * Makes this process the only server of a data directory, until disposed. The kernel holds the lock on an open file, so a killed process
@@ -16,7 +18,7 @@ export function lockDataDir(dataDir: string): Disposable {
   const file = join(dataDir, LOCK_FILE);
   try {
     makeDirectory(dataDir);
-    const db = new Database(file, { timeout: 0 });
+    const db = new Database(file, { timeout: LOOK_MS });
     chmodSync(file, 0o600);
     db.exec('BEGIN EXCLUSIVE');
     return { [Symbol.dispose]: () => void db.close() };
@@ -29,5 +31,20 @@ export function lockDataDir(dataDir: string): Disposable {
     throw new StoreError(
       `The data directory ${dataDir} cannot be used: ${(error as Error).message}. Make it writable, or choose another with --data-dir.`,
     );
+  }
+}
+
+/** Whether a server holds the lock. */
+export function isServing(dataDir: string): boolean {
+  const file = join(dataDir, LOCK_FILE);
+  if (!existsSync(file)) return false;
+  const db = new Database(file, { timeout: 0 });
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    return /^SQLITE_(BUSY|LOCKED)/.test(engineCodeOf(error));
+  } finally {
+    db.close();
   }
 }

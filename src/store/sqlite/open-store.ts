@@ -7,7 +7,7 @@ import type { Log } from '../../log.js';
 import { RENDERED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
 import type { AccountStore, Claim, ConsoleStore, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
-import { StoreError, translateEngineError } from '../store-error.js';
+import { StoreError } from '../store-error.js';
 import { type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact } from './accept.js';
 import { backup } from './backup.js';
@@ -29,6 +29,7 @@ import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
 import { recover } from './recover.js';
 import { deleteJobs, expireArtifacts } from './retention.js';
+import { refuseReplaced, Soundness } from './soundness.js';
 import type { Tables } from './tables.js';
 import { Writer } from './writer.js';
 
@@ -55,7 +56,10 @@ interface Engine {
   tables: Tables;
   vault: Vault;
   writer: Writer;
-  logSync: LogSync;
+  /** @throws CaptureError `internal_error` 503 when the file cannot be read */
+  read<T>(step: () => T): Promise<T>;
+  /** What a client is told of its jobs: nothing that a power failure could still undo. @throws as `read` does */
+  readKept<T>(step: () => T): Promise<T>;
 }
 
 /**
@@ -66,6 +70,7 @@ interface Engine {
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { dataDir, migrationsDir, checkpointThread, migrates, log, secretKeys = null } = options;
   const file = join(dataDir, DATABASE_FILE);
+  if (migrates === 'no') refuseReplaced(dataDir);
   const db = connect(dataDir);
   try {
     const { applied, made } = guardOpening(file, () => migrate(db, { migrationsDir, isAllowed: migrates !== 'no' }));
@@ -79,15 +84,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     startRunning(db);
     const checkpoints = new Checkpoints(connection, checkpointThread);
     const logSync = new LogSync({ connection, checkpoints });
-    const engine = { tables: connection.tables, vault, logSync, writer: new Writer(connection, logSync) };
+    const sound = new Soundness({ connection, serves: migrates === 'at start', log });
+    const writer = new Writer(connection, logSync, sound);
+    const engine = { tables: connection.tables, vault, writer, ...readers(logSync, sound) };
     return {
       ...accountSteps(engine),
       ...jobSteps(engine),
       ...jobLookUps(engine),
       ...deliverySteps(engine),
-      ...retentionSteps(engine, new DatabaseFile({ connection, writer: engine.writer, checkpoints })),
+      ...retentionSteps(engine, new DatabaseFile({ connection, writer, checkpoints })),
       ...consoleSteps(engine),
-      ...engineSteps(engine, { connection, checkpoints, file }),
+      ...engineSteps(engine, { connection, checkpoints, logSync, file }),
     };
   } catch (error) {
     db.close();
@@ -95,7 +102,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-function accountSteps({ tables, writer }: Engine): AccountStore & KeyStore {
+function accountSteps({ tables, writer, read }: Engine): AccountStore & KeyStore {
   return {
     createAccount: (name, now) => writer.run(() => tables.accounts.insert(name, now)),
     listAccounts: () => read(() => tables.accounts.list()),
@@ -132,7 +139,7 @@ type JobLookUps = Pick<
   | 'setQueuePaused'
 >;
 
-function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLookUps> {
+function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof JobLookUps> {
   return {
     cachedArtifact: (job) => read(() => cachedArtifact(tables, vault, job)),
     accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
@@ -177,18 +184,18 @@ function jobSteps({ tables, vault, writer }: Engine): Omit<JobStore, keyof JobLo
   };
 }
 
-function jobLookUps({ tables, writer, logSync }: Engine): JobLookUps {
+function jobLookUps({ tables, writer, read, readKept }: Engine): JobLookUps {
   return {
-    findJob: (id) => readKept(logSync, () => orNull(tables.jobs.find(id), toSnapshot)),
-    listJobs: (keyId, page) => readKept(logSync, () => listJobs(tables, keyId, page)),
-    listAllJobs: (page) => readKept(logSync, () => listAllJobs(tables, page)),
+    findJob: (id) => readKept(() => orNull(tables.jobs.find(id), toSnapshot)),
+    listJobs: (keyId, page) => readKept(() => listJobs(tables, keyId, page)),
+    listAllJobs: (page) => readKept(() => listAllJobs(tables, page)),
     findOrders: (jobIds) =>
       read(() => {
         const orders = jobIds.map((id) => [id, tables.orders.open(id)] as const);
         return new Map(orders.flatMap(([id, options]) => (options === null ? [] : [[id, options]])));
       }),
     findJobByIdempotencyKey: (accountId, key) =>
-      readKept(logSync, () => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
+      readKept(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
     nextDueAt: () => read(() => tables.jobs.nextDueAt()),
     newestJobAt: () => read(() => tables.jobs.newestAt()),
     setQueuePaused: (paused) => writer.run(() => tables.counters.setPaused(paused)),
@@ -196,14 +203,14 @@ function jobLookUps({ tables, writer, logSync }: Engine): JobLookUps {
   };
 }
 
-function deliverySteps({ tables, writer, logSync }: Engine): DeliveryStore {
+function deliverySteps({ tables, writer, read, readKept }: Engine): DeliveryStore {
   return {
     claimNextDelivery: async (claim) => {
       const idle = await read(() => nextReceiver(tables, claim) === null);
       return idle ? null : writer.run(() => claimNextDelivery(tables, claim));
     },
     recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(tables, delivery, outcome, now)),
-    findDelivery: (jobId) => readKept(logSync, () => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
+    findDelivery: (jobId) => readKept(() => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
     redeliver: (jobId, generation, now) => writer.run(() => redeliver(tables, { jobId, generation, now })),
     nextDeliveryDueAt: (perReceiver) => read(() => tables.receivers.nextReadyAt(perReceiver)),
     webhookTotals: () =>
@@ -215,7 +222,7 @@ function deliverySteps({ tables, writer, logSync }: Engine): DeliveryStore {
   };
 }
 
-function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): RetentionStore {
+function retentionSteps({ tables, writer, read }: Engine, database: DatabaseFile): RetentionStore {
   return {
     findArtifact: (name) => read(() => tables.artifacts.find(name)),
     markGone: (name, now) => writer.run(() => tables.artifacts.markGone(name, now)),
@@ -231,7 +238,7 @@ function retentionSteps({ tables, writer }: Engine, database: DatabaseFile): Ret
   };
 }
 
-function consoleSteps({ tables, writer }: Engine): ConsoleStore {
+function consoleSteps({ tables, writer, read }: Engine): ConsoleStore {
   return {
     addConsoleLink: (link) => writer.run(() => tables.consoleAccess.addLink(link)),
     exchangeConsoleLink: (linkHash, session) => writer.run(() => tables.consoleAccess.exchange(linkHash, session)),
@@ -248,8 +255,8 @@ type EngineSteps = Omit<
 >;
 
 function engineSteps(
-  { tables, writer, logSync }: Engine,
-  { connection, checkpoints, file }: { connection: Connection; checkpoints: Checkpoints; file: string },
+  { tables, writer, read }: Engine,
+  { connection, checkpoints, logSync, file }: { connection: Connection; checkpoints: Checkpoints; logSync: LogSync; file: string },
 ): EngineSteps {
   return {
     shared: false,
@@ -266,6 +273,11 @@ function engineSteps(
         const at = String(Date.now());
         tables.marks.set('ping', at);
         if (tables.marks.get('ping') !== at) throw new Error('the database does not return what was written');
+      }),
+    findDamage: () =>
+      read(() => {
+        const said = String(connection.db.pragma('quick_check(1)', { simple: true }));
+        return said === 'ok' ? null : said;
       }),
     backup: (to) => backup(file, to),
     async [Symbol.asyncDispose]() {
@@ -304,20 +316,22 @@ function orNull<Row, Told>(row: Row | null, tell: (row: Row) => Told): Told | nu
   return row === null ? null : tell(row);
 }
 
-/** What a client is told of its jobs: nothing that a power failure could still undo. @throws as `read` does */
-async function readKept<T>(logSync: LogSync, step: () => T): Promise<T> {
-  const found = await read(step);
-  await logSync.settled().catch((error: unknown) => {
-    throw translateEngineError(error);
-  });
-  return found;
-}
-
-/** @throws CaptureError `internal_error` 503 when the file cannot be read */
-async function read<T>(step: () => T): Promise<T> {
-  try {
-    return step();
-  } catch (error) {
-    throw translateEngineError(error);
-  }
+function readers(logSync: LogSync, sound: Soundness): Pick<Engine, 'read' | 'readKept'> {
+  const read = async <T>(step: () => T): Promise<T> => {
+    try {
+      return step();
+    } catch (error) {
+      throw sound.translate(error);
+    }
+  };
+  return {
+    read,
+    async readKept(step) {
+      const found = await read(step);
+      await logSync.settled().catch((error: unknown) => {
+        throw sound.translate(error);
+      });
+      return found;
+    },
+  };
 }

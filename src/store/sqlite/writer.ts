@@ -1,7 +1,8 @@
-import { engineCodeOf, translateEngineError } from '../store-error.js';
+import { engineCodeOf } from '../store-error.js';
 import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
 import type { LogSync } from './log-sync.js';
+import type { Soundness } from './soundness.js';
 
 /** Long enough to share a transaction, short enough never to stall the event loop. */
 const BATCH_LIMIT = 128;
@@ -27,6 +28,7 @@ type Outcome = { value: unknown } | { reason: unknown };
 export class Writer {
   readonly #connection: Pick<Connection, 'db' | 'reopen'>;
   readonly #log: Pick<LogSync, 'committed' | 'room' | 'settled'>;
+  readonly #sound: Pick<Soundness, 'require' | 'translate'>;
   readonly #lockWaitMs: number;
   #statements: Statements;
   #entries: Entry[] = [];
@@ -36,10 +38,12 @@ export class Writer {
   constructor(
     connection: Pick<Connection, 'db' | 'reopen'>,
     log: Pick<LogSync, 'committed' | 'room' | 'settled'>,
+    sound: Pick<Soundness, 'require' | 'translate'>,
     lockWaitMs: number = LOCK_WAIT_MS,
   ) {
     this.#connection = connection;
     this.#log = log;
+    this.#sound = sound;
     this.#lockWaitMs = lockWaitMs;
     this.#statements = prepareStatements(connection.db);
   }
@@ -77,12 +81,13 @@ export class Writer {
 
   async #commit(batch: Entry[]): Promise<void> {
     try {
+      this.#sound.require();
       await this.#begin(batch[0]?.arrivedAt ?? performance.now());
       const outcomes = this.#attempt(batch);
       this.#statements.commit.run();
       void this.#answer(batch, outcomes);
     } catch (error) {
-      rejectAll(batch, error);
+      this.#rejectAll(batch, error);
       this.#rollBack();
     }
   }
@@ -91,8 +96,9 @@ export class Writer {
   async #answer(batch: readonly Entry[], outcomes: readonly Outcome[]): Promise<void> {
     try {
       await this.#log.committed();
+      this.#sound.require();
     } catch (error) {
-      return rejectAll(batch, error);
+      return this.#rejectAll(batch, error);
     }
     batch.forEach((entry, i) => {
       const outcome = outcomes[i];
@@ -150,14 +156,14 @@ export class Writer {
         if (!this.#inTransaction) throw error;
         this.#statements.undo.run();
         this.#statements.keep.run();
-        return { reason: translateEngineError(error) };
+        return { reason: this.#sound.translate(error) };
       }
     });
   }
-}
 
-function rejectAll(batch: readonly Entry[], error: unknown): void {
-  for (const entry of batch) entry.reject(translateEngineError(error));
+  #rejectAll(batch: readonly Entry[], error: unknown): void {
+    for (const entry of batch) entry.reject(this.#sound.translate(error));
+  }
 }
 
 type Statements = ReturnType<typeof prepareStatements>;

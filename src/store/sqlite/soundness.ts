@@ -1,0 +1,109 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { Log } from '../../log.js';
+import { engineCodeOf, StoreError, translateEngineError } from '../store-error.js';
+import { checkpoint } from './checkpoint.js';
+import { DATABASE_FILE } from './connect.js';
+import type { Connection } from './connection.js';
+import { isServing } from './lock-data-dir.js';
+
+/** What the server has open, by their inodes: for commands, which would otherwise open other files beside it. */
+const OPEN_FILES = 'server.files';
+const RETRY_SECONDS = 60;
+
+const DAMAGED = 'The database is damaged. The operator has to stop the server and restore a backup.';
+const REPLACED =
+  'The files of the database were deleted or replaced while the server runs. The operator has to stop the server, restore a backup if files are missing, and start it again.';
+
+export interface SoundnessOptions {
+  connection: Pick<Connection, 'db'>;
+  /** Whether this process is the server of the data directory. */
+  serves: boolean;
+  log: Log;
+}
+
+/** Whether the open database is undamaged, and the one at its path. Once it is not, it stays so until it is opened again. */
+export class Soundness {
+  readonly #options: SoundnessOptions;
+  readonly #inodes: string;
+  #problem: string | null = null;
+  #isRescued = false;
+
+  /** To be made after the first statement, with which SQLite opens the log. */
+  constructor(options: SoundnessOptions) {
+    this.#options = options;
+    const { name } = options.connection.db;
+    this.#inodes = inodesOf(name);
+    if (options.serves) this.#tellCommands(join(dirname(name), OPEN_FILES));
+  }
+
+  /**
+   * To be called before a write is acknowledged. Inodes are not used again while SQLite has the files open.
+   *
+   * @throws CaptureError `internal_error` (503)
+   */
+  require(): void {
+    const { db } = this.#options.connection;
+    if (this.#problem !== DAMAGED && inodesOf(db.name) !== this.#inodes) {
+      this.#note(REPLACED, null);
+      this.#rescue();
+    }
+    if (this.#problem !== null) throw unsound(this.#problem);
+  }
+
+  /** An error for the caller; remembers that the database is damaged. */
+  translate(error: unknown): unknown {
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(engineCodeOf(error))) return translateEngineError(error);
+    this.#note(DAMAGED, error);
+    return unsound(DAMAGED, error);
+  }
+
+  /** What was acknowledged while the log was deleted is only in the deleted file: it is copied to the database, which may still be in place. */
+  #rescue(): void {
+    const { db } = this.#options.connection;
+    this.#isRescued ||= !db.inTransaction && checkpoint(db, 'TRUNCATE');
+  }
+
+  /** On a full disk the server starts without. */
+  #tellCommands(file: string): void {
+    try {
+      writeFileSync(file, this.#inodes, { mode: 0o600 });
+    } catch {
+      rmSync(file, { force: true });
+    }
+  }
+
+  #note(problem: string, error: unknown): void {
+    if (this.#problem === problem) return;
+    this.#problem = problem;
+    this.#options.log.fatal({ err: error ?? undefined, file: this.#options.connection.db.name }, problem);
+  }
+}
+
+/**
+ * Refuses to open files that a running server does not have open: both would write, and the database would be damaged.
+ *
+ * @throws StoreError
+ */
+export function refuseReplaced(dataDir: string): void {
+  const open = readIfThere(join(dataDir, OPEN_FILES));
+  if (open === null || open === inodesOf(join(dataDir, DATABASE_FILE)) || !isServing(dataDir)) return;
+  throw new StoreError(
+    `The files of the database in ${dataDir} were deleted or replaced while a server runs on it: stop the server first, restore a backup if files are missing, then start it again.`,
+  );
+}
+
+function inodesOf(file: string): string {
+  return ['', '-wal', '-shm']
+    .map((suffix) => `${basename(file)}${suffix} ${statSync(`${file}${suffix}`, { bigint: true, throwIfNoEntry: false })?.ino ?? 'missing'}`)
+    .join('\n');
+}
+
+function readIfThere(file: string): string | null {
+  return statSync(file, { throwIfNoEntry: false }) === undefined ? null : readFileSync(file, 'utf8');
+}
+
+function unsound(message: string, cause?: unknown): CaptureError {
+  return new CaptureError({ code: 'internal_error', status: 503, message, retryAfterSeconds: RETRY_SECONDS, cause });
+}
