@@ -188,10 +188,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
     // Why a database cannot be opened ends with what to do.
-    const advice =
-      error instanceof StoreError
-        ? ''
-        : `If the database is locked, stop the process that locks it. ${RESTORE_ADVICE}`;
+    const advice = error instanceof StoreError ? '' : `If the database is locked, stop the process that locks it. ${RESTORE_ADVICE}`;
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
 }

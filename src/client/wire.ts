@@ -1279,6 +1279,11 @@ export interface Health {
      */
     database: "ready" | "unavailable";
     /**
+     * why the database is unavailable, and what the operator can do
+     * @example null
+     */
+    problem?: string;
+    /**
      * where the pictures are kept: the data directory or a bucket
      * @example ready
      * @enum {string}

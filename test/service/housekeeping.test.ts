@@ -31,7 +31,13 @@ it('a step that fails is told and holds up no other, and the end waits for the l
   } as unknown as HousekeepingOptions['deps'];
   const told: unknown[] = [];
   const signal = new AbortController().signal;
-  const housekeeping = new Housekeeping({ deps, keepClock: async () => undefined, startedAt: 0, signal, onError: (error) => told.push(error) });
+  const housekeeping = new Housekeeping({
+    deps,
+    keepClock: async () => undefined,
+    startedAt: 0,
+    signal,
+    onError: (error) => told.push(error),
+  });
   const ended = housekeeping[Symbol.asyncDispose]().then(() => steps.push('ended'));
   setImmediate(letFind);
   await ended;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { run as clock } from '../stress/clock.js';
 import { run as clocks } from '../stress/clocks.js';
 import { run as drain } from '../stress/drain.js';
 import { run as fullDisk } from '../stress/full-disk.js';
+import { run as outage } from '../stress/outage.js';
 import { run as restart } from '../stress/restart.js';
 import { run as troubles } from '../stress/troubles.js';
 
@@ -22,6 +24,16 @@ describe('trials of interruptions, in short', () => {
 
   it('clocks: deletes and repeats nothing when the clock jumps', async () => {
     const { problems } = await clocks({ jumps: [31, -31, 0], holdMs: 6_000 });
+    expect(problems).toEqual([]);
+  });
+
+  it('clock: deletes nothing when a start finds another time', async () => {
+    const { problems } = await clock({ holdMs: 6_000, jobs: 2 });
+    expect(problems).toEqual([]);
+  });
+
+  it('outage: loses no capture while the bucket or the database is away', { timeout: 600_000 }, async () => {
+    const { problems } = await outage({ seconds: 3, only: 'down,flaky,locked,refused' });
     expect(problems).toEqual([]);
   });
 

@@ -9,8 +9,8 @@ import { startRunning } from '../../src/store/sqlite/connect.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync, type SyncFile } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
-import { buildProgram } from '../fixtures/build-program.js';
 import { translateEngineError } from '../../src/store/store-error.js';
+import { buildProgram } from '../fixtures/build-program.js';
 import { aDataDir } from './factories.js';
 
 /** Calls of the disk sync, each answered by the test. */

@@ -34,7 +34,7 @@ const SECRET = 'a webhook secret of this trial';
 export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS }: ClocksOptions = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver();
-  await using preload = await buildProgram(new URL('clock.ts', import.meta.url));
+  await using preload = await buildProgram(new URL('set-clock.ts', import.meta.url));
   using dir = aTrialDir();
   const clock = join(dir.dataDir, 'clock');
   const server = startServerProcess({

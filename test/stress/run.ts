@@ -30,6 +30,8 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   fair: async () => ({ title: 'many slow captures of one account beside quick ones of another', ...(await import('./fair.js')) }),
   followers: async () => ({ title: 'the end of a render that 20,000 jobs share', ...(await import('./followers.js')) }),
   clocks: async () => ({ title: 'a clock that jumps 31 days under load', ...(await import('./clocks.js')) }),
+  clock: async () => ({ title: 'a start with a clock that is a year ahead or behind', ...(await import('./clock.js')) }),
+  outage: async () => ({ title: 'the bucket or the database away while captures run', ...(await import('./outage.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),

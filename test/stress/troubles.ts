@@ -40,7 +40,7 @@ export async function run({ lockSeconds = 12 }: TroublesOptions = {}): Promise<T
   await using site = await startSite({ host: '127.0.0.2' });
   // Each event is refused once, so that it waits for its second attempt while the clock jumps.
   await using receiver = await startReceiver({ script: (_, nth) => (nth % 2 === 1 ? { status: 500 } : { status: 204 }) });
-  await using preload = await buildProgram(new URL('clock.ts', import.meta.url));
+  await using preload = await buildProgram(new URL('set-clock.ts', import.meta.url));
   using dir = aTrialDir();
   const clock = join(dir.dataDir, 'clock');
   const server = startServerProcess({
@@ -124,8 +124,14 @@ class Troubles {
     }
     try {
       const answer = await this.#post({});
-      const isTold = answer.status === 503 && /storage cannot be written to/.test(answer.body.error.message);
-      this.#expect(`in a read-only directory: ${say(answer)}`, isTold);
+      // The capture waits for its storage; the next one is refused.
+      this.#expect(`in a read-only directory: ${say(answer)}`, answer.status === 202);
+      let next = await this.#post({});
+      for (let tries = 0; next.status === 202 && tries < 5; tries++) next = await this.#post({});
+      this.#expect(
+        `in a directory known to be read-only: ${say(next)}`,
+        next.status === 503 && /cannot be stored/.test(next.body.error.message),
+      );
       this.#expect('health does not tell of a read-only directory', await this.#isUnready());
       this.#expectFinding(await this.#doctor(), 'Data directory', /EPERM|EACCES/);
     } finally {

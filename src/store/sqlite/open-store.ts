@@ -194,8 +194,7 @@ function jobLookUps({ tables, writer, read, readKept }: Engine): JobLookUps {
         const orders = jobIds.map((id) => [id, tables.orders.open(id)] as const);
         return new Map(orders.flatMap(([id, options]) => (options === null ? [] : [[id, options]])));
       }),
-    findJobByIdempotencyKey: (accountId, key) =>
-      readKept(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
+    findJobByIdempotencyKey: (accountId, key) => readKept(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
     nextDueAt: () => read(() => tables.jobs.nextDueAt()),
     newestJobAt: () => read(() => tables.jobs.newestAt()),
     setQueuePaused: (paused) => writer.run(() => tables.counters.setPaused(paused)),

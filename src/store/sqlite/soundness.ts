@@ -96,7 +96,9 @@ export function refuseReplaced(dataDir: string): void {
 
 function inodesOf(file: string): string {
   return ['', '-wal', '-shm']
-    .map((suffix) => `${basename(file)}${suffix} ${statSync(`${file}${suffix}`, { bigint: true, throwIfNoEntry: false })?.ino ?? 'missing'}`)
+    .map(
+      (suffix) => `${basename(file)}${suffix} ${statSync(`${file}${suffix}`, { bigint: true, throwIfNoEntry: false })?.ino ?? 'missing'}`,
+    )
     .join('\n');
 }
 
