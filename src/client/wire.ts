@@ -1280,7 +1280,7 @@ export interface Health {
     database: "ready" | "unavailable";
     /**
      * why the database is unavailable, and what the operator can do
-     * @example null
+     * @example The database cannot be written to at the moment. Try again shortly.
      */
     problem?: string;
     /**

@@ -8,7 +8,7 @@ export const healthSchema = z
     redis: partState.meta({ description: 'here the embedded key-value tables' }),
     worker_ready: z.boolean(),
     database: partState,
-    problem: z.string().optional().meta({ description: 'why the database is unavailable, and what the operator can do' }),
+    problem: z.string().optional(),
     storage: partState.meta({ description: 'where the pictures are kept: the data directory or a bucket' }),
     ready_workers: z.number(),
     sandboxed: z.boolean().meta({ description: "whether the renderers run in Chromium's sandbox, as the kernel reports it" }),
