@@ -184,7 +184,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const advice = queue.paused ? 'Run: stillframe queue resume' : '';
     const finding: Finding = { check, state: queue.paused ? 'warn' : 'ok', found, advice };
     // Times in a shared database are those of its own clock.
-    return store.shared ? [finding] : [finding, checkClock(await store.newestJobAt(), await store.keptClock())];
+    return store.shared ? [finding] : [finding, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
     // Why a database cannot be opened ends with what to do.
@@ -194,9 +194,8 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
 }
 
 /** @param newestJobAt Unix ms; null if there are no jobs */
-function checkClock(newestJobAt: number | null, kept: KeptClock | null): Finding {
+function checkClock(now: Date, newestJobAt: number | null, kept: KeptClock | null): Finding {
   const check = 'Clock';
-  const now = new Date();
   const aheadMs = kept === null ? 0 : now.getTime() - kept.trusted;
   if (Math.abs(aheadMs) > GAP_MS) {
     return { check, state: 'warn', found: `${now.toISOString()}: ${describeLead(aheadMs)}`, advice: CLOCK_ADVICE };
