@@ -810,12 +810,12 @@ export interface CaptureRequest {
          */
         page_ranges?: string;
         /**
-         * HTML of the header on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin
+         * HTML of the header on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Runs no scripts, and loads nothing but data: URLs
          * @example <span style="font-size:9px">Page <span class="pageNumber"></span></span>
          */
         header_template?: string;
         /**
-         * HTML of the footer on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin
+         * HTML of the footer on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Runs no scripts, and loads nothing but data: URLs
          * @example <span style="font-size:9px">Page <span class="pageNumber"></span></span>
          */
         footer_template?: string;

@@ -34,9 +34,15 @@ const template = (what: string) =>
   z
     .string()
     .max(limits.PDF_TEMPLATE_MAX_CHARS)
+    .superRefine((text, context) => {
+      const construct = loadingConstruct(text);
+      if (construct === null) return;
+      const message = `must not contain ${construct} with a URL: a template loads nothing from the network; use a <style> element, system fonts and data: URLs`;
+      context.addIssue({ code: 'custom', message });
+    })
     .optional()
     .meta({
-      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin`,
+      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Runs no scripts, and loads nothing but data: URLs`,
       example: '<span style="font-size:9px">Page <span class="pageNumber"></span></span>',
     });
 
@@ -79,6 +85,25 @@ export const pdfSchema = z.strictObject({
   outline: z.boolean().default(false).meta({ description: 'embed an outline made from the headings', example: true }),
   tagged: z.boolean().default(false).meta({ description: 'make a tagged (accessible) PDF', example: true }),
 });
+
+/**
+ * The construct of a template that asks for a style sheet, script module or font by a URL, with which Chromium fails to print; null if there
+ * is none. Found by its usual spelling: what is disguised fails when it is printed.
+ */
+function loadingConstruct(template: string): string | null {
+  const [html] = separate(template, '<!--', '-->');
+  if (separate(html, /<link(?=[\s/])/i, '>')[1].some((tag) => /\bhref\s*=(?!["'\s]*data:)/i.test(tag))) return '<link>';
+  const [css] = separate(separate(html, /<style(?=[\s/>])/i, /<\/style/i)[1].join('\n'), '/*', '*/');
+  if (/@import(?!\s*(?:url\()?["'\s]*data:)/i.test(css)) return '@import';
+  return separate(css, /@font-face/i, '}')[1].some((rule) => /url\((?!["'\s]*data:)/i.test(rule)) ? '@font-face' : null;
+}
+
+/** The text outside of passages with these delimiters, and the passages. Takes time in proportion to the text. */
+function separate(text: string, open: string | RegExp, close: string | RegExp): [outside: string, passages: string[]] {
+  const [first = '', ...parts] = text.split(open);
+  const passages = parts.map((part) => part.split(close, 1)[0] ?? '');
+  return [first + parts.map((part, index) => part.slice(passages[index]?.length)).join(''), passages];
+}
 
 /** As printToPDF parses them: `1-3,5`, each range ascending. */
 function isPageRanges(text: string): boolean {

@@ -211,6 +211,44 @@ describe('pdf', () => {
     expect(pathsOf(pdf(options))).toEqual([path]);
   });
 
+  it.each([
+    ['<link rel=stylesheet href="https://example.com/a.css">', '<link>'],
+    ['<LINK\nhref=//example.com/a.js rel=modulepreload>', '<link>'],
+    ['<style>@import url(https://example.com/a.css);</style>', '@import'],
+    ['<svg><style media=print>/* the rules */ @IMPORT "https://example.com/a.css"</style></svg>', '@import'],
+    ['<style>@import"/a.css', '@import'],
+    ['<style>@font-face{font-family:a;src:local(a),url( "https://example.com/a.woff2")}</style>', '@font-face'],
+  ])('refuses the template %s, and names the construct', (html, construct) => {
+    for (const field of ['header_template', 'footer_template']) {
+      expect(pathsOf(pdf({ [field]: html }))).toEqual([`pdf.${field}`]);
+      expect(refusal(pdf({ [field]: html })).message).toContain(`must not contain ${construct} with a URL`);
+    }
+  });
+
+  it.each([
+    '<link rel=stylesheet href="data:text/css,p{}"><style>@import url(data:text/css,p{}); @import "data:text/css,p{}"</style>',
+    '<style>@font-face{font-family:a;src:url(data:font/woff2;base64,AA)} p{background:url(https://example.com/a.png)}</style>',
+    '<!-- <link href=a.css> --><style>/* @import "a.css" */ p{color:red}</style> me@import.com',
+    '<linkage href=a>',
+  ])('accepts the template %s', (html) => {
+    expect(parse(pdf({ header_template: html })).options.pdf?.headerTemplate).toBe(html);
+  });
+
+  it('checks the longest templates in no time', () => {
+    for (const part of ['<!--', '<link ', '<style>', '<style>/*', '<style>@font-face{', '<link href=']) {
+      const began = performance.now();
+      parse(
+        pdf({
+          header_template: part
+            .repeat(Math.floor(16_384 / part.length))
+            .replaceAll('href=', 'href=data:')
+            .slice(0, 16_384),
+        }),
+      );
+      expect(performance.now() - began, part).toBeLessThan(1_000);
+    }
+  });
+
   it('names the field that was meant', () => {
     expect(refusal(pdf({ margins: {} })).message).toBe('Unknown field `margins`. Did you mean `margin`?');
     expect(refusal(pdf({ margin: { topp: 1 } })).message).toBe('Unknown field `topp`. Did you mean `top`?');

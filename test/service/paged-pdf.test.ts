@@ -178,3 +178,14 @@ describe('a landscape table', () => {
     expect(cells).toHaveLength(HAS_POPPLER ? 120 * COLUMNS.length : 0);
   });
 });
+
+describe('a template that the browser cannot print', () => {
+  it.each([
+    [{ footer_template: '<style>@\\69mport url(http://127.0.0.2/a.css);</style>x' }, 'pdf.footer_template'],
+    [{ header_template: '<link title=">" rel=stylesheet href="http://127.0.0.2/a.css">', footer_template: 'x' }, 'pdf'],
+  ])('is an invalid request where the check of submissions has not found out: %j', async (templates, path) => {
+    const { status, body } = await service.post({ html: '<p>x', format: 'pdf', pdf: { ...templates, margin: { bottom: '20mm' } } });
+    expect({ status, ...body.error }).toMatchObject({ status: 400, code: 'invalid_request', retriable: false });
+    expect(body.error.details.issues).toMatchObject([{ path }]);
+  });
+});

@@ -11,7 +11,7 @@ const EMPTY_TEMPLATE = '<span></span>';
 /**
  * A PDF as a browser prints it: on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
  *
- * @throws CaptureError `invalid_request` for page ranges beyond the document and for margins that leave no room
+ * @throws CaptureError `invalid_request` for page ranges beyond the document, margins that leave no room, and templates that cannot be printed
  */
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
   const { session, options, deadline } = order;
@@ -20,7 +20,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const { pageHeight } = await page.call('scroll.measure');
   await within(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
   const content = await within(session, deadline, () => printStream(session.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
-    throw asRefusal(error);
+    throw asRefusal(error, pdf);
   });
   return {
     content,
@@ -62,15 +62,20 @@ function toWholePoints(inches: number): number {
   return Math.round(inches * 72) / 72;
 }
 
-/** The browser's message for options that it cannot print with. */
-function asRefusal(error: unknown): unknown {
+/** The browser's message for options that it cannot print with. Of a template it says only that the printing failed. */
+function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption): unknown {
   const said = error instanceof Error ? error.message : '';
+  const isPlain = headerTemplate === null && footerTemplate === null;
+  const template = headerTemplate === null ? 'pdf.footer_template' : footerTemplate === null ? 'pdf.header_template' : 'pdf';
   const [, path, message] =
-    [
-      [/page range/i, 'pdf.page_ranges', 'names pages that the document does not have'],
-      [/content area is empty|invalid print parameters/i, 'pdf.margin', 'leaves no room on the paper'],
-    ].find(([pattern]) => (pattern as RegExp).test(said)) ?? [];
-  if (typeof path !== 'string' || typeof message !== 'string') return error;
+    (
+      [
+        [/page range/i, 'pdf.page_ranges', 'names pages that the document does not have'],
+        [/content area is empty|invalid print parameters/i, 'pdf.margin', 'leaves no room on the paper'],
+        [/printing failed/i, isPlain ? null : template, 'has HTML that cannot be printed: templates load nothing from the network'],
+      ] as const
+    ).find(([pattern]) => pattern.test(said)) ?? [];
+  if (typeof path !== 'string' || message === undefined) return error;
   return new CaptureError({
     code: 'invalid_request',
     message: `\`${path}\` ${message}.`,
