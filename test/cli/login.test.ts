@@ -73,6 +73,14 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+/** The environment of a window that needs no display. */
+function windowWithoutDisplay(): NodeJS.ProcessEnv {
+  const browser = join(dir, 'window-browser');
+  writeFileSync(browser, `#!/bin/sh\nexec ${FULL?.path} --ozone-platform=headless "$@"\n`);
+  chmodSync(browser, 0o755);
+  return { DISPLAY: ':0', STILLFRAME_CHROMIUM: browser, STILLFRAME_SANDBOX: 'false' };
+}
+
 const login = (args: string[], env: NodeJS.ProcessEnv = {}, input: string | Promise<string> = '') =>
   runProgram(['login', site.url('/login'), ...args], { cwd: dir, env: { DISPLAY: '', WAYLAND_DISPLAY: '', ...env }, input });
 
@@ -97,18 +105,13 @@ describe('stillframe login', () => {
   });
 
   it.skipIf(FULL === undefined)('saves what the site has set, readable by its owner only, and a capture is signed in with it', async () => {
-    // A window that needs no display.
-    const browser = join(dir, 'window-browser');
-    writeFileSync(browser, `#!/bin/sh\nexec ${FULL?.path} --ozone-platform=headless "$@"\n`);
-    chmodSync(browser, 0o755);
-    const env = { DISPLAY: ':0', STILLFRAME_CHROMIUM: browser, STILLFRAME_SANDBOX: 'false' };
     const enter = new Promise<string>((press) =>
       site.route('/signed-in', (_, response) => {
         press('\n');
         setTimeout(() => response.end(), 300);
       }),
     );
-    const { status, stdout, stderr } = await login(['-o', 'state.json', '--json'], env, enter);
+    const { status, stdout, stderr } = await login(['-o', 'state.json', '--json'], windowWithoutDisplay(), enter);
     expect(status, stderr).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ file: 'state.json', cookies: 2, origins: 1 });
     const file = join(dir, 'state.json');
@@ -125,6 +128,28 @@ describe('stillframe login', () => {
     );
     expect(seen.status, seen.stderr).toBe(0);
     expect(JSON.parse(seen.stdout).inspection.markdown).toMatch(/session=s3cret[\s\S]*Ada/);
+  });
+
+  it.skipIf(FULL === undefined)('saves the local storage of the page only, whatever a frame of another site reports', async () => {
+    await using other = await startSite({ host: '127.0.0.2' });
+    // Changes the origin in what a script of this frame returns to whoever evaluates it.
+    const forgery = `Object.defineProperty(window, 'localStorage', { value: { name: 'Mallory' } });
+      Array.prototype.push = function (one) {
+        if (one?.k === 'origin') one.v = '${site.origin}';
+        this[this.length] = one;
+        return this.length;
+      };
+      new Image().src = '/forged'`;
+    const html = { 'content-type': 'text/html' };
+    other.route('/frame', (_, response) => response.writeHead(200, html).end(`<script>${forgery}</script>`));
+    const page = `<script>localStorage.setItem('name', 'Ada')</script><iframe src="${other.url('/frame')}"></iframe>`;
+    site.route('/embeds', (_, response) => response.writeHead(200, html).end(page));
+    const enter = new Promise<string>((press) => other.route('/forged', (_, response) => response.end('', () => press('\n'))));
+    const env = windowWithoutDisplay();
+    const { status, stderr } = await runProgram(['login', site.url('/embeds'), '-o', 'forged.json'], { cwd: dir, env, input: enter });
+    expect(status, stderr).toBe(0);
+    const { origins } = JSON.parse(readFileSync(join(dir, 'forged.json'), 'utf8'));
+    expect(origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
   });
 
   it.skipIf(FULL === undefined || !HAS_SCREEN)(

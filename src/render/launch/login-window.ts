@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContext, chromium, type Frame } from 'playwright-core';
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { BrowserError } from './browser-error.js';
 
 /** Playwright's storage state file, as the field `storage_state` takes it. */
@@ -26,7 +26,9 @@ export interface LoginWindowOptions {
 
 /** The state is read this often, since a window that is closed can no longer be asked. */
 const READ_EVERY_MS = 500;
-const FRAME_ANSWERS_MS = 1_000;
+const PAGE_ANSWERS_MS = 1_000;
+/** Chromium's storage key of a page at the top level; those of frames on other sites name the page's site as well. */
+const FIRST_PARTY = /^https?:\/\/[^/^]+\/$/;
 
 /**
  * A browser window in which a person signs in. It has a temporary profile, and reaches the network directly, as that person's own browser does.
@@ -37,6 +39,8 @@ export class LoginWindow implements AsyncDisposable {
   readonly closed: Promise<void>;
   readonly #browser: Browser;
   readonly #context: BrowserContext;
+  /** By page: a session with the browser. */
+  readonly #sessions = new Map<Page, Promise<CDPSession>>();
   readonly #origins = new Map<string, { name: string; value: string }[]>();
   readonly #timer: NodeJS.Timeout;
   #cookies: StorageState['cookies'] = [];
@@ -105,23 +109,33 @@ export class LoginWindow implements AsyncDisposable {
       this.#cookies = cookies.map(({ name, value, domain, path, expires, httpOnly, secure, sameSite }) => ({
         ...{ name, value, domain, path, expires, httpOnly, secure, sameSite },
       }));
-      const frames = this.#context.pages().flatMap((page) => page.frames());
-      for (const found of await Promise.all(frames.map(readLocalStorage))) {
+      const pages = this.#context.pages();
+      for (const page of this.#sessions.keys()) if (!pages.includes(page)) this.#sessions.delete(page);
+      for (const found of await Promise.all(pages.map((page) => this.#readPage(page)))) {
         if (found !== null) this.#origins.set(found.origin, found.localStorage);
       }
     } catch {
       // The window is closed: what was read before remains.
     }
   }
+
+  /**
+   * The local storage of the origin that a page shows, both as the browser knows them: what runs in the page, its frames included, could
+   * report another origin's. @returns null for a page that has none, or does not answer
+   */
+  async #readPage(page: Page): Promise<StorageState['origins'][number] | null> {
+    const session = this.#sessions.get(page) ?? this.#context.newCDPSession(page);
+    this.#sessions.set(page, session);
+    const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PAGE_ANSWERS_MS).unref());
+    return await Promise.race([session.then(readLocalStorage).catch(() => null), late]);
+  }
 }
 
-/** @returns null for a frame that has none, or does not answer */
-async function readLocalStorage(frame: Frame): Promise<StorageState['origins'][number] | null> {
-  if (!/^https?:/.test(frame.url())) return null;
-  const reading = frame.evaluate(() => ({
-    origin: location.origin,
-    localStorage: Object.entries(localStorage).map(([name, value]) => ({ name, value: String(value) })),
-  }));
-  const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), FRAME_ANSWERS_MS).unref());
-  return await Promise.race([reading.catch(() => null), late]);
+/** @returns null for a page that has none */
+async function readLocalStorage(session: CDPSession): Promise<StorageState['origins'][number] | null> {
+  const { frameTree } = await session.send('Page.getFrameTree');
+  const { storageKey } = await session.send('Storage.getStorageKey', { frameId: frameTree.frame.id });
+  if (!FIRST_PARTY.test(storageKey)) return null;
+  const { entries } = await session.send('DOMStorage.getDOMStorageItems', { storageId: { storageKey, isLocalStorage: true } });
+  return { origin: storageKey.slice(0, -1), localStorage: entries.map(([name = '', value = '']) => ({ name, value })) };
 }
