@@ -1,8 +1,11 @@
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
+import type { LocalPassage } from '../egress/egress.js';
+import { portOf } from '../egress/port-of.js';
 import type { CaptureHow, Engine, EngineCapture } from '../library/engine.js';
 import type { CaptureTarget } from './capture-target.js';
 import { type LocalPage, type PageServer, servePage } from './page-server.js';
+import { RefusedHosts } from './refused-hosts.js';
 
 /** One capture of a URL or of a local page. */
 export interface TargetOrder {
@@ -13,8 +16,20 @@ export interface TargetOrder {
   options: CaptureOptions;
   /** Zone of the local page's server, which the engine must allow. */
   zone: string;
+  /** What a local page may reach besides public addresses. */
+  network: LocalNetwork;
   /** Told, in the end, the paths that a local page requested and that were not served. */
   onMissing(paths: ReadonlySet<string>): void;
+  /** Told, in the end, one line about what a local page was refused. */
+  onRefused(line: string): void;
+}
+
+/** Destinations as in STILLFRAME_ALLOW_DESTINATIONS. */
+export interface LocalNetwork {
+  /** The setting itself: private destinations that a local page may show parts of. */
+  allow: readonly string[];
+  /** --allow-network: destinations that it may send to, even after it has read a file. */
+  trusted: readonly string[];
 }
 
 /** Placeholder URL of a local page until its server listens. */
@@ -22,17 +37,47 @@ export const LOCAL_PAGE = 'http://page.localhost/';
 
 /** Captures on the engine; no result or error shows the address of a local page's server. @throws CaptureError, OperatorError */
 export async function captureTarget(engine: Engine, order: TargetOrder, how: CaptureHow): Promise<EngineCapture> {
-  const { page, options, name, zone } = order;
-  if (page === null) return await engine.capture(options, how);
-  await using server = await servePage(page, zone);
+  const { page, options, name, zone, network } = order;
+  if (page === null) return options.html === null ? await engine.capture(options, how) : await captureHtml(engine, order, how);
+  await using server = await servePage(page, { zone, trusted: network.trusted });
+  const local = passageOf(network, server.hosts, server.refused);
   try {
-    const { content, data } = await engine.capture({ ...options, url: server.url }, how);
+    const { content, data } = await engine.capture({ ...options, url: server.url }, { ...how, local: { ...local, onRead: server.onRead } });
     return { content, data: underItsAddress(data, server) };
   } catch (error) {
     throw error instanceof CaptureError ? underItsName(error, server.host, name) : error;
   } finally {
     if (server.missing.size > 0) order.onMissing(server.missing);
+    tellRefused(order, server.refused);
   }
+}
+
+/** A document without files. The host of its base URL, which the user has named, is open to it. */
+async function captureHtml(engine: Engine, order: TargetOrder, how: CaptureHow): Promise<EngineCapture> {
+  const { options, network } = order;
+  const refused = new RefusedHosts();
+  const base = new URL(options.url);
+  try {
+    return await engine.capture(options, { ...how, local: passageOf(network, [`${base.hostname}:${portOf(base)}`], refused) });
+  } finally {
+    tellRefused(order, refused);
+  }
+}
+
+function passageOf({ allow, trusted }: LocalNetwork, own: readonly string[], refused: RefusedHosts): LocalPassage {
+  return {
+    allow,
+    trusted: [...own, ...trusted],
+    onRead: () => undefined,
+    refused: ({ host, port, reason }) => {
+      if (reason !== 'unresolvable') refused.add(host, port, reason === 'has_read' ? 'after reading a file' : 'private');
+    },
+  };
+}
+
+function tellRefused({ onRefused }: TargetOrder, refused: RefusedHosts): void {
+  const line = refused.describe();
+  if (line !== null) onRefused(line);
 }
 
 /** The local page of a target, if it is one. @param readStdin reads the HTML of `-` */

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { parseSubmission } from '../contract/submission.js';
+import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
 import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
 import { type CaptureTarget, readTarget } from './capture-target.js';
@@ -11,12 +12,11 @@ import { checkWritable, defaultName, readFormat } from './picture-file.js';
 import { type CaptureOrder, runCapture } from './run-capture.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
-interface CaptureFlags {
+interface CaptureFlags extends NetworkFlags {
   output?: string;
   force?: boolean;
   format?: string;
   html?: string;
-  publicOnly?: boolean;
   json?: boolean;
 }
 
@@ -34,7 +34,7 @@ export function addCaptureCommand(program: Command): void {
     .command('capture')
     .summary('capture one page without a server')
     .description(
-      'Capture one page without a server. Private addresses are allowed, since the capture runs on your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and no other files.',
+      'Capture one page without a server. Private addresses are allowed, since the capture runs on your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and no other files. It can show images, styles, scripts, fonts and media of public addresses until it reads a file by script or in a frame; for more, see --allow-network.',
     )
     .argument('[url]', 'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input')
     .optionsGroup('Output:')
@@ -48,7 +48,7 @@ export function addCaptureCommand(program: Command): void {
     .option('--json', 'print the result of the capture, or its error, as JSON (with -o -: on standard error)')
     .addHelpText('after', EXAMPLES);
   addCaptureFlags(capture);
-  capture.optionsGroup('Network:').option('--public-only', 'refuse private addresses, as the server does');
+  addNetworkFlags(capture.optionsGroup('Network:'));
   addSettings(capture, CAPTURE_SETTINGS).action(async (url: string | undefined, flags: CaptureFlags, command: Command) => {
     const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
     try {
@@ -76,7 +76,7 @@ async function understand(text: string | undefined, flags: CaptureFlags, command
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
   if (file !== null) await checkWritable(file, force);
   else if (process.stdout.isTTY) throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
-  return { config, target, options, file, force, publicOnly: flags.publicOnly === true };
+  return { config, target, options, file, force, publicOnly: flags.publicOnly === true, network: localNetworkOf(config, flags) };
 }
 
 function targetOf(text: string | undefined, { html }: CaptureFlags, command: Command): CaptureTarget {

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import type { ShotsReport } from './multi/shots-report.js';
 import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
-interface MultiFlags {
+interface MultiFlags extends NetworkFlags {
   clobber: boolean;
   report?: string;
   allowOutside?: boolean;
-  publicOnly?: boolean;
   json?: boolean;
 }
 
@@ -42,8 +42,8 @@ export function addMultiCommand(program: Command): void {
     .option('--report <file>', 'write a JSON report, with the result or the error of each shot')
     .option('--allow-outside', 'let relative outputs lead out of the working directory')
     .option('--json', 'print the report')
-    .option('--public-only', 'refuse private addresses, as the server does')
     .addHelpText('after', HELP);
+  addNetworkFlags(multi);
   addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency', 'browsers', 'tolerate']).action(
     async (file: string, flags: MultiFlags, command: Command) => {
       const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
@@ -80,8 +80,8 @@ async function run(file: string, flags: MultiFlags, command: Command): Promise<S
     taken: [file, flags.report].filter((path) => path !== undefined && path !== '-').map((path) => resolve(String(path))),
   });
   using signals = new RunSignals();
-  const publicOnly = flags.publicOnly === true;
-  const report = await captureShots(shots, { config, publicOnly, keepExisting: !flags.clobber, signal: signals.signal });
+  const reach = { publicOnly: flags.publicOnly === true, network: localNetworkOf(config, flags) };
+  const report = await captureShots(shots, { config, ...reach, keepExisting: !flags.clobber, signal: signals.signal });
   process.stderr.write(`${describeReport(report)}\n`);
   if (!report.ok) process.exitCode = 1;
   if (signals.exitCode !== null) process.exitCode = signals.exitCode;

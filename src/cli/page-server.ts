@@ -5,10 +5,13 @@ import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
+import { portOf } from '../egress/port-of.js';
 import { OperatorError } from './operator-error.js';
 import { pageTypeOf } from './page-types.js';
+import { RefusedHosts } from './refused-hosts.js';
 
 /** A page without a web address: a file, or the bytes of an HTML document. */
 export type LocalPage = { path: string } | { html: Buffer };
@@ -17,12 +20,21 @@ export type LocalPage = { path: string } | { html: Buffer };
  * Serves one local page at its own origin. The host name cannot be guessed and every request must carry it, so that neither other users of
  * this machine nor other pages can read from it. The page of a file can read page files (page-types.ts) in its directory and below, but no
  * dotfiles and no symbolic links that lead elsewhere. A page of bytes can read no files.
+ *
+ * A file may be hostile, and the files beside it private. So the page's scripts can send to no other host, images come from a second origin,
+ * so that scripts cannot read their pixels, and `onRead` tells when the page reads any other file than those that it shows or runs.
  */
 export interface PageServer extends AsyncDisposable {
   /** The page's address. */
   readonly url: string;
-  /** `host:port`, for the egress gate's allow-list. */
+  /** `host:port` of the page. */
   readonly host: string;
+  /** Those of the page and its images, for the egress gate's allow-list. */
+  readonly hosts: readonly string[];
+  /** The other hosts that its scripts tried to send to, and those that the egress gate refused. */
+  readonly refused: RefusedHosts;
+  /** Calls back before each answer that the page's scripts can read. */
+  onRead(listener: () => void): void;
   /** The first 100 paths that the page requested and that were not served. */
   readonly missing: ReadonlySet<string>;
   /** Replaces this origin's addresses in a text by those that the user knows: a file's URL, or `about:html`. */
@@ -34,6 +46,14 @@ type Served = { type: string; body: Buffer } | { type: string; path: string; byt
 type Find = (path: string) => Promise<Served | null>;
 
 const MISSING_MAX = 100;
+const REPORT_MAX_BYTES = 64_000;
+/** Files are never served at paths with a leading dot. */
+const REPORT_PATH = '/.refused';
+/** Values of Sec-Fetch-Dest of what a page shows or runs, and its scripts cannot read. */
+const SHOWN = /^(document|image|audio|video|font|style|script|(shared)?worker|(audio|paint)worklet|manifest)$/;
+const PIXELS = /^(image|audio|video)$/;
+/** Hosts that a Content-Security-Policy can express. */
+const CSP_HOST = /^(\*\.)?[a-z0-9._-]+(:\d+)?$/i;
 /** Larger text files are served without a charset. */
 const TEXT_MAX_BYTES = 32_000_000;
 /** Where browsers look for the encoding that a document declares. */
@@ -45,25 +65,40 @@ export function newPageZone(): string {
 }
 
 /**
- * @param zone from newPageZone, if others are to be allowed by it
+ * @param how.zone from newPageZone, if others are to be allowed by it
+ * @param how.trusted hosts that scripts may send to, as STILLFRAME_ALLOW_DESTINATIONS
  * @throws OperatorError for a file that cannot be read, or that no browser can show
  */
-export async function servePage(page: LocalPage, zone = 'localhost'): Promise<PageServer> {
+export async function servePage(
+  page: LocalPage,
+  { zone = 'localhost', trusted = [] }: { zone?: string; trusted?: readonly string[] } = {},
+): Promise<PageServer> {
   const find = 'html' in page ? onlyHtml(page.html) : await fileAndBelow(page.path);
   const missing = new Set<string>();
-  const name = `${randomBytes(16).toString('hex')}.${zone}`;
-  const at = { host: name, find, missing };
+  const refused = new RefusedHosts();
+  const listeners: (() => void)[] = [];
+  const newName = () => `${randomBytes(16).toString('hex')}.${zone}`;
+  const tellRead = () => {
+    for (const listener of listeners) listener();
+  };
+  const at = { host: newName(), pixelHost: newName(), find, missing, refused, tellRead, policy: policyFor(trusted) };
   const server = createServer((request, response) => {
     answer(request, response, at).catch(() => response.destroy());
   });
   await new Promise<void>((done, fail) => server.once('error', fail).listen(0, '127.0.0.1', done));
-  at.host = `${name}:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  at.host += `:${port}`;
+  at.pixelHost += `:${port}`;
   const origin = `http://${at.host}`;
+  const shownAs = 'html' in page ? 'about:html' : pathToFileURL(dirname(resolve(page.path))).href;
   return {
     url: 'html' in page ? origin : `${origin}/${encodeURIComponent(basename(page.path))}`,
     host: at.host,
+    hosts: [at.host, at.pixelHost],
     missing,
-    publicText: (text) => text.replaceAll(origin, 'html' in page ? 'about:html' : pathToFileURL(dirname(resolve(page.path))).href),
+    refused,
+    onRead: (listener) => void listeners.push(listener),
+    publicText: (text) => text.replaceAll(origin, shownAs).replaceAll(`http://${at.pixelHost}`, shownAs),
     [Symbol.asyncDispose]: () => close(server),
   };
 }
@@ -130,14 +165,40 @@ function withEncoding(type: string, body: Buffer): string {
   return declares || !isUtf8(body) ? type : `${type}; charset=utf-8`;
 }
 
-interface Origin {
-  host: string;
-  find: Find;
-  missing: Set<string>;
+/** Images, style sheets, scripts, fonts and media may come from anywhere; all else is the page's own, or of trusted hosts. */
+function policyFor(trusted: readonly string[]): string {
+  const hosts = trusted
+    .map((each) => (each !== '*' && CSP_HOST.test(each) ? each : '*'))
+    .map((each) => (each.includes(':') ? each : `${each}:*`));
+  const sources = [
+    "'self'",
+    'data:',
+    'blob:',
+    ...hosts.flatMap((host) => ['http', 'https', 'ws', 'wss'].map((scheme) => `${scheme}://${host}`)),
+  ];
+  const directives = ['connect-src', 'frame-src', 'object-src', 'worker-src', 'form-action'].map((name) => [name, ...sources].join(' '));
+  return [...directives, `report-uri ${REPORT_PATH}`].join('; ');
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, { host, find, missing }: Origin): Promise<void> {
-  if (request.headers.host !== host) return void response.writeHead(421).end();
+interface Origin {
+  host: string;
+  /** The host of what is drawn: of another origin, so that a canvas with it cannot be read. */
+  pixelHost: string;
+  find: Find;
+  missing: Set<string>;
+  refused: RefusedHosts;
+  tellRead(): void;
+  policy: string;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, at: Origin): Promise<void> {
+  const { host, pixelHost, find, missing } = at;
+  const { 'sec-fetch-dest': dest = '', 'sec-fetch-mode': mode = '' } = request.headers;
+  const isOpaque = PIXELS.test(String(dest)) && mode === 'no-cors';
+  if (request.headers.host !== host && !(request.headers.host === pixelHost && isOpaque)) return void response.writeHead(421).end();
+  if (request.method === 'POST' && request.url === REPORT_PATH) return await noteReport(request, response, at.refused);
+  // A service worker can read what the page only shows.
+  if (dest === 'serviceworker') return void response.writeHead(403).end();
   if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
   const path = pathOf(request.url ?? '');
   const served = path === null ? null : await find(path);
@@ -145,17 +206,32 @@ async function answer(request: IncomingMessage, response: ServerResponse, { host
     if (path !== null && path !== '/favicon.ico' && missing.size < MISSING_MAX) missing.add(path);
     return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not found');
   }
+  if (isOpaque && request.headers.host === host)
+    return void response.writeHead(307, { location: `http://${pixelHost}${request.url}` }).end();
+  if (!SHOWN.test(String(dest)) || (PIXELS.test(String(dest)) && !isOpaque)) at.tellRead();
   response.writeHead(200, {
     'content-type': served.type,
     'content-length': 'body' in served ? served.body.length : served.bytes,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    'cross-origin-resource-policy': 'same-origin',
+    'content-security-policy': at.policy,
+    'cross-origin-resource-policy': isOpaque ? 'same-site' : 'same-origin',
     'referrer-policy': 'same-origin',
   });
   if (request.method === 'HEAD') return void response.end();
   if ('body' in served) return void response.end(served.body);
   await pipeline(createReadStream(served.path, { end: Math.max(0, served.bytes - 1) }), response);
+}
+
+/** The browser's report about a request that the policy has stopped. */
+async function noteReport(request: IncomingMessage, response: ServerResponse, refused: RefusedHosts): Promise<void> {
+  if (!(Number(request.headers['content-length']) <= REPORT_MAX_BYTES)) return void response.destroy();
+  const report = (await json(request)) as { 'csp-report'?: { 'blocked-uri'?: unknown } } | null;
+  response.writeHead(204).end();
+  const blocked = String(report?.['csp-report']?.['blocked-uri']);
+  if (!URL.canParse(blocked)) return;
+  const url = new URL(blocked.replace(/^ws/, 'http'));
+  refused.add(url.hostname, portOf(url), 'not an image, style sheet, script, font or media');
 }
 
 /** The decoded path; null if it is malformed. */

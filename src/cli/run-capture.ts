@@ -5,7 +5,7 @@ import { createLog } from '../log.js';
 import { allowedOnThisMachine } from './allowed-here.js';
 import type { Captured } from './capture-report.js';
 import { type CaptureTarget, isPrivate } from './capture-target.js';
-import { captureTarget, localPageOf } from './capture-target-page.js';
+import { captureTarget, type LocalNetwork, localPageOf } from './capture-target-page.js';
 import { describeMissing } from './describe-missing.js';
 import { UsageError } from './operator-error.js';
 import { type LocalPage, newPageZone } from './page-server.js';
@@ -22,6 +22,7 @@ export interface CaptureOrder {
   file: string | null;
   force: boolean;
   publicOnly: boolean;
+  network: LocalNetwork;
 }
 
 const STDIN_MAX_BYTES = 64_000_000;
@@ -51,7 +52,7 @@ async function readStdin(): Promise<Buffer> {
 }
 
 async function render(order: CaptureOrder, page: LocalPage | null): Promise<EngineCapture> {
-  const { config, options, publicOnly, target } = order;
+  const { config, options, publicOnly, target, network } = order;
   const name = nameOf(order);
   using progress = new ProgressLine(process.stderr, name);
   if (target.kind === 'url' && !publicOnly && isPrivate(options.url)) progress.say(privateNote(options.url));
@@ -66,7 +67,12 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
     },
   );
   const onMissing = (paths: ReadonlySet<string>) => progress.say(describeMissing(target, paths));
-  return await captureTarget(engine, { page, name, options, zone, onMissing }, { onProgress: (value) => progress.tell(value) });
+  const onRefused = (line: string) => progress.say(line);
+  return await captureTarget(
+    engine,
+    { page, name, options, zone, network, onMissing, onRefused },
+    { onProgress: (value) => progress.tell(value) },
+  );
 }
 
 function nameOf({ target, options }: CaptureOrder): string {

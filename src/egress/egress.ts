@@ -7,7 +7,7 @@
 export interface Refusal {
   host: string;
   port: number;
-  reason: 'blocked_address' | 'blocked_name' | 'unresolvable' | 'over_limit' | 'scheme';
+  reason: 'blocked_address' | 'blocked_name' | 'unresolvable' | 'over_limit' | 'scheme' | 'has_read';
   /** The name server failed (SERVFAIL, no answer), as opposed to: there is no such name. */
   temporary?: boolean;
 }
@@ -34,6 +34,18 @@ export interface Requester {
   account?: string;
 }
 
+/** What restricts a page of this machine's own user (extensions.md, Local pages). Lists are as STILLFRAME_ALLOW_DESTINATIONS. */
+export interface LocalPassage {
+  /** Private destinations that it may reach besides the trusted ones. */
+  allow: readonly string[];
+  /** Destinations that stay open to it: its own server, and those that the user names. */
+  trusted: readonly string[];
+  /** Calls back when the page is about to read a file, after which it reaches trusted destinations only. */
+  onRead(listener: () => void): void;
+  /** Told each refused destination once, instead of the log. */
+  refused(refusal: Refusal): void;
+}
+
 /** The capture that a proxy serves. */
 export interface Passage {
   proxy: CallerProxy | null;
@@ -42,6 +54,7 @@ export interface Passage {
    * own HTML document, which may reach them too.
    */
   target: string | null;
+  local?: LocalPassage | undefined;
   requester?: Requester;
 }
 

@@ -84,6 +84,15 @@ export async function isAllowed(judging: Judging, host: string, port: number): P
   return verdict.ok && verdict.addresses.every((address) => allow.hasAddress(address, port));
 }
 
+/** Whether a list has a destination as it is spelled: no look-up tells a name server which host was asked for. */
+export function isListed(list: DestinationList, host: string, port: number): boolean {
+  const spelling = readHost(host);
+  if (spelling.kind === 'nonsense') return false;
+  if (spelling.kind === 'address') return list.hasAddress(spelling.address, port);
+  const isLoopback = spelling.kind === 'loopback-name';
+  return list.hasName(spelling.name, port) || (isLoopback && LOOPBACK.every((address) => list.hasAddress(address, port)));
+}
+
 interface Found {
   spelling: Exclude<HostSpelling, { kind: 'nonsense' | 'address' }>;
   addresses: string[];

@@ -137,6 +137,7 @@ class Gate implements Egress {
   }
 
   #rulesFor(reach: Reach): Judging {
+    if (typeof reach === 'object') return { ...this.#forServer, allow: reach };
     if (reach === 'allowed') return this.#forCaptures;
     return { ...this.#forServer, allow: reach === 'anywhere' ? ALL_DESTINATIONS : NO_DESTINATIONS };
   }

@@ -2,20 +2,21 @@ import type { Socket } from 'node:net';
 import type { Log } from '../log.js';
 import { rememberLookups } from './capture-lookups.js';
 import { CaptureMemory } from './capture-memory.js';
+import { type DestinationList, parseDestinations } from './destination-list.js';
 import { DialFailure, dial } from './dial.js';
 import { EgressRefused, type Passage, type Refusal } from './egress.js';
 import type { AbsoluteRoute } from './fetch-public.js';
-import type { Judgement } from './judge-host.js';
+import { isListed, type Judgement } from './judge-host.js';
 import { logRefusal } from './log-refusal.js';
 import type { Resolve } from './resolve-host.js';
 import type { TrafficLedger } from './traffic-ledger.js';
 import { UpstreamProxy } from './upstream-proxy.js';
 
 /**
- * What may be reached: `public` addresses; `allowed`: also what the operator allows; `anywhere`: for the server's requests to an endpoint
- * that the operator has configured.
+ * What may be reached: `public` addresses; `allowed`: also what the operator allows; a list: also what it has; `anywhere`: for the server's
+ * requests to an endpoint that the operator has configured.
  */
-export type Reach = 'public' | 'allowed' | 'anywhere';
+export type Reach = 'public' | 'allowed' | 'anywhere' | DestinationList;
 
 export interface OutboundRules {
   resolve: Resolve;
@@ -61,6 +62,9 @@ export class OutboundRoute {
   readonly #resolve: Resolve;
   #reach: Promise<Reach> | null = null;
   #checks = 0;
+  /** What a local page may still reach once it has read a file; null for all others and before. */
+  #only: DestinationList | null = null;
+  readonly #open = new Map<Socket, ProxyTarget>();
 
   constructor(rules: OutboundRules, passage: Passage, keeping: Keeping) {
     this.#rules = rules;
@@ -71,6 +75,8 @@ export class OutboundRoute {
     const judge = (host: string, port: number) => rules.judge(host, port, { reach: 'allowed', resolve: this.#resolve });
     const { proxy } = passage;
     this.proxy = proxy === null ? null : new UpstreamProxy(proxy, { judge, ca: rules.ca });
+    const { local } = passage;
+    local?.onRead(() => this.#restrict(parseDestinations(local.trusted)));
   }
 
   /** The caller's proxy, unless this destination bypasses it. */
@@ -87,6 +93,9 @@ export class OutboundRoute {
     const proxy = this.proxyFor(target);
     const addresses = await this.authorize(target);
     const socket = proxy === null ? await dial(addresses, target.port, signal) : await proxy.openTunnel(target, signal);
+    this.#open.set(socket, target);
+    socket.once('close', () => this.#open.delete(socket));
+    if (this.#isShut(target)) socket.destroy();
     return this.#meter(socket);
   }
 
@@ -120,13 +129,13 @@ export class OutboundRoute {
     const key = `${host}:${port}:${exempt}`;
     const known = this.#refused.get(key);
     if (known !== undefined) throw new EgressRefused(known);
+    if (this.#isShut({ host, port, exempt })) throw this.#refuse({ host, port, reason: 'has_read' }, 'the local page has read a file');
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
     const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve, since });
     if (verdict.ok) return verdict.addresses;
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
-    this.#tell(refusal, verdict.why);
     this.#refused.set(key, refusal);
-    throw new EgressRefused(refusal);
+    throw this.#refuse(refusal, verdict.why);
   }
 
   /**
@@ -154,12 +163,28 @@ export class OutboundRoute {
 
   /** Determined once, before the page can make requests, so that a name that resolves differently later has no effect. */
   #reachOfPages(): Promise<Reach> {
-    const { target } = this.#passage;
+    const { target, local } = this.#passage;
+    if (local !== undefined) this.#reach ??= Promise.resolve(parseDestinations([...local.allow, ...local.trusted]));
     this.#reach ??=
       target === null
         ? Promise.resolve('allowed')
         : this.#rules.isAllowed(target, this.#resolve).then((allowed) => (allowed ? 'allowed' : 'public'));
     return this.#reach;
+  }
+
+  /** From now on, only these destinations are open to pages; connections to others are closed, so that nothing is sent on them. */
+  #restrict(only: DestinationList): void {
+    this.#only = only;
+    for (const [socket, target] of this.#open) if (this.#isShut(target)) socket.destroy();
+  }
+
+  #isShut({ host, port, exempt }: ProxyTarget): boolean {
+    return this.#only !== null && !exempt && !isListed(this.#only, host, port);
+  }
+
+  #refuse(refusal: Refusal, why: string | undefined): EgressRefused {
+    this.#tell(refusal, why);
+    return new EgressRefused(refusal);
   }
 
   /** Closes a connection that was opened too late: none outlives the capture or its limit. */
@@ -179,6 +204,8 @@ export class OutboundRoute {
     const key = `${refusal.host}:${refusal.port}`;
     if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
     this.#told.add(key);
-    logRefusal(this.#rules.log, refusal, { why, to: 'captures', requester: this.#passage.requester ?? {} });
+    const { local, requester = {} } = this.#passage;
+    if (local === undefined) logRefusal(this.#rules.log, refusal, { why, to: 'captures', requester });
+    else local.refused(refusal);
   }
 }

@@ -12,7 +12,7 @@ import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { ATTEMPT_BUDGET } from '../contract/limits.js';
-import type { Egress } from '../egress/egress.js';
+import type { Egress, LocalPassage } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import type { Rendering } from '../render/render.js';
@@ -35,6 +35,8 @@ export interface CaptureHow {
   signal?: AbortSignal | undefined;
   /** Told 0–100, by stage. */
   onProgress?: ((progress: number) => void) | undefined;
+  /** For a page of the machine's own user. */
+  local?: LocalPassage | undefined;
 }
 
 export interface EngineCapture {
@@ -80,11 +82,11 @@ export class Engine implements AsyncDisposable {
    *
    * @throws CaptureError with any code of a capture; `internal_error` (503) after the end
    */
-  async capture(options: CaptureOptions, { signal, onProgress }: CaptureHow = {}): Promise<EngineCapture> {
+  async capture(options: CaptureOptions, { signal, onProgress, local }: CaptureHow = {}): Promise<EngineCapture> {
     const ends = signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
     ends.throwIfAborted();
     refuseBlockedDestinations(this.#egress, options, {});
-    const order = { id: `capture-${++this.#captures}`, options, onProgress: onProgress ?? (() => undefined) };
+    const order = { id: `capture-${++this.#captures}`, options, local, onProgress: onProgress ?? (() => undefined) };
     return await this.#slots.run(() => this.#attempts(order, ends), ends);
   }
 
@@ -129,6 +131,7 @@ export class Engine implements AsyncDisposable {
 interface EngineOrder {
   id: string;
   options: CaptureOptions;
+  local: LocalPassage | undefined;
   onProgress(progress: number): void;
 }
 

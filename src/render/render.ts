@@ -4,7 +4,7 @@
 
 import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
-import type { Requester } from '../egress/egress.js';
+import type { LocalPassage, Passage } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import { monotonicNow } from './monotonic-now.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
@@ -34,6 +34,7 @@ export interface RenderOrder {
   id: string;
   /** For the log only. */
   account?: string;
+  local?: LocalPassage | undefined;
   /** 0–100, by stage. */
   onProgress(progress: number): void;
   /** Called once, at the end of the rendering, whether it failed or not. */
@@ -61,7 +62,7 @@ export interface Rendering {
 }
 
 export interface RenderDeps {
-  pool: { acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester): Promise<PageLease> };
+  pool: { acquire(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>): Promise<PageLease> };
   blocker: { guard(session: PageSession, options: CaptureOptions, id: string): Promise<BlockGuard> };
   countries: EgressCountries;
   /** The process's one queue for big pictures. */
@@ -110,7 +111,10 @@ async function renderTimed(
   times.enter('prepare', 5);
   const began = monotonicNow();
   const requester = { job_id: order.id, ...(order.account === undefined ? {} : { account: order.account }) };
-  const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]), requester);
+  const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]), {
+    requester,
+    local: order.local,
+  });
   const { session } = lease;
   const deadlines = new Deadlines({ ...order.options, began }, [signal, session.lost]);
   try {

@@ -8,6 +8,7 @@ import { createLog } from '../../log.js';
 import { allowedOnThisMachine } from '../allowed-here.js';
 import { describeCapture } from '../capture-report.js';
 import { ownPortOf } from '../capture-target.js';
+import type { LocalNetwork } from '../capture-target-page.js';
 import { describeError, printable } from '../operator-error.js';
 import { newPageZone } from '../page-server.js';
 import { ProgressBar } from './progress-bar.js';
@@ -19,6 +20,7 @@ import { ShotsServer } from './shots-server.js';
 export interface ShotsRun {
   config: Config;
   publicOnly: boolean;
+  network: LocalNetwork;
   /** Leave outputs that exist as they are. */
   keepExisting: boolean;
   /** Ends the run; its report says what was not done. */
@@ -61,7 +63,7 @@ interface Progress {
 }
 
 async function captureAll(todo: readonly Shot[], { run, bar, time, results }: Progress): Promise<void> {
-  const { config, publicOnly, signal } = run;
+  const { config, publicOnly, network, signal } = run;
   const zone = newPageZone();
   await using engine = await Engine.open(config, {
     allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
@@ -73,7 +75,7 @@ async function captureAll(todo: readonly Shot[], { run, bar, time, results }: Pr
   bar.begin();
   await runShots(todo, {
     engine,
-    ...{ concurrency: config.concurrency, zone, signal },
+    ...{ concurrency: config.concurrency, zone, network, signal },
     say: (line) => bar.say(line),
     onResult: (result) => {
       results.set(result.shot, result);

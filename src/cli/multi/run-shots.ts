@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Engine } from '../../library/engine.js';
-import { captureTarget, localPageOf } from '../capture-target-page.js';
+import { captureTarget, type LocalNetwork, localPageOf } from '../capture-target-page.js';
 import { describeMissing } from '../describe-missing.js';
+import { printable } from '../operator-error.js';
 import { writePicture } from '../picture-file.js';
 import type { Shot } from './read-shots.js';
 import type { ShotResult } from './shots-report.js';
@@ -13,6 +14,7 @@ export interface RunParts {
   concurrency: number;
   /** Of the local pages' servers. */
   zone: string;
+  network: LocalNetwork;
   /** Ends running captures, and begins no more. */
   signal: AbortSignal;
   /** Told each result as it comes. */
@@ -38,13 +40,14 @@ export async function runShots(shots: readonly Shot[], parts: RunParts): Promise
 }
 
 /** @returns null if the run was ended */
-async function runShot(shot: Shot, { engine, zone, signal, say }: RunParts): Promise<ShotResult | null> {
+async function runShot(shot: Shot, { engine, zone, network, signal, say }: RunParts): Promise<ShotResult | null> {
   const { target, name, options, path } = shot;
   const page = await localPageOf(target, () => Promise.reject(new TypeError('a shot has no standard input')));
   const onMissing = (paths: ReadonlySet<string>) => say(`${name}: ${describeMissing(target, paths)}`);
+  const onRefused = (line: string) => say(printable(`${name}: ${line}`));
   const began = performance.now();
   try {
-    const { content, data } = await captureTarget(engine, { page, name, options, zone, onMissing }, { signal });
+    const { content, data } = await captureTarget(engine, { page, name, options, zone, network, onMissing, onRefused }, { signal });
     await mkdir(dirname(path), { recursive: true });
     await writePicture(path, content, true);
     return { shot, status: 'captured', data: { ...data, durationMs: Math.round(performance.now() - began) } };

