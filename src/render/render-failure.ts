@@ -19,10 +19,10 @@ export function neverStays(): CaptureError {
   });
 }
 
-/** Translates errors of the browser; anything else is a bug and stays unchanged. */
+/** Translates errors of the browser; whatever fails in a lost browser is its fault. Anything else is a bug and stays unchanged. */
 export function translate(error: unknown, session: PageSession): unknown {
-  if (error instanceof CaptureError && error.code !== 'navigation_failed') return error;
   if (session.lost.aborted) return session.lost.reason;
+  if (error instanceof CaptureError) return error;
   if (error instanceof PageMoved) return neverStays();
   if (isClosed(error))
     return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause: error });

@@ -73,6 +73,7 @@ export interface RenderDeps {
 
 interface PageLease {
   readonly session: PageSession;
+  verify(): void;
   release(): Promise<void>;
 }
 
@@ -118,9 +119,14 @@ async function renderTimed(
   const { session } = lease;
   const deadlines = new Deadlines({ ...order.options, began }, [signal, session.lost]);
   try {
-    return await deadlines.orEnd(capture(deps, order, { session, deadlines, times }));
+    const rendering = await deadlines.orEnd(capture(deps, order, { session, deadlines, times }));
+    // A browser without its network service still makes pictures, without images.
+    lease.verify();
+    session.lost.throwIfAborted();
+    return rendering;
   } catch (error) {
     signal.throwIfAborted();
+    lease.verify();
     throw translate(error, session);
   } finally {
     deadlines[Symbol.dispose]();

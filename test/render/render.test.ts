@@ -32,7 +32,7 @@ function watchedPool(onStage: (session: PageSession) => void = () => {}): { pool
         out += 1;
         onStage(lease.session);
         return {
-          session: lease.session,
+          ...lease,
           async release() {
             out -= 1;
             await lease.release();

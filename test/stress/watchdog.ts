@@ -1,11 +1,12 @@
 /**
- * Trial "watchdog": browsers and renderers of the built server are stopped and killed under four captures. Each job ends within 5 s of its
- * deadline, a lost browser is replaced within 3 s, and only the jobs that were on it are done again.
+ * Trial "watchdog": browsers, their zygotes and network services, and renderers of the built server are stopped and killed under four
+ * captures. Each job ends within 5 s of its deadline, a lost browser is replaced within 3 s, and only the jobs that were on it are done
+ * again. No job fails.
  *
- * Sabotage that turns it red: leave out `this.looksStopped` in pooled-browser.ts (stopped browsers stay for ten seconds), or replace() in
- * browser-keeper.ts (lost ones are not replaced).
+ * Sabotage that turns it red: let BrowserProcesses.fault() return null (pages are blamed), or leave out replace() in browser-keeper.ts (lost
+ * browsers are not replaced).
  */
-import { readProcess } from '../../src/render/launch/process-table.js';
+import { type ProcessEntry, processGroup, readProcess, roleOf } from '../../src/render/launch/process-table.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, renderersOf } from './browser-processes.js';
@@ -13,7 +14,7 @@ import { callApi } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface WatchdogOptions {
-  /** Of each of the four kinds. */
+  /** Of each kind. */
   rounds?: number;
   /** Comma list of `browser SIGKILL` and the like, spaces as `-`; all when absent. */
   kinds?: string;
@@ -24,13 +25,17 @@ export interface WatchdogOptions {
 }
 
 interface Kind {
-  victim: 'browser' | 'renderer';
+  victim: 'browser' | 'renderer' | 'zygote' | 'network';
   signal: 'SIGKILL' | 'SIGSTOP';
 }
 
 const KINDS: Kind[] = [
   { victim: 'browser', signal: 'SIGKILL' },
   { victim: 'browser', signal: 'SIGSTOP' },
+  { victim: 'zygote', signal: 'SIGKILL' },
+  { victim: 'zygote', signal: 'SIGSTOP' },
+  { victim: 'network', signal: 'SIGKILL' },
+  { victim: 'network', signal: 'SIGSTOP' },
   { victim: 'renderer', signal: 'SIGKILL' },
   { victim: 'renderer', signal: 'SIGSTOP' },
 ];
@@ -42,6 +47,8 @@ const SLOT_GRACE_MS = 5_000;
 const REPLACED_WITHIN_MS = 3_000;
 /** For what must happen at all, however slow the machine. */
 const PATIENCE_MS = 60_000;
+
+type Shared = ProcessEntry & { role: string };
 
 interface Round {
   kind: Kind;
@@ -91,14 +98,12 @@ async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Ro
     return await ended(server, String(data.job_id), began);
   });
   await until('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
-  const browsers = browsersOf(server.pid);
-  const hosts = browsers.flatMap((pid) => renderersOf(pid));
-  const candidates = kind.victim === 'browser' ? browsers : hosts;
+  const candidates = browsersOf(server.pid).flatMap((browser) => victimsIn(browser, kind));
   const victim = candidates[Math.floor(Math.random() * candidates.length)] ?? 0;
   const hit = performance.now();
   process.kill(victim, kind.signal);
   let replacedMs: number | null = null;
-  if (kind.victim === 'browser') {
+  if (kind.victim !== 'renderer') {
     await until('the loss', () => readProcess(victim) === null);
     const lost = performance.now();
     // Earlier, health may still report the browser that has exited.
@@ -106,21 +111,30 @@ async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Ro
     replacedMs = performance.now() - hit;
   }
   const outcomes = await Promise.all(jobs);
-  // A stopped renderer may take its browser along, some seconds after its job has ended.
   await until('the end of the victim', () => readProcess(victim) === null);
   await steady(server);
   return { kind, replacedMs, jobs: outcomes };
 }
 
+function victimsIn(browser: number, { victim }: Kind): number[] {
+  if (victim === 'browser') return [browser];
+  if (victim === 'renderer') return renderersOf(browser);
+  const shared = processGroup(browser).map((entry) => ({ ...entry, role: roleOf(entry.pid) }));
+  const isVictim = {
+    zygote: ({ role, parent }: Shared) => role === 'zygote' && parent === browser,
+    network: ({ role }: Shared) => /NetworkService$/.test(role),
+  };
+  return shared.filter(isVictim[victim]).map(({ pid }) => pid);
+}
+
 /** @param timeout of each capture, when times are judged */
 function judgeRound({ kind, replacedMs, jobs }: Round, timeout: number | null): string[] {
   const problems: string[] = [];
-  const most = kind.victim === 'renderer' && kind.signal === 'SIGKILL' ? 1 : AT_ONCE / BROWSERS;
+  const most = kind.victim === 'renderer' ? 1 : AT_ONCE / BROWSERS;
   const touched = jobs.filter(({ attempts, end }) => attempts > 1 || end !== 'completed').length;
   if (touched > most) problems.push(`${touched} jobs were touched: ${JSON.stringify(jobs)}`);
   for (const { end, ms } of jobs) {
-    const mayTimeOut = kind.victim === 'renderer' && kind.signal === 'SIGSTOP';
-    if (end !== 'completed' && !(mayTimeOut && end === 'render_timeout')) problems.push(`a job ended ${end}`);
+    if (end !== 'completed') problems.push(`a job ended ${end}`);
     if (timeout !== null && ms > timeout + SLOT_GRACE_MS) problems.push(`a job ended after ${Math.round(ms)} ms`);
   }
   if (timeout !== null && replacedMs !== null && replacedMs > REPLACED_WITHIN_MS)

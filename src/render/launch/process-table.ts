@@ -6,6 +6,7 @@ export interface ProcessEntry {
   pid: number;
   /** One letter, as in ps: R, S, D, T (stopped), Z … */
   state: string;
+  parent: number;
   group: number;
   /** Clock ticks since boot; together with the pid, identifies a process. */
   startTime: number;
@@ -40,6 +41,7 @@ export function readProcess(pid: number): ProcessEntry | null {
   return {
     pid,
     state: fields[0] ?? '?',
+    parent: Number(fields[1]),
     group: Number(fields[2]),
     startTime: Number(fields[19]),
     rssBytes: Number(fields[21]) * PAGE_BYTES,
@@ -95,7 +97,13 @@ export function processesNaming(text: string): ProcessEntry[] {
 }
 
 export function isRenderer(pid: number): boolean {
-  return read(`/proc/${pid}/cmdline`)?.includes('--type=renderer') ?? false;
+  return roleOf(pid) === 'renderer';
+}
+
+/** What a process of Chromium does, such as `renderer` or `network.mojom.NetworkService`; `browser` for the main process. */
+export function roleOf(pid: number): string {
+  const command = read(`/proc/${pid}/cmdline`) ?? '';
+  return (/--utility-sub-type=([\w.]+)/.exec(command) ?? /--type=([\w-]+)/.exec(command))?.[1] ?? 'browser';
 }
 
 /** Whether every renderer of the group has a seccomp filter; null if there are no renderers. */

@@ -225,10 +225,10 @@ export class BrowserKeeper implements AsyncDisposable {
   private replace(gone: PooledBrowser, why: string): void {
     this.retired.delete(gone);
     const slot = this.slots.find(({ browser }) => browser === gone);
-    if (slot === undefined) return;
-    slot.browser = null;
-    if (this.over) return;
-    this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, 'a browser was lost; starting another');
-    this.chore(this.restart(slot));
+    if (slot !== undefined) slot.browser = null;
+    if (this.over || (slot === undefined && gone.active === 0)) return;
+    const after = slot === undefined ? '' : '; starting another';
+    this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, `a browser was lost${after}`);
+    if (slot !== undefined) this.chore(this.restart(slot));
   }
 }

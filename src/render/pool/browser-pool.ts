@@ -52,6 +52,8 @@ export interface PoolOptions {
 
 export interface PageLease {
   readonly session: PageSession;
+  /** Aborts `session.lost` if the browser has a fault that may have affected the page. */
+  verify(): void;
   /** Closes page, context and proxy, within 2 s, 5 s where the browser yields: kills it when it does not answer. Tolerates repetition. */
   release(): Promise<void>;
 }
@@ -182,6 +184,7 @@ export class BrowserPool implements AsyncDisposable {
       let released: Promise<void> | undefined;
       return {
         session,
+        verify: () => browser.verify(),
         release: () => {
           released ??= this.giveBack(browser, session);
           return released;

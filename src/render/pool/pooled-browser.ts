@@ -3,8 +3,9 @@ import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
+import { BrowserProcesses } from '../launch/browser-processes.js';
 import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
-import { GroupWatch, readProcess } from '../launch/process-table.js';
+import { GroupWatch, killProcess, readProcess } from '../launch/process-table.js';
 import { BrowserLoad, type HeavyReport } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { Late, settlesWithin, within } from './within.js';
@@ -12,7 +13,7 @@ import { Late, settlesWithin, within } from './within.js';
 /** A browser that has not responded for this long is considered hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const ASK_EVERY_MS = 5_000;
-/** How often the kernel is asked whether the browser is stopped; twice in a row means stopped. */
+/** How often the browser's processes are checked. A fault that is found twice in a row is one. */
 const LOOK_EVERY_MS = 500;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -60,7 +61,8 @@ export class PooledBrowser implements AsyncDisposable {
   private primedWith: Emulation | undefined;
   private warm: WarmSession[] = [];
   private readonly watch: NodeJS.Timeout;
-  private looksStopped = 0;
+  private readonly processes: BrowserProcesses;
+  private faultsInARow = 0;
   private lastAskedAt: number;
   private lastHeavyAt: number;
   private readonly load: BrowserLoad;
@@ -76,7 +78,9 @@ export class PooledBrowser implements AsyncDisposable {
     this.lastAskedAt = this.lastAnswerAt;
     this.lastHeavyAt = this.lastAnswerAt;
     const { pid } = chromium;
-    this.load = new BrowserLoad({ ...options, pid, group: new GroupWatch(pid), user: options.launch.user });
+    const group = new GroupWatch(pid);
+    this.processes = new BrowserProcesses(pid, group);
+    this.load = new BrowserLoad({ ...options, pid, group, user: options.launch.user });
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose(chromium.fault() ?? 'the browser process ended'));
@@ -161,6 +165,7 @@ export class PooledBrowser implements AsyncDisposable {
     const session = await this.openAndDraw(emulation);
     // The browser was lost while drawing: its open page sessions have been discarded already, so close this one.
     if (this.gone) return this.close(session);
+    this.processes.look(this.options.now());
     this.warm.push({ key: emulation.key, session: Promise.resolve(session) });
   }
 
@@ -200,6 +205,12 @@ export class PooledBrowser implements AsyncDisposable {
   private endUsage(session: OpenPageSession): void {
     if (this.gone) this.load.forget(session);
     else this.load.end(session, session.lost.aborted);
+  }
+
+  /** Loses the browser, and thus its captures, if one of the processes that all its pages need has ended or is stopped. */
+  verify(): void {
+    const fault = this.processes.fault();
+    if (fault !== null) this.lose(fault);
   }
 
   /** Memory of the browser process itself in bytes, without renderers, which come and go; 0 if unknown. */
@@ -246,13 +257,23 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   private look(): void {
-    this.looksStopped = readProcess(this.chromium.pid)?.state.toUpperCase() === 'T' ? this.looksStopped + 1 : 0;
-    if (this.looksStopped >= 2) this.lose('the browser process was stopped');
+    const fault = this.processes.fault();
+    this.faultsInARow = fault === null ? 0 : this.faultsInARow + 1;
+    if (fault !== null && this.faultsInARow >= 2) this.lose(fault);
     if (this.gone) return;
     const now = this.options.now();
+    if (this.leasedAt.size > 0) this.endStoppedRenderers(now);
     this.load.look();
     this.tellOfLoad(now);
     if (now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
+  }
+
+  /** Ends the captures of renderers that are stopped: the page is not to blame, so they are repeated. */
+  private endStoppedRenderers(now: number): void {
+    for (const pid of this.processes.look(now)) {
+      this.options.log.warn({ pid }, 'a renderer was stopped, and has been killed');
+      killProcess(pid);
+    }
   }
 
   private tellOfLoad(now: number): void {

@@ -17,7 +17,7 @@ function aBrowser() {
   let now = 1_000_000;
   const processes = (): GroupProcess[] =>
     [...used].map(([pid, ms]) => {
-      return { pid, cpuTicks: ms / 10, renderer: pid >= renderer(0), state: 'S', group: BROWSER, startTime: 1, rssBytes: 1 };
+      return { pid, cpuTicks: ms / 10, renderer: pid >= renderer(0), state: 'S', parent: 1, group: BROWSER, startTime: 1, rssBytes: 1 };
     });
   const load = new BrowserLoad({ pid: BROWSER, group: { processes }, user: null, log: silentLog(), now: () => now });
   const reports: string[] = [];

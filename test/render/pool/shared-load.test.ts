@@ -5,7 +5,7 @@ import { SharedLoad } from '../../../src/render/pool/shared-load.js';
 const DRAWING = 11;
 const STEERING = 12;
 const aProcess = (pid: number, cpuTicks: number, renderer = false): GroupProcess => {
-  return { pid, cpuTicks, renderer, state: 'S', group: 1, startTime: 1, rssBytes: 0 };
+  return { pid, cpuTicks, renderer, state: 'S', parent: 1, group: 1, startTime: 1, rssBytes: 0 };
 };
 
 it('tells how much of a core the shared processes took between two looks', () => {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { processesNaming, readProcess } from '../../../src/render/launch/process-table.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
@@ -46,6 +48,64 @@ describe.each(['SIGKILL', 'SIGSTOP'] as const)('a browser that gets %s', (signal
     await next.release();
     expect(readProcess(victim)).toBeNull();
   });
+});
+
+describe.each([
+  ['network service', '--utility-sub-type=network.mojom.NetworkService', 'SIGKILL'],
+  ['network service', '--utility-sub-type=network.mojom.NetworkService', 'SIGSTOP'],
+  ['zygotes', '--type=zygote', 'SIGKILL'],
+  ['zygotes', '--type=zygote', 'SIGSTOP'],
+  ['GPU process', '--type=gpu-process', 'SIGSTOP'],
+] as const)('a browser whose %s (%s) gets %s', (_, flag, signal) => {
+  it('is replaced, and its captures are lost', async () => {
+    await using test = await aPool();
+    const lease = await test.pool.acquire(someOptions(), NEVER);
+    await lease.session.page.goto(site.url);
+    const [browser = 0] = browserPids(test.runDir);
+    const victims = membersOf(browser, flag);
+    expect(victims).not.toEqual([]);
+    const lost = once(lease.session.lost, 'abort');
+    for (const pid of victims) process.kill(pid, signal);
+    await lost;
+    expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
+    const next = await test.pool.acquire(someOptions(), NEVER);
+    await next.session.page.goto(site.url);
+    expect(browserPids(test.runDir)).not.toContain(browser);
+    await Promise.all([lease.release(), next.release()]);
+  });
+});
+
+it('a capture that ends before the next check learns that its browser has lost its network service', async () => {
+  await using test = await aPool();
+  const silent = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(site.url);
+  lease.verify();
+  expect(lease.session.lost.aborted).toBe(false);
+  const [browser = 0] = browserPids(test.runDir);
+  const [service = 0] = membersOf(browser, '--utility-sub-type=network.mojom.NetworkService');
+  const asked = once(silent, 'request');
+  const failed = lease.session.page.goto(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`).catch((error: Error) => error);
+  await asked;
+  process.kill(service, 'SIGKILL');
+  expect(await failed).toBeInstanceOf(Error);
+  lease.verify();
+  expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  await lease.release();
+});
+
+it('a stopped renderer loses its own capture, and the browser stays', async () => {
+  await using test = await aPool();
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(site.url);
+  const [browser = 0] = browserPids(test.runDir);
+  const lost = once(lease.session.lost, 'abort');
+  for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
+  await lost;
+  expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  await lease.release();
+  expect(browserPids(test.runDir)).toEqual([browser]);
 });
 
 it('a browser that answers and draws no more is replaced', async () => {

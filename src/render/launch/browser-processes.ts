@@ -1,0 +1,53 @@
+import { type GroupProcess, type GroupWatch, readProcess, roleOf } from './process-table.js';
+
+interface SharedProcess extends Pick<GroupProcess, 'pid' | 'startTime'> {
+  role: string;
+  /** Whether no page works without it. Chromium starts some of the others again. */
+  vital: boolean;
+}
+
+const NETWORK_SERVICE = 'network.mojom.NetworkService';
+
+/** The processes of one browser. A fault of one that all pages share is not the fault of a page. */
+export class BrowserProcesses {
+  private shared: SharedProcess[] = [];
+  private stoppedRenderers = new Set<number>();
+
+  constructor(
+    private readonly browserPid: number,
+    private readonly group: Pick<GroupWatch, 'processes'>,
+  ) {}
+
+  /** Notes the shared processes that run now. @returns the renderers that were stopped this time and the last time */
+  look(now: number): number[] {
+    const processes = this.group.processes(now);
+    const lost = this.shared.filter(({ pid, vital }) => vital && !processes.some((one) => one.pid === pid));
+    this.shared = [...lost, ...processes.filter(({ renderer }) => !renderer).map((one) => this.describe(one))];
+    const stopped = processes.filter(({ renderer, state }) => renderer && state === STOPPED).map(({ pid }) => pid);
+    const still = stopped.filter((pid) => this.stoppedRenderers.has(pid));
+    this.stoppedRenderers = new Set(stopped);
+    return still;
+  }
+
+  /** Which shared process has ended or is stopped, so that any page may fail; null if all run, or nothing is known. */
+  fault(): string | null {
+    for (const { pid, startTime, role, vital } of this.shared) {
+      const found = readProcess(pid);
+      const runs = found !== null && found.startTime === startTime && !ENDED.includes(found.state);
+      if (!runs && vital) return `its process ${role} has ended`;
+      if (runs && found.state === STOPPED) return `its process ${role} is stopped`;
+    }
+    return null;
+  }
+
+  private describe({ pid, startTime, parent }: GroupProcess): SharedProcess {
+    const role = roleOf(pid);
+    // A process that a zygote has just forked is called zygote as well.
+    const isZygote = role === 'zygote' && parent === this.browserPid;
+    return { pid, startTime, role, vital: pid === this.browserPid || isZygote || role === NETWORK_SERVICE };
+  }
+}
+
+/** As in ps, of a process that a signal has stopped. */
+const STOPPED = 'T';
+const ENDED = ['Z', 'X'];
