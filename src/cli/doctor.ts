@@ -68,6 +68,7 @@ export function addDoctorCommand(program: Command): void {
       await checkDataDir(config),
       ...(await checkDatabase(config)),
       await checkDisk(config),
+      await checkTemporary(),
       ...(await checkStorage(config)),
       ...(await checkTraces()),
       checkMachine(config),
@@ -222,6 +223,23 @@ async function checkDisk(config: Config): Promise<Finding> {
     found: `${(free / 1e9).toFixed(1)} GB free; pictures may use up to ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
     advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.' : '',
   };
+}
+
+/** Where the browsers' own files are. */
+async function checkTemporary(): Promise<Finding> {
+  const check = 'Temporary files';
+  const { BROWSER_ROOM_BYTES, temporaryPlace } = await import('../render/pool/profile-dir.js');
+  const place = temporaryPlace();
+  try {
+    await access(place, constants.W_OK);
+    const { bavail, bsize } = await statfs(place);
+    const full = bavail * bsize < BROWSER_ROOM_BYTES;
+    const advice = full ? 'Free some space there, or set TMPDIR to another directory with a short path. Browsers cannot work without.' : '';
+    return { check, state: full ? 'fail' : 'ok', found: `${((bavail * bsize) / 1e9).toFixed(1)} GB free in ${place}`, advice };
+  } catch (error) {
+    const advice = 'Create the directory, or set TMPDIR to one that exists and can be written to.';
+    return { check, state: 'fail', found: (error as Error).message, advice };
+  }
 }
 
 /** Nothing if the pictures are in the data directory, which has checks of its own. */

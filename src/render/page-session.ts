@@ -15,6 +15,8 @@ export interface PageSession {
   readonly captureProxy: CaptureProxy;
   /** Chromium's full version, as `156.0.8078.79`. */
   readonly chromiumVersion: string;
+  /** For large files of the capture. May not exist yet. */
+  readonly temporaryDir: string;
   /** Aborted, with a CaptureError `render_crashed` as its reason, when the page or its browser crashes. */
   readonly lost: AbortSignal;
 }

@@ -1,18 +1,19 @@
 /**
  * Trial "full-disk": the data directory lies on a small file system (a tmpfs of 64 MB) that is filled up and emptied again, under load. While
  * it is full: 503, no 200 or 202 that is not kept, and the process stays up. When there is space again: captures within 5 s. The
- * database is whole in the end. `stillframe doctor` finds it. Needs the right to mount; where there is none it says so and judges nothing.
+ * database is whole in the end. `stillframe doctor` finds it. Then the same with the temporary directory: pictures of long pages do not need
+ * it, health tells of it, and a browser whose files are removed is replaced. Needs the right to mount; where there is none it says so and judges nothing.
  *
- * Sabotage that turns it red: take FULL out of store/store-error.
+ * Sabotage that turns it red: take FULL out of store/store-error, or let SectionStore write to os.tmpdir().
  */
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, rmdirSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
-import { runCommand, startServerProcess } from './server-process.js';
+import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface FullDiskOptions {
@@ -44,7 +45,64 @@ export async function run({ rounds = 10, submissions = 40 }: FullDiskOptions = {
   if (exit !== null) trial.problems.push(`the server ended (${exit.signal ?? exit.code})`);
   await server[Symbol.asyncDispose]();
   trial.audit();
-  return { ok: trial.problems.length === 0, figures: { rounds, ...trial.figures() }, problems: trial.problems };
+  const temporary = await fillTemporary(site);
+  const problems = [...trial.problems, ...temporary.problems];
+  return { ok: problems.length === 0, figures: { rounds, ...trial.figures(), ...temporary.figures }, problems };
+}
+
+const TALL = `<!doctype html><body style="margin:0">${Array.from({ length: 240 }, (_, nth) => `<div style="height:100px;background:linear-gradient(${nth}deg,#${(nth * 16).toString(16).padStart(3, '0')},#fed)">${nth}</div>`).join('')}`;
+
+/** A server whose temporary directory is full, and then emptied. */
+async function fillTemporary(site: Site): Promise<{ problems: string[]; figures: TrialResult['figures'] }> {
+  // The path must be short: see profile-dir.ts.
+  const disk = mountDisk('/tmp/s', '1777');
+  if (disk === null) return { problems: ['no second file system could be mounted'], figures: {} };
+  using _disk = disk;
+  using dir = aTrialDir();
+  site.route('/tall', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(TALL));
+  await using server = startServerProcess({ dataDir: dir.dataDir, env: { TMPDIR: disk.path } });
+  const { url, firstKey } = await server.ready;
+  const at = { url, key: firstKey ?? '' };
+  const problems: string[] = [];
+  const seen: string[] = [];
+  const expectAnswer = async (when: string, fields: Record<string, unknown>, statuses: number[]) => {
+    const view = { width: 800, height: 600, deviceScaleFactor: 1 };
+    const answer = await postCapture(at, { url: site.url('/tall'), viewport: view, cache_ttl: 0, timeout: 60_000, ...fields });
+    const { status, body } = answer.status === 202 ? await ended(at, answer.body.data.job_id) : answer;
+    seen.push(`${when} ${fields.format} ${status}`);
+    const isHonest = status !== 503 || /temporary directory/.test(body.error.message);
+    if (!statuses.includes(status) || !isHonest) problems.push(`${when}, ${JSON.stringify(fields)}: ${say(status, body)}`);
+  };
+  const expectHealth = async (when: string, status: number) => {
+    const from = performance.now();
+    while ((await callApi(`${url}/v1/health`, at.key)).status !== status) {
+      if (performance.now() - from > STUCK_AFTER_MS) return void problems.push(`${when}: health never answered ${status}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  fill(disk.path);
+  await expectHealth('a full temporary directory', 503);
+  await expectAnswer('full', { full_page: true, format: 'png' }, [200]);
+  await expectAnswer('full', { full_page: true, format: 'pdf' }, [200, 503]);
+  free(disk.path);
+  await expectHealth('a temporary directory with room again', 200);
+  await expectAnswer('free', { format: 'pdf' }, [200]);
+  for (const entry of readdirSync(disk.path)) rmSync(join(disk.path, entry), { recursive: true, force: true });
+  await expectAnswer('emptied', { format: 'pdf' }, [200]);
+  await expectAnswer('emptied', { full_page: true, format: 'png' }, [200]);
+  if (!server.said.some((line) => line.includes('temporary directory'))) problems.push('the log does not tell of the full directory');
+  return { problems, figures: { temporary: seen.join(', ') } };
+}
+
+/** The outcome of an accepted job, in the form of a synchronous answer. */
+async function ended(at: { url: string; key: string }, jobId: string): Promise<Pick<ApiAnswer, 'status' | 'body'>> {
+  for (;;) {
+    const { body } = await callApi(`${at.url}/v1/jobs/${jobId}`, at.key);
+    const { result } = body.data;
+    if (result?.ok === true) return { status: 200, body };
+    if (result !== undefined) return { status: /cannot be written to/.test(result.error.message) ? 503 : 500, body: result };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 class FullDisk {
@@ -172,9 +230,9 @@ function say(status: number, body: { error?: { code?: string; message?: string }
   return `${status} ${body?.error?.code ?? ''} ${body?.error?.message ?? ''}`;
 }
 
-function mountDisk(): ({ path: string } & Disposable) | null {
-  const path = mkdtempSync(join(tmpdir(), 'stillframe-disk-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=0700`, 'stillframe-trial', path]);
+function mountDisk(prefix = join(tmpdir(), 'stillframe-disk-'), mode = '0700'): ({ path: string } & Disposable) | null {
+  const path = mkdtempSync(prefix);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=${mode}`, 'stillframe-trial', path]);
   if (mounted.status !== 0) {
     rmdirSync(path);
     return null;

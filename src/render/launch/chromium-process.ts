@@ -66,6 +66,16 @@ export class ChromiumProcess implements AsyncDisposable {
     }
   }
 
+  /** Free bytes on the disk of its profile, which holds its temporary files as well; null if the profile has been removed. */
+  freeBytes(): number | null {
+    try {
+      const { bavail, bsize } = statfsSync(this.profile);
+      return bavail * bsize;
+    } catch {
+      return null;
+    }
+  }
+
   /** Kills the process group at once, since the profile is temporary. Settles within 2 s. May be called twice. */
   kill(): Promise<void> {
     this.ending ??= this.end();

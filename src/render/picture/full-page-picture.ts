@@ -23,7 +23,7 @@ const SECTION_MS = 500;
  * The whole page, stitched without a seam: by sections, or by the browser's own capture beyond the viewport where that is asked for, or shows the same.
  */
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
-  await using store = await SectionStore.open(encoding.transparent);
+  await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent);
   const begun = performance.now();
   const taken = await expandPage(order, scroll, { store, format: encoding.format });
   const encoded = await encodeSections(order, store, { encoding, begun });

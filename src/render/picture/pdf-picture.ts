@@ -67,7 +67,7 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
 }
 
 async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
-  await using store = await SectionStore.open(false);
+  await using store = await SectionStore.open(order.session.temporaryDir, false);
   const begun = performance.now();
   const { diagnostics } = await expandPage(order, scroll, { store, format: null });
   const strips = await store.strips();

@@ -27,14 +27,14 @@ export interface PrintOptions {
 
 /**
  * Prints the page and reads its PDF part by part, so that no message of the browser is as long as the PDF.
- * @throws CaptureError navigation_failed for a PDF beyond 96 MB
+ * @throws CaptureError navigation_failed for a PDF beyond 96 MB, internal_error 503 if the browser has no room for it
  */
 export async function printStream(cdp: CdpSession, options: PrintOptions): Promise<Buffer> {
   const handle = await printed(cdp, options);
   const parts: Buffer[] = [];
   try {
     for (let bytes = 0; ; ) {
-      const { data, eof, base64Encoded } = await cdp.send('IO.read', { handle, size: PART_BYTES });
+      const { data, eof, base64Encoded } = await cdp.send('IO.read', { handle, size: PART_BYTES }).catch(explain);
       const part = Buffer.from(data, base64Encoded === true ? 'base64' : 'utf8');
       bytes += part.length;
       if (bytes > PDF_MAX_BYTES) throw tooLong();
@@ -60,6 +60,18 @@ async function printed(cdp: CdpSession, options: PrintOptions): Promise<string> 
   });
   if (stream === undefined) throw new Error('The browser printed no stream.');
   return stream;
+}
+
+/** The browser keeps the PDF in a file until it is read. */
+function explain(error: Error): never {
+  if (!/Read failed/.test(error.message)) throw error;
+  throw new CaptureError({
+    code: 'internal_error',
+    status: 503,
+    message: "The browser could not keep the PDF: the server's temporary directory is full, or cannot be written to. Try again later.",
+    retryAfterSeconds: 30,
+    cause: error,
+  });
 }
 
 function tooLong(): CaptureError {

@@ -1,9 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
+import { CaptureError } from '../../contract/capture-error.js';
 import { ownedName } from '../pool/owned-name.js';
-import { TEMPORARY_DIR } from '../pool/sweep-abandoned.js';
 import { pngSize } from './shoot.js';
 
 /** The part of a capture that is kept: rows `from` … `to`, columns from `left` on, px. */
@@ -50,9 +49,13 @@ export class SectionStore implements AsyncDisposable {
     this.#channels = channels;
   }
 
-  /** @param transparent keeps the alpha channel */
-  static async open(transparent: boolean): Promise<SectionStore> {
-    const folder = await mkdtemp(join(tmpdir(), `${TEMPORARY_DIR}${ownedName()}-`));
+  /**
+   * @param dir is created if only it is missing
+   * @param transparent keeps the alpha channel
+   * @throws CaptureError internal_error 503 if nothing can be written there
+   */
+  static async open(dir: string, transparent: boolean): Promise<SectionStore> {
+    const folder = await stored(makeFolder(dir));
     return new SectionStore(folder, transparent ? 4 : 3);
   }
 
@@ -62,7 +65,7 @@ export class SectionStore implements AsyncDisposable {
     this.#written.catch(() => {});
   }
 
-  /** Everything kept; nothing can be added afterwards. */
+  /** Everything kept; nothing can be added afterwards. @throws CaptureError internal_error 503 if not all could be written */
   async strips(): Promise<Strips> {
     await this.#written;
     if (this.#short !== null) await this.#writePng(this.#short);
@@ -100,27 +103,48 @@ export class SectionStore implements AsyncDisposable {
     const { png, cut } = given;
     const { width, height } = pngSize(png);
     const whole = cut.left === 0 && cut.from === 0 && cut.width === width && cut.to === height;
-    if (whole) await writeFile(this.#nextPath(), png);
-    else await keptOf(given).png({ compressionLevel: 1 }).toFile(this.#nextPath());
+    await this.#write(whole ? png : await keptOf(given).png({ compressionLevel: 1 }).toBuffer());
   }
 
   async #writeRaw(raw: Buffer): Promise<void> {
     const channels = this.#channels;
     const height = raw.length / (this.#width * channels);
-    await sharp(raw, { raw: { width: this.#width, height, channels }, limitInputPixels: false })
-      .png({ compressionLevel: 1 })
-      .toFile(this.#nextPath());
+    const picture = sharp(raw, { raw: { width: this.#width, height, channels }, limitInputPixels: false });
+    await this.#write(await picture.png({ compressionLevel: 1 }).toBuffer());
   }
 
-  #nextPath(): string {
+  async #write(png: Buffer): Promise<void> {
     const path = join(this.#folder, `${this.#paths.length}.png`);
     this.#paths.push(path);
-    return path;
+    await stored(writeFile(path, png));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#written.catch(() => {});
     await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A missing parent is not created: the data directory itself has been removed then. */
+async function makeFolder(dir: string): Promise<string> {
+  await mkdir(dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  return await mkdtemp(join(dir, `${ownedName()}-`));
+}
+
+/** @throws CaptureError whatever keeps the files from being written */
+async function stored<T>(writing: Promise<T>): Promise<T> {
+  try {
+    return await writing;
+  } catch (cause) {
+    throw new CaptureError({
+      code: 'internal_error',
+      status: 503,
+      message: 'The server could not keep the parts of the picture: its data directory is full, or cannot be written to. Try again later.',
+      retryAfterSeconds: 30,
+      cause,
+    });
   }
 }
 

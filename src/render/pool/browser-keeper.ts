@@ -22,6 +22,8 @@ export interface KeeperOptions {
   browsers: number;
   /** See profilesRoot. */
   profiles: string;
+  /** See PageSession. */
+  temporaryDir: string;
   sandbox: SandboxWish;
   /** Chromium's version, if known before the start. */
   version: string | null;
@@ -197,10 +199,11 @@ export class BrowserKeeper implements AsyncDisposable {
 
   private async launch(mode = this.mode): Promise<PooledBrowser> {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
-    const { executable, profiles, version, egress, log, now, emulation } = this.options;
+    const { executable, profiles, version, egress, temporaryDir, log, now, emulation } = this.options;
     const browser = await PooledBrowser.start({
       launch: { executable, profiles, version, ...mode, signal: this.ended.signal },
       egress,
+      temporaryDir,
       log,
       now,
       pageMaxBytes: this.options.pageMaxBytes,

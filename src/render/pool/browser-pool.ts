@@ -20,7 +20,7 @@ import type { OpenPageSession } from './open-page-session.js';
 import { type Expectation, PageHistory, type PageName, pageName } from './page-history.js';
 import type { PooledBrowser } from './pooled-browser.js';
 import { profilesRoot, sweepProfiles } from './profile-dir.js';
-import { sweepAbandoned } from './sweep-abandoned.js';
+import { sweepAbandoned, sweepTemporary, temporaryDirOf } from './sweep-abandoned.js';
 
 const READY_WITHIN_MS = 30_000;
 /** How long after a quick capture more of them are expected. */
@@ -34,7 +34,7 @@ export interface PoolOptions {
   browsers: number;
   /** Concurrent captures per browser, and thus the pages that an idle browser opens in advance. */
   pagesPerBrowser: number;
-  /** Identifies this server's profiles, which are in the temporary directory. */
+  /** Identifies this server's profiles, which are in the system's temporary directory, and holds the large files of its captures. */
   runDir: string;
   /** `required`: never start a browser without its sandbox. */
   sandbox: boolean | 'required';
@@ -84,6 +84,7 @@ export class BrowserPool implements AsyncDisposable {
     this.keeper = new BrowserKeeper({
       ...options,
       profiles,
+      temporaryDir: temporaryDirOf(options.runDir),
       version: knownVersion,
       emulation: this.defaultEmulation,
       recycleAfter: options.recycleAfter,
@@ -101,13 +102,14 @@ export class BrowserPool implements AsyncDisposable {
    */
   static async start(options: PoolOptions): Promise<BrowserPool> {
     const profiles = profilesRoot(options.runDir);
-    const [version, swept, abandoned] = await Promise.all([
+    const [version, swept, abandoned, unfinished] = await Promise.all([
       options.executable.version ?? versionOf(options.executable),
       sweepProfiles(profiles),
       sweepAbandoned(profiles),
+      sweepTemporary(temporaryDirOf(options.runDir)),
     ]);
-    if (swept + abandoned > 0)
-      options.log.info({ directories: swept + abandoned }, 'removed processes and directories of an earlier server');
+    if (swept + abandoned + unfinished > 0)
+      options.log.info({ directories: swept + abandoned + unfinished }, 'removed processes and directories of an earlier server');
     const pool = new BrowserPool(options, profiles, version);
     const stop = (): void => void pool[Symbol.asyncDispose]();
     options.signal?.addEventListener('abort', stop, { once: true });
@@ -142,10 +144,10 @@ export class BrowserPool implements AsyncDisposable {
     return this.knownVersion ?? this.keeper.live()[0]?.version ?? 'unknown';
   }
 
-  /** Browsers that have responded within the last 30 s. */
+  /** Browsers that have responded within the last 30 s, and have room for their temporary files. */
   readyBrowsers(): number {
     const since = this.now() - READY_WITHIN_MS;
-    return this.keeper.live().filter((browser) => browser.lastAnswerAt >= since).length;
+    return this.keeper.live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
   }
 
   /**

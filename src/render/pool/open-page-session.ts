@@ -25,6 +25,8 @@ export interface PageSessionOptions {
   captureProxy: CaptureProxy;
   emulation: Emulation;
   chromiumVersion: string;
+  /** See PageSession. */
+  temporaryDir: string;
 }
 
 /**
@@ -36,6 +38,7 @@ export async function openPageSession({
   captureProxy,
   emulation,
   chromiumVersion,
+  temporaryDir,
 }: PageSessionOptions): Promise<OpenPageSession> {
   const context = await chromium.browser.newContext(contextOptions(emulation, captureProxy.port));
   try {
@@ -46,7 +49,7 @@ export async function openPageSession({
     const world = new World(cdp);
     const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), world.install()]);
     const mainFrameId = frameTree.frame.id;
-    return staged({ context, page, cdp, mainFrameId, world, captureProxy, chromiumVersion }, emulation.pageOptions);
+    return staged({ context, page, cdp, mainFrameId, world, captureProxy, chromiumVersion, temporaryDir }, emulation.pageOptions);
   } catch (error) {
     context.close().catch(() => {});
     throw error;
@@ -87,7 +90,7 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
 }
 
 function staged(
-  parts: Pick<PageSession, 'context' | 'page' | 'cdp' | 'mainFrameId' | 'world' | 'captureProxy' | 'chromiumVersion'>,
+  parts: Pick<PageSession, 'context' | 'page' | 'cdp' | 'mainFrameId' | 'world' | 'captureProxy' | 'chromiumVersion' | 'temporaryDir'>,
   pageOptions: PageEmulation,
 ): OpenPageSession {
   const lost = new AbortController();

@@ -8,6 +8,7 @@ import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.
 import { GroupWatch, killProcess, readProcess } from '../launch/process-table.js';
 import { BrowserLoad, type HeavyReport } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
+import { BROWSER_ROOM_BYTES } from './profile-dir.js';
 import { Late, settlesWithin, within } from './within.js';
 
 /** A browser that has not responded for this long is considered hung. */
@@ -29,6 +30,8 @@ const YIELDING_REST_MS = 60_000;
 export interface PooledBrowserOptions {
   launch: LaunchOptions;
   egress: Pick<Egress, 'openCaptureProxy'>;
+  /** See PageSession. */
+  temporaryDir: string;
   log: Log;
   now(): number;
   /** Memory limit of one renderer. Default: depends on the machine's memory. */
@@ -63,6 +66,8 @@ export class PooledBrowser implements AsyncDisposable {
   private readonly watch: NodeJS.Timeout;
   private readonly processes: BrowserProcesses;
   private faultsInARow = 0;
+  /** Whether the browser has room for its temporary files. */
+  roomy = true;
   private lastAskedAt: number;
   private lastHeavyAt: number;
   private readonly load: BrowserLoad;
@@ -209,8 +214,12 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** Loses the browser, and thus its captures, if one of the processes that all its pages need has ended or is stopped. */
   verify(): void {
-    const fault = this.processes.fault();
+    const fault = this.fault();
     if (fault !== null) this.lose(fault);
+  }
+
+  private fault(): string | null {
+    return this.processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
   }
 
   /** Memory of the browser process itself in bytes, without renderers, which come and go; 0 if unknown. */
@@ -227,7 +236,8 @@ export class PooledBrowser implements AsyncDisposable {
   private async open(emulation: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const opening = openPageSession({ chromium: this.chromium, captureProxy, emulation, chromiumVersion: this.version });
+      const { temporaryDir } = this.options;
+      const opening = openPageSession({ chromium: this.chromium, captureProxy, emulation, chromiumVersion: this.version, temporaryDir });
       const session = await within(abortable(opening, this.end.signal), OPEN_TIMEOUT_MS);
       this.sessions.add(session);
       return session;
@@ -257,10 +267,11 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   private look(): void {
-    const fault = this.processes.fault();
+    const fault = this.fault();
     this.faultsInARow = fault === null ? 0 : this.faultsInARow + 1;
     if (fault !== null && this.faultsInARow >= 2) this.lose(fault);
     if (this.gone) return;
+    this.tellOfRoom();
     const now = this.options.now();
     if (this.leasedAt.size > 0) this.endStoppedRenderers(now);
     this.load.look();
@@ -274,6 +285,15 @@ export class PooledBrowser implements AsyncDisposable {
       this.options.log.warn({ pid }, 'a renderer was stopped, and has been killed');
       killProcess(pid);
     }
+  }
+
+  private tellOfRoom(): void {
+    const roomy = (this.chromium.freeBytes() ?? 0) >= BROWSER_ROOM_BYTES;
+    const { profiles } = this.options.launch;
+    if (this.roomy && !roomy)
+      this.options.log.error({ dir: profiles }, 'the disk of the temporary directory is full: browsers cannot work');
+    if (!this.roomy && roomy) this.options.log.info({ dir: profiles }, 'the disk of the temporary directory has room again');
+    this.roomy = roomy;
   }
 
   private tellOfLoad(now: number): void {

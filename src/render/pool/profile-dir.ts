@@ -12,6 +12,9 @@ import { killProcess, processesNaming, readProcess } from '../launch/process-tab
 import type { Unprivileged } from '../launch/unprivileged.js';
 import { isOwnedName, ownedName, ownerLives } from './owned-name.js';
 
+/** Free bytes that browsers need there, for files such as a PDF before it is read. */
+export const BROWSER_ROOM_BYTES = 16 * 1024 * 1024;
+
 /**
  * The private directory for the profiles of one data directory.
  * @param runDir of the data directory; servers that share it share the directory
@@ -19,7 +22,7 @@ import { isOwnedName, ownedName, ownerLives } from './owned-name.js';
  */
 export function profilesRoot(runDir: string): string {
   const uid = process.getuid?.() ?? 0;
-  const root = join(shortTmpdir(), `stillframe-${createHash('sha256').update(`${uid} ${runDir}`).digest('hex').slice(0, 10)}`);
+  const root = join(temporaryPlace(), `stillframe-${createHash('sha256').update(`${uid} ${runDir}`).digest('hex').slice(0, 10)}`);
   ensurePlace(root, uid);
   return root;
 }
@@ -65,7 +68,8 @@ function ensurePlace(root: string, uid: number): void {
 /** Chromium creates a socket in its profile, whose path has at most 107 characters: ours takes 50, Chromium's part 45. */
 const TMPDIR_MAX_CHARS = 12;
 
-function shortTmpdir(): string {
+/** Where browsers keep profiles and temporary files: the system's temporary directory, or `/tmp` if its path is too long. */
+export function temporaryPlace(): string {
   const serves = tmpdir().length <= TMPDIR_MAX_CHARS && isReachable(tmpdir());
   return serves || !existsSync('/tmp') ? tmpdir() : '/tmp';
 }

@@ -1,35 +1,34 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
 import { copiesOf, entriesOf, leaveRoot, sweepProfiles } from './profile-dir.js';
 
-/** Prefix of a process's files outside its profiles; an owned name follows. */
-export const TEMPORARY_DIR = 'stillframe-sections-';
-
 const ROOT = /^(stillframe-[0-9a-f]{10})(?:-browser)?$/;
 /** A root directory is created shortly before its first profile. */
 const YOUNG_MS = 60_000;
+/** No capture takes that long. */
+const CAPTURE_MAX_MS = 60 * 60_000;
+
+/** Where captures of a data directory keep large files, each in a directory with an owned name. */
+export function temporaryDirOf(dataDir: string): string {
+  return join(dataDir, 'temporary');
+}
+
+/** Removes what captures of killed servers have left, also of those that are not visible from here. @returns how many directories */
+export async function sweepTemporary(dir: string): Promise<number> {
+  const left = entriesOf(dir).filter((name) => isLeftBehind(name) || (isOwnedName(name) && isOlderThan(CAPTURE_MAX_MS, join(dir, name))));
+  await Promise.all(left.map((name) => rm(join(dir, name), { recursive: true, force: true })));
+  return left.length;
+}
 
 /**
- * Removes files that killed servers of other data directories, which may never start again, have left in the temporary directory, and kills
- * their browsers.
+ * Removes profiles that killed servers of other data directories, which may never start again, have left in the temporary directory, and
+ * kills their browsers.
  * @param root the profile directory of this server, which is kept
  * @returns how many directories were removed
  */
 export async function sweepAbandoned(root: string): Promise<number> {
-  return (await sweepTemporaryDirs()) + (await sweepRoots(root));
-}
-
-async function sweepTemporaryDirs(): Promise<number> {
-  const left = entriesOf(tmpdir()).filter((name) => name.startsWith(TEMPORARY_DIR) && isLeftBehind(name.slice(TEMPORARY_DIR.length)));
-  const ours = left.map((name) => join(tmpdir(), name)).filter(isOurs);
-  await Promise.all(ours.map((path) => rm(path, { recursive: true, force: true })));
-  return ours.length;
-}
-
-async function sweepRoots(root: string): Promise<number> {
   const dir = dirname(root);
   const names = new Set(entriesOf(dir).flatMap((name) => ROOT.exec(name)?.[1] ?? []));
   names.delete(basename(root));
@@ -43,7 +42,7 @@ async function sweepRoots(root: string): Promise<number> {
 
 function isAbandoned(root: string): boolean {
   const places = [root, copiesOf(root)].filter((place) => existsSync(place));
-  return places.every((place) => isOurs(place) && isOfSomeAge(place)) && entriesOf(root).every(isLeftBehind);
+  return places.every((place) => isOurs(place) && isOlderThan(YOUNG_MS, place)) && entriesOf(root).every(isLeftBehind);
 }
 
 function isLeftBehind(name: string): boolean {
@@ -55,7 +54,7 @@ function isOurs(path: string): boolean {
   return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? 0);
 }
 
-function isOfSomeAge(path: string): boolean {
+function isOlderThan(ms: number, path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > YOUNG_MS;
+  return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > ms;
 }

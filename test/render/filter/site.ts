@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import type { Browser } from 'playwright-core';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
@@ -96,6 +97,7 @@ export async function aPageSession(
     world: new World(cdp),
     captureProxy: { refuses } as PageSession['captureProxy'],
     chromiumVersion: browser.version(),
+    temporaryDir: tmpdir(),
     lost: new AbortController().signal,
     [Symbol.asyncDispose]: () => context.close(),
   };

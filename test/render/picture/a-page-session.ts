@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import type { Browser } from 'playwright-core';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../../src/egress/egress.js';
@@ -44,6 +45,7 @@ export async function aPageSession(
     world: new World(cdp),
     captureProxy: closedProxy(),
     chromiumVersion: browser.version(),
+    temporaryDir: tmpdir(),
     lost: new AbortController().signal,
     [Symbol.asyncDispose]: () => context.close(),
   };

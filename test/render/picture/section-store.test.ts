@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { stitch } from '../../../src/render/picture/encode.js';
@@ -26,7 +28,7 @@ async function keep(store: SectionStore, heights: number[]): Promise<Buffer[]> {
 it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4, 9]], [[4, 9, 2]]])(
   'rows of parts of %j are joined in order',
   async (heights) => {
-    await using store = await SectionStore.open(false);
+    await using store = await SectionStore.open(tmpdir(), false);
     await keep(store, heights);
     const strips = await store.strips();
     const { content } = await stitch(strips, PNG);
@@ -36,8 +38,18 @@ it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4
   },
 );
 
+it('a directory that cannot be written to is the error of the server, and told as one that passes', async () => {
+  const parent = await mkdtemp(join(tmpdir(), 'stillframe-test-'));
+  const failure = { code: 'internal_error', status: 503, retriable: true, message: expect.stringContaining('data directory') };
+  await using store = await SectionStore.open(join(parent, 'temporary'), false);
+  await rm(parent, { recursive: true });
+  await keep(store, [9, 9]);
+  await expect(store.strips()).rejects.toMatchObject(failure);
+  await expect(SectionStore.open(join(parent, 'temporary'), false)).rejects.toMatchObject(failure);
+});
+
 it('whole parts of one height, and the last, are kept as the browser has written them', async () => {
-  await using store = await SectionStore.open(false);
+  await using store = await SectionStore.open(tmpdir(), false);
   const pngs = await keep(store, [9, 9, 4]);
   const { paths } = await store.strips();
   expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(pngs);

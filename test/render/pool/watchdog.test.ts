@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { processesNaming, readProcess } from '../../../src/render/launch/process-table.js';
+import { ownedName } from '../../../src/render/pool/owned-name.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
-import { sweepAbandoned } from '../../../src/render/pool/sweep-abandoned.js';
+import { sweepAbandoned, sweepTemporary } from '../../../src/render/pool/sweep-abandoned.js';
 import { EACH_KIND } from '../install/any-browser.js';
 import { aPool, aSite, browserPids, NEVER, type Site, serverProgram, someOptions, until } from './fixture.js';
 
@@ -219,10 +220,8 @@ describe('a server that was killed and never started again', () => {
     await until(() => processesNaming(root).length === 0);
     mkdirSync(`${root}-browser/copy`, { recursive: true });
     age(root, `${root}-browser`);
-    const sections = [server.child.pid ?? 0, process.pid].map((pid) => aSectionsDir(readdirSync(root)[0] ?? '', pid));
     await using _other = await aPool();
-    expect([root, `${root}-browser`, ...sections].filter((place) => existsSync(place))).toEqual(sections.slice(1));
-    for (const dir of sections) rmSync(dir, { recursive: true, force: true });
+    expect([root, `${root}-browser`].filter((place) => existsSync(place))).toEqual([]);
   });
 
   it('is not taken for one whose processes cannot be seen from here', async () => {
@@ -249,19 +248,39 @@ describe('a server that was killed and never started again', () => {
   });
 });
 
-/** Of a process like the profile's owner. */
-function aSectionsDir(profile: string, pid: number): string {
-  const startTime = readProcess(pid)?.startTime.toString(36) ?? profile.split('-')[1];
-  const dir = join(tmpdir(), `stillframe-sections-${pid}-${startTime}-${profile.split('-')[2]}`);
-  mkdirSync(dir);
-  return dir;
-}
-
 /** As if nothing had been made or removed there for an hour. */
 function age(...places: string[]): void {
   const then = Date.now() / 1_000 - 3_600;
   for (const place of places) utimesSync(place, then, then);
 }
+
+it('a sweep of temporary files keeps those of running servers, also of those that cannot be seen from here', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const own = ownedName();
+  const [pid = '', startTime = '', rest = ''] = own.split('-');
+  const ended = `${pid}-${startTime}1-${rest}-abcdef`;
+  const elsewhere = `${pid}-${startTime}1-${rest.startsWith('00') ? '01' : '00'}0000-abcdef`;
+  const forgotten = `${elsewhere.slice(0, -6)}ghijkl`;
+  for (const name of [own, ended, elsewhere, forgotten, 'something']) mkdirSync(join(dir, name));
+  const longAgo = Date.now() / 1_000 - 2 * 3_600;
+  utimesSync(join(dir, forgotten), longAgo, longAgo);
+  expect(await sweepTemporary(dir)).toBe(2);
+  expect(readdirSync(dir).sort()).toEqual([own, elsewhere, 'something'].sort());
+  expect(await sweepTemporary(join(dir, 'missing'))).toBe(0);
+});
+
+it('a browser whose profile has been removed is replaced, and its captures are lost', async () => {
+  await using test = await aPool();
+  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(site.url);
+  rmSync(profilesRoot(test.runDir), { recursive: true });
+  lease.verify();
+  expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  const next = await test.pool.acquire(someOptions(), NEVER);
+  await next.session.page.goto(site.url);
+  await Promise.all([lease.release(), next.release()]);
+});
 
 it('a sweep leaves the profiles of a living server alone', async () => {
   await using test = await aPool();
