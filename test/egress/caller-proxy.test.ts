@@ -139,10 +139,10 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
 });
 
 // At once: each takes its ten seconds.
-test.concurrent.each(KINDS)(
-  "a caller's %s proxy that says nothing has failed: provisionally at once, for good after ten seconds",
-  async (kind) => {
-    await using proxy = await startCallerProxy({ kind, mood: 'silence' });
+test.concurrent.each(KINDS.flatMap((kind) => (['silence', 'drip'] as const).map((mood) => ({ kind, mood }))))(
+  "a caller's $kind proxy without a complete answer ($mood) has failed after ten seconds",
+  async ({ kind, mood }) => {
+    await using proxy = await startCallerProxy({ kind, mood });
     await using gate = await openTestEgress();
     await using captureProxy = await openChainedProxy(gate, callerProxy(proxy));
     const started = performance.now();
@@ -178,8 +178,8 @@ describe("a caller's http proxy", () => {
     expect((await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
   });
 
-  test('that is silent about plain http is suspected until it answers', async () => {
-    await using proxy = await startCallerProxy({ kind: 'http', mood: 'silence' });
+  test.each(['silence', 'drip'] as const)('that gives plain http no complete answer (%s) is suspected until it does', async (mood) => {
+    await using proxy = await startCallerProxy({ kind: 'http', mood });
     await using gate = await openTestEgress();
     const captureProxy = await openChainedProxy(gate, callerProxy(proxy));
     const sent = sendThrough(captureProxy, 'http://stub.example.com/').catch(() => null);

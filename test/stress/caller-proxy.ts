@@ -53,8 +53,12 @@ const MEETINGS: Meeting[] = [
   { mood: 'private address', expect: 'egress_unavailable' },
   // The capture's time is up before the proxy's.
   { mood: 'silence', expect: 'egress_unavailable', timeout: 1_500 },
+  { mood: 'drip', expect: 'egress_unavailable', timeout: 1_500 },
 ];
-const SILENT: Meeting = { mood: 'silence', expect: 'egress_unavailable' };
+const UNHURRIED: Meeting[] = [
+  { mood: 'silence', expect: 'egress_unavailable' },
+  { mood: 'drip', expect: 'egress_unavailable' },
+];
 
 export async function run({ rounds = 5, silence = 1 }: CallerProxyTrialOptions = {}): Promise<TrialResult> {
   const lines: string[] = [];
@@ -69,7 +73,7 @@ export async function run({ rounds = 5, silence = 1 }: CallerProxyTrialOptions =
   const figures = { captures: 0, pictures: 0, egress_unavailable: 0, went_another_way: 0, secrets_found: 0 };
   const leaks = new Set<string>();
   for (let round = 0; round < rounds; round++) {
-    for (const meeting of round === 0 && silence > 0 ? [...MEETINGS, SILENT] : MEETINGS) {
+    for (const meeting of round === 0 && silence > 0 ? [...MEETINGS, ...UNHURRIED] : MEETINGS) {
       for (const kind of meeting.kinds ?? KINDS) {
         const met = await meet({ captures, site, canary }, meeting, kind);
         problems.push(...met.problems.map((problem) => `${kind}, ${meeting.mood}: ${problem}`));
