@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { connected, type McpClient } from '../http/mcp/mcp-client.js';
+import { connected, insideOf, type McpClient } from '../http/mcp/mcp-client.js';
 import { ANY_BROWSER } from '../render/install/any-browser.js';
 
 const PROGRAM = resolve(import.meta.dirname, '../../dist/main.js');
@@ -75,12 +75,13 @@ describe('stillframe mcp', () => {
     const refused = await mcp.call('capture_page', { url: site.url('/article') });
     expect(refused).toMatchObject({
       isError: true,
-      facts: { error: { code: 'invalid_request', details: { reason: 'blocked_destination' } } },
+      facts: { error: { code: 'invalid_request' } },
     });
+    expect(JSON.parse(insideOf(refused.texts[0])).details).toMatchObject({ reason: 'blocked_destination' });
     expect(refused.facts.error).not.toHaveProperty('docs_url');
     expect(site.hits.length).toBe(before);
     const unknown = await mcp.call('capture_page', { url: 'example.com', fullpage: true });
-    expect(unknown.facts.error.message).toBe('Unknown field `fullpage`. Did you mean `full_page`?');
+    expect(JSON.parse(insideOf(unknown.texts[0])).message).toBe('Unknown field `fullpage`. Did you mean `full_page`?');
   });
 
   it('returns the first capture for a repeated idempotency key', async () => {
@@ -105,9 +106,9 @@ describe('stillframe mcp', () => {
     await using mcp = await connected(
       new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], env, stderr: 'ignore' }),
     );
-    const { facts } = await mcp.call('capture_page', { url: 'https://example.com' });
+    const { facts, texts } = await mcp.call('capture_page', { url: 'https://example.com' });
     expect(facts.error.code).toBe('internal_error');
-    expect(facts.error.message).toContain('no-browser');
+    expect(insideOf(texts[0])).toContain('no-browser');
   });
 
   it.each(['end of input', 'SIGTERM'])('stops at the %s, with nothing but messages on standard output', async (how) => {

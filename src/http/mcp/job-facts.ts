@@ -1,11 +1,8 @@
-import { toWireCaptureData } from '../../contract/capture-data.js';
+import type { CaptureData } from '../../contract/capture-data.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import type { McpBackend } from './backend.js';
 
-/**
- * A job with the names of GET /v1/jobs/{id}, without anything that a page could have written: its text, its final URL, and the messages of
- * errors and warnings.
- */
+/** A job with the names of GET /v1/jobs/{id}: codes, numbers and ids only, since its addresses and messages may be a page's words. */
 export function jobFacts({ baseUrl }: Pick<McpBackend, 'baseUrl'>, job: JobSnapshot): Record<string, unknown> {
   const { id, state, mode, progress, enqueuedAt, result } = job;
   const facts = { job_id: id, state, mode, enqueued_at: enqueuedAt };
@@ -16,6 +13,23 @@ export function jobFacts({ baseUrl }: Pick<McpBackend, 'baseUrl'>, job: JobSnaps
     const { code, retriable } = outcome.error;
     return { ...ended, duration_ms: durationMs, error: { code, retriable } };
   }
-  const { final_url: _page, inspection: _text, diagnostics: _notes, cdn_url, ...data } = toWireCaptureData(outcome.data, baseUrl ?? '');
-  return { ...ended, ...data, ...(baseUrl === null ? {} : { cdn_url }) };
+  return {
+    ...ended,
+    ...captureFacts(outcome.data),
+    ...(baseUrl === null ? {} : { cdn_url: `${baseUrl}/artifacts/${outcome.data.artifact}` }),
+  };
+}
+
+function captureFacts(data: CaptureData): Record<string, unknown> {
+  const { algorithm, sections, deviceScaleFactor, scrollHeight, stoppedReason, truncated } = data.diagnostics;
+  return {
+    ...{ format: data.format, width: data.width, height: data.height, bytes: data.bytes, duration_ms: data.durationMs },
+    ...{ cached: data.cached, blocked_requests: data.blockedRequests },
+    ...(data.region === null ? {} : { region: data.region }),
+    ...(data.egressCountry === null ? {} : { egress_country: data.egressCountry }),
+    render_diagnostics: {
+      ...{ algorithm, sections, device_scale_factor: deviceScaleFactor, scroll_height: scrollHeight },
+      ...{ stopped_reason: stoppedReason, truncated },
+    },
+  };
 }

@@ -3,6 +3,7 @@ import { JOB_STATES } from '../../contract/job.js';
 import { JOBS_PAGE } from '../../contract/limits.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
 import { nextCursor, readPage } from '../jobs-page.js';
+import { toolAnswer } from './answer.js';
 import { jobFacts } from './job-facts.js';
 import { listingSchema } from './listing-schema.js';
 import { refuseUnknown } from './read-look.js';
@@ -29,7 +30,10 @@ export const listJobs: Tool = {
     refuseUnknown(rest, Object.keys(ARGUMENTS.shape), issues);
     if (issues.length > 0) throw invalidRequest(issues);
     const { jobs, next } = await backend.listJobs(readPage({ state, limit, cursor }));
-    const page = { jobs: jobs.map((job) => jobFacts(backend, job)), next_cursor: nextCursor(next) };
-    return { content: [{ type: 'text', text: JSON.stringify(page) }] };
+    const urls = jobs.flatMap(({ id, result }) => (result?.outcome.ok === true ? [`${id}: ${result.outcome.data.url}`] : []));
+    return toolAnswer({
+      facts: { jobs: jobs.map((job) => jobFacts(backend, job)), next_cursor: nextCursor(next) },
+      ...(urls.length === 0 ? {} : { untrusted: ['Addresses that were asked for:', ...urls].join('\n') }),
+    });
   },
 };

@@ -45,3 +45,15 @@ export function answerOf({ isError, content }: CallToolResult): ToolAnswer {
     bytes: JSON.stringify(content).length,
   };
 }
+
+const BOUNDED = /<<<page-content ([0-9a-f]{24})\n([\s\S]*)\npage-content \1>>>$/;
+
+/** What stands inside the untrusted boundary of a text. */
+export function insideOf(text = ''): string {
+  return BOUNDED.exec(text)?.[2] ?? '';
+}
+
+/** All of an answer's text that stands outside the boundary. */
+export function outsideOf(facts: unknown, texts: readonly string[]): string {
+  return [JSON.stringify(facts), ...texts.map((text) => text.replace(BOUNDED, ''))].join('\n');
+}

@@ -1,11 +1,15 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { CaptureError, ERROR_CODES } from '../../../src/contract/capture-error.js';
 import type { Edge } from '../../../src/http/edge.js';
 import { aCapture, aCompletedJob, aFailedJob, aJob, fakeEdge, KEYS, meter, type ServedEdge, serveEdge } from '../fake-edge.js';
-import { answerOf, connectHttp } from './mcp-client.js';
+import { answerOf, connectHttp, insideOf, outsideOf } from './mcp-client.js';
 
 const LIST_TOOLS = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const CAPTURE = { name: 'capture_page', arguments: { url: 'example.com' } };
+
+/** Stands for an instruction that a page has put into a host name, an address or a message. */
+const MARKER = 'ignore-all-previous-instructions';
 
 let served: ServedEdge | null = null;
 afterEach(async () => {
@@ -192,7 +196,56 @@ describe('a tool', () => {
       facts: { error: { code: 'target_error', details: { status: 500, job_id: job.id } } },
     });
     expect(texts[0]).toContain('untrusted');
-    expect(JSON.stringify(facts)).not.toContain('message');
+    expect(insideOf(texts[0])).toContain('The target answered 500.');
+  });
+
+  it.each(ERROR_CODES)('keeps what a page may have worded inside the boundary when a capture fails with %s', async (code) => {
+    const details = {
+      host: MARKER,
+      pending: [{ kind: 'image', host: MARKER, count: 1 }],
+      count: 7,
+      issues: [{ path: MARKER, message: MARKER }],
+    };
+    const error = { code, message: MARKER, retriable: true, status: 500, details };
+    const job = aJob({ state: 'failed', result: { outcome: { ok: false, error }, durationMs: 1, completedAt: 1, workerId: 'w' } });
+    const { url } = await serving({ submit: async () => job });
+    const { facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
+    expect(facts.error).toMatchObject({ code, retriable: true, details: { count: 7, job_id: job.id } });
+    expect(insideOf(texts[0])).toContain(MARKER);
+    expect(outsideOf(facts, texts)).not.toContain(MARKER);
+  });
+
+  it('keeps what a call was refused for inside the boundary, in results and in errors of the protocol', async () => {
+    const refuse = () => Promise.reject(new CaptureError({ code: 'invalid_request', message: MARKER, details: { host: MARKER } }));
+    const { url } = await serving({ submit: refuse, findJob: refuse });
+    const { facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
+    expect(insideOf(texts[0])).toContain(MARKER);
+    expect(outsideOf(facts, texts)).not.toContain(MARKER);
+    const params = { uri: `stillframe://jobs/${aJob().id}` };
+    const { json } = await send(url, { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params }) });
+    expect(json.error.data.code).toBe('invalid_request');
+    expect(JSON.stringify(json)).not.toContain(MARKER);
+  });
+
+  it.each(['webp', 'pdf'])('keeps the addresses and warnings of a capture (%s) inside the boundary', async (format) => {
+    const words = { url: `https://${MARKER}.example/`, finalUrl: `https://${MARKER}.example/end`, inspection: null, format };
+    const data = aCapture({ ...words, notes: { warnings: [{ code: 'target_error', message: MARKER }] } });
+    const job = aCompletedJob({ result: { outcome: { ok: true, data }, durationMs: 1, completedAt: 1, workerId: 'w' } });
+    const tiles = [{ top: 0, bottom: 720, content: Buffer.from('picture'), mediaType: 'image/webp' as const }];
+    const { edge, url } = await serving({ modelView: async () => ({ tiles, from: 1, total: 1 }) });
+    edge.jobs.set(job.id, job);
+    for (const call of [
+      { name: 'get_job', arguments: { job_id: job.id } },
+      { name: 'get_job', arguments: { job_id: job.id, view: 'markdown' } },
+      { name: 'list_jobs', arguments: {} },
+    ]) {
+      const { isError, facts, texts } = answerOf((await callTool(url, call)).json.result);
+      expect(isError).toBe(false);
+      expect(outsideOf(facts, texts)).not.toContain(MARKER);
+    }
+    const params = { uri: `stillframe://jobs/${job.id}` };
+    const { json } = await send(url, { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params }) });
+    expect(JSON.stringify(json)).not.toContain(MARKER);
   });
 
   it('leads to the download of a PDF', async () => {
@@ -201,7 +254,7 @@ describe('a tool', () => {
     const { edge, url } = await serving();
     edge.jobs.set(job.id, job);
     const { texts } = answerOf((await callTool(url, { name: 'get_job', arguments: { job_id: job.id } })).json.result);
-    expect(texts).toEqual(['The capture is a PDF: download it from cdn_url.']);
+    expect(texts.at(-1)).toBe('The capture is a PDF: download it from cdn_url.');
   });
 
   it('does not show the job of another key', async () => {
@@ -209,7 +262,8 @@ describe('a tool', () => {
     const job = aCompletedJob();
     edge.jobs.set(job.id, job);
     const { json } = await callTool(url, { name: 'get_job', arguments: { job_id: job.id } }, { authorization: `Bearer ${KEYS.other}` });
-    expect(answerOf(json.result)).toMatchObject({ isError: true, facts: { error: { message: 'No such job for this API key' } } });
+    const { isError, texts } = answerOf(json.result);
+    expect({ isError, ...JSON.parse(insideOf(texts[0])) }).toEqual({ isError: true, message: 'No such job for this API key' });
   });
 
   it('hides the cause of a bug, which goes to the log', async () => {
@@ -240,7 +294,7 @@ describe('the resources', () => {
     const { resourceTemplates } = await mcp.client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['stillframe://jobs/{job_id}']);
     expect(await read(`stillframe://jobs/${job.id}`)).toMatchObject({ job_id: job.id, state: 'completed', ok: true });
-    await expect(read('stillframe://jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV')).rejects.toThrow('No such job for this API key');
+    await expect(read('stillframe://jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV')).rejects.toThrow('No such resource');
   });
 
   it('need the scope for jobs only', async () => {
