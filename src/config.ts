@@ -44,6 +44,8 @@ export interface Config {
   tolerate: ToleratedCode[];
   submitRate: number;
   submitBurst: number;
+  linkRate: number;
+  linkBurst: number;
   readRate: number;
   readBurst: number;
   webhookAttempts: number;
@@ -308,6 +310,22 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     flag: '--submit-burst',
     argument: '<n>',
     help: 'submissions per key in one burst',
+    default: 30,
+    parse: whole(1, 10_000_000),
+  },
+  linkRate: {
+    env: 'LINK_RATE',
+    flag: '--link-rate',
+    argument: '<n>',
+    help: 'renders per minute and key that signed links start; 0 for no limit',
+    default: 120,
+    parse: whole(0, 10_000_000),
+  },
+  linkBurst: {
+    env: 'LINK_BURST',
+    flag: '--link-burst',
+    argument: '<n>',
+    help: 'renders per key that signed links start in one burst',
     default: 30,
     parse: whole(1, 10_000_000),
   },

@@ -28,7 +28,7 @@ export async function issueKey(
   const { key, secret } = makeKey(account.id, wish);
   await store.insertKey(key);
   const { hash: _, ...told } = key;
-  return { ...told, accountName: account.name, revokedAt: null, secret };
+  return { ...told, accountName: account.name, revokedAt: null, linksLimit: null, secret };
 }
 
 /** Creates a store's first key, with all scopes, for the account `default`. @returns its secret; null if a key exists, or the account does not */

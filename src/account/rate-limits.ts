@@ -10,6 +10,8 @@ export interface RateRules {
   submissions: Rate;
   /** Per key. */
   reads: Rate;
+  /** Renders that signed links start, per key. */
+  links: Rate;
   /** Per client address; 30 a minute when absent. */
   failures?: Rate;
 }
@@ -20,17 +22,20 @@ export class RateLimits {
   readonly submissions: TokenBuckets;
   /** By key id. */
   readonly reads: TokenBuckets;
+  /** By key id. */
+  readonly links: TokenBuckets;
   /** Failed authentications, by client address. */
   readonly failures: TokenBuckets;
 
   constructor(rules: RateRules, now: () => number = () => performance.now()) {
     this.submissions = new TokenBuckets(rules.submissions, now);
     this.reads = new TokenBuckets(rules.reads, now);
+    this.links = new TokenBuckets(rules.links, now);
     this.failures = new TokenBuckets(rules.failures ?? FAILURES, now);
   }
 
   /** Grants only this server's part of each rate, of so many servers that take requests. */
   shareAmong(servers: number): void {
-    for (const buckets of [this.submissions, this.reads, this.failures]) buckets.shareAmong(servers);
+    for (const buckets of [this.submissions, this.reads, this.links, this.failures]) buckets.shareAmong(servers);
   }
 }

@@ -39,6 +39,8 @@ export interface SubmitContext {
   idempotencyKey: string | null;
   /** Of the submission's trace; null if captures are not traced. */
   traceparent: string | null;
+  /** Whether it is for a signed link. Default: no. */
+  link?: boolean;
 }
 
 /**
@@ -65,6 +67,7 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
     options: submission.options,
     webhook: submission.webhook,
     price: priceOf(submission.options),
+    link: context.link === true,
     attemptBudget: ATTEMPT_BUDGET,
     enqueuedAt: deps.now(),
     traceparent: context.traceparent,
@@ -116,6 +119,8 @@ function follow(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
       throw idempotencyConflict(acceptance);
     case 'quota_exceeded':
       throw quotaExceeded(acceptance);
+    case 'links_limit_exceeded':
+      throw linksLimitExceeded(acceptance);
     case 'queue_full':
       throw unavailable('Too many captures are waiting. Try again shortly.', 5);
   }
@@ -139,6 +144,15 @@ function quotaExceeded(acceptance: Extract<Acceptance, { kind: 'quota_exceeded' 
     code: 'quota_exceeded',
     message: `The account's monthly quota of ${quota} credits does not cover this capture.`,
     details: { quota, used, reserved, resets_at: resetsAt },
+  });
+}
+
+function linksLimitExceeded(acceptance: Extract<Acceptance, { kind: 'links_limit_exceeded' }>): CaptureError {
+  const { limit, used, resetsAt } = acceptance;
+  return new CaptureError({
+    code: 'quota_exceeded',
+    message: `The monthly limit of ${limit} credits for links of this key does not cover this capture.`,
+    details: { limit, used, resets_at: resetsAt },
   });
 }
 

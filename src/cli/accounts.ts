@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN } from '../contract/account-name.js';
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE } from '../contract/account-name.js';
+import { credits } from './credits.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { table } from './table.js';
@@ -106,10 +107,4 @@ function unknownAccount(name: string): OperatorError {
 function accountName(value: string): string {
   if (!ACCOUNT_NAME_PATTERN.test(value)) throw new InvalidArgumentError(`It must be ${ACCOUNT_NAME_RULE}.`);
   return value;
-}
-
-function credits(value: string): number | 'none' {
-  if (value === 'none') return value;
-  if (!CREDITS_PATTERN.test(value)) throw new InvalidArgumentError('It must be a whole number of credits, or none.');
-  return Number(value);
 }

@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { issueKey } from '../account/issue-key.js';
 import { newSigningSecret } from '../account/signing-secret.js';
-import { SCOPES, type Scope } from '../contract/api-key.js';
+import { LINKS_SCOPE, SCOPES, type Scope } from '../contract/api-key.js';
+import { credits } from './credits.js';
 import { OperatorError, printable } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { table } from './table.js';
@@ -10,17 +11,19 @@ import { DEFAULT_ACCOUNT, ensureDefaultAccount, print, withStore } from './with-
 interface CreateOptions {
   label: string;
   scope?: Scope[];
+  linksOnly?: boolean;
   account: string;
   json?: boolean;
 }
 
-/** `stillframe keys create | list | revoke`; works while a server runs on the same data directory. */
+/** `stillframe keys create | list | revoke | signing-secret | links-limit`; works while a server runs on the same data directory. */
 export function addKeysCommand(program: Command): void {
-  const keys = program.command('keys').description('create, list and revoke API keys');
+  const keys = program.command('keys').description('create, list and revoke API keys, and limit what their links cost');
   addCreate(keys);
   addList(keys);
   addRevoke(keys);
   addSigningSecret(keys);
+  addLinksLimit(keys);
 }
 
 function addCreate(keys: Command): void {
@@ -29,6 +32,7 @@ function addCreate(keys: Command): void {
     .description('create a key and print its secret, which is shown only once')
     .requiredOption('--label <text>', 'what the key is used for, shown in lists')
     .option('--scope <scope>', `scope of the key: ${SCOPES.join(', ')}; repeat for more (default: all)`, collectScope)
+    .addOption(new Option('--links-only', 'the key can sign links and do nothing else').conflicts('scope'))
     .option('--account <name>', 'account that the key belongs to', DEFAULT_ACCOUNT)
     .option('--json', 'print {id, label, account, scopes, secret, created_at}')
     .addHelpText('after', '\nExample:\n  stillframe keys create --label website --scope screenshot:write');
@@ -38,7 +42,7 @@ function addCreate(keys: Command): void {
       const key = await issueKey(store, {
         accountName: options.account,
         label: options.label,
-        scopes: options.scope ?? [...SCOPES],
+        scopes: options.linksOnly === true ? [LINKS_SCOPE] : (options.scope ?? [...SCOPES]),
         now: Date.now(),
       });
       if (key === null) {
@@ -60,7 +64,7 @@ function addList(keys: Command): void {
     .addHelpText('after', '\nExample:\n  stillframe keys list --json');
   addSettings(list, ['dataDir']).action((options: { json?: boolean }, command: Command) =>
     withStore(command, async (store) => {
-      const all = await store.listKeys();
+      const [all, spent] = await Promise.all([store.listKeys(), store.linkCredits(Date.now())]);
       const rows = all.map((key) => ({
         id: key.id,
         label: key.label,
@@ -69,12 +73,17 @@ function addList(keys: Command): void {
         prefix: key.prefix,
         created_at: key.createdAt,
         revoked_at: key.revokedAt,
+        links_limit: key.linksLimit,
+        link_credits: spent.get(key.id) ?? 0,
       }));
       print(options.json, rows, () => {
         const state = (revokedAt: number | null) => (revokedAt === null ? 'active' : 'revoked');
         return table(
-          ['id', 'label', 'account', 'scopes', 'secret', 'state'],
-          rows.map((row) => [row.id, printable(row.label), row.account, row.scopes.join(' '), `${row.prefix}…`, state(row.revoked_at)]),
+          ['id', 'label', 'account', 'scopes', 'secret', 'state', 'links this month'],
+          rows.map((row) => [
+            ...[row.id, printable(row.label), row.account, row.scopes.join(' '), `${row.prefix}…`, state(row.revoked_at)],
+            row.links_limit === null ? String(row.link_credits) : `${row.link_credits} of ${row.links_limit}`,
+          ]),
         );
       });
     }),
@@ -124,6 +133,27 @@ function addSigningSecret(keys: Command): void {
   );
 }
 
+function addLinksLimit(keys: Command): void {
+  const limit = keys
+    .command('links-limit')
+    .description("set the monthly credits that a key's links may cost, besides the quota of its account")
+    .argument('<id>', 'key_… id')
+    .argument('<credits|none>', 'monthly credits, or none for no limit', credits)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  stillframe keys links-limit key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 500');
+  addSettings(limit, ['dataDir']).action((id: string, amount: number | 'none', options: { json?: boolean }, command: Command) =>
+    withStore(command, async (store) => {
+      const given = amount === 'none' ? null : amount;
+      if (!(await store.setLinksLimit(id, given))) throw new OperatorError(`No key has the id "${id}". See: stillframe keys list`);
+      print(
+        options.json,
+        { id, links_limit: given },
+        () => `${id}: ${given === null ? 'no limit' : `${given} credits a month`} for links.`,
+      );
+    }),
+  );
+}
+
 /** Unix ms. */
 function instant(text: string): number {
   const time = Date.parse(text);
@@ -132,6 +162,7 @@ function instant(text: string): number {
 }
 
 function collectScope(value: string, previous: Scope[] | undefined): Scope[] {
-  if (!SCOPES.includes(value as Scope)) throw new InvalidArgumentError(`It must be one of ${SCOPES.join(', ')}.`);
-  return [...new Set([...(previous ?? []), value as Scope])];
+  const scope = SCOPES.find((known) => known === value);
+  if (scope === undefined) throw new InvalidArgumentError(`It must be one of ${SCOPES.join(', ')}.`);
+  return [...new Set([...(previous ?? []), scope])];
 }

@@ -7,8 +7,11 @@ const CHECKSUM_CHARS = 6;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SHAPE = /^sf_live_[0-9A-Za-z]{38}$/;
 
+/** What requests with a key may do. */
 export const SCOPES = ['screenshot:write', 'jobs:read'] as const;
-export type Scope = (typeof SCOPES)[number];
+/** The only scope of a key that signs links and may do nothing else. */
+export const LINKS_SCOPE = 'links';
+export type Scope = (typeof SCOPES)[number] | typeof LINKS_SCOPE;
 
 /** A new secret; it is shown once and never stored. */
 export function newApiKey(): string {

@@ -14,6 +14,8 @@ export interface ConsoleKey {
   prefix: string;
   createdAt: number;
   revokedAt: number | null;
+  /** Credits per month that its links may cost; null for no limit. */
+  linksLimit: number | null;
 }
 
 export interface ConsoleAccount {
@@ -66,6 +68,8 @@ export interface ConsoleEdge {
   findOrders(jobIds: readonly string[]): Promise<Map<string, CaptureOptions>>;
 
   listKeys(): Promise<ConsoleKey[]>;
+  /** Credits that the links of each key have cost in this month. */
+  linkCredits(): Promise<ReadonlyMap<string, number>>;
   findKey(id: string): Promise<ConsoleKey | null>;
   /** @returns null if there is no such account */
   createKey(wish: { accountName: string; label: string; scopes: readonly Scope[] }): Promise<(ConsoleKey & { secret: string }) | null>;

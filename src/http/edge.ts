@@ -7,6 +7,7 @@ import type { Principal } from '../account/authenticate.js';
 import type { TokenBuckets } from '../account/token-buckets.js';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import type { Health } from '../capture/health.js';
+import type { LinkPicture } from '../capture/link-picture.js';
 import type { ToleratedCode } from '../contract/capture-extensions.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, PublicPlaces } from '../contract/job.js';
@@ -33,6 +34,8 @@ export interface SubmissionContext {
   requestId: string;
   idempotencyKey: string | null;
   traceparent: string | null;
+  /** Whether it is for a signed link. Default: no. */
+  link?: boolean;
 }
 
 export interface Edge {
@@ -45,9 +48,13 @@ export interface Edge {
     submissions: RateMeter;
     /** By key id. */
     reads: RateMeter;
+    /** Renders that signed links start, by key id. */
+    links: RateMeter;
     /** Failed authentications, by client address. */
     failures: RateMeter;
   };
+  /** What a signed link can be answered with at once. @throws CaptureError */
+  findLinkPicture(submission: Submission, principal: Principal): Promise<LinkPicture>;
   /** Resolves after durable acceptance. @throws CaptureError */
   submit(submission: Submission, context: SubmissionContext): Promise<JobSnapshot>;
   /** The job once it is terminal, or its current state when the sync budget is spent or nobody waits any more. */

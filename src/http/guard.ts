@@ -7,15 +7,17 @@ import { CaptureError } from '../contract/capture-error.js';
 import { clientAddress } from './client-address.js';
 import type { Edge, EdgeEnv, Exchange } from './edge.js';
 
+type Meter = 'submissions' | 'reads' | 'links';
+
 export interface Protection {
   /** null: any key. */
   scope: Scope | null;
   /** Which of a key's buckets a request takes from. */
-  meter: 'submissions' | 'reads';
+  meter: Meter;
 }
 
 /** Names of the policies in the `RateLimit` headers (draft-ietf-httpapi-ratelimit-headers). */
-const POLICY_NAMES = { submissions: 'submit', reads: 'read' } as const;
+const POLICY_NAMES = { submissions: 'submit', reads: 'read', links: 'link' } as const;
 const WINDOW_SECONDS = 60;
 
 /**
@@ -36,14 +38,26 @@ export function enforceLimits(
   c: Context<EdgeEnv>,
   { principal, protection }: { principal: Principal; protection: Protection },
 ): void {
-  const { exchange } = c.var;
-  exchange.principal = principal;
-  const meter = edge.limits[protection.meter];
   const isScoped = protection.scope === null || principal.scopes.includes(protection.scope);
-  const verdict = isScoped ? meter.take(principal.keyId) : meter.peek(principal.keyId);
-  tellRate(exchange, protection, verdict);
+  const verdict = takeToken(edge, c, { principal, meter: protection.meter, takes: isScoped });
   if (protection.scope !== null) requireScope(principal, protection.scope);
-  if (!verdict.allowed) throw rateLimited(verdict, 'This API key has exceeded its rate limit.');
+  if (!verdict.allowed) throw keyLimited(verdict);
+}
+
+/** Takes a token of the key, or only looks, and tells the client how many are left. */
+export function takeToken(
+  edge: Edge,
+  c: Context<EdgeEnv>,
+  { principal, meter, takes }: { principal: Principal; meter: Meter; takes: boolean },
+): RateVerdict {
+  c.var.exchange.principal = principal;
+  const verdict = takes ? edge.limits[meter].take(principal.keyId) : edge.limits[meter].peek(principal.keyId);
+  tellRate(c.var.exchange, meter, verdict);
+  return verdict;
+}
+
+export function keyLimited(verdict: RateVerdict): CaptureError {
+  return rateLimited(verdict, 'This API key has exceeded its rate limit.');
 }
 
 /** The principal of a request to a guarded route. */
@@ -69,9 +83,9 @@ export function failureOf(edge: Edge, c: Context<EdgeEnv>, thrown: unknown, code
   return verdict.allowed ? thrown : rateLimited(verdict, 'Too many failed authentications from this address.');
 }
 
-function tellRate(exchange: Exchange, protection: Protection, verdict: RateVerdict): void {
+function tellRate(exchange: Exchange, meter: Meter, verdict: RateVerdict): void {
   if (verdict.limit === 0) return;
-  const name = POLICY_NAMES[protection.meter];
+  const name = POLICY_NAMES[meter];
   exchange.headers['ratelimit-policy'] = `"${name}";q=${verdict.limit};w=${WINDOW_SECONDS}`;
   exchange.headers.ratelimit = `"${name}";r=${Math.max(0, Math.floor(verdict.remaining))};t=${Math.ceil(verdict.resetSeconds)}`;
 }

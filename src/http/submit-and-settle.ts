@@ -21,18 +21,17 @@ const TIMED_STAGES = ['queue', 'navigate', 'settle', 'scroll', 'shoot', 'encode'
 export async function submitAndSettle(
   edge: Edge,
   c: Context<EdgeEnv>,
-  { submission, idempotencyKey }: { submission: Submission; idempotencyKey: string | null },
+  { submission, idempotencyKey, submit = edge.submit }: { submission: Submission; idempotencyKey: string | null; submit?: Edge['submit'] },
 ): Promise<JobSnapshot> {
   const { exchange } = c.var;
   const { requestId } = exchange;
   const trace = beginTrace(edge, c, submission);
   const traceparent = trace?.traceparent ?? null;
-  const accepted = await edge
-    .submit(submission, { principal: principalOf(c), requestId, idempotencyKey, traceparent })
-    .catch((error: unknown) => {
-      trace?.failed(toStoredError(error).code);
-      throw error;
-    });
+  const context = { principal: principalOf(c), requestId, idempotencyKey, traceparent };
+  const accepted = await submit(submission, context).catch((error: unknown) => {
+    trace?.failed(toStoredError(error).code);
+    throw error;
+  });
   exchange.headers['x-job-id'] = accepted.id;
   const waits = submission.mode === 'sync' && !isTerminal(accepted.state);
   const job = waits ? await edge.settle(accepted, c.req.raw.signal) : accepted;

@@ -29,6 +29,7 @@ export function consoleEdge({ store, loopbackOnly, facts, startedAt, onQueueChan
     findJob: (id) => store.findJob(id),
     findOrders: (jobIds) => store.findOrders(jobIds),
     listKeys: () => store.listKeys(),
+    linkCredits: () => store.linkCredits(now()),
     findKey: (id) => store.findKey(id),
     createKey: (wish) => issueKey(store, { ...wish, now: now() }),
     revokeKey: async (id) => 'revoked' in (await store.revokeKey(id, now())),

@@ -2,6 +2,7 @@ import { authenticate } from '../account/authenticate.js';
 import { authenticateLink } from '../account/authenticate-link.js';
 import type { Artifacts } from '../artifacts/artifacts.js';
 import type { FinishSignals } from '../capture/finish-signals.js';
+import { findLinkPicture } from '../capture/link-picture.js';
 import { lookupJob, lookupRequest } from '../capture/lookup.js';
 import { ModelViews } from '../capture/model-view.js';
 import { openPicture } from '../capture/open-picture.js';
@@ -75,6 +76,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     authenticate: (authorization) => authenticate(store, authorization),
     authenticateLink: (pairs) => authenticateLink(store, pairs, parts.now()),
     limits: parts.limits,
+    findLinkPicture: (submission, { accountId }) => findLinkPicture(submitDeps, submission, accountId),
     submit: (submission, context) => submit(submitDeps, submission, context),
     settle: (job, nobodyWaits) =>
       settle({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),

@@ -47,9 +47,11 @@ export interface ApiKey {
   prefix: string;
   createdAt: number;
   revokedAt: number | null;
+  /** Credits per calendar month (UTC) that its links may cost; null for no limit but the account's. */
+  linksLimit: number | null;
 }
 
-export type NewKey = Omit<ApiKey, 'accountName' | 'revokedAt'> & { hash: string };
+export type NewKey = Omit<ApiKey, 'accountName' | 'revokedAt' | 'linksLimit'> & { hash: string };
 
 export interface AccountStore {
   /** @returns null when the name is taken */
@@ -75,6 +77,10 @@ export interface KeyStore {
   rotateSigningSecret(keyId: string, secret: string, previousUntil: number): Promise<boolean>;
   /** The secrets that are valid now, newest first. */
   signingSecrets(keyId: string, now: number): Promise<string[]>;
+  /** @returns false for an unknown key */
+  setLinksLimit(keyId: string, limit: number | null): Promise<boolean>;
+  /** Credits that the links of each key have cost in this month, reserved ones included; without keys whose links have cost nothing. */
+  linkCredits(now: number): Promise<Map<string, number>>;
   /** By id or secret, or by at least the first 12 characters of either, if they match exactly one key. */
   revokeKey(idOrPrefix: string, now: number): Promise<{ revoked: ApiKey } | { problem: 'not_found' | 'ambiguous' }>;
 }
@@ -96,6 +102,8 @@ export interface NewJob {
   webhook: WebhookOptions | null;
   /** Credits. */
   price: number;
+  /** It is for a signed link: a stored picture or a render in flight answers it without a new job, and its price counts towards the key's limit. */
+  link: boolean;
   attemptBudget: number;
   enqueuedAt: number;
   /** The W3C trace context in which the capture is traced; null if it is not. */
@@ -117,12 +125,21 @@ export type Acceptance =
   | { kind: 'shared'; job: JobSnapshot }
   /** A new job, completed at once from a cached result. */
   | { kind: 'cached'; job: JobSnapshot }
-  /** The existing job of the idempotency key, in any state. */
+  /** The existing job of the idempotency key, in any state; for a link, the one with the cached picture or the render in flight. */
   | { kind: 'replayed'; job: JobSnapshot }
   /** The idempotency key belongs to a job of another API key, or with other options. */
   | { kind: 'conflict'; jobId: string; sameKey: boolean }
   | { kind: 'quota_exceeded'; quota: number; used: number; reserved: number; resetsAt: number }
+  | { kind: 'links_limit_exceeded'; limit: number; used: number; resetsAt: number }
   | { kind: 'queue_full'; waiting: number };
+
+/** What could answer a link. */
+export interface LinkAnswer {
+  /** The newest picture, of any age, with the job that rendered it; null if there is none, or it is deleted. */
+  picture: { job: JobSnapshot; renderedAt: number; artifactName: string } | null;
+  /** Whether a new one is being rendered. */
+  inFlight: boolean;
+}
 
 export interface ClaimedJob {
   id: string;
@@ -191,6 +208,7 @@ export interface JobPage {
 export interface JobStore {
   /** The artifact that `accept` would answer from now; null if none, and for a repeated submission. */
   cachedArtifact(job: NewJob): Promise<string | null>;
+  findLinkAnswer(wish: Pick<NewJob, 'accountId' | 'cacheIdentity'>): Promise<LinkAnswer>;
   /** ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
   /**

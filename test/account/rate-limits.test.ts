@@ -83,8 +83,10 @@ test('memory is bounded: full buckets go, and the oldest beyond a number', () =>
   expect(buckets.size).toBe(1);
 });
 
-test('submissions, reads and failures of one subject do not share a bucket; 0 switches a limit off', () => {
-  const limits = new RateLimits({ submissions: { perMinute: 1, burst: 1 }, reads: { perMinute: 0, burst: 1 } }, aClock().read);
+test('submissions, reads, links and failures of one subject do not share a bucket; 0 switches a limit off', () => {
+  const once = { perMinute: 1, burst: 1 };
+  const limits = new RateLimits({ submissions: once, reads: { perMinute: 0, burst: 1 }, links: once }, aClock().read);
+  expect([limits.links.take('x').allowed, limits.links.take('x').allowed]).toEqual([true, false]);
   expect(limits.submissions.take('x').allowed).toBe(true);
   expect(limits.submissions.take('x').allowed).toBe(false);
   for (let i = 0; i < 1_000; i++) expect(limits.reads.take('x')).toMatchObject({ allowed: true, limit: 0 });
@@ -95,11 +97,12 @@ test('submissions, reads and failures of one subject do not share a bucket; 0 sw
 test('three servers grant a third each, and all of it again when two of them end', () => {
   const clock = aClock();
   const rules = { perMinute: 120, burst: 30 };
-  const limits = new RateLimits({ submissions: rules, reads: rules }, clock.read);
+  const limits = new RateLimits({ submissions: rules, reads: rules, links: rules }, clock.read);
   const takeAll = () => Array.from({ length: 40 }, () => limits.submissions.take('key')).filter(({ allowed }) => allowed).length;
   limits.shareAmong(3);
   expect(limits.submissions.peek('key')).toMatchObject({ limit: 120, remaining: 10 });
   expect(takeAll()).toBe(10);
+  expect(limits.links.peek('key')).toMatchObject({ limit: 120, remaining: 10 });
   clock.now += 60_000;
   limits.shareAmong(1);
   expect(takeAll()).toBe(30);

@@ -33,3 +33,22 @@ it('`sign` refuses the flags of what a link may not have', async () => {
   const { status, stderr } = await runProgram(['sign', 'example.com', '--key', key, '--custom-js', '1'], { cwd: dir });
   expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining("unknown option '--custom-js'") });
 });
+
+it('`keys` makes a key for links alone, and limits what they cost in a month', async () => {
+  const command = (...words: string[]) => runProgram([...words, '--data-dir', 'data'], { cwd: dir });
+  const made = JSON.parse((await command('keys', 'create', '--label', 'public', '--links-only', '--json')).stdout);
+  expect(made.scopes).toEqual(['links']);
+  const listed = async () => JSON.parse((await command('keys', 'list', '--json')).stdout).find(({ id }: { id: string }) => id === made.id);
+  expect(await listed()).toMatchObject({ links_limit: null, link_credits: 0 });
+  expect((await command('keys', 'links-limit', made.id, '500')).stdout).toBe(`${made.id}: 500 credits a month for links.\n`);
+  expect(await listed()).toMatchObject({ links_limit: 500 });
+  expect((await command('keys', 'list')).stdout).toContain('0 of 500');
+  expect(JSON.parse((await command('keys', 'links-limit', made.id, 'none', '--json')).stdout)).toEqual({ id: made.id, links_limit: null });
+  expect((await command('keys', 'links-limit', made.id, '-1')).status).not.toBe(0);
+  expect(await command('keys', 'links-limit', 'key_unknown', '5')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('keys list'),
+  });
+  const both = await command('keys', 'create', '--label', 'x', '--links-only', '--scope', 'jobs:read');
+  expect(both).toMatchObject({ status: 2, stdout: '' });
+});

@@ -150,7 +150,13 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
     },
     listJobs: async (principal) => ({ jobs: [...jobs.values()].filter((job) => job.keyId === principal.keyId), next: null }),
     readUsage: async () => USAGE,
-    limits: { submissions: meter(120, 1_000_000), reads: meter(600, 1_000_000), failures: meter(30, 1_000_000) },
+    limits: {
+      submissions: meter(120, 1_000_000),
+      reads: meter(600, 1_000_000),
+      links: meter(120, 1_000_000),
+      failures: meter(30, 1_000_000),
+    },
+    findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
       submitted.push({ submission, context });
       return aCompletedJob();

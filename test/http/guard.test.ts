@@ -59,7 +59,9 @@ describe.each(PROTECTED)('$method $path', (route) => {
   );
 
   it('answers 403 to a key without the scope, and takes nothing from its bucket', async () => {
-    const edge = answeringEdge({ limits: { submissions: meter(120, 0), reads: meter(600, 0), failures: meter(30, 30) } });
+    const edge = answeringEdge({
+      limits: { submissions: meter(120, 0), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 30) },
+    });
     const answer = await ask(edge, route, `Bearer ${route.lacking}`, 'not even json');
     expect(answer.status).toBe(403);
     expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
@@ -70,7 +72,9 @@ describe.each(PROTECTED)('$method $path', (route) => {
   });
 
   it('answers 429 to a key that is too fast, before the body is read', async () => {
-    const edge = answeringEdge({ limits: { submissions: meter(120, 0), reads: meter(600, 0), failures: meter(30, 30) } });
+    const edge = answeringEdge({
+      limits: { submissions: meter(120, 0), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 30) },
+    });
     const answer = await ask(edge, route, `Bearer ${KEYS.full}`, 'not even json');
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toBe('1');
@@ -88,7 +92,9 @@ describe.each(PROTECTED)('$method $path', (route) => {
 
 describe('the guard', () => {
   it('answers 429 to an address with too many failures, and still serves a good key from there', async () => {
-    const edge = answeringEdge({ limits: { submissions: meter(120, 9), reads: meter(600, 9), failures: meter(30, 2) } });
+    const edge = answeringEdge({
+      limits: { submissions: meter(120, 9), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 2) },
+    });
     await using served = await serveEdge(edge);
     const read = (key: string) => fetch(`${served.url}/v1/jobs/${ID}`, { headers: { authorization: `Bearer ${key}` } });
     expect((await read('wrong')).status).toBe(401);
@@ -100,7 +106,9 @@ describe('the guard', () => {
   });
 
   it('leaves the headers out where a limit is switched off', async () => {
-    const edge = answeringEdge({ limits: { submissions: meter(0, 9), reads: meter(0, 9), failures: meter(0, 9) } });
+    const edge = answeringEdge({
+      limits: { submissions: meter(0, 9), reads: meter(0, 9), links: meter(120, 1_000_000), failures: meter(0, 9) },
+    });
     const answer = await ask(edge, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('ratelimit')).toBeNull();

@@ -1,8 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { issueKey } from '../../src/account/issue-key.js';
 import { newSigningSecret } from '../../src/account/signing-secret.js';
+import { LINKS_SCOPE } from '../../src/contract/api-key.js';
 import { pairsOf, type QueryPair, signQuery } from '../../src/contract/render-link.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../render/install/any-browser.js';
@@ -14,7 +16,23 @@ let keyId: string;
 let secret: string;
 let requests = 0;
 
-const store = () => Reflect.get(service.service, 'made').store;
+const storeOf = (of: TestService) => Reflect.get(of.service, 'made').store;
+/** A clock that can be put ahead, for services that are started after it. */
+function aClock() {
+  const clock = { ahead: 0 };
+  const actual = Date.now;
+  const spy = vi.spyOn(Date, 'now').mockImplementation(() => actual() + clock.ahead);
+  onTestFinished(() => spy.mockRestore());
+  return clock;
+}
+const store = () => storeOf(service);
+/** Signs links to another service. */
+async function linkOf(of: TestService, id?: string) {
+  const key = id ?? (await storeOf(of).listKeys())[0].id;
+  const signing = newSigningSecret();
+  await storeOf(of).rotateSigningSecret(key, signing, 0);
+  return (body: Record<string, unknown>) => link(body, { key, signing, at: of.url });
+}
 const rotate = async (oldUntil: number) => {
   secret = newSigningSecret();
   await store().rotateSigningSecret(keyId, secret, oldUntil);
@@ -42,10 +60,10 @@ beforeEach(() => {
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-function link(body: Record<string, unknown>, { expires = inAnHour(), key = keyId, signing = secret } = {}): string {
+function link(body: Record<string, unknown>, { expires = inAnHour(), key = keyId, signing = secret, at = service.url } = {}): string {
   const pairs: QueryPair[] = [...pairsOf({ url: `${base}/`, ...body }), ['key', key], ['expires', String(expires)]];
   const query = new URLSearchParams([...pairs, ['signature', signQuery(pairs, signing)]]);
-  return `${service.url}/v1/render?${query}`;
+  return `${at}/v1/render?${query}`;
 }
 
 const SMALL = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 600 };
@@ -125,6 +143,73 @@ describe('GET /v1/render', () => {
     expect((await fetch(old, { method: 'HEAD' })).status).toBe(403);
   });
 
+  it('costs its owner one credit however often it is opened, and none of the rate of the key', async () => {
+    await using own = await startService({ submitRate: 1, submitBurst: 1, linkRate: 1, linkBurst: 1 });
+    const at = await linkOf(own);
+    const url = at({ ...SMALL, cache_ttl: 0, inspect_page: true });
+    const together = await Promise.all(Array.from({ length: 10 }, () => fetch(url)));
+    const later = [];
+    for (let i = 0; i < 31; i++) later.push(await fetch(url));
+    const answers = [...together, ...later];
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 41 }, () => 200));
+    expect(new Set(answers.map(({ headers }) => headers.get('x-job-id'))).size).toBe(1);
+    expect(later[0]?.headers.get('x-cached')).toBe('true');
+    expect(requests).toBe(1);
+    const usage = (await own.get('/v1/usage')).body.data;
+    expect([usage.credits, usage.jobs.completed]).toEqual([1, 1]);
+    // The bucket of links is empty, that of the key's own requests is not.
+    const refused = await fetch(at({ ...SMALL, url: `${base}/other` }));
+    expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"link";q=1;w=60']);
+    expect((await own.post({ ...SMALL, url: `${base}/own` })).status).toBe(200);
+  });
+
+  it('is answered from an expired picture while one render renews it', async () => {
+    const clock = aClock();
+    await using own = await startService();
+    const at = await linkOf(own);
+    const url = at({ ...SMALL, cache_ttl: 1 });
+    const first = await fetch(url);
+    expect(first.headers.get('cache-control')).toBe('public, max-age=60');
+    clock.ahead = 61_000;
+    const ids = await Promise.all(Array.from({ length: 5 }, () => fetch(url))).then((all) => all.map(({ headers }) => headers));
+    expect(new Set(ids.map((headers) => headers.get('x-job-id')))).toEqual(new Set([first.headers.get('x-job-id')]));
+    expect(ids[0]?.get('cache-control')).toBe('public, max-age=10');
+    await expect.poll(async () => (await fetch(url)).headers.get('x-job-id'), { timeout: 60_000 }).not.toBe(first.headers.get('x-job-id'));
+    expect(requests).toBe(2);
+    expect((await own.get('/v1/usage')).body.data.credits).toBe(2);
+  });
+
+  it('keeps its picture when the renewal is refused, and is refused itself once the limit of its key is spent', async () => {
+    const clock = aClock();
+    await using own = await startService();
+    const at = await linkOf(own);
+    const store = storeOf(own);
+    const url = at(SMALL);
+    await store.setLinksLimit((await store.listKeys())[0].id, 1);
+    await fetch(url);
+    clock.ahead = 601_000;
+    expect((await fetch(url)).status).toBe(200);
+    const answer = await fetch(at({ ...SMALL, url: `${base}/other` }));
+    expect(answer.status).toBe(429);
+    expect(await answer.json()).toMatchObject({ error: { code: 'quota_exceeded', retriable: false, details: { limit: 1, used: 1 } } });
+    expect(requests).toBe(1);
+    expect((await own.post({ ...SMALL, url: `${base}/own` })).status).toBe(200);
+  });
+
+  it('may be signed for a key that can do nothing else', async () => {
+    await using own = await startService();
+    const store = storeOf(own);
+    const key = await issueKey(store, { accountName: 'default', label: 'links', scopes: [LINKS_SCOPE], now: Date.now() });
+    const at = await linkOf(own, key?.id);
+    expect((await fetch(at(SMALL))).status).toBe(200);
+    const authorization = `Bearer ${key?.secret}`;
+    expect((await own.post(SMALL, { authorization })).status).toBe(403);
+    expect((await own.get('/v1/jobs', { authorization })).status).toBe(403);
+    expect((await own.get('/v1/usage', { authorization })).status).toBe(403);
+    const reader = await issueKey(store, { accountName: 'default', label: 'reader', scopes: ['jobs:read'], now: Date.now() });
+    expect((await fetch((await linkOf(own, reader?.id))(SMALL))).status).toBe(403);
+  });
+
   it('is charged to the key and listed among its jobs', async () => {
     const before = (await service.get('/v1/usage')).body.data;
     const answer = await fetch(link({ ...SMALL, full_page: true }));
@@ -139,6 +224,7 @@ describe('GET /v1/render', () => {
 
 describe('GET /v1/jobs', () => {
   it('pages through the jobs of the key, newest first, by state', async () => {
+    for (let i = 0; i < 2; i++) await service.post({ ...SMALL, url: `${base}/` });
     const all = (await service.get('/v1/jobs?limit=100')).body.data.jobs.map(({ id }: { id: string }) => id);
     expect(all.length).toBeGreaterThan(3);
     const first = (await service.get('/v1/jobs?limit=2')).body.data;

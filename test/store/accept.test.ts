@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { periodEnd } from '../../src/contract/pricing.js';
-import { aCaller, aCapture, aKey, aNewJob, aStore, claimNext, claimOf, jobOf, NOON, RULES, someOptions } from './factories.js';
+import type { NewJob } from '../../src/store/store.js';
+import { aCaller, aCapture, aKey, aNewJob, aStore, type Caller, claimNext, claimOf, jobOf, NOON, RULES, someOptions } from './factories.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -194,5 +195,125 @@ describe('limits', () => {
     expect((await it.store.accept(aNewJob(caller, { enqueuedAt: newYear }), RULES)).kind).toBe('queued');
     expect(await it.store.usage(caller.accountId, newYear - 1)).toMatchObject({ period: '2026-12', reserved: 1 });
     expect(await it.store.usage(caller.accountId, newYear)).toMatchObject({ period: '2027-01', reserved: 1 });
+  });
+});
+
+describe('links', () => {
+  const aLink = (caller: Caller, given: Partial<NewJob> = {}) => aNewJob(caller, { cacheIdentity: 'page', link: true, price: 2, ...given });
+  const FAILURE = { code: 'target_error', message: 'no', retriable: false, status: 502 } as const;
+
+  test('a stored picture answers a link with the job that rendered it, without a new job or a charge', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store, { quota: 2 });
+    const first = aLink(caller);
+    expect(await it.store.accept(first, RULES)).toMatchObject({ kind: 'queued', job: { id: first.id } });
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    for (let i = 0; i < 40; i++) {
+      expect(await it.store.accept(aLink(caller), RULES)).toMatchObject({ kind: 'replayed', job: { id: first.id, state: 'completed' } });
+    }
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 2, reserved: 0 });
+    expect((await it.store.queueStatus()).completed).toBe(1);
+  });
+
+  test('a render in flight answers a link as well, and a waiting one hurries it', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const renewal = aLink(caller);
+    await it.store.accept(renewal, RULES);
+    const links = Array.from({ length: 40 }, () => aLink(caller, { mode: 'sync' }));
+    const answers = await Promise.all(links.map((link) => it.store.accept(link, RULES)));
+    expect(new Set(answers.map((answer) => `${answer.kind} ${jobOf(answer).id}`))).toEqual(new Set([`replayed ${renewal.id}`]));
+    expect(await it.store.findJob(renewal.id)).toMatchObject({ state: 'prioritized' });
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ reserved: 2 });
+  });
+
+  test('of links that arrive at once, one renders', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const answers = await Promise.all(Array.from({ length: 40 }, () => it.store.accept(aLink(caller), RULES)));
+    expect(answers.filter(({ kind }) => kind === 'queued')).toHaveLength(1);
+    expect(new Set(answers.map((answer) => jobOf(answer).id)).size).toBe(1);
+  });
+
+  test('the newest picture is found at any age, with whether a render is in flight; a deleted one is not', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const wish = { accountId: caller.accountId, cacheIdentity: 'page' };
+    expect(await it.store.findLinkAnswer(wish)).toEqual({ picture: null, inFlight: false });
+    const first = aLink(caller);
+    await it.store.accept(first, RULES);
+    expect(await it.store.findLinkAnswer(wish)).toEqual({ picture: null, inFlight: true });
+    const capture = aCapture();
+    await it.store.complete(claimOf(await claimNext(it.store)), capture, NOON);
+    expect(await it.store.findLinkAnswer(wish)).toEqual({
+      picture: { job: await it.store.findJob(first.id), renderedAt: NOON, artifactName: capture.artifact.name },
+      inFlight: false,
+    });
+    const later = NOON + 2 * HOUR_MS;
+    expect((await it.store.accept(aLink(caller, { enqueuedAt: later }), RULES)).kind).toBe('queued');
+    expect(await it.store.findLinkAnswer(wish)).toMatchObject({ picture: { renderedAt: NOON }, inFlight: true });
+    await it.store.fail(claimOf(await claimNext(it.store, { now: later })), FAILURE, later);
+    expect(await it.store.findLinkAnswer(wish)).toMatchObject({ picture: { renderedAt: NOON }, inFlight: false });
+    await it.store.markGone(capture.artifact.name, later);
+    expect((await it.store.findLinkAnswer(wish)).picture).toBeNull();
+    expect(await it.store.findLinkAnswer({ ...wish, cacheIdentity: null })).toEqual({ picture: null, inFlight: false });
+    const stranger = await aCaller(it.store);
+    expect(await it.store.findLinkAnswer({ ...wish, accountId: stranger.accountId })).toEqual({ picture: null, inFlight: false });
+  });
+
+  test('the limit of a key counts what its links cost in the month, and nothing else', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const other = { ...caller, ...(await aKey(it.store, caller.accountId)) };
+    expect(await it.store.setLinksLimit(caller.keyId, 5)).toBe(true);
+    expect(await it.store.setLinksLimit('key_unknown', 5)).toBe(false);
+    expect(await it.store.findKey(caller.keyId)).toMatchObject({ linksLimit: 5 });
+    const accept = async (by: Caller, given: Partial<NewJob>) => await it.store.accept(aNewJob(by, { price: 2, ...given }), RULES);
+    const kinds = [];
+    for (let i = 0; i < 3; i++) kinds.push((await accept(caller, { link: true })).kind);
+    expect(kinds).toEqual(['queued', 'queued', 'links_limit_exceeded']);
+    expect(await accept(caller, { link: true })).toEqual({ kind: 'links_limit_exceeded', limit: 5, used: 4, resetsAt: periodEnd(NOON) });
+    expect((await accept(caller, {})).kind).toBe('queued');
+    expect((await accept(other, { link: true })).kind).toBe('queued');
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
+    await it.store.fail(claimOf(await claimNext(it.store)), FAILURE, NOON);
+    // What failed costs nothing.
+    expect(await it.store.linkCredits(NOON)).toEqual(
+      new Map([
+        [caller.keyId, 2],
+        [other.keyId, 2],
+      ]),
+    );
+    expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 2, reserved: 4 });
+    expect(await it.store.jobCounts(caller.accountId, NOON)).toMatchObject({
+      byState: { completed: 1, failed: 1 },
+      byCode: { target_error: 1 },
+    });
+    expect((await accept(caller, { link: true })).kind).toBe('queued');
+    expect((await accept(caller, { link: true })).kind).toBe('links_limit_exceeded');
+    expect((await accept(caller, { link: true, enqueuedAt: periodEnd(NOON) })).kind).toBe('queued');
+    await it.store.setLinksLimit(caller.keyId, null);
+    expect((await accept(caller, { link: true })).kind).toBe('queued');
+  });
+
+  test('of links that arrive at once, as many are taken as the limit covers', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    await it.store.setLinksLimit(caller.keyId, 3);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => it.store.accept(aNewJob(caller, { link: true }), RULES)));
+    expect(answers.filter(({ kind }) => kind === 'queued')).toHaveLength(3);
+    expect(answers.filter(({ kind }) => kind === 'links_limit_exceeded')).toHaveLength(17);
+    expect(await it.store.linkCredits(NOON)).toEqual(new Map([[caller.keyId, 3]]));
+  });
+
+  test('an end after the month of the submission counts towards the limit of that month', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const next = periodEnd(NOON);
+    await it.store.accept(aNewJob(caller, { link: true }), RULES);
+    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), next + 1);
+    expect(await it.store.linkCredits(NOON)).toEqual(new Map([[caller.keyId, 1]]));
+    expect(await it.store.linkCredits(next)).toEqual(new Map());
+    expect((await it.store.jobCounts(caller.accountId, next + 1)).byState.completed).toBe(1);
   });
 });

@@ -148,6 +148,7 @@ export function aNewJob(caller: Pick<Caller, 'accountId' | 'keyId'>, given: Part
     options: someOptions(),
     webhook: null,
     price: 1,
+    link: false,
     attemptBudget: 2,
     enqueuedAt: NOON,
     traceparent: null,

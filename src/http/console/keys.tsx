@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from '../../contract/api-key.js';
+import { LINKS_SCOPE, SCOPES, type Scope } from '../../contract/api-key.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
@@ -6,11 +6,12 @@ import type { ConsoleAccount, ConsoleKey } from '../console-edge.js';
 import type { Form } from './form.js';
 import { PostForm } from './layout.js';
 import { PageLinks, pageOf } from './paging.js';
-import { When } from './say.js';
+import { amount, When } from './say.js';
 import { SmallField } from './small-field.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 const LABEL_MAX_CHARS = 100;
+const CHOICES: readonly Scope[] = [...SCOPES, LINKS_SCOPE];
 
 /** API keys, newest first, and a form for a new one. */
 export async function keysPage(visit: Visit): Promise<Answer> {
@@ -21,7 +22,7 @@ export async function keysPage(visit: Visit): Promise<Answer> {
 export async function createKey(visit: FormVisit): Promise<Answer> {
   const { console, form } = visit;
   const label = form.value('label').trim();
-  const scopes = SCOPES.filter((scope) => form.values('scope').includes(scope));
+  const scopes = CHOICES.filter((scope) => form.values('scope').includes(scope));
   const issues = [
     ...(isLabel(label) ? [] : [{ path: 'label', message: `must be 1 to ${LABEL_MAX_CHARS} characters` }]),
     ...(scopes.length > 0 ? [] : [{ path: 'scope', message: 'must have at least one' }]),
@@ -51,7 +52,7 @@ interface Shown {
 }
 
 async function show({ console, c, formToken }: Visit, { form, issues = [], made }: Shown): Promise<Answer> {
-  const [keys, accounts] = await Promise.all([console.listKeys(), console.listAccounts()]);
+  const [keys, accounts, linkCredits] = await Promise.all([console.listKeys(), console.listAccounts(), console.linkCredits()]);
   const page = pageOf([...keys].reverse(), c.req.query('after') ?? '');
   return {
     title: 'Keys',
@@ -62,7 +63,7 @@ async function show({ console, c, formToken }: Visit, { form, issues = [], made 
         {made === undefined ? null : <NewSecret made={made} />}
         <NewKeyForm {...{ accounts, formToken, form, issues }} />
         <h2>All keys</h2>
-        <KeyTable keys={page.items} formToken={formToken} now={console.now()} />
+        <KeyTable {...{ keys: page.items, linkCredits, formToken, now: console.now() }} />
         <PageLinks path="keys" page={page} />
       </>
     ),
@@ -96,7 +97,7 @@ interface NewKeyProps {
 
 function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
   const problem = (path: string) => issues.find((issue) => issue.path === path)?.message ?? null;
-  const chosen = form?.values('scope') ?? SCOPES;
+  const chosen: readonly string[] = form?.values('scope') ?? SCOPES;
   return (
     <PostForm action="keys" token={formToken} class="card row">
       <SmallField name="label" label="Label" value={form?.value('label') ?? ''} problem={problem('label')} hint="What the key is for" />
@@ -113,10 +114,10 @@ function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
       </div>
       <fieldset class="field">
         <legend>Scopes</legend>
-        {SCOPES.map((scope: Scope) => (
+        {CHOICES.map((scope) => (
           <span class="choice">
             <input type="checkbox" id={scope} name="scope" value={scope} checked={chosen.includes(scope)} />
-            <label for={scope}>{scope}</label>
+            <label for={scope}>{scope === LINKS_SCOPE ? `${scope} (signed links only)` : scope}</label>
           </span>
         ))}
         {problem('scope') === null ? null : <p class="problem">{problem('scope')}</p>}
@@ -128,7 +129,14 @@ function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
   );
 }
 
-function KeyTable({ keys, formToken, now }: { keys: readonly ConsoleKey[]; formToken: string; now: number }) {
+interface KeyTableProps {
+  keys: readonly ConsoleKey[];
+  linkCredits: ReadonlyMap<string, number>;
+  formToken: string;
+  now: number;
+}
+
+function KeyTable({ keys, linkCredits, formToken, now }: KeyTableProps) {
   if (keys.length === 0) return <p class="card">No keys.</p>;
   return (
     <div class="table">
@@ -139,6 +147,7 @@ function KeyTable({ keys, formToken, now }: { keys: readonly ConsoleKey[]; formT
             <th scope="col">Account</th>
             <th scope="col">Scopes</th>
             <th scope="col">Secret</th>
+            <th scope="col">Credits for links</th>
             <th scope="col">Use</th>
           </tr>
         </thead>
@@ -155,6 +164,10 @@ function KeyTable({ keys, formToken, now }: { keys: readonly ConsoleKey[]; formT
               <td data-name="Scopes">{key.scopes.join(', ')}</td>
               <td data-name="Secret">
                 <code>{key.prefix}…</code>
+              </td>
+              <td data-name="Credits for links">
+                {amount(linkCredits.get(key.id) ?? 0)}
+                {key.linksLimit === null ? '' : ` of ${amount(key.linksLimit)}`} this month
               </td>
               <td>
                 <Use {...{ apiKey: key, formToken, now }} />

@@ -112,7 +112,7 @@ function renderLink(): Operation {
     tags: ['captures'],
     summary: 'The picture of a signed link',
     description:
-      'For `<img src>` and Open Graph tags. Beside `url`, any field of a capture request in flat form (`viewport.width=800`, repeated names for lists), except `html`, `base_url`, `custom_js`, `headers`, `cookies`, `storage_state`, `webhook`, `proxy` and `sync`. `stillframe sign` makes such links.',
+      'For `<img src>` and Open Graph tags. Beside `url`, any field of a capture request in flat form (`viewport.width=800`, repeated names for lists), except `html`, `base_url`, `custom_js`, `headers`, `cookies`, `storage_state`, `webhook`, `proxy` and `sync`. `stillframe sign` makes such links. Only a render is charged: a stored picture answers for free, after `cache_ttl` (at least 60 s) as well, while one render renews it.',
     security: [],
     request: { query: fields },
     responses: {
@@ -120,16 +120,17 @@ function renderLink(): Operation {
         description: 'The picture.',
         headers: {
           ...commonHeaders(),
-          'x-job-id': header('id of the job'),
+          ...rateHeaders(),
+          'x-job-id': header('id of the job that rendered the picture'),
           ...pictureHeaders(),
-          'cache-control': header('from `cache_ttl`'),
+          'cache-control': header('what is left of `cache_ttl`; 10 s for a picture that is being renewed'),
         },
         content: pictureContent(),
       },
       304: { description: "The client's copy is up to date." },
       ...failures({
         400: 'The fields are not valid.',
-        403: 'The signature is missing, wrong or expired.',
+        403: 'The signature is missing, wrong or expired, or the key may not sign links.',
         503: 'Not ready yet, or not available: see `Retry-After`.',
         ...captureFailures(),
       }),

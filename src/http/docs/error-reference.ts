@@ -33,7 +33,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   forbidden: {
     statuses: '403',
     retriable: 'no',
-    meaning: 'The key is valid but lacks the scope that the endpoint needs (screenshot:write or jobs:read).',
+    meaning: 'The key is valid but lacks the scope that the endpoint needs (screenshot:write or jobs:read; for signed links also links).',
     advice: 'Use a key with that scope: "stillframe keys create --label NAME --scope screenshot:write --scope jobs:read".',
   },
   idempotency_conflict: {
@@ -45,9 +45,9 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   quota_exceeded: {
     statuses: '429',
     retriable: 'no',
-    meaning: 'The account does not have enough credits left for this capture in this month.',
+    meaning: 'The account, or the limit of a key for its signed links, does not have enough credits left for this capture in this month.',
     advice:
-      'details holds quota, used, reserved and resets_at. An operator changes the quota with "stillframe accounts quota NAME CREDITS".',
+      'details holds quota, used, reserved and resets_at; for a signed link whose key is over its limit, limit, used and resets_at. An operator changes the quota with "stillframe accounts quota NAME CREDITS", the limit with "stillframe keys links-limit ID CREDITS".',
   },
   rate_limited: {
     statuses: '429',

@@ -3,18 +3,18 @@
  * identical job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
  *
  * Locks, in this order: the cache digest (advisory), so that two identical submissions do not both render; the row of the render in flight,
- * which its end locks as well, so that no job follows one that has just ended; the row of an account with a quota.
+ * which its end locks as well, so that no job follows one that has just ended; the row of an account with a quota; the row of a link's key.
  */
 import { newId } from '../../contract/ids.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
 import { MAX_DELIVERY_AGE_MS } from '../rules.js';
 import { type ToldJob, toSnapshot } from '../snapshot.js';
-import type { Acceptance, AcceptRules, NewJob } from '../store.js';
+import type { Acceptance, AcceptRules, LinkAnswer, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database, Queries } from './connect.js';
-import { promote } from './end-job.js';
-import { findJobByIdempotencyKey } from './job-rows.js';
+import { LINK_SUM, promote } from './end-job.js';
+import { findJob, findJobByIdempotencyKey } from './job-rows.js';
 import { LOCKS } from './locks.js';
 
 interface Digests {
@@ -24,6 +24,8 @@ interface Digests {
 
 /** A cached picture. */
 interface Kept {
+  /** The job that rendered it. */
+  jobId: string;
   renderedAt: number;
   workerId: string;
   artifactName: string;
@@ -64,7 +66,27 @@ export async function cachedArtifact(queries: Queries, vault: Vault, job: NewJob
   return (await findKept(queries, job, digest))?.artifactName ?? null;
 }
 
-function cacheDigestOf(vault: Vault, { cacheIdentity }: NewJob): string | null {
+/** What could answer a link, without an acceptance. */
+export async function findLinkAnswer(
+  queries: Queries,
+  vault: Vault,
+  wish: Pick<NewJob, 'accountId' | 'cacheIdentity'>,
+): Promise<LinkAnswer> {
+  const digest = cacheDigestOf(vault, wish);
+  if (digest === null) return { picture: null, inFlight: false };
+  const [found, inFlight] = await Promise.all([
+    findPicture(queries, wish.accountId, digest),
+    findInFlight(queries, wish.accountId, digest),
+  ]);
+  const job = found === null ? null : await findJob(queries, found.jobId);
+  return {
+    picture:
+      found === null || job === null ? null : { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
+    inFlight: inFlight !== null,
+  };
+}
+
+function cacheDigestOf(vault: Vault, { cacheIdentity }: Pick<NewJob, 'cacheIdentity'>): string | null {
   return cacheIdentity === null ? null : vault.digest('cache', cacheIdentity);
 }
 
@@ -74,9 +96,12 @@ async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source
   if (known !== null) return known;
   const source = await findSource(queries, given);
   if (source === AGAIN) return AGAIN;
+  const existing = job.link ? await findForLink(queries, job, source) : null;
+  if (existing !== null) return existing;
   const { waiting, quota } = await standingOf(queries, job.accountId, { atMost: rules.maxQueue });
   const full: Acceptance | null = source.kept === null && waiting >= rules.maxQueue ? { kind: 'queue_full', waiting } : null;
-  const refusal = full ?? (quota === null ? null : await refuseOverQuota(queries, job));
+  const overQuota = full ?? (quota === null ? null : await refuseOverQuota(queries, job));
+  const refusal = overQuota ?? (job.link ? await refuseOverLinksLimit(queries, job) : null);
   if (refusal === null) return await enter(queries, vault, { ...given, source });
   // What took the last credit or place may have been the same submission, sent twice.
   return (await findReplay(queries, vault, job)) ?? refusal;
@@ -96,10 +121,7 @@ async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry,
   await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCKS.cacheDigest, `${job.accountId} ${digests.cache}`]);
   const kept = await findKept(queries, job, digests.cache);
   if (kept !== null && kept.artifactName !== rules.missing) return { kept, leader: null };
-  const inFlight = await queries.one<{ id: string }>(
-    `SELECT id FROM jobs WHERE account_id = $1 AND cache_digest = $2 AND ended_at IS NULL AND leader_id IS NULL ORDER BY seq LIMIT 1`,
-    [job.accountId, digests.cache],
-  );
+  const inFlight = await findInFlight(queries, job.accountId, digests.cache);
   if (inFlight === null) return { kept: null, leader: null };
   const leader = await queries.one<{ id: string; lane: string; endedAt: number | null }>(
     'SELECT id, lane, ended_at AS "endedAt" FROM jobs WHERE id = $1 FOR NO KEY UPDATE',
@@ -108,18 +130,39 @@ async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry,
   return leader === null || leader.endedAt !== null ? AGAIN : { kept: null, leader };
 }
 
+/** The job whose picture, or whose render in flight, answers a link. */
+async function findForLink(queries: Queries, { mode }: NewJob, { kept, leader }: Source): Promise<Acceptance | null> {
+  const id = kept?.jobId ?? leader?.id;
+  const found = id === undefined ? null : await findJob(queries, id);
+  if (found === null) return null;
+  if (leader !== null && mode === 'sync' && leader.lane === 'waiting') await promote(queries, leader.id);
+  return { kind: 'replayed', job: toSnapshot(found) };
+}
+
+function findInFlight(queries: Queries, accountId: string, cacheDigest: string): Promise<{ id: string } | null> {
+  return queries.one<{ id: string }>(
+    `SELECT id FROM jobs WHERE account_id = $1 AND cache_digest = $2 AND ended_at IS NULL AND leader_id IS NULL ORDER BY seq LIMIT 1`,
+    [accountId, cacheDigest],
+  );
+}
+
 /** The newest picture of the same digest, if it is recent enough and not deleted; else null. */
 async function findKept(queries: Queries, job: NewJob, cacheDigest: string): Promise<Kept | null> {
+  const found = await findPicture(queries, job.accountId, cacheDigest);
+  return found === null || job.enqueuedAt - found.renderedAt > job.cacheTtl * 1000 ? null : found;
+}
+
+/** The newest picture of a digest, of any age; null if it is deleted. */
+async function findPicture(queries: Queries, accountId: string, cacheDigest: string): Promise<Kept | null> {
   const found = await queries.one<Kept & { goneAt: number | null }>(
-    `SELECT job.rendered_at AS "renderedAt", job.worker_id AS "workerId", artifacts.name AS "artifactName", artifacts.data,
+    `SELECT job.id AS "jobId", job.rendered_at AS "renderedAt", job.worker_id AS "workerId", artifacts.name AS "artifactName", artifacts.data,
         artifacts.gone_at AS "goneAt"
       FROM jobs job JOIN artifacts ON artifacts.name = job.artifact_name
       WHERE job.account_id = $1 AND job.cache_digest = $2 AND job.rendered_at IS NOT NULL
       ORDER BY job.rendered_at DESC LIMIT 1`,
-    [job.accountId, cacheDigest],
+    [accountId, cacheDigest],
   );
-  if (found === null || found.goneAt !== null) return null;
-  return job.enqueuedAt - found.renderedAt > job.cacheTtl * 1000 ? null : found;
+  return found === null || found.goneAt !== null ? null : found;
 }
 
 interface Standing {
@@ -151,6 +194,21 @@ async function refuseOverQuota(queries: Queries, { accountId, enqueuedAt, price 
   const { used, reserved } = sums ?? { used: 0, reserved: 0 };
   if (used + reserved + price <= quota) return null;
   return { kind: 'quota_exceeded', quota, used, reserved, resetsAt: periodEnd(enqueuedAt) };
+}
+
+/** Locks the key's row until the transaction ends, so that two links do not both take the last credit. */
+async function refuseOverLinksLimit(queries: Queries, { accountId, keyId, enqueuedAt, price }: NewJob): Promise<Acceptance | null> {
+  const key = await queries.one<{ limit: number | null }>('SELECT links_limit AS limit FROM api_keys WHERE id = $1 FOR NO KEY UPDATE', [
+    keyId,
+  ]);
+  const limit = key?.limit ?? null;
+  if (limit === null) return null;
+  const sum = await queries.one<{ used: number }>(
+    'SELECT coalesce(sum(settled + reserved), 0)::bigint AS used FROM sums WHERE account_id = $1 AND period = $2 AND name = $3',
+    [accountId, periodOf(enqueuedAt), LINK_SUM + keyId],
+  );
+  const used = sum?.used ?? 0;
+  return used + price <= limit ? null : { kind: 'links_limit_exceeded', limit, used, resetsAt: periodEnd(enqueuedAt) };
 }
 
 async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acceptance | typeof AGAIN> {
@@ -190,8 +248,8 @@ const INSERT_JOB = `WITH job AS (
       RETURNING seq, id, account_id, enqueued_at),
   entry AS (INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, $22::smallint FROM job WHERE $22::smallint IS NOT NULL),
   ordered AS (INSERT INTO orders (job_id, sealed) SELECT id, $23::bytea FROM job WHERE $23::bytea IS NOT NULL),
-  reserved AS (INSERT INTO reservations (job_id, account_id, period, credits, state, created_at)
-    SELECT id, account_id, $24::text, $25::bigint, $26::text, enqueued_at FROM job),
+  reserved AS (INSERT INTO reservations (job_id, account_id, period, credits, state, created_at, link_key_id)
+    SELECT id, account_id, $24::text, $25::bigint, $26::text, enqueued_at, $35::text FROM job),
   counted AS (INSERT INTO tallies (account_id, period, name, reserved, settled, jobs)
     SELECT account_id, $24::text, $27::text, CASE $26::text WHEN 'pending' THEN $25::bigint ELSE 0 END,
       CASE $26::text WHEN 'settled' THEN $25::bigint ELSE 0 END, CASE $26::text WHEN 'settled' THEN 1 ELSE 0 END FROM job),
@@ -238,7 +296,12 @@ function insertValues(vault: Vault, { job, rules, digests, source: { kept, leade
     kept === null ? null : SHARED_DATA,
     isQueued ? (lane === 'prioritized' ? 0 : 1) : null,
     kept === null ? vault.seal(JSON.stringify(options), `order:${job.id}`) : null,
-    ...[periodOf(job.enqueuedAt), job.price, kept === null ? 'pending' : 'settled', kept === null ? '' : 'completed'],
+    ...[
+      periodOf(job.enqueuedAt),
+      job.price,
+      kept === null ? 'pending' : 'settled',
+      job.link ? LINK_SUM + job.keyId : kept === null ? '' : 'completed',
+    ],
     webhook === null ? null : newId('delivery', job.enqueuedAt),
     webhook === null ? null : new URL(webhook.url).origin,
     webhook === null ? null : vault.seal(webhook.secret, `webhook:${job.id}`),
@@ -246,5 +309,6 @@ function insertValues(vault: Vault, { job, rules, digests, source: { kept, leade
     webhook === null || kept === null ? null : 'capture.completed',
     webhook === null ? null : endedAt,
     job.traceparent,
+    job.link ? job.keyId : null,
   ];
 }

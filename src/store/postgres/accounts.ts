@@ -5,11 +5,12 @@ import { REVOKE_PREFIX_MIN_CHARS } from '../rules.js';
 import type { Account, AccountStore, AccountUsage, ApiKey, JobCounts, KeyStore, NewKey } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database, Queries } from './connect.js';
+import { LINK_SUM } from './end-job.js';
 import { LOCKS } from './locks.js';
 
 const ACCOUNT = 'SELECT id, name, quota, created_at AS "createdAt" FROM accounts';
 const KEY = `SELECT key.id, key.account_id AS "accountId", accounts.name AS "accountName", key.label, key.scopes, key.prefix,
-    key.created_at AS "createdAt", key.revoked_at AS "revokedAt"
+    key.created_at AS "createdAt", key.revoked_at AS "revokedAt", key.links_limit AS "linksLimit"
   FROM api_keys key JOIN accounts ON accounts.id = key.account_id`;
 
 export function accountSteps(database: Database): AccountStore {
@@ -46,6 +47,15 @@ export function keySteps(database: Database, vault: Vault): KeyStore {
     listKeys: () => database.all<ApiKey>(`${KEY} ORDER BY key.created_at, key.id`),
     rotateSigningSecret: (keyId, secret, previousUntil) => rotateSigningSecret(database, vault, { keyId, secret, previousUntil }),
     signingSecrets: (keyId, now) => signingSecrets(database, vault, keyId, now),
+    setLinksLimit: async (keyId, limit) => (await database.run('UPDATE api_keys SET links_limit = $2 WHERE id = $1', [keyId, limit])) === 1,
+    async linkCredits(now) {
+      const sums = await database.all<{ keyId: string; credits: number }>(
+        `SELECT substr(name, ${LINK_SUM.length + 1}) AS "keyId", sum(settled + reserved)::bigint AS credits
+          FROM sums WHERE period = $1 AND name LIKE '${LINK_SUM}%' GROUP BY name HAVING sum(settled + reserved) > 0`,
+        [periodOf(now)],
+      );
+      return new Map(sums.map(({ keyId, credits }) => [keyId, credits]));
+    },
     revokeKey: (idOrPrefix, now) => revokeKey(database, idOrPrefix, now),
   };
 }

@@ -8,6 +8,9 @@ import { JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
 import { LOCKS } from './locks.js';
 import { settleTurns } from './turns.js';
 
+/** In `tallies`, the name of the credits of a key's links, before the id of the key. */
+export const LINK_SUM = 'link/';
+
 /** The result of a claimed job: a capture, or an error as JSON. */
 export type Ending = { now: number } & ({ state: 'completed'; capture: FinishedCapture } | { state: 'failed'; error: string });
 
@@ -161,11 +164,12 @@ function concluding(update: string, further = ''): string {
     charged AS (UPDATE reservations SET state = CASE job.state WHEN 'completed' THEN 'settled' ELSE 'released' END
       FROM job WHERE reservations.job_id = job.id AND reservations.state = 'pending'
       RETURNING reservations.account_id, reservations.period, reservations.credits, reservations.state,
-        job.period AS ended_in, job.outcome, job.bytes),
+        reservations.link_key_id, job.period AS ended_in, job.outcome, job.bytes),
     counted AS (INSERT INTO tallies (account_id, period, name, reserved, settled, jobs, bytes)
-      SELECT account_id, period, CASE period WHEN ended_in THEN outcome ELSE '' END, -credits, CASE state WHEN 'settled' THEN credits ELSE 0 END,
-        CASE period WHEN ended_in THEN 1 ELSE 0 END, bytes FROM charged
-      UNION ALL SELECT account_id, ended_in, outcome, 0, 0, 1, 0 FROM charged WHERE period <> ended_in),
+      SELECT account_id, period, CASE WHEN link_key_id IS NOT NULL THEN '${LINK_SUM}' || link_key_id WHEN period = ended_in THEN outcome ELSE '' END,
+        -credits, CASE state WHEN 'settled' THEN credits ELSE 0 END,
+        CASE WHEN link_key_id IS NULL AND period = ended_in THEN 1 ELSE 0 END, bytes FROM charged
+      UNION ALL SELECT account_id, ended_in, outcome, 0, 0, 1, 0 FROM charged WHERE period <> ended_in OR link_key_id IS NOT NULL),
     announced AS (UPDATE deliveries SET event = CASE job.state WHEN 'completed' THEN '${eventOf('completed')}' ELSE '${eventOf('failed')}' END,
         due_at = job.ended_at, next_attempt_at = job.ended_at, expires_at = job.ended_at + ${MAX_DELIVERY_AGE_MS}
       FROM job WHERE deliveries.job_id = job.id AND deliveries.event IS NULL RETURNING deliveries.job_id)

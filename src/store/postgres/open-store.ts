@@ -7,7 +7,7 @@ import type { Log } from '../../log.js';
 import type { Claim, DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { type Vault, vaultOf } from '../vault.js';
-import { accept, cachedArtifact } from './accept.js';
+import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
 import { accountSteps, keySteps, sealAgain } from './accounts.js';
 import { Batch } from './batch.js';
 import { type Announcement, announceArtifacts, claimNextJobs, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
@@ -121,6 +121,7 @@ function jobSteps(engine: Engine): JobStore {
   };
   return {
     cachedArtifact: (job) => cachedArtifact(database, vault, job),
+    findLinkAnswer: (wish) => findLinkAnswer(database, vault, wish),
     async accept(job, rules) {
       const acceptance = await accept(database, vault, { job, rules });
       if (acceptance.kind === 'queued') hints.add({ kind: 'queued' });

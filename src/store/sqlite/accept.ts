@@ -5,13 +5,16 @@
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
-import type { Acceptance, AcceptRules, NewJob } from '../store.js';
+import type { Acceptance, AcceptRules, LinkAnswer, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { NewJobRow } from './jobs.js';
 import type { Reservation } from './reservations.js';
 import type { Tables } from './tables.js';
 
-type AcceptTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'artifacts' | 'turns'>;
+type AcceptTables = Pick<
+  Tables,
+  'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'artifacts' | 'turns' | 'apiKeys' | 'linkCredits'
+>;
 
 interface Digests {
   identity: string;
@@ -19,6 +22,8 @@ interface Digests {
 }
 
 interface KeptResult {
+  /** The job that rendered it. */
+  jobId: string;
   ended: Partial<NewJobRow>;
   /** CaptureData as JSON. */
   data: string;
@@ -38,8 +43,28 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
   if (known !== null) return known;
   const kept = findKept(tables, job, { digests, rules });
   const source = { kept, leaderId: kept === null ? findLeader(tables, job, digests) : null };
+  const existing = job.link ? findForLink(tables, job, source) : null;
+  if (existing !== null) return existing;
   const charge = chargeOf(job);
-  return refuseWhenFull(tables, source, rules) ?? refuseOverQuota(tables, charge) ?? enter(tables, { job, rules, digests, source, charge });
+  const refusal = refuseWhenFull(tables, source, rules) ?? refuseOverQuota(tables, charge) ?? refuseOverLinksLimit(tables, charge);
+  return refusal ?? enter(tables, { job, rules, digests, source, charge });
+}
+
+/** What could answer a link, without an acceptance. */
+export function findLinkAnswer(
+  { jobs }: Pick<AcceptTables, 'jobs'>,
+  vault: Vault,
+  wish: Pick<NewJob, 'accountId' | 'cacheIdentity'>,
+): LinkAnswer {
+  const digest = cacheDigestOf(vault, wish);
+  if (digest === null) return { picture: null, inFlight: false };
+  const found = findPicture({ jobs }, wish.accountId, digest);
+  const job = found === null ? null : jobs.find(found.id);
+  return {
+    picture:
+      found === null || job === null ? null : { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
+    inFlight: jobs.findInFlight(wish.accountId, digest) !== null,
+  };
 }
 
 /** The artifact that `accept` would answer from; null if none, and for a repeated submission. */
@@ -49,7 +74,7 @@ export function cachedArtifact({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vaul
   return findKeptSource({ jobs }, job, cacheDigestOf(vault, job))?.artifactName ?? null;
 }
 
-function cacheDigestOf(vault: Vault, { cacheIdentity }: NewJob): string | null {
+function cacheDigestOf(vault: Vault, { cacheIdentity }: Pick<NewJob, 'cacheIdentity'>): string | null {
   return cacheIdentity === null ? null : vault.digest('cache', cacheIdentity);
 }
 
@@ -107,11 +132,25 @@ function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, job: New
 /** The newest picture of the same digest, if it is recent enough and not deleted; else null. */
 function findKeptSource({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, cacheDigest: string | null) {
   if (cacheDigest === null || job.cacheTtl === 0) return null;
-  const source = jobs.findRendered(job.accountId, cacheDigest);
+  const source = findPicture({ jobs }, job.accountId, cacheDigest);
+  return source === null || job.enqueuedAt - source.renderedAt > job.cacheTtl * 1000 ? null : source;
+}
+
+/** The newest picture of a digest, of any age; null if it is deleted. */
+function findPicture({ jobs }: Pick<AcceptTables, 'jobs'>, accountId: string, cacheDigest: string) {
+  const source = jobs.findRendered(accountId, cacheDigest);
   if (source === null || source.goneAt !== null) return null;
   const { renderedAt, data, artifactName } = source;
-  if (renderedAt === null || data === null || artifactName === null) return null;
-  return job.enqueuedAt - renderedAt > job.cacheTtl * 1000 ? null : { ...source, data, artifactName };
+  return renderedAt === null || data === null || artifactName === null ? null : { ...source, renderedAt, data, artifactName };
+}
+
+/** The job whose picture, or whose render in flight, answers a link. */
+function findForLink({ jobs }: Pick<AcceptTables, 'jobs'>, { mode }: NewJob, { kept, leaderId }: Source): Acceptance | null {
+  const id = kept?.jobId ?? leaderId;
+  const found = id === null ? null : jobs.find(id);
+  if (found === null) return null;
+  if (leaderId !== null && mode === 'sync') jobs.promote(leaderId);
+  return { kind: 'replayed', job: toSnapshot(found) };
 }
 
 /** The fields of a job that is answered from a stored picture. */
@@ -126,7 +165,7 @@ function findKept(
   // An older version stored it with the job, which may be deleted before this one.
   if (source.keptData === null) artifacts.keepData(artifactName, source.data);
   const ended = { state: 'completed', endedAt: job.enqueuedAt, progress: 100, workerId, artifactName, data: SHARED_DATA } as const;
-  return { ended, data: source.keptData ?? source.data };
+  return { jobId: source.id, ended, data: source.keptData ?? source.data };
 }
 
 function findLeader({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, digests: Digests): string | null {
@@ -140,9 +179,21 @@ function refuseOverQuota({ reservations }: Pick<AcceptTables, 'reservations'>, c
   return { kind: 'quota_exceeded', quota, used: settled, reserved, resetsAt: periodEnd(charge.createdAt) };
 }
 
+function refuseOverLinksLimit(
+  { apiKeys, linkCredits }: Pick<AcceptTables, 'apiKeys' | 'linkCredits'>,
+  charge: Reservation,
+): Acceptance | null {
+  const { linkKeyId, period, credits, createdAt } = charge;
+  const limit = linkKeyId === null ? null : (apiKeys.find(linkKeyId)?.linksLimit ?? null);
+  if (linkKeyId === null || limit === null) return null;
+  const used = linkCredits.of(linkKeyId, period);
+  return used + credits <= limit ? null : { kind: 'links_limit_exceeded', limit, used, resetsAt: periodEnd(createdAt) };
+}
+
 function chargeOf(job: NewJob): Reservation {
   const { id, accountId, price, enqueuedAt } = job;
-  return { jobId: id, accountId, credits: price, period: periodOf(enqueuedAt), createdAt: enqueuedAt };
+  const linkKeyId = job.link ? job.keyId : null;
+  return { jobId: id, accountId, credits: price, period: periodOf(enqueuedAt), createdAt: enqueuedAt, linkKeyId };
 }
 
 /** One literal without spreads, which would take a tenth of the time of a submission. */

@@ -8,10 +8,10 @@ import { accounts, apiKeys } from './schema.js';
 
 /** Synchronous statements; the caller owns the transaction. */
 export function apiKeysTable(orm: Orm) {
-  const { id, accountId, label, scopes, prefix, createdAt, revokedAt } = apiKeys;
+  const { id, accountId, label, scopes, prefix, createdAt, revokedAt, linksLimit } = apiKeys;
   const select = () =>
     orm
-      .select({ id, accountId, accountName: accounts.name, label, scopes, prefix, createdAt, revokedAt })
+      .select({ id, accountId, accountName: accounts.name, label, scopes, prefix, createdAt, revokedAt, linksLimit })
       .from(apiKeys)
       .innerJoin(accounts, eq(accounts.id, accountId));
   const byHash = select().where(matching(apiKeys, 'hash')).prepare();
@@ -32,6 +32,8 @@ export function apiKeysTable(orm: Orm) {
     .where(and(matching(apiKeys, 'id'), isNull(revokedAt)))
     .prepare();
 
+  const setLinksLimit = orm.update(apiKeys).set(parameters(apiKeys, 'linksLimit')).where(matching(apiKeys, 'id')).prepare();
+
   return {
     insert(key: NewKey): void {
       insert.run({ ...key });
@@ -45,6 +47,7 @@ export function apiKeysTable(orm: Orm) {
     findByHash: (hash: string): ApiKey | null => byHash.get({ hash }) ?? null,
     find: (keyId: string): ApiKey | null => byId.get({ id: keyId }) ?? null,
     list: (): ApiKey[] => all.all(),
+    setLinksLimit: (keyId: string, limit: number | null): boolean => setLinksLimit.run({ id: keyId, linksLimit: limit }).changes === 1,
     /** Revoking again keeps the time of the first revocation. */
     revoke(idOrPrefix: string, now: number): Awaited<ReturnType<KeyStore['revokeKey']>> {
       const [key, other] = matches.all({ text: idOrPrefix, hash: hashApiKey(idOrPrefix) });

@@ -52,9 +52,9 @@ function admission(orm: Orm) {
     .values(parameters(jobs, ...(Object.keys(given) as (keyof NewJobRow)[])))
     .prepare();
   const ofDigest = and(matching(jobs, 'accountId', 'cacheDigest'), isNotNull(jobs.cacheDigest));
-  const { renderedAt, workerId, artifactName, data } = jobs;
+  const { id, renderedAt, workerId, artifactName, data } = jobs;
   const rendered = orm
-    .select({ renderedAt, workerId, artifactName, data, goneAt: artifacts.goneAt, keptData: artifacts.data })
+    .select({ id, renderedAt, workerId, artifactName, data, goneAt: artifacts.goneAt, keptData: artifacts.data })
     .from(jobs)
     .innerJoin(artifacts, eq(artifacts.name, jobs.artifactName))
     .where(and(ofDigest, isNotNull(jobs.renderedAt)))

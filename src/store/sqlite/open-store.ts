@@ -3,13 +3,14 @@
  * truth. Must not know HTTP, browsers, sockets or the bytes of artifacts.
  */
 import { join } from 'node:path';
+import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
 import { RENDERED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
 import type { AccountStore, Claim, ConsoleStore, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { type Vault, vaultOf } from '../vault.js';
-import { accept, cachedArtifact } from './accept.js';
+import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
 import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
 import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
@@ -122,6 +123,8 @@ function accountSteps({ tables, writer, read }: Engine): AccountStore & KeyStore
         return true;
       }),
     signingSecrets: (keyId, now) => read(() => tables.signingSecrets.valid(keyId, now)),
+    setLinksLimit: (keyId, limit) => writer.run(() => tables.apiKeys.setLinksLimit(keyId, limit)),
+    linkCredits: (now) => read(() => tables.linkCredits.ofMonth(periodOf(now))),
     revokeKey: (idOrPrefix, now) => writer.run(() => tables.apiKeys.revoke(idOrPrefix, now)),
   };
 }
@@ -142,6 +145,7 @@ type JobLookUps = Pick<
 function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof JobLookUps> {
   return {
     cachedArtifact: (job) => read(() => cachedArtifact(tables, vault, job)),
+    findLinkAnswer: (wish) => read(() => findLinkAnswer(tables, vault, wish)),
     accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
     claimNextJobs: async ([claim]) => {
       // An idle worker's look must not cost a write.

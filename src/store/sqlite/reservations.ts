@@ -3,6 +3,7 @@ import type { SettlementStatus } from '../store.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import type { CountersTable } from './counters.js';
+import type { LinkCreditsTable } from './link-credits.js';
 import { accounts, reservations, usage } from './schema.js';
 
 /** The price of a job, and the month that it counts towards. */
@@ -12,20 +13,29 @@ export interface Reservation {
   period: string;
   credits: number;
   createdAt: number;
+  /** The key whose link the job is for; null if it is for none. */
+  linkKeyId: string | null;
+}
+
+interface Sums {
+  counters: CountersTable;
+  linkCredits: LinkCreditsTable;
 }
 
 /**
  * The credit ledger. A reservation belongs to the month of its submission, and is settled or released once; sums per month are stored
  * separately, since jobs may be deleted before the month is over. Synchronous statements; the caller owns the transaction.
  */
-export function reservationsTable(orm: Orm, counters: CountersTable) {
+export function reservationsTable(orm: Orm, { counters, linkCredits }: Sums) {
   const { standing, insert, book, end, settleSum, releaseSum, oldest } = statementsOf(orm);
   return {
     /** The account's quota, and the credits used and reserved in a month. */
     standing: (accountId: string, period: string) => standing.get({ id: accountId, period }) ?? { quota: null, settled: 0, reserved: 0 },
     reserve(reservation: Reservation): void {
       insert.run({ ...reservation, state: 'pending' });
-      book.run({ accountId: reservation.accountId, period: reservation.period, settled: 0, reserved: reservation.credits });
+      const { accountId, period, credits, linkKeyId } = reservation;
+      book.run({ accountId, period, settled: 0, reserved: credits });
+      if (linkKeyId !== null) linkCredits.add(linkKeyId, period, credits);
       counters.add('credits/pending', 1);
     },
     /** For a job that is completed at once. */
@@ -41,7 +51,9 @@ export function reservationsTable(orm: Orm, counters: CountersTable) {
     },
     /** @throws Error as `settle` */
     release(jobId: string): void {
-      releaseSum.run(endOnce('released', jobId));
+      const { linkKeyId, period, credits, ...reservation } = endOnce('released', jobId);
+      releaseSum.run({ ...reservation, period, credits });
+      if (linkKeyId !== null) linkCredits.takeBack(linkKeyId, period, credits);
       counters.add('credits/released', 1);
     },
     status(now: number): SettlementStatus {
@@ -79,7 +91,7 @@ function statementsOf(orm: Orm) {
     .prepare();
   const insert = orm
     .insert(reservations)
-    .values(parameters(reservations, 'jobId', 'accountId', 'period', 'credits', 'state', 'createdAt'))
+    .values(parameters(reservations, 'jobId', 'accountId', 'period', 'credits', 'state', 'createdAt', 'linkKeyId'))
     .prepare();
   const book = orm
     .insert(usage)
@@ -93,7 +105,12 @@ function statementsOf(orm: Orm) {
     .update(reservations)
     .set(parameters(reservations, 'state'))
     .where(and(matching(reservations, 'jobId'), eq(reservations.state, 'pending')))
-    .returning({ accountId: reservations.accountId, period: reservations.period, credits: reservations.credits })
+    .returning({
+      accountId: reservations.accountId,
+      period: reservations.period,
+      credits: reservations.credits,
+      linkKeyId: reservations.linkKeyId,
+    })
     .prepare();
   const ofMonth = matching(usage, 'accountId', 'period');
   const reserved = sql`${usage.reserved} - ${credits}`;

@@ -66,7 +66,22 @@ export const apiKeys = sqliteTable('api_keys', {
   prefix: text('prefix').notNull(),
   createdAt: integer('created_at').notNull(),
   revokedAt: integer('revoked_at'),
+  /** Credits per month that its links may cost; null for no limit. */
+  linksLimit: integer('links_limit'),
 });
+
+/** What the links of a key have cost in a month, reserved credits included. */
+export const linkCredits = sqliteTable(
+  'link_credits',
+  {
+    keyId: text('key_id')
+      .notNull()
+      .references(() => apiKeys.id),
+    period: text('period').notNull(),
+    credits: integer('credits').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.keyId, t.period] }), check('link_credits_sum', sql`credits >= 0`)],
+);
 
 /** The secrets that sign a key's render links, encrypted. The previous one is valid until a given time. */
 export const signingSecrets = sqliteTable(
@@ -232,6 +247,8 @@ export const reservations = sqliteTable(
     credits: integer('credits').notNull(),
     state: text('state', { enum: ['pending', 'settled', 'released'] }).notNull(),
     createdAt: integer('created_at').notNull(),
+    /** The key whose link it was for; null if it was for none. */
+    linkKeyId: text('link_key_id'),
   },
   (t) => [
     ...oneOf('reservations', { state: t.state }),

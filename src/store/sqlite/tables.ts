@@ -8,6 +8,7 @@ import { consoleAccessTable } from './console-access.js';
 import { countersTable } from './counters.js';
 import { deliveriesTable } from './deliveries.js';
 import { jobsTable } from './jobs.js';
+import { linkCreditsTable } from './link-credits.js';
 import { marksTable } from './marks.js';
 import { ordersTable } from './orders.js';
 import { outcomesTable } from './outcomes.js';
@@ -23,6 +24,7 @@ export type Tables = ReturnType<typeof prepareTables>;
 export function prepareTables(db: Db, vault: Vault) {
   const orm: Orm = drizzle(db);
   const counters = countersTable(orm);
+  const linkCredits = linkCreditsTable(orm);
   const receivers = receiversTable(orm);
   return {
     accounts: accountsTable(orm),
@@ -32,12 +34,13 @@ export function prepareTables(db: Db, vault: Vault) {
     counters,
     deliveries: deliveriesTable(orm, vault, receivers),
     jobs: jobsTable(orm),
+    linkCredits,
     marks: marksTable(orm),
     orders: ordersTable(orm, vault),
     receivers,
     outcomes: outcomesTable(orm),
     removals: removalsTable(orm),
-    reservations: reservationsTable(orm, counters),
+    reservations: reservationsTable(orm, { counters, linkCredits }),
     signingSecrets: signingSecretsTable(orm, vault),
     turns: turnsTable(orm, counters),
   };

@@ -78,7 +78,9 @@ test('signing out ends the session, and ending all ends those of others and thei
 });
 
 test('a wrong link counts as a failed authentication of its address', async () => {
-  await using it = await aConsole({ limits: { submissions: meter(1, 9), reads: meter(1, 9), failures: meter(30, 2) } });
+  await using it = await aConsole({
+    limits: { submissions: meter(1, 9), reads: meter(1, 9), links: meter(120, 1_000_000), failures: meter(30, 2) },
+  });
   const guess = () => it.ask('POST', '/console/enter', formHeaders(it.url), `link=${'x'.repeat(43)}`);
   expect([(await guess()).status, (await guess()).status]).toEqual([401, 401]);
   const limited = await guess();

@@ -135,7 +135,9 @@ describe('the form of a capture', () => {
   });
 
   test('is limited as the key is', async () => {
-    await using it = await aConsole({ limits: { submissions: meter(1, 1), reads: meter(1, 0), failures: meter(1, 9) } });
+    await using it = await aConsole({
+      limits: { submissions: meter(1, 1), reads: meter(1, 0), links: meter(120, 1_000_000), failures: meter(1, 9) },
+    });
     const [key, visitor] = [await aKey(it), await it.signIn()];
     const take = () => visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com' });
     expect((await take()).status).toBe(200);
@@ -271,10 +273,19 @@ describe('keys', () => {
     const list = (await visitor.get('/console/keys')).text;
     expect(list).not.toContain(secret);
     expect(list).toContain(secret.slice(0, 16));
+    await it.store.setLinksLimit(key?.id ?? '', 500);
+    expect((await visitor.get('/console/keys')).text).toMatch(/data-name="Credits for links">0 of 500 this month</);
     expect(await visitor.post('/console/revoke-key', { id: key?.id ?? '' })).toMatchObject({ status: 303 });
     expect((await it.store.listKeys())[0]?.revokedAt).not.toBeNull();
     expect((await visitor.post('/console/revoke-key', { id: secret })).status).toBe(400);
     expect((await visitor.post('/console/revoke-key', { id: 'key_00000000000000000000000000' })).status).toBe(404);
+  });
+
+  test('may be for signed links alone', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    await visitor.post('/console/keys', { label: 'website', account: 'default', scope: 'links' });
+    expect((await it.store.listKeys())[0]?.scopes).toEqual(['links']);
   });
 
   test.each([

@@ -61,7 +61,9 @@ describe('POST /mcp', () => {
   });
 
   it('answers with plain JSON, the headers of every answer, and one read taken from the bucket', async () => {
-    const { url } = await serving({ limits: { submissions: meter(120, 9), reads: meter(600, 9), failures: meter(30, 9) } });
+    const { url } = await serving({
+      limits: { submissions: meter(120, 9), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 9) },
+    });
     const answer = await send(url, { headers: { 'x-request-id': 'mine-1' } });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -113,7 +115,9 @@ describe('POST /mcp', () => {
   });
 
   it('answers 429 to a key that is too fast, before the body is read', async () => {
-    const { url } = await serving({ limits: { submissions: meter(120, 9), reads: meter(600, 0), failures: meter(30, 9) } });
+    const { url } = await serving({
+      limits: { submissions: meter(120, 9), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 9) },
+    });
     const answer = await send(url, { body: 'not even json' });
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1']);
   });
@@ -145,7 +149,9 @@ describe('a tool', () => {
   });
 
   it('that captures is counted as a submission, and says when to try again', async () => {
-    const { url } = await serving({ limits: { submissions: meter(120, 1), reads: meter(600, 9), failures: meter(30, 9) } });
+    const { url } = await serving({
+      limits: { submissions: meter(120, 1), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 9) },
+    });
     expect(answerOf((await callTool(url, CAPTURE)).json.result).isError).toBe(false);
     const { headers, json } = await callTool(url, CAPTURE);
     expect(headers.get('ratelimit-policy')).toBe('"submit";q=120;w=60');
@@ -153,7 +159,9 @@ describe('a tool', () => {
   });
 
   it('that shows a stored picture is counted alike, but not one that only looks how far the job is', async () => {
-    const { edge, url } = await serving({ limits: { submissions: meter(120, 1), reads: meter(600, 9), failures: meter(30, 9) } });
+    const { edge, url } = await serving({
+      limits: { submissions: meter(120, 1), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 9) },
+    });
     const [done, running] = [aCompletedJob(), aJob({ state: 'active' })];
     for (const job of [done, running]) edge.jobs.set(job.id, job);
     const look = async (job_id: string) => answerOf((await callTool(url, { name: 'get_job', arguments: { job_id } })).json.result);
