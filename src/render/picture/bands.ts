@@ -3,10 +3,7 @@ import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
 import type { SectionPlan, SectionsTaken } from './sections.js';
-import { pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
-
-/** Every density in hundredths, and most devices' own, has whole pixels at a multiple of one of these. */
-const ALIGN_PX = [100, 64, 8, 1];
+import { bandEnd, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
 /**
  * The browser's own capture beyond the viewport: one for most pages, several below one another where one would not be true.
@@ -45,14 +42,4 @@ export async function takeBands(
     y = end;
   }
   return { count, width, height, whole: y >= plan.to };
-}
-
-/** Where a capture that begins at `y` ends: at the end of all, or on a whole pixel. */
-function bandEnd(y: number, most: number, plan: Pick<SectionPlan, 'to' | 'ratio'>): number {
-  if (plan.to - y <= most) return plan.to;
-  for (const step of ALIGN_PX) {
-    const end = y + Math.floor(most / step) * step;
-    if (end > y && Math.abs(end * plan.ratio - Math.round(end * plan.ratio)) < 1e-6) return end;
-  }
-  return y + most;
 }

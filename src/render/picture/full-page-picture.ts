@@ -10,12 +10,10 @@ import type { Picture, PictureOrder } from './picture.js';
 import type { ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
 import { type SectionsTaken, takeSections } from './sections.js';
-import { SHOT_MAX_PIXELS } from './shoot.js';
+import { FLAT_SHOT_PIXELS } from './shoot.js';
 
 /** Encoding 100 million pixels while another capture runs. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
-/** Of one capture of a flat page: 42 MB in the browser. */
-const FLAT_SHOT_PIXELS = SHOT_MAX_PIXELS / 4;
 /** One section, slow. */
 const SECTION_MS = 500;
 

@@ -5,6 +5,7 @@ import type { PageSession } from '../page-session.js';
 import { type BoundedPage, within } from './bounded-page.js';
 import { ALIGN_WITHIN_PX, bestAligned, type EdgedBand, SECTION_MS } from './section-edges.js';
 import { type PixelSize, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
+import { shootView } from './view-shot.js';
 
 /** Time to capture and cut 10 million pixels beyond the view, with blurs, at the slowest. */
 const MS_PER_PIXEL = 2_500 / 10_000_000;
@@ -31,7 +32,7 @@ export async function shootSection(
   how: { y: number; spans: Blurs['spans'] },
 ): Promise<Buffer> {
   const { session } = tools;
-  const png = await shoot(session, plan.deadline, { format: 'png', fast: true });
+  const png = await shootView(session, plan);
   const above = lackingAbove(plan, how);
   if (above === 0) return png;
   const size = pngSize(png);

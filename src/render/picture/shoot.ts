@@ -1,6 +1,9 @@
 import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 
+/** Every density in hundredths, and most devices' own, has whole pixels at a multiple of one of these. */
+const ALIGN_PX = [100, 64, 8, 1];
+
 /** Rows of one capture, px: beyond this a GPU's textures end, and rows are repeated or blank. */
 export const SHOT_MAX_ROWS = 16_384;
 /** Of one capture that holds more than is kept of it: 168 MB in the browser. */
@@ -16,6 +19,9 @@ export interface Shot {
   /** CSS px of the document, which may lie outside the viewport, at the page's own zoom (`scale`). */
   beyond?: { x: number; y: number; width: number; height: number; scale: number };
 }
+
+/** Of one capture of a flat page: 42 MB in the browser. */
+export const FLAT_SHOT_PIXELS = SHOT_MAX_PIXELS / 4;
 
 /** One capture by the browser, of the viewport as it stands or of a part of the document beyond it. */
 export async function shoot(session: PageSession, deadline: number, shot: Shot): Promise<Buffer> {
@@ -39,4 +45,14 @@ export interface PixelSize {
 /** From a png's header. */
 export function pngSize(png: Buffer): PixelSize {
   return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+}
+
+/** Where a capture that begins at `y` ends: at the end of all, or on a whole pixel. */
+export function bandEnd(y: number, most: number, plan: { to: number; ratio: number }): number {
+  if (plan.to - y <= most) return plan.to;
+  for (const step of ALIGN_PX) {
+    const end = y + Math.floor(most / step) * step;
+    if (end > y && Math.abs(end * plan.ratio - Math.round(end * plan.ratio)) < 1e-6) return end;
+  }
+  return y + Math.max(1, Math.floor(most * plan.ratio)) / plan.ratio;
 }

@@ -1,0 +1,46 @@
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
+import { takeView } from '../../../src/render/picture/view-picture.js';
+import { aPageSession, launchChromium, options } from './a-page-session.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+const PAGE = `<!doctype html><style>
+  body { margin: 0; height: 3000px; background: linear-gradient(45deg, red, blue 300px, lime) }
+  header { position: fixed; top: 0; width: 100%; height: 90px; background: rgba(255, 255, 0, 0.8) }
+  footer { position: fixed; bottom: 0; width: 100%; height: 10vh; background: black }
+  main { padding-top: 60vh; width: 150vw; font: 30px serif }
+</style><header>Head</header><main>${'Words of a page. '.repeat(300)}</main><footer>Foot</footer><script>scrollTo(40, 333)</script>`;
+
+it.each([
+  ['png', 1.5, {}],
+  ['webp', 2, {}],
+  ['jpeg', 1.25, {}],
+  ['png', 2.625, {}],
+  ['png', 1, { isMobile: true }],
+])('a view that is taken in strips is the same as in one capture: %s at density %d', async (format, deviceScaleFactor, phone) => {
+  const wanted = options({ format, viewport: { width: 640, height: 480, deviceScaleFactor, ...phone } });
+  await using session = await aPageSession(browser, { html: PAGE, options: wanted });
+  const order = { session, options: wanted, deadline: monotonicNow() + 60_000, encodes: new EncodeQueue() };
+  const encoding = { format: wanted.format as 'png', quality: 100, transparent: false, resize: null };
+  const whole = await takeView(order, encoding);
+  const inStrips = await takeView(order, encoding, 640 * 110 * deviceScaleFactor ** 2);
+  expect(inStrips).toMatchObject({ width: whole.width, height: whole.height, diagnostics: whole.diagnostics });
+  expect(await meanDifference(whole.content, inStrips.content)).toBeLessThanOrEqual(format === 'png' ? 0 : 4);
+});
+
+/** Of a channel of a pixel. */
+async function meanDifference(one: Uint8Array, two: Uint8Array): Promise<number> {
+  const [a, b] = await Promise.all([one, two].map((content) => sharp(content).removeAlpha().raw().toBuffer()));
+  if (a === undefined || b === undefined || a.length === 0) throw new Error('there are no pixels');
+  let sum = 0;
+  for (const [i, value] of a.entries()) sum += Math.abs(value - (b[i] ?? 0));
+  return sum / a.length;
+}
