@@ -10,7 +10,7 @@
 import { startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { postCapture } from './call-api.js';
-import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
+import { anotherKey, aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface FairOptions {
@@ -75,7 +75,7 @@ async function compete(options: Required<FairOptions>, keepSlots: number): Promi
   });
   const { url, firstKey } = await server.ready;
   const slow = { url, key: firstKey ?? '' };
-  const quick = { url, key: await anotherKey(dir.dataDir) };
+  const quick = { url, key: await anotherKey(dir.dataDir, 'quick') };
   // No slot is reserved for an account without earlier requests.
   await postCapture(quick, { ...SMALL, url: site.url('/static') });
   for (let nth = 0; nth < options.slowJobs; nth++) {
@@ -107,7 +107,7 @@ async function announce(hanging: number): Promise<{ hung: number; slowestMs: num
   await using server = startServerProcess({ ...dir, env: { STILLFRAME_WEBHOOK_ALLOW: allowed.join(',') } });
   const { url, firstKey } = await server.ready;
   const busy = { url, key: firstKey ?? '' };
-  const calm = { url, key: await anotherKey(dir.dataDir) };
+  const calm = { url, key: await anotherKey(dir.dataDir, 'quick') };
   const body = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
   for (const at of [busy, calm]) await postCapture(at, body);
   for (const receiver of receivers.all) {
@@ -135,14 +135,6 @@ async function startHanging(count: number): Promise<{ all: Receiver[] } & AsyncD
       await Promise.all(all.map((receiver) => receiver[Symbol.asyncDispose]()));
     },
   };
-}
-
-/** A key of another account, made beside the running server. */
-async function anotherKey(dataDir: string): Promise<string> {
-  const made = await runCommand(['accounts', 'create', 'quick', '--data-dir', dataDir]);
-  const { out, err } = await runCommand(['keys', 'create', '--label', 'quick', '--account', 'quick', '--json', '--data-dir', dataDir]);
-  if (made.code !== 0 || out === '') throw new Error(`no other account: ${made.err} ${err}`);
-  return String(JSON.parse(out).secret);
 }
 
 /** Waits for the line that the server logs at a job's end. */

@@ -51,6 +51,10 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   sandbox: async () => ({ title: 'every renderer confined, no process as root', ...(await import('./sandbox.js')) }),
   hostile: async () => ({ title: 'hostile pages beside an ordinary one', ...(await import('./hostile.js')) }),
   bombs: async () => ({ title: 'pages of huge strings, wherever a browser tells of them', ...(await import('./bombs.js')) }),
+  memory: async () => ({
+    title: "pages that take the server's memory, beside captures of another account",
+    ...(await import('./memory.js')),
+  }),
   watchdog: async () => ({ title: 'stopped and killed browsers and renderers', ...(await import('./watchdog.js')) }),
   soak: async () => ({ title: 'thousands of mixed captures leave nothing behind', ...(await import('./soak.js')) }),
   isolation: async () => ({ title: 'no trace of one capture in another', ...(await import('./isolation.js')) }),

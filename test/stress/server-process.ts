@@ -101,6 +101,14 @@ export async function runCommand(args: readonly string[], env: Record<string, st
   return { ...exit, out: out(), err: err() };
 }
 
+/** A key of another account, made beside the running server. */
+export async function anotherKey(dataDir: string, account: string): Promise<string> {
+  const made = await runCommand(['accounts', 'create', account, '--data-dir', dataDir]);
+  const { out, err } = await runCommand(['keys', 'create', '--label', account, '--account', account, '--json', '--data-dir', dataDir]);
+  if (made.code !== 0 || out === '') throw new Error(`no other account: ${made.err} ${err}`);
+  return String(JSON.parse(out).secret);
+}
+
 function collect(stream: NodeJS.ReadableStream): () => string {
   let text = '';
   stream.setEncoding('utf8').on('data', (part) => {

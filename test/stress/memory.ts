@@ -1,0 +1,147 @@
+/**
+ * Trial "memory": a server with the memory budget of compose.yaml, in a control group of 4 GiB where the system lets this process make one.
+ * One account has the largest views, pages of backdrop filters and every heavy hostile page captured, four at once; the captures of another
+ * account beside them all succeed, and the memory stays below the budget.
+ *
+ * Sabotage that turns it red: let `estimateBytes` of render/memory-budget.ts return 0, or leave out the repetition in render.ts.
+ */
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { startSite } from '../fixtures/site/site.js';
+import { browsersOf, memoryOf, wholeBrowser } from './browser-processes.js';
+import { postCapture } from './call-api.js';
+import { startElsewhere } from './elsewhere.js';
+import { HOSTILE_CASES } from './hostile-cases.js';
+import { anotherKey, aTrialDir, startServerProcess } from './server-process.js';
+import type { TrialResult } from './trial-result.js';
+
+export interface MemoryTrialOptions {
+  /** Captures of the other account. */
+  others?: number;
+  attackers?: number;
+  budgetMb?: number;
+  limitMb?: number;
+}
+
+const SAMPLE_MS = 100;
+const MB = 1_000_000;
+const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
+const LARGE = { viewport: { width: 3840, height: 2160, deviceScaleFactor: 3 }, format: 'png', cache_ttl: 0, timeout: 60_000 };
+const FILTERS = `<!doctype html><title>filters</title><h1>Filters</h1>${'<i></i>'.repeat(400)}<style>
+  i { position: fixed; inset: 0; backdrop-filter: blur(9px); background: rgba(9, 9, 90, 0.01) }
+</style>`;
+
+export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limitMb = 4_096 }: MemoryTrialOptions): Promise<TrialResult> {
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using elsewhere = await startElsewhere();
+  using dir = aTrialDir();
+  await using server = startServerProcess({
+    ...dir,
+    env: {
+      STILLFRAME_CONCURRENCY: String(attackers + 1),
+      STILLFRAME_KEEP_SLOTS: '1',
+      STILLFRAME_BROWSERS: '2',
+      STILLFRAME_MEMORY_MB: String(budgetMb),
+      STILLFRAME_SYNC_WAIT_MS: '120000',
+    },
+  });
+  using group = aControlGroup(server.pid, limitMb * 1024 ** 2);
+  const { url, firstKey } = await server.ready;
+  const attacker = { url, key: firstKey ?? '' };
+  const other = { url, key: await anotherKey(dir.dataDir, 'other') };
+  let peakBytes = 0;
+  const sampler = setInterval(() => {
+    peakBytes = Math.max(peakBytes, group?.usedBytes() ?? memoryOf([server.pid, ...browsersOf(server.pid).flatMap(wholeBrowser)]));
+  }, SAMPLE_MS);
+  const heavy = HOSTILE_CASES.filter(({ ends }) => ends.includes('render_crashed'));
+  const attacks = [
+    { ...LARGE, url: site.url('/article') },
+    { ...SMALL, html: FILTERS, timeout: 20_000 },
+    ...heavy.flatMap(({ path, wish }) => [
+      { ...SMALL, ...wish, url: `${elsewhere.origin}${path}`, timeout: 10_000 },
+      { ...LARGE, url: site.url('/article') },
+    ]),
+  ];
+  const ends = new Map<string, number>();
+  let attacked = 0;
+  let over = false;
+  const attacking = Array.from({ length: attackers }, async () => {
+    while (!over) {
+      const end = endOf(await postCapture(attacker, attacks[attacked++ % attacks.length] ?? {}));
+      ends.set(end, (ends.get(end) ?? 0) + 1);
+    }
+  });
+  const attacksEnded = Promise.all(attacking);
+  attacksEnded.catch(() => undefined);
+  const failed: string[] = [];
+  for (let nth = 0; nth < others; nth++) {
+    const end = endOf(await postCapture(other, { ...SMALL, url: site.url(`/static?${nth}`) }));
+    if (end !== 'ok') failed.push(end);
+  }
+  over = true;
+  await attacksEnded;
+  clearInterval(sampler);
+  const told = (text: string) => server.said.filter((line) => line.includes(text)).length;
+  const problems: string[] = [];
+  if (failed.length > 0) problems.push(`${failed.length} captures of the other account failed: ${[...new Set(failed)].join(', ')}`);
+  if (peakBytes > budgetMb * MB) problems.push(`the memory reached ${Math.round(peakBytes / MB)} MB`);
+  if ((group?.kills() ?? 0) > 0) problems.push(`the kernel ended ${group?.kills()} processes`);
+  return {
+    ok: problems.length === 0,
+    figures: {
+      'captures of the other account': others,
+      'captures of the attacker': `${attacked}: ${[...ends].map(([end, count]) => `${end} ${count}`).join(', ')}`,
+      'peak memory': `${Math.round(peakBytes / MB)} of ${budgetMb} MB, ${group === null ? 'by processes' : 'in a control group'}`,
+      'processes ended for their memory': told('a browser process used too much memory'),
+      'captures repeated alone': told('is repeated alone'),
+      'browsers lost': told('a browser was lost'),
+    },
+    problems,
+  };
+}
+
+function endOf({ status, body }: Awaited<ReturnType<typeof postCapture>>): string {
+  return status === 200 ? 'ok' : String(body.error?.code ?? status);
+}
+
+interface ControlGroup extends Disposable {
+  /** Without files, which the kernel keeps only as long as there is room. */
+  usedBytes(): number;
+  /** Processes that the kernel has ended for want of memory. */
+  kills(): number;
+}
+
+/** Moves a process and its future children into a new group below that of this process. @returns null if the system does not allow it */
+function aControlGroup(pid: number, limitBytes: number): ControlGroup | null {
+  const groups = readFileSync('/proc/self/cgroup', 'latin1');
+  const first = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1];
+  const path = first ?? /^0::(.*)$/m.exec(groups)?.[1] ?? '';
+  const dir = `/sys/fs/cgroup${first === undefined ? '' : '/memory'}${path === '/' ? '' : path}/stillframe-trial-${process.pid}`;
+  const v = first === undefined ? SECOND_VERSION : FIRST_VERSION;
+  try {
+    mkdirSync(dir);
+    writeFileSync(`${dir}/${v.limit}`, String(limitBytes));
+    writeFileSync(`${dir}/cgroup.procs`, String(pid));
+  } catch {
+    try {
+      rmdirSync(dir);
+    } catch {
+      // It was not made.
+    }
+    return null;
+  }
+  const figure = (file: string, name: string) =>
+    Number(new RegExp(`^${name} (\\d+)`, 'm').exec(readFileSync(`${dir}/${file}`, 'latin1'))?.[1] ?? 0);
+  return {
+    usedBytes: () => v.used.reduce((sum, name) => sum + figure('memory.stat', name), 0),
+    kills: () => figure(v.events, 'oom_kill'),
+    [Symbol.dispose]: () => {
+      // What is still in it goes on where it was.
+      for (const left of readFileSync(`${dir}/cgroup.procs`, 'latin1').split('\n').filter(Boolean))
+        writeFileSync(`${dir.slice(0, dir.lastIndexOf('/'))}/cgroup.procs`, left);
+      rmdirSync(dir);
+    },
+  };
+}
+
+const FIRST_VERSION = { limit: 'memory.limit_in_bytes', used: ['total_rss', 'total_shmem'], events: 'memory.oom_control' };
+const SECOND_VERSION = { limit: 'memory.max', used: ['anon', 'shmem'], events: 'memory.events' };
