@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { isIP, isIPv6 } from 'node:net';
-import { availableParallelism, homedir } from 'node:os';
+import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { TOLERATED_CODES, type ToleratedCode } from './contract/capture-extensions.js';
 import { ConfigError } from './contract/config-error.js';
@@ -31,6 +31,7 @@ export interface Config {
   concurrency: number;
   keepSlots: number;
   browsers: number | null;
+  memoryMb: number;
   syncWaitMs: number;
   maxQueue: number;
   allowDestinations: string[];
@@ -215,6 +216,15 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     default: null,
     defaultText: 'depends on concurrency',
     parse: whole(1, 64),
+  },
+  memoryMb: {
+    env: 'MEMORY_MB',
+    flag: '--memory-mb',
+    argument: '<n>',
+    help: 'MB that the server and its browsers may use: captures wait for memory, and a page that takes too much is ended',
+    default: defaultMemoryMb(),
+    defaultText: "85 % of the container's limit, or 60 % of the machine's memory",
+    parse: whole(256, 10_000_000),
   },
   syncWaitMs: {
     env: 'SYNC_WAIT_MS',
@@ -584,6 +594,15 @@ function readConfigFile(file: string): Record<string, unknown> {
 
 function text(value: string): string {
   return value;
+}
+
+/** What a container leaves to its file cache, and a machine to its other programs, is not counted. */
+function defaultMemoryMb(): number {
+  const machine = totalmem();
+  // 0, or more than the machine has, if there is no limit.
+  const limit = process.constrainedMemory();
+  const bytes = limit > 0 && limit < machine ? 0.85 * limit : 0.6 * machine;
+  return Math.max(256, Math.floor(bytes / 1_000_000));
 }
 
 function path(value: string): string {

@@ -7,7 +7,7 @@ import type { Rendering, RenderOrder } from '../render/render.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import { deservesSecondAttempt } from './second-attempt.js';
-import { startTimeLimit, type TimeLimit } from './time-limit.js';
+import { type TimeLimit, timeLimit } from './time-limit.js';
 import { toCaptureData } from './to-capture-data.js';
 
 /** Between two tries of a step while the database or the storage is away; doubled each time up to the longest. */
@@ -42,10 +42,10 @@ export interface PerformDeps {
  * @param stop aborted when the server can wait no longer: the job returns to the queue as if it had not been claimed
  */
 export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
-  const startedAt = performance.now();
+  let startedAt = performance.now();
   const claim = claimOf(job);
   const options = { ...job.options, timeout: remainingTimeout(job) };
-  using limit = startTimeLimit(options);
+  using limit = timeLimit(options);
   const lease = keepLease(deps, claim, limit);
   let tellKept = (): void => {};
   const kept = new Promise<void>((resolve) => {
@@ -55,7 +55,11 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
   let conclusion: Conclusion = { state: 'unknown', code: null };
   try {
     const onStages: RenderOrder['onStages'] = (stages) => trace?.stages(stages);
-    const order: RenderOrder = { id: job.id, account: job.accountId, options, onProgress: lease.progress, onStages, kept };
+    const onBegin = () => {
+      startedAt = performance.now();
+      limit.begin();
+    };
+    const order: RenderOrder = { id: job.id, account: job.accountId, options, onBegin, onProgress: lease.progress, onStages, kept };
     const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
     conclusion = await traceStore(trace, keep(deps, job, { rendering, startedAt, stop }));
   } catch (error) {

@@ -7,24 +7,28 @@ export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal;
   /** Ends the capture before its time. */
   abort(reason: unknown): void;
+  /** Begins to count, anew if it has begun before. */
+  begin(): void;
 }
 
-/** Begins to count now; aborts with `render_timeout`. */
-export function startTimeLimit({ timeout, delay }: Pick<CaptureOptions, 'timeout' | 'delay'>): TimeLimit {
+/** Aborts with `render_timeout`. */
+export function timeLimit({ timeout, delay }: Pick<CaptureOptions, 'timeout' | 'delay'>): TimeLimit {
   const limit = new AbortController();
-  const timer = setTimeout(
-    () =>
-      limit.abort(
-        new CaptureError({
-          code: 'render_timeout',
-          message: `The capture exceeded its time limit (timeout ${timeout} ms, delay ${delay} ms) and was stopped.`,
-        }),
-      ),
-    timeout + delay + CAPTURE_GRACE_MS,
-  );
+  let timer: NodeJS.Timeout | undefined;
+  const exceed = () =>
+    limit.abort(
+      new CaptureError({
+        code: 'render_timeout',
+        message: `The capture exceeded its time limit (timeout ${timeout} ms, delay ${delay} ms) and was stopped.`,
+      }),
+    );
   return {
     signal: limit.signal,
     abort: (reason) => limit.abort(reason),
+    begin: () => {
+      clearTimeout(timer);
+      timer = setTimeout(exceed, timeout + delay + CAPTURE_GRACE_MS);
+    },
     [Symbol.dispose]: () => clearTimeout(timer),
   };
 }

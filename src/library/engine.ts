@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { refuseBlockedDestinations } from '../capture/refuse-blocked.js';
 import { deservesSecondAttempt, RETRY_DELAY_MS } from '../capture/second-attempt.js';
-import { startTimeLimit } from '../capture/time-limit.js';
+import { timeLimit } from '../capture/time-limit.js';
 import { toCaptureData } from '../capture/to-capture-data.js';
 import type { Config } from '../config.js';
 import type { CaptureData } from '../contract/capture-data.js';
@@ -117,8 +117,8 @@ export class Engine implements AsyncDisposable {
   }
 
   async #render(order: EngineOrder, ends: AbortSignal): Promise<Rendering> {
-    using limit = startTimeLimit(order.options);
-    return await this.#renderer.render(order, AbortSignal.any([limit.signal, ends]));
+    using limit = timeLimit(order.options);
+    return await this.#renderer.render({ ...order, onBegin: limit.begin }, AbortSignal.any([limit.signal, ends]));
   }
 
   async #close(): Promise<void> {

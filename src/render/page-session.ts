@@ -20,3 +20,6 @@ export interface PageSession {
   /** Aborted, with a CaptureError `render_crashed` as its reason, when the page or its browser crashes. */
   readonly lost: AbortSignal;
 }
+
+/** The cause of a `render_crashed` for which another capture of the same browser may have been the reason. */
+export class SharedLoss extends Error {}

@@ -1,6 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
 import { isClosed, PageMoved } from './page/page-moved.js';
-import type { PageSession } from './page-session.js';
+import { type PageSession, SharedLoss } from './page-session.js';
 
 /** Errors of a capture as a whole. */
 
@@ -17,6 +17,18 @@ export function neverStays(): CaptureError {
     code: 'render_timeout',
     message: 'The page keeps navigating: it loaded another document each time its picture was taken.',
   });
+}
+
+/** Whether another capture may have been the reason for the failure. */
+export function isSharedLoss(error: unknown): boolean {
+  return error instanceof CaptureError && error.cause instanceof SharedLoss;
+}
+
+/** A page that was lost with a browser that it shared, and crashed again with a browser of its own, is not tried any more. */
+export function crashedAgain(error: unknown): unknown {
+  if (!(error instanceof CaptureError) || error.code !== 'render_crashed') return error;
+  const message = 'The browser crashed during the capture, and again when it had no other page.';
+  return new CaptureError({ code: 'render_crashed', message, details: { own_browser: true }, cause: error });
 }
 
 /** Translates errors of the browser; whatever fails in a lost browser is its fault. Anything else is a bug and stays unchanged. */

@@ -6,6 +6,7 @@ import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
 import type { Log } from '../log.js';
+import { estimateBytes, type MemoryBudget } from './memory-budget.js';
 import { monotonicNow } from './monotonic-now.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
 import { bypassCsp, runCustomJs } from './page/custom-js.js';
@@ -25,7 +26,7 @@ import type { PageSession } from './page-session.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
 import type { Picture } from './picture/picture.js';
 import { type BannerGuard, picturePage } from './picture-page.js';
-import { neverReady, translate } from './render-failure.js';
+import { crashedAgain, isSharedLoss, neverReady, translate } from './render-failure.js';
 
 /** One capture to make. */
 export interface RenderOrder {
@@ -35,9 +36,11 @@ export interface RenderOrder {
   /** For the log only. */
   account?: string;
   local?: LocalPassage | undefined;
+  /** Called when there is memory for the capture, and again if it is repeated: its time counts from there. */
+  onBegin?(): void;
   /** 0–100, by stage. */
   onProgress(progress: number): void;
-  /** Called once, at the end of the rendering, whether it failed or not. */
+  /** Called at the end of each rendering, whether it failed or not. */
   onStages?(stages: readonly StageTime[]): void;
   /** The page is closed only then: it would take the processor from whoever still works on the picture. At once when absent. */
   kept?: Promise<unknown>;
@@ -62,7 +65,12 @@ export interface Rendering {
 }
 
 export interface RenderDeps {
-  pool: { acquire(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>): Promise<PageLease> };
+  pool: {
+    acquire(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>): Promise<PageLease>;
+    /** With a browser that no other capture uses. */
+    acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>): Promise<PageLease>;
+  };
+  memory: Pick<MemoryBudget, 'reserve'>;
   blocker: { guard(session: PageSession, options: CaptureOptions, id: string): Promise<BlockGuard> };
   countries: EgressCountries;
   /** The process's one queue for big pictures. */
@@ -89,15 +97,33 @@ const INSPECT_GRACE_MS = 4_500;
 const INSPECT_MIN_MS = 500;
 
 /**
- * Makes one picture; every capture has a page session of its own, which is released whatever happens.
+ * Makes one picture; every capture has a page session of its own, which is released whatever happens. A capture that is lost with others of
+ * its browser is repeated with a browser of its own.
  *
  * @param signal ends the capture at once; its reason is what is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
 export async function render(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+  return await renderOnce(deps, order, { signal, alone: false }).catch((error: unknown) => {
+    if (signal.aborted || !isSharedLoss(error)) throw error;
+    deps.log.info({ job_id: order.id, err: error }, 'a capture was lost with others of its browser and is repeated alone');
+    return renderOnce(deps, order, { signal, alone: true }).catch((again: unknown) => Promise.reject(crashedAgain(again)));
+  });
+}
+
+interface Once {
+  signal: AbortSignal;
+  /** Whether it has a browser of its own. */
+  alone: boolean;
+}
+
+async function renderOnce(deps: RenderDeps, order: RenderOrder, { signal, alone }: Once): Promise<Rendering> {
+  const memory = await deps.memory.reserve(estimateBytes(order.options, alone), signal);
+  order.onBegin?.();
   const times = new StageTimes(order.onProgress);
+  const released = (): void => memory[Symbol.dispose]();
   try {
-    return await renderTimed(deps, order, { signal, times });
+    return await renderTimed(deps, order, { signal, alone, times, released });
   } catch (error) {
     order.onStages?.(times.stages({ failed: true }).map((stage) => (stage.name === 'picture' ? { ...stage, name: 'shoot' } : stage)));
     throw error;
@@ -107,15 +133,16 @@ export async function render(deps: RenderDeps, order: RenderOrder, signal: Abort
 async function renderTimed(
   deps: RenderDeps,
   order: RenderOrder,
-  { signal, times }: { signal: AbortSignal; times: StageTimes },
+  { signal, alone, times, released }: Once & { times: StageTimes; released(): void },
 ): Promise<Rendering> {
   times.enter('prepare', 5);
   const began = monotonicNow();
   const requester = { job_id: order.id, ...(order.account === undefined ? {} : { account: order.account }) };
-  const lease = await deps.pool.acquire(order.options, AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]), {
-    requester,
-    local: order.local,
-  });
+  const passage = { requester, local: order.local };
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]);
+  const acquiring = alone ? deps.pool.acquireAlone(order.options, ends, passage) : deps.pool.acquire(order.options, ends, passage);
+  acquiring.catch(released);
+  const lease = await acquiring;
   const { session } = lease;
   const deadlines = new Deadlines({ ...order.options, began }, [signal, session.lost]);
   try {
@@ -132,8 +159,13 @@ async function renderTimed(
     deadlines[Symbol.dispose]();
     // Nobody waits for the page to close; a browser that does not manage it is killed by the pool.
     const release = () =>
-      lease.release().catch((error: unknown) => deps.log.warn({ err: error, job_id: order.id }, 'a page was not closed'));
-    Promise.resolve(order.kept).then(release, release);
+      lease
+        .release()
+        .catch((error: unknown) => deps.log.warn({ err: error, job_id: order.id }, 'a page was not closed'))
+        .finally(released);
+    // A page that is lost is closed at once, before it is repeated.
+    if (session.lost.aborted) void release();
+    else Promise.resolve(order.kept).then(release, release);
   }
 }
 

@@ -10,6 +10,7 @@ import { inspect } from '../render/inspect/inspect.js';
 import { MarkdownWorker } from '../render/inspect/markdown-worker.js';
 import { findChromium } from '../render/install/find-chromium.js';
 import { installChromium } from '../render/install/install-chromium.js';
+import { MemoryBudget } from '../render/memory-budget.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
 import { BrowserPool } from '../render/pool/browser-pool.js';
 import { type RenderDeps, type Rendering, type RenderOrder, render } from '../render/render.js';
@@ -27,6 +28,10 @@ export interface RendererParts {
 /** Concurrent captures per Chromium process: more would wait for each other inside it. */
 const PAGES_PER_BROWSER = 2;
 
+/** What the server and each of its browsers use without captures. */
+const SERVER_BYTES = 250_000_000;
+const BROWSER_BYTES = 150_000_000;
+
 export class Renderer implements AsyncDisposable {
   private constructor(
     private readonly parts: { pool: BrowserPool; blocker: Blocker; markdown: MarkdownWorker },
@@ -39,6 +44,7 @@ export class Renderer implements AsyncDisposable {
     const executable = await provideChromium(config, given);
     const browsers =
       config.browsers ?? Math.max(1, Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism()));
+    const memoryBytes = config.memoryMb * 1_000_000;
     const [pool, blocker] = await Promise.all([
       BrowserPool.start({
         executable,
@@ -47,6 +53,7 @@ export class Renderer implements AsyncDisposable {
         pagesPerBrowser: Math.ceil(config.concurrency / browsers),
         runDir: config.dataDir,
         sandbox: config.sandbox,
+        memoryBytes,
         log,
         signal: given.signal,
       }),
@@ -58,6 +65,7 @@ export class Renderer implements AsyncDisposable {
       pool,
       blocker,
       countries,
+      memory: new MemoryBudget(memoryBytes - SERVER_BYTES - browsers * BROWSER_BYTES),
       encodes: new EncodeQueue(),
       inspect: (session, how) => inspect(session, { ...how, worker: markdown }),
       log,

@@ -1,9 +1,12 @@
 import { pino } from 'pino';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { deservesSecondAttempt } from '../../src/capture/second-attempt.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
-import type { PageSession } from '../../src/render/page-session.js';
+import { MemoryBudget } from '../../src/render/memory-budget.js';
+import { type PageSession, SharedLoss } from '../../src/render/page-session.js';
+import type { OpenPageSession } from '../../src/render/pool/open-page-session.js';
 import { type RenderDeps, render } from '../../src/render/render.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
@@ -22,25 +25,27 @@ afterAll(async () => {
 });
 
 /** The rig's pool, with a look at each page session and a count of what is out. */
-function watchedPool(onStage: (session: PageSession) => void = () => {}): { pool: RenderDeps['pool']; out: () => number } {
+function watchedPool(onStage: (session: PageSession, how: string) => void = () => {}): { pool: RenderDeps['pool']; out: () => number } {
   let out = 0;
-  return {
-    out: () => out,
-    pool: {
-      async acquire(options, signal, requester) {
-        const lease = await rig.deps.pool.acquire(options, signal, requester);
-        out += 1;
-        onStage(lease.session);
-        return {
-          ...lease,
-          async release() {
-            out -= 1;
-            await lease.release();
-          },
-        };
-      },
-    },
+  const watched = (how: 'acquire' | 'acquireAlone'): RenderDeps['pool']['acquire'] => {
+    return async (options, signal, requester) => {
+      const lease = await rig.deps.pool[how](options, signal, requester);
+      out += 1;
+      onStage(lease.session, how);
+      return {
+        ...lease,
+        async release() {
+          out -= 1;
+          await lease.release();
+        },
+      };
+    };
   };
+  return { out: () => out, pool: { acquire: watched('acquire'), acquireAlone: watched('acquireAlone') } };
+}
+
+function lose(session: PageSession, why: Error): void {
+  (session as OpenPageSession).lose(why);
 }
 
 describe('a capture', () => {
@@ -186,6 +191,48 @@ describe('the stage', () => {
     expect(watched.out()).toBe(1);
     tellKept();
     await vi.waitFor(() => expect(watched.out()).toBe(0));
+  });
+
+  it('that is lost with others of its browser is repeated with a browser of its own, which is stopped afterwards', async () => {
+    const sessions: [how: string, session: PageSession][] = [];
+    const { pool, out } = watchedPool((session, how) => {
+      sessions.push([how, session]);
+      if (how === 'acquire') session.page.once('load', () => lose(session, new SharedLoss('the browser ended')));
+    });
+    await using watched = await openRig({ pool });
+    expect(await watched.capture(site.url('/article'), { delay: 1_000 })).toMatchObject({ format: 'png', width: 800 });
+    expect(sessions.map(([how]) => how)).toEqual(['acquire', 'acquireAlone']);
+    const [first, second] = sessions.map(([, { context }]) => context.browser());
+    expect(second).not.toBe(first);
+    await vi.waitFor(() => expect(second?.isConnected()).toBe(false), 20_000);
+    expect(first?.isConnected()).toBe(true);
+    expect(out()).toBe(0);
+  });
+
+  it('that is lost with others of its browser, and again without others, is not tried any more', async () => {
+    const { pool, out } = watchedPool((session, how) => {
+      const reason = how === 'acquire' ? new SharedLoss('the browser ended') : new Error('it ended again');
+      session.page.once('load', () => lose(session, reason));
+    });
+    await using watched = await openRig({ pool });
+    const error = await watched.failure(site.url('/static'), { delay: 5_000 });
+    expect(error).toMatchObject({ code: 'render_crashed', details: { own_browser: true } });
+    expect(deservesSecondAttempt(error, 30_000)).toBe(false);
+    await vi.waitFor(() => expect(out()).toBe(0));
+  });
+
+  it('waits for memory, and returns it when its page is closed', async () => {
+    const memory = new MemoryBudget(0);
+    await using watched = await openRig({ pool: rig.deps.pool, memory });
+    const held = await memory.reserve(1, new AbortController().signal);
+    const ends = new AbortController();
+    const waiting = watched.capture(site.url('/static'), {}, ends.signal);
+    ends.abort(new Error('not any more'));
+    await expect(waiting).rejects.toThrow('not any more');
+    held[Symbol.dispose]();
+    await watched.capture(site.url('/static'));
+    await watched.failure(site.url('/missing'));
+    await watched.capture(site.url('/static'));
   });
 
   it('that dies under the capture is render_crashed, and given back', async () => {

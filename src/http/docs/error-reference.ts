@@ -104,7 +104,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     retriable: 'yes',
     meaning: 'The browser or the page crashed twice.',
     advice:
-      'The page probably needs more memory than is available: lower deviceScaleFactor or the page height, or retry when the server is less busy.',
+      'The page probably needs more memory than is available: lower deviceScaleFactor or the page height, or retry when the server is less busy. If details.own_browser is true, it crashed a browser that it shared, and then one of its own.',
   },
   internal_error: {
     statuses: '500, 503',

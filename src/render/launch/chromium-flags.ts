@@ -25,6 +25,7 @@ export function chromiumFlags(options: FlagOptions): string[] {
     ...NETWORK,
     ...SILENCE,
     ...PICTURE,
+    ...MEMORY,
     ...SPEED,
     `--disable-features=${DISABLED_FEATURES.join(',')}`,
     `--enable-features=${ENABLED_FEATURES.join(',')}`,
@@ -88,6 +89,9 @@ const PICTURE = [
   '--enable-unsafe-swiftshader',
   '--disable-back-forward-cache',
 ];
+
+/** Without the flag, the browser gives up when its GPU process has been ended six times. */
+const MEMORY = ['--disable-gpu-process-crash-limit'];
 
 /** Measured: one raster thread and no spare renderer gain 8 to 10 % each if several pages share few cores. */
 const SPEED = [

@@ -49,6 +49,13 @@ export function readProcess(pid: number): ProcessEntry | null {
   };
 }
 
+/** Memory of a process without the files that it has mapped, such as its program; 0 if it has exited. */
+export function memoryOf(pid: number): { ownBytes: number; sharedBytes: number } {
+  const status = read(`/proc/${pid}/status`) ?? '';
+  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) * 1024;
+  return { ownBytes: bytes('RssAnon'), sharedBytes: bytes('RssShmem') };
+}
+
 /** The threads of a process; none if it has exited. */
 export function threadsOf(pid: number): ThreadEntry[] {
   return listNumbers(`/proc/${pid}/task`).flatMap((tid) => {

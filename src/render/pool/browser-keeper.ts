@@ -30,7 +30,6 @@ export interface KeeperOptions {
   /** The emulation of the page that each browser draws before its first use. */
   emulation: Emulation;
   recycleAfter: number | undefined;
-  pageMaxBytes: number | undefined;
   followAfterMs: number | undefined;
   log: Log;
   now(): number;
@@ -53,6 +52,8 @@ export class BrowserKeeper implements AsyncDisposable {
   private readonly slots: Slot[];
   private readonly starting = new Set<PooledBrowser>();
   private readonly retired = new Set<PooledBrowser>();
+  /** See startApart. */
+  private readonly apart = new Set<PooledBrowser>();
   private readonly ended = new AbortController();
   private readonly wanted = new AbortController();
   /** Background work, which stopping waits for. */
@@ -104,6 +105,20 @@ export class BrowserKeeper implements AsyncDisposable {
     return this.slots.flatMap(({ browser }) => (browser?.live === true ? [browser] : []));
   }
 
+  /** All browsers, also those that accept no new captures. */
+  running(): PooledBrowser[] {
+    return [...new Set([...this.slots.flatMap(({ browser }) => browser ?? []), ...this.starting, ...this.retired, ...this.apart])];
+  }
+
+  /** Starts a browser for one capture, outside of the slots: it accepts no others, and is stopped after it. */
+  async startApart(): Promise<PooledBrowser> {
+    const browser = await this.launch();
+    browser.retiring = true;
+    this.apart.add(browser);
+    if (this.over) await browser[Symbol.asyncDispose]();
+    return browser;
+  }
+
   /** Resolves when a browser has started, or the signal has aborted. */
   async newcomer(signal: AbortSignal): Promise<void> {
     await abortable(new Promise<void>((resolve) => this.waiters.push(resolve)), signal).catch(() => {});
@@ -131,7 +146,7 @@ export class BrowserKeeper implements AsyncDisposable {
 
   private async end(): Promise<void> {
     this.ended.abort();
-    await Promise.allSettled([...this.live(), ...this.starting, ...this.retired].map((browser) => browser[Symbol.asyncDispose]()));
+    await Promise.allSettled(this.running().map((browser) => browser[Symbol.asyncDispose]()));
     await Promise.allSettled(this.chores);
     leaveRoot(this.options.profiles);
     for (const wake of this.waiters) wake();
@@ -206,7 +221,6 @@ export class BrowserKeeper implements AsyncDisposable {
       temporaryDir,
       log,
       now,
-      pageMaxBytes: this.options.pageMaxBytes,
       onGone: (gone, why) => this.replace(gone, why),
       onHeavy: (browser) => this.options.onHeavy(browser),
       onRested: (browser) => this.recycle(browser),
@@ -227,6 +241,7 @@ export class BrowserKeeper implements AsyncDisposable {
 
   private replace(gone: PooledBrowser, why: string): void {
     this.retired.delete(gone);
+    this.apart.delete(gone);
     const slot = this.slots.find(({ browser }) => browser === gone);
     if (slot !== undefined) slot.browser = null;
     if (this.over || (slot === undefined && gone.active === 0)) return;

@@ -1,6 +1,5 @@
-import { totalmem } from 'node:os';
 import type { Log } from '../../log.js';
-import { type GroupProcess, type GroupWatch, killProcess, TICK_MS } from '../launch/process-table.js';
+import { type GroupProcess, type GroupWatch, TICK_MS } from '../launch/process-table.js';
 import type { Unprivileged } from '../launch/unprivileged.js';
 import { RendererPriority } from './renderer-priority.js';
 import { SharedLoad } from './shared-load.js';
@@ -45,15 +44,13 @@ export interface BrowserLoadOptions {
   group: Pick<GroupWatch, 'processes'>;
   /** The user of its processes; null: the server's own. */
   user: Unprivileged | null;
-  /** Memory limit of one renderer. Default: depends on the machine's memory. */
-  pageMaxBytes?: number | undefined;
   log: Log;
   now(): number;
 }
 
 /**
- * Monitors the resources that the pages of one browser use. Lowers the priority of long-running renderers, kills a renderer that takes too
- * much memory, and reports for each capture whether it was heavy, by its own renderer or by the load that it put on shared processes.
+ * Monitors the resources that the pages of one browser use. Lowers the priority of long-running renderers, and reports for each
+ * capture whether it was heavy, by its own renderer or by the load that it put on shared processes.
  */
 export class BrowserLoad {
   private readonly priority: RendererPriority;
@@ -68,10 +65,8 @@ export class BrowserLoad {
   private heavyNow = false;
   /** Renderers at the last sample. */
   private nearlyHeavy: number[] = [];
-  private readonly pageMaxBytes: number;
 
   constructor(private readonly options: BrowserLoadOptions) {
-    this.pageMaxBytes = options.pageMaxBytes ?? pageMaxBytes();
     this.priority = new RendererPriority(options.user, () =>
       options.log.warn('process priorities cannot be lowered on this system: heavy pages slow down other captures'),
     );
@@ -156,7 +151,6 @@ export class BrowserLoad {
     this.shared.look(processes, now);
     this.assignExited(processes);
     this.noteAwake(processes, now);
-    this.killOversized(processes);
     if (this.strained) this.charge();
     this.sampledAt = now;
     this.changes = 0;
@@ -176,17 +170,6 @@ export class BrowserLoad {
   private mayBeOf(renderer: number, { since }: Usage): boolean {
     const awakeAt = this.awake.get(renderer);
     return awakeAt === undefined || awakeAt >= since;
-  }
-
-  /** Kills a renderer that exceeds its memory limit, and thus its capture only. */
-  private killOversized(processes: readonly GroupProcess[]): void {
-    const { pid: browser, log } = this.options;
-    for (const { pid, rssBytes } of processes) {
-      if (pid === browser || rssBytes <= this.pageMaxBytes) continue;
-      log.warn({ pid, rssBytes }, 'a page used too much memory and was closed');
-      killProcess(pid);
-      for (const ended of this.endedCaptures) ended.renderers.delete(pid);
-    }
   }
 
   /** Assigns a renderer that has exited to the capture that ended last. */
@@ -221,10 +204,4 @@ export class BrowserLoad {
 
 function hasUsed({ renderer, cpuTicks }: GroupProcess, ms: number): boolean {
   return renderer && cpuTicks * TICK_MS >= ms;
-}
-
-/** A quarter of the machine's memory, but within the range of what large ordinary pages need. */
-function pageMaxBytes(): number {
-  const GiB = 1024 ** 3;
-  return Math.min(3 * GiB, Math.max(1.5 * GiB, totalmem() / 4));
 }

@@ -15,6 +15,7 @@ import type { PageSession } from '../page-session.js';
 import { badEmulation, isBadEmulation, noBrowser } from './acquire-failure.js';
 import { BrowserKeeper } from './browser-keeper.js';
 import { type Choice, chooseBrowser } from './choose-browser.js';
+import { MemoryGuard } from './memory-guard.js';
 import { MostUsedEmulation } from './most-used-emulation.js';
 import type { OpenPageSession } from './open-page-session.js';
 import { type Expectation, PageHistory, type PageName, pageName } from './page-history.js';
@@ -41,8 +42,8 @@ export interface PoolOptions {
   log: Log;
   /** Captures after which a browser is replaced, without effect on clients. Default: 500. */
   recycleAfter?: number;
-  /** Memory limit of one page's renderer. Default: a quarter of the machine's memory, from 1.5 to 3 GiB. */
-  pageMaxBytes?: number;
+  /** For the server and all browsers: see MemoryGuard. Default: no limit. */
+  memoryBytes?: number;
   /** ms after the first browser's start at which the others start, unless needed sooner. Default: 2,000. */
   followAfterMs?: number;
   /** Ends the start, and kills the browser that is being started. */
@@ -65,6 +66,9 @@ interface Visit {
   expected: Expectation;
 }
 
+/** Who captures, and what only its own page may reach. */
+type CapturePassage = Pick<Passage, 'requester' | 'local'>;
+
 export class BrowserPool implements AsyncDisposable {
   private readonly mostUsed = new MostUsedEmulation();
   private readonly history = new PageHistory(() => this.now());
@@ -73,6 +77,7 @@ export class BrowserPool implements AsyncDisposable {
   private knownQuickAt = Number.NEGATIVE_INFINITY;
   private readonly keeper: BrowserKeeper;
   private readonly defaultEmulation: Emulation;
+  private readonly memory: MemoryGuard;
 
   private constructor(
     private readonly options: PoolOptions,
@@ -88,12 +93,13 @@ export class BrowserPool implements AsyncDisposable {
       version: knownVersion,
       emulation: this.defaultEmulation,
       recycleAfter: options.recycleAfter,
-      pageMaxBytes: options.pageMaxBytes,
       followAfterMs: options.followAfterMs,
       now: () => this.now(),
       onReady: (browser) => this.welcome(browser),
       onHeavy: (browser) => this.makeYield(browser),
     });
+    const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
+    this.memory = new MemoryGuard({ memoryBytes, browsers: () => this.keeper.running(), log });
   }
 
   /**
@@ -155,7 +161,7 @@ export class BrowserPool implements AsyncDisposable {
    * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 if no
    * browser was available before the signal aborted
    */
-  async acquire(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'> = {}): Promise<PageLease> {
+  async acquire(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
     this.mostUsed.note(emulation);
     for (;;) {
@@ -163,13 +169,33 @@ export class BrowserPool implements AsyncDisposable {
       const browser = await this.reserve(emulation, visit.expected, signal);
       const lease = await this.lease(browser, { emulation, visit }, signal);
       if (lease === null) continue;
-      lease.session.captureProxy.begin({ proxy: options.proxy, target: options.html === null ? options.url : null, ...passage });
+      this.begin(lease, options, passage);
       return lease;
     }
   }
 
+  private begin({ session }: PageLease, { proxy, html, url }: CaptureOptions, passage: CapturePassage): void {
+    session.captureProxy.begin({ proxy, target: html === null ? url : null, ...passage });
+  }
+
+  /** As `acquire`, with a new browser, which no other capture uses and which is stopped at the release. */
+  async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
+    const emulation = emulationOf(options, this.version, HOST);
+    const starting = this.keeper.startApart();
+    const browser = await abortable(starting, signal).catch((error: unknown) => {
+      this.keeper.chore(starting.then((late) => late[Symbol.asyncDispose]()));
+      throw noBrowser(signal.aborted ? signal.reason : error);
+    });
+    browser.active += 1;
+    const lease = await this.lease(browser, { emulation, visit: { page: null, expected: 'unknown' } }, signal);
+    if (lease === null) throw noBrowser(new Error('the browser died before it had a page'));
+    this.begin(lease, options, passage);
+    return lease;
+  }
+
   /** Stops every browser, within 3 s; running captures are lost. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
+    this.memory[Symbol.dispose]();
     return this.keeper[Symbol.asyncDispose]();
   }
 
@@ -196,7 +222,7 @@ export class BrowserPool implements AsyncDisposable {
       this.keeper.chore(this.giveBackLate(browser, taking));
       if (signal.aborted) throw noBrowser(signal.reason);
       if (isBadEmulation(error)) throw badEmulation(error as Error);
-      if (!browser.live) return null;
+      if (browser.gone) return null;
       throw error;
     }
   }

@@ -14,7 +14,7 @@ const HOST = { platform: process.platform, arch: process.arch };
 export interface OpenPageSession extends PageSession {
   pageOptions: PageEmulation;
   /** Aborts `lost`. */
-  lose(why: string): void;
+  lose(why: Error): void;
   /** Closes page, context and proxy. No time limit: the browser may not respond. */
   close(): Promise<void>;
 }
@@ -94,11 +94,11 @@ function staged(
   pageOptions: PageEmulation,
 ): OpenPageSession {
   const lost = new AbortController();
-  const lose = (why: string): void => {
-    if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause: new Error(why) }));
+  const lose = (why: Error): void => {
+    if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause: why }));
   };
-  const onCrash = (): void => lose('the renderer crashed');
-  const onClose = (): void => lose('the page was closed');
+  const onCrash = (): void => lose(new Error('the renderer crashed'));
+  const onClose = (): void => lose(new Error('the page was closed'));
   parts.page.once('crash', onCrash);
   parts.page.once('close', onClose);
   // The target policy closes popups; this closes any others.

@@ -5,7 +5,8 @@ import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import { BrowserProcesses } from '../launch/browser-processes.js';
 import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
-import { GroupWatch, killProcess, readProcess } from '../launch/process-table.js';
+import { type GroupProcess, GroupWatch, killProcess, readProcess } from '../launch/process-table.js';
+import { SharedLoss } from '../page-session.js';
 import { BrowserLoad, type HeavyReport } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
@@ -34,8 +35,6 @@ export interface PooledBrowserOptions {
   temporaryDir: string;
   log: Log;
   now(): number;
-  /** Memory limit of one renderer. Default: depends on the machine's memory. */
-  pageMaxBytes?: number | undefined;
   /** Called once, when the browser can no longer be used. */
   onGone(browser: PooledBrowser, why: string): void;
   /** Called twice a second while one of its pages is heavy and the browser has normal priority. */
@@ -70,6 +69,7 @@ export class PooledBrowser implements AsyncDisposable {
   roomy = true;
   private lastAskedAt: number;
   private lastHeavyAt: number;
+  private readonly group: GroupWatch;
   private readonly load: BrowserLoad;
   /** Aborted when the browser can no longer be used: pending work on it may never settle by itself. */
   private readonly end = new AbortController();
@@ -83,9 +83,9 @@ export class PooledBrowser implements AsyncDisposable {
     this.lastAskedAt = this.lastAnswerAt;
     this.lastHeavyAt = this.lastAnswerAt;
     const { pid } = chromium;
-    const group = new GroupWatch(pid);
-    this.processes = new BrowserProcesses(pid, group);
-    this.load = new BrowserLoad({ ...options, pid, group, user: options.launch.user });
+    this.group = new GroupWatch(pid);
+    this.processes = new BrowserProcesses(pid, this.group);
+    this.load = new BrowserLoad({ ...options, pid, group: this.group, user: options.launch.user });
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose(chromium.fault() ?? 'the browser process ended'));
@@ -103,7 +103,8 @@ export class PooledBrowser implements AsyncDisposable {
     }
   }
 
-  private get gone(): boolean {
+  /** Whether it can no longer be used, not even by its running captures. */
+  get gone(): boolean {
     return this.end.signal.aborted;
   }
 
@@ -227,6 +228,17 @@ export class PooledBrowser implements AsyncDisposable {
     return readProcess(this.chromium.pid)?.rssBytes ?? 0;
   }
 
+  ownProcesses(): GroupProcess[] {
+    return this.gone ? [] : this.group.processes(this.options.now());
+  }
+
+  /** Ends a renderer with its capture, or a process that all captures of the browser share with all of them; the browser stays. */
+  endProcess({ pid, renderer }: GroupProcess): void {
+    if (pid === this.chromium.pid) this.lose('the browser process used too much memory');
+    else if (!renderer) this.loseSessions('a process of the browser used too much memory');
+    killProcess(pid);
+  }
+
   /** Stops the browser; page sessions in use are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.lose('the browser was closed');
@@ -324,11 +336,16 @@ export class PooledBrowser implements AsyncDisposable {
     if (this.gone) return;
     this.end.abort(new Error(why));
     clearInterval(this.watch);
-    for (const session of this.sessions) session.lose(why);
+    this.loseSessions(why);
     const idle = this.warm;
     this.warm = [];
     void Promise.allSettled(idle.map(async (entry) => (await entry.session).captureProxy[Symbol.asyncDispose]()));
     void this.chromium.kill();
     this.options.onGone(this, why);
+  }
+
+  private loseSessions(why: string): void {
+    const reason = this.leasedAt.size > 1 ? new SharedLoss(why) : new Error(why);
+    for (const session of this.sessions) session.lose(reason);
   }
 }

@@ -6,6 +6,7 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
+import { MemoryBudget } from '../../../src/render/memory-budget.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { type RenderDeps, type Rendering, render } from '../../../src/render/render.js';
@@ -42,6 +43,7 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
   const deps: RenderDeps = {
     pool,
     blocker: { guard: async () => noGuard },
+    memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     countries: { observe: async () => 'US' },
     encodes: new EncodeQueue(),
     inspect: async () => ({ markdown: '', accessibleTree: '' }),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { processesNaming, readProcess } from '../../../src/render/launch/process-table.js';
+import { SharedLoss } from '../../../src/render/page-session.js';
 import { ownedName } from '../../../src/render/pool/owned-name.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
 import { sweepAbandoned, sweepTemporary } from '../../../src/render/pool/sweep-abandoned.js';
@@ -18,7 +19,7 @@ const GENEROUS_MS = 20_000;
 
 let site: Site;
 beforeAll(async () => {
-  site = await aSite({ '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' });
+  site = await aSite({ '/layers': LAYERS, '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' });
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -141,8 +142,11 @@ it('a crashed renderer loses its own capture, and the browser stays', async () =
   expect(browserPids(test.runDir)).toEqual(before);
 });
 
+/** Half of it for one process. */
+const LITTLE_MEMORY = { memoryBytes: 1_200_000_000 };
+
 it('a page that takes too much memory loses its own capture, and the others stay', async () => {
-  await using test = await aPool({ pagesPerBrowser: 2, pageMaxBytes: 400 * 1024 * 1024 });
+  await using test = await aPool({ pagesPerBrowser: 2, ...LITTLE_MEMORY });
   const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
   await Promise.all([greedy.session.page.goto(site.url), modest.session.page.goto(site.url)]);
   const lost = new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
@@ -153,6 +157,49 @@ it('a page that takes too much memory loses its own capture, and the others stay
   expect(await modest.session.page.title()).toBe('fixture');
   expect(modest.session.lost.aborted).toBe(false);
   await Promise.all([greedy.release(), modest.release()]);
+});
+
+const LAYERS = `<!doctype html><title>layers</title><body>${'<i></i>'.repeat(400)}<style>
+  i { position: fixed; inset: 0; backdrop-filter: blur(9px); background: rgba(9, 9, 90, 0.01) }
+</style><script>
+  let turn = 0;
+  (function draw() { document.body.style.paddingTop = (turn++ % 9) + 'px'; requestAnimationFrame(draw) })()
+</script>`;
+
+describe.each(EACH_KIND)('a GPU process that takes too much memory ($kind)', (executable) => {
+  it('is ended with the captures that may be the reason, and the browser stays', async () => {
+    await using test = await aPool({ executable, pagesPerBrowser: 2, ...LITTLE_MEMORY });
+    const [browser] = browserPids(test.runDir);
+    const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
+    const lost = [greedy, modest].map(({ session }) => new Promise((resolve) => session.lost.addEventListener('abort', resolve)));
+    await modest.session.page.goto(site.url);
+    await greedy.session.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
+    await Promise.all(lost);
+    for (const { session } of [greedy, modest])
+      expect(session.lost.reason).toMatchObject({ code: 'render_crashed', cause: expect.any(SharedLoss) });
+    await Promise.all([greedy.release(), modest.release()]);
+    expect(browserPids(test.runDir)).toEqual([browser]);
+    const next = await test.pool.acquire(someOptions(), NEVER);
+    await next.session.page.goto(site.url);
+    expect(await next.session.page.screenshot()).toBeInstanceOf(Buffer);
+    await next.release();
+  });
+
+  it('is ended with the one capture of a browser of its own, and no other', async () => {
+    await using test = await aPool({ executable, ...LITTLE_MEMORY });
+    const other = await test.pool.acquire(someOptions(), NEVER);
+    await other.session.page.goto(site.url);
+    const greedy = await test.pool.acquireAlone(someOptions(), NEVER);
+    expect(browserPids(test.runDir)).toHaveLength(2);
+    await greedy.session.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
+    await new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
+    expect(greedy.session.lost.reason.cause).not.toBeInstanceOf(SharedLoss);
+    await greedy.release();
+    await until(() => browserPids(test.runDir).length === 1);
+    expect(other.session.lost.aborted).toBe(false);
+    expect(await other.session.page.title()).toBe('fixture');
+    await other.release();
+  });
 });
 
 it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {

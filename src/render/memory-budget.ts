@@ -1,0 +1,80 @@
+import type { CaptureOptions } from '../contract/capture-request.js';
+import { FLAT_SHOT_PIXELS, SHOT_MAX_PIXELS } from './picture/shoot.js';
+
+/** A page before it is pictured, in all processes. */
+const PAGE_BYTES = 200_000_000;
+/** Layers, read-back and encoded bytes of one shot, in all processes. Measured: 16 bytes for a gradient; noise takes more. */
+const BYTES_PER_PIXEL = 24;
+/** The browser that a repeated rendering has for itself. */
+const OWN_BROWSER_BYTES = 150_000_000;
+/** How long captures that need less may start before one that is waiting. */
+const OVERTAKEN_FOR_MS = 5_000;
+
+/** What a capture is expected to use, by the pixels of its largest shot: larger pictures are made of several. @returns bytes */
+export function estimateBytes(options: CaptureOptions, alone: boolean): number {
+  return PAGE_BYTES + BYTES_PER_PIXEL * largestShot(options) + (alone ? OWN_BROWSER_BYTES : 0);
+}
+
+function largestShot({ view, format, fullPage, fullPageAlgorithm, clip }: CaptureOptions): number {
+  const { width, height, deviceScaleFactor: density } = view;
+  const viewPixels = width * height * density ** 2;
+  const clipPixels = clip === null ? 0 : clip.width * clip.height * density ** 2;
+  const pagePixels = !fullPage ? 0 : fullPageAlgorithm === 'native' && format !== 'pdf' ? SHOT_MAX_PIXELS : FLAT_SHOT_PIXELS;
+  return Math.min(SHOT_MAX_PIXELS, Math.max(viewPixels, clipPixels, pagePixels));
+}
+
+interface Waiter {
+  bytes: number;
+  since: number;
+  start(): void;
+}
+
+/** The memory that the running captures share. A capture that is expected to use more than all of it runs alone. */
+export class MemoryBudget {
+  #used = 0;
+  #waiters: Waiter[] = [];
+
+  constructor(
+    private readonly bytes: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Waits for a share of the memory, which is returned when disposed of. @param signal ends the wait with its reason */
+  async reserve(bytes: number, signal: AbortSignal): Promise<Disposable> {
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const waiter = { bytes, since: this.now(), start: resolve };
+      this.#waiters.push(waiter);
+      this.#admit();
+      if (!this.#waiters.includes(waiter)) return;
+      const leave = () => {
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        reject(signal.reason);
+        this.#admit();
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      waiter.start = () => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+    });
+    let isHeld = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#used -= bytes;
+        isHeld = false;
+        this.#admit();
+      },
+    };
+  }
+
+  #admit(): void {
+    for (const waiter of [...this.#waiters]) {
+      if (this.#used === 0 || this.#used + waiter.bytes <= this.bytes) {
+        this.#used += waiter.bytes;
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        waiter.start();
+      } else if (this.now() - waiter.since > OVERTAKEN_FOR_MS) return;
+    }
+  }
+}

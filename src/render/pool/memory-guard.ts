@@ -1,0 +1,71 @@
+import type { Log } from '../../log.js';
+import { type GroupProcess, memoryOf } from '../launch/process-table.js';
+
+const LOOK_EVERY_MS = 200;
+const MiB = 1024 ** 2;
+/** A smaller process is not the one that uses up the memory. */
+const LARGE_BYTES = 256 * MiB;
+/** What large ordinary pages need, and the most that any page gets. */
+const PROCESS_BYTES = { min: 512 * MiB, max: 4096 * MiB };
+
+export interface GuardedBrowser {
+  ownProcesses(): GroupProcess[];
+  /** Ends one process, and the captures that depend on it. */
+  endProcess(process: GroupProcess): void;
+}
+
+export interface MemoryGuardOptions {
+  /** For the server and all its browsers. */
+  memoryBytes: number;
+  browsers(): readonly GuardedBrowser[];
+  log: Log;
+}
+
+/**
+ * Ends browser processes that use too much memory: each that exceeds half of the budget, and the largest one while all of them together
+ * with the server exceed the budget.
+ */
+export class MemoryGuard implements Disposable {
+  private readonly timer: NodeJS.Timeout;
+  private readonly processMaxBytes: number;
+  /** The last process that was ended, which may take a while to exit. */
+  private endedPid = 0;
+
+  constructor(private readonly options: MemoryGuardOptions) {
+    this.processMaxBytes = Math.min(PROCESS_BYTES.max, Math.max(PROCESS_BYTES.min, options.memoryBytes / 2));
+    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    const { memoryBytes, log } = this.options;
+    const used = this.options.browsers().flatMap(usageOf);
+    const totalBytes = process.memoryUsage.rss() + used.reduce((sum, { countedBytes }) => sum + countedBytes, 0);
+    const [largest] = used.sort((a, b) => b.bytes - a.bytes);
+    if (largest === undefined || largest.entry.pid === this.endedPid) return;
+    const isScarce = totalBytes > memoryBytes && largest.bytes > LARGE_BYTES;
+    if (!isScarce && largest.bytes <= this.processMaxBytes) return;
+    const { browser, entry, bytes } = largest;
+    log.warn({ pid: entry.pid, renderer: entry.renderer, bytes, totalBytes }, 'a browser process used too much memory and was ended');
+    this.endedPid = entry.pid;
+    browser.endProcess(entry);
+  }
+}
+
+/** The processes of one browser share memory with each other: it is counted once, for the process that has most of it. */
+function usageOf(browser: GuardedBrowser) {
+  const processes = browser
+    .ownProcesses()
+    .filter(({ state }) => state !== 'Z')
+    .map((entry) => ({ entry, ...memoryOf(entry.pid) }))
+    .sort((a, b) => b.sharedBytes - a.sharedBytes);
+  return processes.map(({ entry, ownBytes, sharedBytes }, i) => ({
+    browser,
+    entry,
+    bytes: ownBytes + sharedBytes,
+    countedBytes: ownBytes + (i === 0 ? sharedBytes : 0),
+  }));
+}
