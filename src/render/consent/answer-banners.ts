@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Frame, Page } from 'playwright-core';
+import { z } from 'zod';
 import type { Look } from '../in-page/consent/look.js';
 import type { PlatformAnswer } from '../in-page/consent/platforms.js';
 import { CONSENT_FRAME } from '../in-page/consent/words.js';
+import { askMainWorld } from '../page/main-world.js';
 import { callOnce, type World } from '../page/world.js';
 
 /** The outcome of declining consent banners, for the log. */
@@ -36,9 +37,16 @@ export interface BannerTools {
 const EXPECTED_PATIENCE_MS = 600;
 /** How long declining a visible banner of a known platform may take; it may need several clicks. */
 const PLATFORM_PATIENCE_MS = { popup: 900, answer: 4_000 };
+const PLATFORM_MAX_MS = PLATFORM_PATIENCE_MS.popup + PLATFORM_PATIENCE_MS.answer + 1_000;
 const FRAMES_MAX = 6;
 /** A frame that cannot be read within this time is ignored. */
 const FRAME_READ_MS = 500;
+const FRAME_REFUSES_MS = 2_000;
+
+const platformAnswerSchema: z.ZodType<PlatformAnswer> = z.object({
+  platform: z.string().max(100).nullable(),
+  outcome: z.enum(['none', 'rejected', 'hidden', 'failed']),
+});
 
 /**
  * Declines by the platform's own API if it is known, else by a button with such a label; hides what is left, also by the rules for
@@ -69,9 +77,9 @@ const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
 /** @returns URLs of the frames that are banners by their content, after passing them to the page */
 async function readFrames({ page, world }: BannerTools): Promise<string[]> {
   const read = framesOf(page).map(async (frame) => {
-    const answer = frame.evaluate(callOnce('consent.isBanner')).catch(() => false);
-    const isBanner = await Promise.race([answer, sleep(FRAME_READ_MS, false, { ref: false })]);
-    return isBanner === true ? [frame.url()] : [];
+    const how = { schema: z.boolean(), timeoutMs: FRAME_READ_MS };
+    const isBanner = await askMainWorld(frame, callOnce('consent.isBanner'), how).catch(() => false);
+    return isBanner ? [frame.url()] : [];
   });
   const urls = (await Promise.all(read)).flat();
   if (urls.length > 0) await world.call('consent.tellFrames', { urls });
@@ -103,18 +111,19 @@ async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolea
 }
 
 async function askPlatform(frame: Frame, bundle: string): Promise<PlatformAnswer> {
+  const expression = `(() => { ${bundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_PATIENCE_MS)}); })()`;
   try {
-    return await frame.evaluate(`(() => { ${bundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_PATIENCE_MS)}); })()`);
+    return await askMainWorld(frame, expression, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS });
   } catch {
-    // The frame was removed, often because a click elsewhere declined its banner.
+    // The frame was removed, often because a click elsewhere declined its banner; or its scripts answered in place of ours.
     return NOTHING;
   }
 }
 
 async function refuseInFrame(frame: Frame): Promise<boolean> {
   try {
-    const { refused } = (await frame.evaluate(callOnce('consent.dismiss', { whole: true, click: true }))) as { refused: number };
-    return refused > 0;
+    const how = { schema: z.object({ refused: z.number() }), timeoutMs: FRAME_REFUSES_MS };
+    return (await askMainWorld(frame, callOnce('consent.dismiss', { whole: true, click: true }), how)).refused > 0;
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { ANSWER_MAX_BYTES, answerLimit, tooLongMessage } from './answer-limit.js';
 import { classifyMessage, HEAD_BYTES, type MessageClass } from './classify-message.js';
 
 /** One message of the DevTools protocol. */
@@ -54,6 +55,8 @@ export class CdpPipe {
   private readonly waiting: Whole[] = [];
   private waitingBytes = 0;
   private over = false;
+  /** By the id of a command that has not been answered: the most bytes of its answer, if that is less than usual. */
+  private readonly limits = new Map<number, number>();
   /** Not yet written. */
   private outgoing = '';
 
@@ -71,6 +74,8 @@ export class CdpPipe {
 
   /** Messages of one turn of the event loop go out in one write: each write wakes Chromium's thread that reads them. */
   send(message: CdpMessage): void {
+    const limit = answerLimit(message);
+    if (message.id !== undefined && limit < ANSWER_MAX_BYTES) this.limits.set(message.id, limit);
     if (this.outgoing === '') process.nextTick(() => this.flush());
     this.outgoing += `${JSON.stringify(message)}\0`;
   }
@@ -122,7 +127,8 @@ export class CdpPipe {
 
   private judge(): MessageClass {
     if (this.parts.length > 1) this.parts = [Buffer.concat(this.parts)];
-    this.fate = classifyMessage(this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '');
+    this.fate = classifyMessage(this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '', (id) => this.limits.get(id) ?? ANSWER_MAX_BYTES);
+    if (this.fate.id !== null) this.limits.delete(this.fate.id);
     if (!this.fate.kept) this.parts = [];
     return this.fate;
   }
@@ -192,7 +198,7 @@ function endOf(parts: readonly Buffer[]): Buffer {
 
 /** The answer in place of one that is too long: its command fails. */
 function tooLong({ id, maxBytes }: MessageClass, sessionId: string): Buffer {
-  const error = { message: `the answer is longer than ${maxBytes} bytes` };
+  const error = { message: tooLongMessage(maxBytes) };
   return Buffer.from(JSON.stringify({ id, error, ...(sessionId === '' ? {} : { sessionId }) }));
 }
 

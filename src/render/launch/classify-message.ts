@@ -14,17 +14,20 @@ export const HEAD_BYTES = 1_024;
 const MB = 1024 * 1024;
 /** Chromium's URLs have at most 2 MB, and an event has two or three; a longer one has large headers, stacks or data: URLs. */
 const EVENT_MAX_BYTES = 8 * MB;
-/** Our scripts return less than 2 MB; a frame tree with long URLs is larger. */
-const ANSWER_MAX_BYTES = 16 * MB;
 /** In base64. The largest viewport at the highest density has 75 million pixels, which is about 90 MB as a png of photographs. */
 const PICTURE_MAX_BYTES = 128 * MB;
 
-/** By prefix, as serialised by Chromium: no page content precedes the method, and quotes in page content are escaped. */
-export function classifyMessage(head: string): MessageClass {
+/**
+ * By prefix, as serialised by Chromium: no page content precedes the method, and quotes in page content are escaped.
+ *
+ * @param limitOf takes a command's id, and tells the most bytes of its answer
+ */
+export function classifyMessage(head: string, limitOf: (id: number) => number): MessageClass {
   const method = /^\{"method":"([A-Za-z.]+)"/.exec(head)?.[1];
   if (method !== undefined) return { id: null, kept: HEARD.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
   const [, id = '0', isPicture] = /^\{"id":(\d+)(,"result":\{"data":")?/.exec(head) ?? [];
-  return { id: Number(id), kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : ANSWER_MAX_BYTES };
+  const maxBytes = limitOf(Number(id));
+  return { id: Number(id), kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : maxBytes };
 }
 
 /** Playwright ignores these requests, whose URL contains the whole image. */

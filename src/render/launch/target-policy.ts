@@ -229,6 +229,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     // Playwright detaches from shared workers at once, which would undo the override.
     if (type === 'shared_worker') this.kept.add(sessionId);
     this.command('Emulation.setUserAgentOverride', override, sessionId);
+    // biome-ignore lint/plugin: nobody reads the answer
     this.command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
   }
 

@@ -1,10 +1,9 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PageSession } from '../page-session.js';
 import { TIMED_OUT } from './deadline.js';
+import { runInMainWorld, type Thrown } from './main-world.js';
 import type { OpenPage } from './open-page.js';
 import { isGone } from './page-moved.js';
-
-type ExceptionDetails = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
 
 /**
  * Disables the page's CSP, so that custom_js can add styles, images, scripts and markup, and custom_css can load images and fonts. Must be
@@ -30,11 +29,12 @@ export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>,
 }
 
 /** @returns what was thrown, or null */
-async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<ExceptionDetails | null> {
+async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<Thrown | null> {
   try {
-    const done = await deadlines.within(evaluate(session.cdp, code, deadlines.leftMs()), deadlines.leftMs());
-    if (done === TIMED_OUT || isTerminated(done.exceptionDetails)) throw unfinished(deadlines.timeout);
-    return done.exceptionDetails ?? null;
+    // The browser's own limit also ends a busy loop.
+    const thrown = await deadlines.within(runInMainWorld(session.cdp, code, deadlines.leftMs()), deadlines.leftMs());
+    if (thrown === TIMED_OUT || isTerminated(thrown)) throw unfinished(deadlines.timeout);
+    return thrown;
   } catch (error) {
     if (error instanceof CaptureError || !(error instanceof Error)) throw error;
     if (/terminated/i.test(error.message)) throw unfinished(deadlines.timeout);
@@ -44,25 +44,20 @@ async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadl
 }
 
 /** Whether the error is one of syntax: a script that does not parse has no stack of its own. */
-function isUncompiled({ exception }: ExceptionDetails): boolean {
+function isUncompiled({ exception }: Thrown): boolean {
   return exception?.className === 'SyntaxError' && !/\n\s+at /.test(exception.description ?? '');
 }
 
-function evaluate(cdp: PageSession['cdp'], expression: string, timeout: number) {
-  // Chromium's own timeout terminates a busy loop, which ours cannot.
-  return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
+function isTerminated(details: Thrown | null): boolean {
+  return details !== null && /execution was terminated|Script execution timed out/i.test(describe(details));
 }
 
-function isTerminated(details: ExceptionDetails | undefined): boolean {
-  return details !== undefined && /execution was terminated|Script execution timed out/i.test(describe(details));
-}
-
-function describe({ exception, text }: ExceptionDetails): string {
+function describe({ exception, text }: Thrown): string {
   const said = exception?.description ?? (exception?.value === undefined ? text : String(exception.value));
   return said.split('\n', 1)[0]?.slice(0, 500) ?? text;
 }
 
-function threw(details: ExceptionDetails): CaptureError {
+function threw(details: Thrown): CaptureError {
   const line = details.lineNumber + 1;
   return new CaptureError({
     code: 'invalid_request',

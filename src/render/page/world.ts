@@ -105,6 +105,7 @@ export class World {
 
   #evaluate(expression: string, contextId: number, timeout?: number): Promise<Evaluated> {
     const within = timeout === undefined ? {} : { timeout };
+    // biome-ignore lint/plugin: the context is our own world
     return this.#send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true, ...within });
   }
 

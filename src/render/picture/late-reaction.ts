@@ -1,4 +1,5 @@
 import { monotonicNow } from '../monotonic-now.js';
+import { hasListener } from '../page/main-world.js';
 import type { PageSession } from '../page-session.js';
 import { type BoundedPage, within } from './bounded-page.js';
 import type { Loads } from './loads.js';
@@ -75,15 +76,7 @@ export class LateReaction {
  * @throws CaptureError `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function listensToScroll(session: PageSession, deadline: number): Promise<boolean> {
-  const heard = await Promise.all(['window', 'document'].map((target) => listensOn(session, { target, deadline })));
-  return heard.includes(true);
-}
-
-function listensOn(session: PageSession, { target, deadline }: { target: string; deadline: number }): Promise<boolean> {
-  return within(session, deadline, async () => {
-    const { result } = await session.cdp.send('Runtime.evaluate', { expression: target });
-    if (result.objectId === undefined) return false;
-    const { listeners } = await session.cdp.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
-    return listeners.some(({ type }) => type === 'scroll' || type === 'scrollend');
-  });
+  const listens = (target: 'window' | 'document') =>
+    within(session, deadline, () => hasListener(session.cdp, target, ['scroll', 'scrollend']));
+  return (await Promise.all([listens('window'), listens('document')])).includes(true);
 }

@@ -88,8 +88,10 @@ export class TargetFrames {
   /** The origin as the frame reports it: a URL does not reveal sandboxes, and `about:` documents inherit the origin of their creator. */
   async #hasTargetOrigin(frameId: string): Promise<boolean> {
     const { executionContextId } = await this.#session.call('Page.createIsolatedWorld', { frameId, worldName: WORLD });
-    const answer = await this.#session.call('Runtime.evaluate', { expression: 'self.origin', contextId: executionContextId });
-    return (answer.result as { value?: unknown } | undefined)?.value === this.#origin;
+    const expression = `self.origin === ${JSON.stringify(this.#origin)}`;
+    // biome-ignore lint/plugin: it is our own world
+    const answer = await this.#session.call('Runtime.evaluate', { expression, contextId: executionContextId });
+    return (answer.result as { value?: unknown } | undefined)?.value === true;
   }
 
   async #frameTree(): Promise<FrameTree> {

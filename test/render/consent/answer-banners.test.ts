@@ -72,6 +72,14 @@ describe('known platforms', () => {
     expect(await page.page.isVisible('#CybotCookiebotDialog')).toBe(false);
   });
 
+  it('an answer that a page forges, by a promise of its own, reaches neither the report nor the log', async () => {
+    const forged = `{ platform: 'x'.repeat(200_000), outcome: 'rejected' }`;
+    await using page = await answered(`<body>${ARTICLE}
+      <script>globalThis.Promise = class { then(done) { done(${forged}); } catch() { return this; } static resolve() { return new this(); } };</script>
+      ${bar('We use cookies to improve our site.', ['Accept all'])}</body>`);
+    expect(page.report).toMatchObject({ platform: null, outcome: 'hidden' });
+  });
+
   it('a platform in a frame is refused in its frame', async () => {
     rig.web.page(
       'http://cmp.site.test/message.html',

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { MAIN_WORLD_MARK } from '../../../src/render/launch/answer-limit.js';
 import { type CdpMessage, CdpPipe } from '../../../src/render/launch/cdp-pipe.js';
 
 const MB = 1024 * 1024;
@@ -8,6 +9,7 @@ const DATA_START = '{"id":7,"result":{"data":"';
 const DATA_END = `"},"sessionId":"${SESSION}"}\0`;
 
 interface Ends {
+  pipe: CdpPipe;
   input: PassThrough;
   got: CdpMessage[];
   failures: string[];
@@ -15,20 +17,21 @@ interface Ends {
 }
 
 function aPipe({ deliver, admits = true }: { deliver?: (message: CdpMessage) => void; admits?: boolean } = {}): Ends {
-  const ends: Ends = { input: new PassThrough({ highWaterMark: 4 * MB }), got: [], failures: [], asked: [] };
-  new CdpPipe(new PassThrough(), ends.input, {
+  const input = new PassThrough({ highWaterMark: 4 * MB });
+  const [got, failures, asked]: [CdpMessage[], string[], [string, number][]] = [[], [], []];
+  const pipe = new CdpPipe(new PassThrough(), input, {
     deliver: (message) => {
-      ends.got.push(message);
+      got.push(message);
       deliver?.(message);
     },
     admits: (sessionId, bytes) => {
-      ends.asked.push([sessionId, bytes]);
+      asked.push([sessionId, bytes]);
       return admits;
     },
     closed: () => {},
-    failed: (why) => ends.failures.push(why),
+    failed: (why) => failures.push(why),
   });
-  return ends;
+  return { pipe, input, got, failures, asked };
 }
 
 /** Writes all of it and lets every message through. */
@@ -109,6 +112,25 @@ describe('the pipe', () => {
       expect(ends.got).toEqual([{ id: 7, error, sessionId: SESSION }, expect.objectContaining({ method: 'Page.loadEventFired' })]);
       expect(ends.failures).toEqual([]);
     }
+  });
+
+  it.each([
+    ['the main world, asked by us', 'Runtime.evaluate', { expression: `${MAIN_WORLD_MARK} x` }, 16],
+    ['the main world, asked by Playwright', 'Runtime.callFunctionOn', { arguments: [{}, { value: `${MAIN_WORLD_MARK} x` }] }, 16],
+    ['any other script', 'Runtime.evaluate', { expression: 'x', contextId: 1 }, 4 * 1024],
+    ['a question for listeners', 'DOMDebugger.getEventListeners', {}, 256],
+  ])('limits the answer of %s, and of no later command', async (_who, method, params, limitKb) => {
+    const ends = aPipe();
+    const answer = (id: number, kb: number) => `{"id":${id},"result":{"value":"${'A'.repeat(kb * 1024 - 100)}"},"sessionId":"${SESSION}"}\0`;
+    for (const id of [1, 2]) ends.pipe.send({ id, method, params, sessionId: SESSION });
+    await feed(ends, [answer(1, limitKb), answer(2, limitKb + 1), answer(2, limitKb + 1)]);
+    const { message } = ends.got[1]?.error as { message: string };
+    expect(message).toBe(`the answer is longer than ${limitKb * 1024} bytes`);
+    expect(ends.got.map(({ id, error }) => [id, error === undefined])).toEqual([
+      [1, true],
+      [2, false],
+      [2, true],
+    ]);
   });
 
   it.each([

@@ -1,0 +1,67 @@
+/**
+ * The only access to the page's own world, in which its scripts can replace every function and so answer whatever they like: what is read
+ * here is limited in bytes (before it is decoded), in time, and by a schema.
+ */
+
+import type { Frame } from 'playwright-core';
+import type { z } from 'zod';
+import { waitAtMost } from '../../egress/wait-at-most.js';
+import { isTooLong, MAIN_WORLD_MARK } from '../launch/answer-limit.js';
+import type { CdpSession } from '../launch/pipe-session.js';
+
+/** What a script has thrown. */
+export type Thrown = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
+
+const LATE = Symbol('late');
+
+/**
+ * Evaluates an expression in a frame's own world.
+ *
+ * @param how.schema must limit the length of each string
+ * @throws Error if the frame goes away, its answer is late, too long or does not match the schema
+ */
+export async function askMainWorld<Answer>(
+  frame: Frame,
+  expression: string,
+  how: { schema: z.ZodType<Answer>; timeoutMs: number },
+): Promise<Answer> {
+  const answer: unknown = await waitAtMost(frame.evaluate(`${MAIN_WORLD_MARK} ${expression}`), how.timeoutMs, LATE);
+  if (answer === LATE) throw new Error(`the page did not answer within ${how.timeoutMs} ms`);
+  return how.schema.parse(answer);
+}
+
+/**
+ * Runs a script in the main frame's own world, and awaits a promise that it returns. The browser ends a script that computes for longer
+ * than `timeoutMs`. What the script returns is not used, so it may be longer than can be read.
+ *
+ * @returns what was thrown, or null
+ */
+export async function runInMainWorld(cdp: CdpSession, expression: string, timeoutMs: number): Promise<Thrown | null> {
+  try {
+    return (await evaluate(cdp, expression, timeoutMs)).exceptionDetails ?? null;
+  } catch (error) {
+    if (isTooLong(error)) return null;
+    throw error;
+  }
+}
+
+function evaluate(cdp: CdpSession, expression: string, timeout: number) {
+  return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
+}
+
+/**
+ * Whether scripts of the page listen to one of these events. A page with more listeners than can be read is taken to do so.
+ *
+ * @param target which of the two objects of the main frame
+ */
+export async function hasListener(cdp: CdpSession, target: 'window' | 'document', types: readonly string[]): Promise<boolean> {
+  const { result } = await cdp.send('Runtime.evaluate', { expression: `${MAIN_WORLD_MARK} ${target}` });
+  if (result.objectId === undefined) return false;
+  try {
+    const { listeners } = await cdp.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
+    return listeners.some(({ type }) => types.includes(type));
+  } catch (error) {
+    if (isTooLong(error)) return true;
+    throw error;
+  }
+}

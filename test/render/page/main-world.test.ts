@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { askMainWorld, hasListener, runInMainWorld } from '../../../src/render/page/main-world.js';
+import type { PageSession } from '../../../src/render/page-session.js';
+import { aPool, aSite, NEVER, type Site, someOptions, type TestPool } from '../pool/fixture.js';
+
+const LONG = '"x".repeat(5_000_000)';
+const HOW = { schema: z.string().max(100), timeoutMs: 120_000 };
+
+let site: Site;
+let pool: TestPool;
+
+beforeAll(async () => {
+  [pool, site] = await Promise.all([
+    aPool(),
+    aSite({
+      '/': '<!doctype html><iframe src="/frame"></iframe>',
+      '/frame': '<!doctype html><p>frame</p>',
+      '/listeners': `<!doctype html><script>for (let i = 0; i < 200; i++) addEventListener(i + 'x'.repeat(5_000), () => {})</script>`,
+    }),
+  ]);
+});
+
+afterAll(async () => {
+  await pool[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+async function opened(path: string, use: (page: Page, session: PageSession) => Promise<void>): Promise<void> {
+  const lease = await pool.pool.acquire(someOptions({ url: site.url }), NEVER);
+  try {
+    await lease.session.page.goto(site.url + path);
+    await use(lease.session.page, lease.session);
+  } finally {
+    await lease.release();
+  }
+}
+
+describe('an answer of the main world', () => {
+  it('is read, from frames too, if it matches its schema', async () => {
+    await opened('/', async (page) => {
+      for (const frame of page.frames()) expect(await askMainWorld(frame, 'document.contentType', HOW)).toBe('text/html');
+      await expect(askMainWorld(page.mainFrame(), '1', HOW)).rejects.toThrow('expected string');
+      await expect(askMainWorld(page.mainFrame(), '"y".repeat(101)', HOW)).rejects.toThrow('Too big');
+    });
+  });
+
+  it('is never decoded if it is longer than 16 KB', async () => {
+    await opened('/', async (page) => {
+      const schema = z.string();
+      for (const frame of page.frames()) {
+        expect(await askMainWorld(frame, '"y".repeat(15_000)', { ...HOW, schema })).toHaveLength(15_000);
+        // Playwright takes any failure of the protocol for a navigation.
+        for (const longer of ['"y".repeat(17_000)', 'Promise.reject(new Error("y".repeat(17_000)))'])
+          await expect(askMainWorld(frame, longer, { ...HOW, schema })).rejects.toThrow('Execution context was destroyed');
+      }
+    });
+  });
+
+  it('is not waited for longer than its time limit', async () => {
+    await opened('/', async (page) => {
+      const never = askMainWorld(page.mainFrame(), 'new Promise(() => {})', { ...HOW, timeoutMs: 50 });
+      await expect(never).rejects.toThrow('did not answer within 50 ms');
+    });
+  });
+});
+
+it('a script that is run in the main world may return more than is read, and its error is reported', async () => {
+  await opened('/', async (_page, { cdp }) => {
+    expect(await runInMainWorld(cdp, LONG, 10_000)).toBeNull();
+    expect(await runInMainWorld(cdp, 'throw new Error("no")', 10_000)).toMatchObject({ exception: { className: 'Error' } });
+  });
+});
+
+it('listeners are found by their type; a page with more than can be read is taken to listen', async () => {
+  await opened('/', async (page, { cdp }) => {
+    expect(await hasListener(cdp, 'window', ['scroll'])).toBe(false);
+    await page.evaluate(() => addEventListener('scroll', () => {}));
+    expect(await hasListener(cdp, 'window', ['scroll'])).toBe(true);
+    expect(await hasListener(cdp, 'document', ['scroll'])).toBe(false);
+  });
+  await opened('/listeners', async (_page, { cdp }) => {
+    expect(await hasListener(cdp, 'window', ['scroll'])).toBe(true);
+  });
+});
