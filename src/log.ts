@@ -8,15 +8,32 @@ export interface LogOptions {
   format: 'json' | 'pretty';
 }
 
+/** Limit of each string of a line, and of all strings of a line together. */
+const STRING_MAX_CHARS = 8_192;
+const LINE_MAX_CHARS = 65_536;
+
 const REDACTED = ['authorization', 'password', 'secret', '*.authorization', '*.password', '*.secret', 'headers', '*.headers'];
 
 export function createLog(options: LogOptions): Log {
-  const settings = { level: options.level, redact: { paths: REDACTED, censor: '[redacted]' }, base: null };
+  const settings = { level: options.level, redact: { paths: REDACTED, censor: '[redacted]' }, base: null, hooks: { streamWrite: cutLine } };
   if (options.format === 'json') return pino(settings, pino.destination({ dest: 2, sync: true }));
   return pino({
     ...settings,
     transport: { target: 'pino-pretty', options: { destination: 2, ignore: 'pid,hostname', translateTime: 'HH:MM:ss', sync: true } },
   });
+}
+
+/** Whatever is logged, by whom and how deep, ends up in a line: a long one is cut string by string, and remains JSON. */
+function cutLine(line: string): string {
+  if (line.length <= STRING_MAX_CHARS) return line;
+  let left = LINE_MAX_CHARS;
+  const cut = (_name: string, value: unknown): unknown => {
+    if (typeof value !== 'string') return value;
+    const kept = value.slice(0, Math.min(left, STRING_MAX_CHARS));
+    left -= kept.length;
+    return kept.length < value.length ? `${kept}… (${value.length} characters)` : value;
+  };
+  return `${JSON.stringify(JSON.parse(line), cut)}\n`;
 }
 
 /** For tests and commands that log nothing. */
