@@ -1,9 +1,9 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/extension-options.js';
 import { boundedPage, within } from './bounded-page.js';
-import { countPages, firstPageSize } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type PrintOptions, printStream } from './print-stream.js';
+import { readPdf } from './read-pdf.js';
 
 /** Chromium prints a date and the title where a template is not given. */
 const EMPTY_TEMPLATE = '<span></span>';
@@ -22,12 +22,14 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const content = await within(session, deadline, () => printStream(session.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
     throw asRefusal(error, pdf);
   });
+  const { width, height, pages } = readPdf(content);
   return {
     content,
-    ...firstPageSize(content),
+    width,
+    height,
     diagnostics: {
       algorithm: 'native',
-      sections: countPages(content),
+      sections: pages,
       deviceScaleFactor: options.view.deviceScaleFactor,
       scrollHeight: pageHeight,
       stoppedReason: 'end_of_page',

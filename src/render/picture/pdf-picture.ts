@@ -1,6 +1,7 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { type BoundedPage, boundedPage, within } from './bounded-page.js';
+import { readPdf } from './read-pdf.js';
 import { expandPage } from './full-page-picture.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -58,7 +59,7 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
   const content = await print(order, paper);
   return picture(content, begun, {
     algorithm: 'native',
-    sections: countPages(content),
+    sections: readPdf(content).pages,
     deviceScaleFactor: view.deviceScaleFactor,
     scrollHeight: pageHeight,
     stoppedReason: scroll.stoppedReason,
@@ -74,9 +75,11 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
   const shot = performance.now();
   const density = diagnostics.deviceScaleFactor;
   const content = await order.encodes.run(strips.width * strips.height, () => pixelPdf(strips, density));
+  const { width, height } = readPdf(content);
   return {
     content,
-    ...firstPageSize(content),
+    width,
+    height,
     diagnostics,
     timings: { begun, shoot: shot - begun, encode: performance.now() - shot },
   };
@@ -130,16 +133,6 @@ function print({ session, options, deadline }: PictureOrder, paper: { height: nu
 }
 
 function picture(content: Buffer, begun: number, diagnostics: RenderDiagnostics): Picture {
-  return { content, ...firstPageSize(content), diagnostics, timings: { begun, shoot: performance.now() - begun, encode: 0 } };
-}
-
-/** CSS px. All makers of our PDFs write page objects as plain text. */
-export function firstPageSize(pdf: Buffer): { width: number; height: number } {
-  const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(pdf.toString('latin1'));
-  if (box === null) throw new Error('The PDF has no page.');
-  return { width: Math.round(Number(box[1]) * CSS_PX_PER_POINT), height: Math.round(Number(box[2]) * CSS_PX_PER_POINT) };
-}
-
-export function countPages(pdf: Buffer): number {
-  return pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0;
+  const { width, height } = readPdf(content);
+  return { content, width, height, diagnostics, timings: { begun, shoot: performance.now() - begun, encode: 0 } };
 }

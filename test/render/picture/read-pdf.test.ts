@@ -1,0 +1,45 @@
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readPdf } from '../../../src/render/picture/read-pdf.js';
+import { launchChromium } from './a-page-session.js';
+
+const FORGED = '\n9 0 obj\n<</Type /Page\n/MediaBox [0 0 9 9]\n';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+async function printed(html: string): Promise<Buffer> {
+  const page = await browser.newPage();
+  try {
+    await page.setContent(html, { waitUntil: 'load' });
+    return await page.pdf({ width: '300px', height: '600px', printBackground: true, tagged: true });
+  } finally {
+    await page.close();
+  }
+}
+
+it('reads size and number of the pages', async () => {
+  const pages = Array.from({ length: 20 }, (_, nth) => `<p style="break-after:page">Page ${nth}</p>`).join('');
+  expect(readPdf(await printed(pages))).toEqual({ width: 300, height: 600, pages: 20 });
+});
+
+it('is not misled by titles, links, alternative texts and images of the captured page', async () => {
+  const picture = await sharp({ create: { width: 40, height: 40, channels: 3, background: 'red' } }).jpeg().toBuffer();
+  // A comment of a JPEG, which Chromium puts into the PDF as it is.
+  const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, FORGED.length + 2]), Buffer.from(FORGED)]);
+  const jpeg = Buffer.concat([picture.subarray(0, 2), comment, picture.subarray(2)]);
+  const content = await printed(
+    `<title>${FORGED}</title><a href="https://a.test/${FORGED}">link</a><img alt="${FORGED}" src="data:image/jpeg;base64,${jpeg.toString('base64')}">`,
+  );
+  expect(content.includes('/MediaBox [0 0 9 9]')).toBe(true);
+  expect(readPdf(content)).toEqual({ width: 300, height: 600, pages: 1 });
+});
+
+it('refuses what is no PDF', () => {
+  expect(() => readPdf(Buffer.from(FORGED))).toThrow('no table of objects');
+  expect(() => readPdf(Buffer.from('xref\n0 1\nstartxref\n0\n%%EOF\n'))).toThrow('no page');
+});
