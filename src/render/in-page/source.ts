@@ -16,8 +16,12 @@ const DEPTH_MAX = 400;
 const TITLE_MAX_CHARS = 2_000;
 const LANG_MAX_CHARS = 100;
 const ATTRIBUTE_MAX_CHARS = 10_000;
-/** Of a text or label in a page's outline. */
+/** Limit of all texts and labels together in a page's outline, of which 12,000 characters are kept. */
+const OUTLINE_TEXT_MAX_CHARS = 200_000;
+/** Limit of one of them. */
 const LABEL_MAX_CHARS = 20_000;
+/** The attributes that a name in the outline is made of. */
+const LABELS = /^(aria-.*|alt|title|placeholder|value|label)$/;
 const TEXT_MAX_CHARS = 20_000;
 const ADDRESS_MAX_CHARS = 2_000;
 
@@ -48,20 +52,33 @@ export function read(mostChars: number): VisibleSource {
 }
 
 /**
- * Removes what follows the first so many rendered elements, in document order, and cuts their texts and labels. For a page that is looked
- * at no more.
+ * Removes what follows the first so many rendered elements, in document order, and the texts and labels beyond a total length. For a page
+ * that is looked at no more.
  *
  * @returns whether the page has a body: a frameset, a picture and XML have none
  */
 export function shorten(mostElements: number): boolean {
   let left = mostElements;
+  let textLeft = OUTLINE_TEXT_MAX_CHARS;
+  const allowance = (): number => Math.min(LABEL_MAX_CHARS, textLeft);
+  const cutLabels = (element: Element): void => {
+    // A form's `attributes` may be a field of that name.
+    for (const name of Element.prototype.getAttributeNames.call(element)) {
+      const value = Element.prototype.getAttribute.call(element, name) ?? '';
+      if (value.length > allowance()) Element.prototype.setAttribute.call(element, name, value.slice(0, allowance()));
+      if (LABELS.test(name)) textLeft -= Math.min(value.length, allowance());
+    }
+  };
   const visit = (parent: Element | ShadowRoot): void => {
     // A form's `children` may be a field of that name.
     for (const child of [...parent.childNodes]) {
-      if (child instanceof CharacterData && child.length > LABEL_MAX_CHARS) child.deleteData(LABEL_MAX_CHARS, child.length);
+      if (child instanceof CharacterData) {
+        if (child.length > allowance()) child.deleteData(allowance(), child.length);
+        textLeft -= child.length;
+      }
       if (!(child instanceof Element)) continue;
       cutLabels(child);
-      if (left <= 0) child.remove();
+      if (left <= 0 || textLeft <= 0) child.remove();
       else if (hasBox(child)) {
         left--;
         const shadow = shadowRootOf(child);
@@ -73,14 +90,6 @@ export function shorten(mostElements: number): boolean {
   if (document.body !== null) cutLabels(document.body);
   visit(document.body ?? document.documentElement);
   return Document.prototype.querySelector.call(document, 'body') !== null;
-}
-
-function cutLabels(element: Element): void {
-  // A form's `attributes` may be a field of that name.
-  for (const name of Element.prototype.getAttributeNames.call(element)) {
-    const value = Element.prototype.getAttribute.call(element, name) ?? '';
-    if (value.length > LABEL_MAX_CHARS) Element.prototype.setAttribute.call(element, name, value.slice(0, LABEL_MAX_CHARS));
-  }
 }
 
 function put(writing: Writing, text: string): void {

@@ -1,6 +1,7 @@
 /** The thread that makes Markdown, since parsing a large page would block the server's event loop. A separate bundle entry. */
 
 import { parentPort } from 'node:worker_threads';
+import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { type MarkdownSource, toMarkdown } from './to-markdown.js';
 
 export interface MarkdownTask extends MarkdownSource {
@@ -15,7 +16,8 @@ parentPort?.on('message', (task: MarkdownTask) => {
 
 function answer(task: MarkdownTask): MarkdownAnswer {
   try {
-    return { id: task.id, markdown: toMarkdown(task) };
+    // Links with long addresses make the Markdown much longer than the page. One more than the limit shows that it is cut.
+    return { id: task.id, markdown: toMarkdown(task).slice(0, INSPECTION_LIMIT_CHARS + 1) };
   } catch (error) {
     return { id: task.id, problem: error instanceof Error ? error.message : String(error) };
   }

@@ -234,6 +234,28 @@ export A_B=1   <span class="c1"># *note*</span>
   });
 });
 
+describe('what a page makes long', () => {
+  it('is cut before its outline is made: texts and labels together, in as many nodes as it likes', async () => {
+    const html = `<main></main><script>const main = document.querySelector('main');
+      for (let i = 0; i < 300; i++) main.append('t'.repeat(30_000), document.createComment(''));
+      for (let i = 0; i < 300; i++) { const b = document.createElement('button'); b.title = 'l'.repeat(30_000); main.prepend(b); }</script>`;
+    await using session = await aPageSession(browser, { html, options: options() });
+    expect(await session.world.call('source.shorten', 2_000)).toBe(true);
+    const chars = await session.page.evaluate(() => {
+      const labels = [...document.querySelectorAll('button')].map(({ title }) => title.length);
+      return labels.reduce((sum, length) => sum + length, (document.body.textContent ?? '').length);
+    });
+    expect(chars).toBeGreaterThan(100_000);
+    expect(chars).toBeLessThan(300_000);
+  });
+
+  it('is cut in the thread that makes Markdown', async () => {
+    const link = `<a href="https://long.test/${'u'.repeat(1_900)}">x</a> `;
+    const html = `<!doctype html><html><head></head><body><p>${link.repeat(2_000)}</p></body></html>`;
+    expect(await worker.convert({ html, url: 'https://fixture.test/', title: 'T' }, 60_000)).toHaveLength(12_001);
+  });
+});
+
 describe('MarkdownWorker', () => {
   it('gives up in time on a document that takes too long, and works on the next', async () => {
     await using own = new MarkdownWorker({ thread });

@@ -32,6 +32,8 @@ const NAMES_MAX = 6_000;
 /** Hiding rules know no longer names and addresses. */
 const NAME_MAX_CHARS = 256;
 const HREF_MAX_CHARS = 1_024;
+/** Limit of all ids, of all classes and of all addresses. An answer of the page may have 4 MB, and a character up to 6 bytes. */
+const FEATURE_CHARS = 200_000;
 
 /** The hiding rules that this document began with. */
 let startSheet: CSSStyleSheet | null = null;
@@ -137,8 +139,17 @@ function features(): Pick<Look, 'ids' | 'classes' | 'hrefs'> {
   const classes = new Set<string>();
   for (const list of classLists) for (const name of list.split(/\s+/)) if (name !== '' && name.length <= NAME_MAX_CHARS) classes.add(name);
   return {
-    ids: [...ids].filter((id) => id.length <= NAME_MAX_CHARS),
-    classes: [...classes].slice(0, NAMES_MAX),
-    hrefs: [...hrefs].filter((href) => href.length <= HREF_MAX_CHARS && /^(https?:)?\/\//i.test(href)),
+    ids: inTotal([...ids].filter((id) => id.length <= NAME_MAX_CHARS)),
+    classes: inTotal([...classes].slice(0, NAMES_MAX)),
+    hrefs: inTotal([...hrefs].filter((href) => href.length <= HREF_MAX_CHARS && /^(https?:)?\/\//i.test(href))),
   };
+}
+
+/** The first of them, as many as may be told. */
+function inTotal(texts: string[]): string[] {
+  let left = FEATURE_CHARS;
+  return texts.filter((text) => {
+    left -= text.length;
+    return left >= 0;
+  });
 }
