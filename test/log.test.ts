@@ -43,7 +43,9 @@ it.each<[string, (log: ReturnType<typeof createLog>, long: string) => void]>([
 });
 
 it('cuts many strings of one line at 64 KB together', async () => {
-  const [line] = await written((log) => log.info(Object.fromEntries(Array.from({ length: 500 }, (_, nth) => [`f${nth}`, 'x'.repeat(8_000)]))));
+  const [line] = await written((log) =>
+    log.info(Object.fromEntries(Array.from({ length: 500 }, (_, nth) => [`f${nth}`, 'x'.repeat(8_000)]))),
+  );
   expect(JSON.stringify(line).length).toBeLessThan(64 * 1024 + 500 * 60);
 });
 

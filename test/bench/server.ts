@@ -23,6 +23,8 @@ export interface BenchServer extends AsyncDisposable {
   post(body: Record<string, unknown>, query?: string): Promise<{ status: number; ms: number; data: Record<string, unknown> }>;
   /** Bytes of the server process alone. */
   memoryBytes(): number;
+  /** Bytes of the log so far. */
+  loggedBytes(): number;
   /** Ends it and keeps its data directory. */
   stop(): Promise<void>;
   dataDir: string;
@@ -45,6 +47,10 @@ export async function startServer(
       ...env,
     },
   });
+  let logged = 0;
+  child.stderr?.on('data', (part: Buffer) => {
+    logged += part.length;
+  });
   const { url, key } = await untilReady(child);
   const readyMs = performance.now() - startedAt;
   const stop = () => end(child);
@@ -65,6 +71,7 @@ export async function startServer(
       const answer = (await response.json()) as { data?: Record<string, unknown>; error?: Record<string, unknown> };
       return { status: response.status, ms: performance.now() - from, data: answer.data ?? answer.error ?? {} };
     },
+    loggedBytes: () => logged,
     memoryBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
     async [Symbol.asyncDispose]() {
       await stop();

@@ -1,10 +1,12 @@
 /**
  * Trial "bombs": pages that make messages of the protocol, titles, addresses, cookies, dialogs, headers and names of tens of megabytes,
  * through the public API of the built server. Its process lives, its memory stays below 600 MB at every moment, and the page that follows
- * each of them is captured. A page with an address of 2 MB is then asked for again and again: what is kept of it is short, and cached
- * answers hardly make the database grow.
+ * each of them is captured, and the log stays short. A page with an address of 2 MB is then asked for again and again: what is kept of it
+ * is short, and cached answers hardly make the database grow. At last 20 of the pages are inspected together, while the server's event loop
+ * goes on.
  *
- * Sabotage that turns it red: let classifyMessage keep every event, however long; let keepFinalUrl in contract/final-url cut nothing.
+ * Sabotage that turns it red: let classifyMessage keep every event, however long; let keepFinalUrl in contract/final-url cut nothing; let
+ * answerLimit return 16 MB always, and cutLine in log.ts cut nothing.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,12 +24,21 @@ export interface BombsOptions {
   atOnce?: number;
   /** Cached answers of the page with the long address. */
   hits?: number;
+  /** Pages inspected together while the event loop is measured; 0: none. */
+  inspected?: number;
 }
 
 const FINAL_URL_MAX_BYTES = 8_192;
 const GROWTH_MAX_BYTES = 10_000;
 
 const MEMORY_MAX_BYTES = 600e6;
+const LOG_MAX_BYTES_A_CAPTURE = 20_000;
+const LOOP_DELAY_P99_MAX_MS = 50;
+/** The pages of which the server reads most, the worst first. */
+const INSPECTED =
+  'outline links tables outline-text many-labels promise labels classes title cookies frame-names console-many response-headers request-headers dialogs url stacks data-images hash address'.split(
+    ' ',
+  );
 /** The allowed outcomes of a bomb: a picture, or a failure with the right code. */
 const ENDS = ['ok', 'render_timeout', 'render_crashed', 'navigation_failed', 'render_incomplete'];
 /** Its accessibility tree is larger than an answer of the browser may be, which is no reason to fail the capture. */
@@ -35,7 +46,7 @@ const PICTURED = 'many-labels';
 const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
 export async function run(options: BombsOptions): Promise<TrialResult> {
-  const { timeout = 8_000, atOnce = 1, hits = 60 } = options;
+  const { timeout = 8_000, atOnce = 1, hits = 60, inspected = INSPECTED.length } = options;
   const chosen = options.pages?.split(',');
   const names = bombPages.map(([path]) => path.slice('/bomb/'.length)).filter((name) => chosen?.includes(name) ?? true);
   await using elsewhere = await startElsewhere();
@@ -59,6 +70,14 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
     if (next.status !== 200) problems.push(`the page after ${name} ended ${next.status} ${JSON.stringify(next.data)}`);
     if (next.status === 0) break;
   }
+  const logged = Math.round(server.loggedBytes() / (2 * Math.max(1, ends.length)));
+  if (logged > LOG_MAX_BYTES_A_CAPTURE) problems.push(`each capture logged ${logged} bytes`);
+  const delayMs = await delayWhileInspecting(
+    server,
+    INSPECTED.slice(0, inspected).map((name) => `${elsewhere.origin}/bomb/${name}`),
+    timeout,
+  );
+  if (delayMs > LOOP_DELAY_P99_MAX_MS) problems.push(`the event loop was late by ${delayMs} ms at the 99th percentile`);
   const growth = await growthByHits(server, `${elsewhere.origin}/bomb/address`, hits);
   problems.push(...growth.problems);
   return {
@@ -68,11 +87,24 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
       pictured: ends.filter((end) => end.endsWith(' ok')).length,
       'not pictured': ends.filter((end) => !end.endsWith(' ok')).join(', '),
       'most memory of the server': `${Math.round(highest.bytes / 1e6)} MB, by the time of ${highest.name}`,
+      'bytes of the log for a capture': logged,
+      'event loop delay while inspecting, p99': `${delayMs} ms`,
       'bytes of the final URL': growth.urlBytes,
       'bytes of the database for a cached answer': growth.bytesAHit,
     },
     problems,
   };
+}
+
+/** ms, 99th percentile: the server's own figure, which covers the time since it was last asked for. */
+async function delayWhileInspecting(server: BenchServer, urls: string[], timeout: number): Promise<number> {
+  const measure = async () => {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    return Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
+  };
+  await measure();
+  await Promise.all(urls.map((url) => server.post({ ...VIEW, url, timeout, inspect_page: true }).catch(noAnswer)));
+  return urls.length === 0 ? 0 : Math.round((await measure()) * 1_000);
 }
 
 /** By copies of the database: when its own file grows is up to SQLite. */

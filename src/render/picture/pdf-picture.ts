@@ -1,12 +1,12 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { type BoundedPage, boundedPage, within } from './bounded-page.js';
-import { readPdf } from './read-pdf.js';
 import { expandPage } from './full-page-picture.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { pixelPdf } from './pixel-pdf.js';
 import { printStream } from './print-stream.js';
+import { readPdf } from './read-pdf.js';
 import type { ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
 

@@ -19,7 +19,9 @@ export function readPdf(pdf: Buffer): { width: number; height: number; pages: nu
 
 /** Places of the objects, in the order of the file. */
 function objectsOf(pdf: Buffer): number[] {
-  const start = Number(/startxref\s+(\d+)\s+%%EOF\s*$/.exec(pdf.toString('latin1', Math.max(0, pdf.length - TAIL_BYTES)))?.[1] ?? Number.NaN);
+  const start = Number(
+    /startxref\s+(\d+)\s+%%EOF\s*$/.exec(pdf.toString('latin1', Math.max(0, pdf.length - TAIL_BYTES)))?.[1] ?? Number.NaN,
+  );
   if (Number.isNaN(start)) throw new Error('The PDF has no table of objects.');
   const table = pdf.toString('latin1', start);
   return Array.from(table.matchAll(/^(\d{10}) \d{5} n/gm), ([, at]) => Number(at)).sort((one, other) => one - other);

@@ -28,7 +28,9 @@ it('reads size and number of the pages', async () => {
 });
 
 it('is not misled by titles, links, alternative texts and images of the captured page', async () => {
-  const picture = await sharp({ create: { width: 40, height: 40, channels: 3, background: 'red' } }).jpeg().toBuffer();
+  const picture = await sharp({ create: { width: 40, height: 40, channels: 3, background: 'red' } })
+    .jpeg()
+    .toBuffer();
   // A comment of a JPEG, which Chromium puts into the PDF as it is.
   const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, FORGED.length + 2]), Buffer.from(FORGED)]);
   const jpeg = Buffer.concat([picture.subarray(0, 2), comment, picture.subarray(2)]);
