@@ -8,6 +8,7 @@ import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { TOLERATED_CODES, type ToleratedCode } from './contract/capture-extensions.js';
 import { ConfigError } from './contract/config-error.js';
+import { nearestName } from './contract/nearest-name.js';
 import { parseTracing, type TracingConfig } from './tracing-config.js';
 
 export interface Config {
@@ -530,6 +531,24 @@ export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.
   const file = readConfigFile(join(dataDir, CONFIG_FILE));
   const names = Object.keys(SETTINGS) as (keyof Config)[];
   return Object.fromEntries(names.map((name) => [name, readSetting(name, sources, file)])) as unknown as Config;
+}
+
+/** Variables of this name that the documentation uses for callers of the API. */
+const CALLERS_VARIABLES = new Set(['STILLFRAME_KEY', 'STILLFRAME_URL']);
+const PREFIX = 'STILLFRAME_';
+const VARIABLE_MAX_CHARS = 60;
+
+/** A sentence for each variable that looks like a setting and is none, such as a misspelt one. */
+export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] {
+  const known = Object.values(SETTINGS).map((setting) => setting.env);
+  return Object.keys(env)
+    .filter((name) => name.startsWith(PREFIX) && !CALLERS_VARIABLES.has(name))
+    .map((name) => name.slice(PREFIX.length, PREFIX.length + VARIABLE_MAX_CHARS))
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const near = nearestName(name, known);
+      return `${PREFIX}${name} is not a setting, and has no effect.${near === null ? '' : ` Did you mean ${PREFIX}${near}?`}`;
+    });
 }
 
 /** OpenTelemetry's own variables, which have neither flags nor entries in the file. null: no traces. @throws ConfigError */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CONFIG_FILE, readConfig, SETTINGS } from '../src/config.js';
+import { CONFIG_FILE, readConfig, SETTINGS, unknownSettings } from '../src/config.js';
 import { ConfigError } from '../src/contract/config-error.js';
 
 let dataDir: string;
@@ -16,6 +16,20 @@ const read = (flags: Record<string, string> = {}, env: Record<string, string> = 
   readConfig(flags, { STILLFRAME_DATA_DIR: dataDir, ...env });
 
 describe('the settings', () => {
+  it('name each variable that looks like a setting and is none, with the nearest setting', () => {
+    const env = {
+      STILLFRAME_CONCURENCY: '2',
+      STILLFRAME_COLOUR_OF_THE_SKY: 'blue',
+      STILLFRAME_PORT: '1',
+      STILLFRAME_KEY: 'sf_live_x',
+      PATH: '/bin',
+    };
+    expect(unknownSettings(env)).toEqual([
+      'STILLFRAME_CONCURENCY is not a setting, and has no effect. Did you mean STILLFRAME_CONCURRENCY?',
+      'STILLFRAME_COLOUR_OF_THE_SKY is not a setting, and has no effect.',
+    ]);
+  });
+
   it('take a flag over a variable over the file over the default', () => {
     expect(read().port).toBe(3000);
     writeFileSync(join(dataDir, CONFIG_FILE), JSON.stringify({ port: 4001 }));

@@ -27,16 +27,20 @@ function addCreate(accounts: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe accounts create marketing');
   addSettings(create, ['dataDir']).action((name: string, options: Json, command: Command) =>
-    withStore(command, async (store) => {
-      await ensureDefaultAccount(store);
-      const account = await store.createAccount(name, Date.now());
-      if (account === null) throw new OperatorError(`An account "${name}" already exists.`);
-      print(
-        options.json,
-        { id: account.id, name, quota: account.quota, created_at: account.createdAt },
-        () => `Created ${name} (${account.id}).`,
-      );
-    }),
+    withStore(
+      command,
+      async (store) => {
+        await ensureDefaultAccount(store);
+        const account = await store.createAccount(name, Date.now());
+        if (account === null) throw new OperatorError(`An account "${name}" already exists.`);
+        print(
+          options.json,
+          { id: account.id, name, quota: account.quota, created_at: account.createdAt },
+          () => `Created ${name} (${account.id}).`,
+        );
+      },
+      { creates: true },
+    ),
   );
 }
 

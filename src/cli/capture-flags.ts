@@ -13,6 +13,19 @@ const SPELT_ELSEWHERE = new Set(['url', 'viewport', 'proxy', 'headers', 'webhook
 /** Fields of the queue and the cache: accepted by commands that have neither, and not listed in their help. */
 const OF_A_SERVER = new Set(['sync', 'cache_ttl', 'store']);
 
+/** One-letter flags of the options used most, as curl and shot-scraper have them. `-h` is help. */
+const SHORT_FLAGS: Record<string, string> = {
+  format: '-f',
+  full_page: '-F',
+  selector: '-s',
+  padding: '-p',
+  quality: '-q',
+  device: '-d',
+  'viewport.width': '-w',
+  user_agent: '-A',
+  headers: '-H',
+};
+
 /** Help of the flags that switch off a default. */
 const SWITCHED_OFF: Record<string, string> = {
   reduce_motion: 'let animations and transitions run',
@@ -27,6 +40,8 @@ const SWITCHED_OFF: Record<string, string> = {
 interface Field {
   name: string;
   option: Option;
+  /** Whether the value of the flag is JSON. */
+  isJson?: boolean;
   /** Puts the flag's value into the request body. */
   apply(body: Record<string, unknown>, value: unknown): void;
 }
@@ -64,14 +79,18 @@ export function sayFlags(error: CaptureError): string {
     .join('\n');
 }
 
-/** Replaces field names by flags: `full_page` becomes --full-page. */
+/** Replaces field names by flags: `full_page` becomes --full-page. A member of an option that is given as JSON keeps its name, as in `pdf.margin`. */
 function namingFlags(text: string): string {
-  const flags = new Map(fields().map(({ name, option }) => [name, option.long ?? `--${name}`]));
-  flags.set('url', 'the URL');
+  const byName = new Map(fields().map((field) => [field.name, field]));
+  const flagOf = (name: string) => {
+    if (name === 'url') return 'the URL';
+    const field = byName.get(name) ?? byName.get(name.split('.', 1)[0] ?? name);
+    return field === undefined || (field.isJson === true && field.name !== name) ? name : (field.option.long ?? name);
+  };
   const formats = text.replace(/format `(\w+)`(?: or `(\w+)`)?/g, (_, one: string, other?: string) =>
     other === undefined ? `--format ${one}` : `--format ${one} or ${other}`,
   );
-  return formats.replace(/`([\w.]+)`/g, (_, name: string) => flags.get(name) ?? flags.get(name.replace(/\.\w+$/, '')) ?? name);
+  return formats.replace(/`([\w.-]+)`/g, (_, name: string) => flagOf(name));
 }
 
 function fields(): Field[] {
@@ -86,10 +105,13 @@ interface Described {
   choices: string[];
   defaultValue: unknown;
   help: string;
+  /** The members of an object, or of the objects in a list, one per line; empty for other values. */
+  members: string;
 }
 
 interface SchemaLike {
   def: { type: string; innerType?: unknown; defaultValue?: unknown; entries?: Record<string, string>; element?: unknown; in?: unknown };
+  shape?: Record<string, unknown>;
   meta?(): { description?: string } | undefined;
 }
 
@@ -102,7 +124,22 @@ function describe(schema: unknown): Described {
     inner = inner.def.innerType as SchemaLike;
     help ||= inner.meta?.()?.description ?? '';
   }
-  return { kind: kindOf(inner), choices: Object.values(inner.def.entries ?? {}), defaultValue, help: help.replaceAll(/`(\w+)`/g, toFlag) };
+  return {
+    kind: kindOf(inner),
+    choices: Object.values(inner.def.entries ?? {}),
+    defaultValue,
+    help: help.replaceAll(/`(\w+)`/g, toFlag),
+    members: membersOf(inner),
+  };
+}
+
+function membersOf(schema: SchemaLike): string {
+  const shape = schema.shape ?? (schema.def.element as SchemaLike | undefined)?.shape ?? {};
+  const lines = Object.entries(shape)
+    .map(([name, member]) => ({ name, help: describe(member).help }))
+    .filter(({ help }) => help !== '')
+    .map(({ name, help }) => `- ${name}: ${help}`);
+  return lines.map((line) => `\n${line}`).join('');
 }
 
 /** Only arrays of strings have a repeatable flag; other structured values are given as JSON. Of a transformed value, what is given counts. */
@@ -120,7 +157,7 @@ function toFlag(_: string, name: string): string {
 }
 
 function plainField(name: string, described: Described): Field {
-  const flag = name.replaceAll('_', '-');
+  const flag = `${shortFlag(name)}--${name.replaceAll('_', '-')}`;
   const set: Field['apply'] = (body, value) => {
     body[name] = value;
   };
@@ -130,21 +167,26 @@ function plainField(name: string, described: Described): Field {
       const off = described.defaultValue === true;
       return {
         name,
-        option: new Option(off ? `--no-${flag}` : `--${flag}`, off ? (SWITCHED_OFF[name] ?? `not: ${help}`) : help),
+        option: new Option(off ? `--no-${name.replaceAll('_', '-')}` : flag, off ? (SWITCHED_OFF[name] ?? `not: ${help}`) : help),
         apply: set,
       };
     }
     case 'number':
-      return { name, option: new Option(`--${flag} <n>`, help).argParser(number), apply: set };
+      return { name, option: new Option(`${flag} <n>`, help).argParser(number), apply: set };
     case 'enum':
-      return { name, option: new Option(`--${flag} <choice>`, help).choices(described.choices), apply: set };
+      return { name, option: new Option(`${flag} <choice>`, help).choices(described.choices), apply: set };
     case 'array':
-      return { name, option: new Option(`--${flag} <text>`, `${help}; repeat for more`).argParser(collect), apply: set };
+      return { name, option: new Option(`${flag} <text>`, `${help}; repeat for more`).argParser(collect), apply: set };
     case 'string':
-      return { name, option: new Option(`--${flag} <text>`, help), apply: set };
+      return { name, option: new Option(`${flag} <text>`, help), apply: set };
     default:
-      return { name, option: new Option(`--${flag} <json|@file>`, help).argParser(json), apply: set };
+      return { name, option: new Option(`${flag} <json|@file>`, `${help}${described.members}`).argParser(json), isJson: true, apply: set };
   }
+}
+
+function shortFlag(name: string): string {
+  const short = SHORT_FLAGS[name];
+  return short === undefined ? '' : `${short}, `;
 }
 
 function withDefault({ help, defaultValue }: Described): string {
@@ -156,9 +198,9 @@ function viewportFields(): Field[] {
   const shape = captureRequestSchema.shape.viewport.unwrap().shape;
   return Object.entries(shape).map(([key, schema]) => {
     const described = describe(schema);
-    const flag = `viewport-${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = `${shortFlag(`viewport.${key}`)}--viewport-${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const help = withDefault(described);
-    const option = described.kind === 'boolean' ? new Option(`--${flag}`, help) : new Option(`--${flag} <n>`, help).argParser(number);
+    const option = described.kind === 'boolean' ? new Option(flag, help) : new Option(`${flag} <n>`, help).argParser(number);
     return { name: `viewport.${key}`, option, apply: nested('viewport', key) };
   });
 }
@@ -186,7 +228,10 @@ function nested(parent: string, key: string): Field['apply'] {
 function headerField(): Field {
   return {
     name: 'headers',
-    option: new Option('--header <name: value>', "HTTP header sent to the target's origin only; repeat for more").argParser(collectHeader),
+    option: new Option(
+      `${shortFlag('headers')}--header <name: value>`,
+      "HTTP header sent to the target's origin only; repeat for more",
+    ).argParser(collectHeader),
     apply: (body, value) => {
       body.headers = value;
     },

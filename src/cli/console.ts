@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
 import { issueConsoleLink, LINK_MINUTES, SESSION_HOURS } from '../account/console-access.js';
 import type { Config } from '../config.js';
+import { localUrl } from '../http/local-url.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
+
+const ANSWER_MS = 2_000;
 
 interface ConsoleOptions {
   endSessions?: boolean;
@@ -28,6 +31,10 @@ export function addConsoleCommand(program: Command): void {
       const { secret, expiresAt } = await issueConsoleLink(store, store.now());
       const url = `${consoleBase(config)}/console/enter?token=${secret}`;
       print(options.json, { url, expires_at: expiresAt }, () => url);
+      const server = localUrl(config);
+      if (!(await answers(server))) {
+        process.stderr.write(`No server answers at ${server}. Start it there, or name its address with --host and --port.\n`);
+      }
       if (!options.json) {
         process.stderr.write(`The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.\n`);
       }
@@ -35,11 +42,14 @@ export function addConsoleCommand(program: Command): void {
   );
 }
 
+async function answers(server: string): Promise<boolean> {
+  const answer = await fetch(`${server}/livez`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
+  return answer?.ok === true;
+}
+
 /** Where this machine's user reaches the console: of one that is for loopback only, the server itself, whatever its public address is. */
 function consoleBase({ baseUrl, host, port, console: access }: Config): string {
   if (baseUrl !== null && access === 'on') return baseUrl;
   if (port === 0) throw new OperatorError('The port is not known: give the one that the server has printed, with --port.');
-  const everywhere = host === '0.0.0.0' || host === '::';
-  const name = everywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
-  return `http://${name}:${port}`;
+  return localUrl({ host, port });
 }

@@ -37,22 +37,28 @@ function addCreate(keys: Command): void {
     .option('--json', 'print {id, label, account, scopes, secret, created_at}')
     .addHelpText('after', '\nExample:\n  stillframe keys create --label website --scope screenshot:write');
   addSettings(create, ['dataDir']).action((options: CreateOptions, command: Command) =>
-    withStore(command, async (store) => {
-      await ensureDefaultAccount(store);
-      const key = await issueKey(store, {
-        accountName: options.account,
-        label: options.label,
-        scopes: options.linksOnly === true ? [LINKS_SCOPE] : (options.scope ?? [...SCOPES]),
-        now: Date.now(),
-      });
-      if (key === null) {
-        throw new OperatorError(`There is no account "${options.account}". Create it with: stillframe accounts create ${options.account}`);
-      }
-      const { id, label, accountName, scopes, secret, createdAt } = key;
-      print(options.json, { id, label, account: accountName, scopes, secret, created_at: createdAt }, () => secret);
-      if (!options.json)
-        process.stderr.write(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.\n`);
-    }),
+    withStore(
+      command,
+      async (store) => {
+        await ensureDefaultAccount(store);
+        const key = await issueKey(store, {
+          accountName: options.account,
+          label: options.label,
+          scopes: options.linksOnly === true ? [LINKS_SCOPE] : (options.scope ?? [...SCOPES]),
+          now: Date.now(),
+        });
+        if (key === null) {
+          throw new OperatorError(
+            `There is no account "${options.account}". Create it with: stillframe accounts create ${options.account}`,
+          );
+        }
+        const { id, label, accountName, scopes, secret, createdAt } = key;
+        print(options.json, { id, label, account: accountName, scopes, secret, created_at: createdAt }, () => secret);
+        if (!options.json)
+          process.stderr.write(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.\n`);
+      },
+      { creates: true },
+    ),
   );
 }
 

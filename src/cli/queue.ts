@@ -35,9 +35,13 @@ function addSwitch(queue: Command, to: { name: string; paused: boolean; help: st
     .option('--json', 'print JSON')
     .addHelpText('after', `\nExample:\n  stillframe queue ${to.name}`);
   addSettings(command, ['dataDir']).action((options: { json?: boolean }, own: Command) =>
-    withStore(own, async (store) => {
-      await store.setQueuePaused(to.paused);
-      print(options.json, { paused: to.paused }, () => to.done);
-    }),
+    withStore(
+      own,
+      async (store) => {
+        await store.setQueuePaused(to.paused);
+        print(options.json, { paused: to.paused }, () => to.done);
+      },
+      { creates: true },
+    ),
   );
 }

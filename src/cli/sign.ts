@@ -3,6 +3,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import { isId } from '../contract/ids.js';
 import { bodyOf, canonicalQuery, isLinkField, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
 import { parseSubmission, type Submission } from '../contract/submission.js';
+import { localUrl } from '../http/local-url.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
 import { OperatorError, UsageError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
@@ -42,7 +43,7 @@ export function addSignCommand(program: Command): void {
       const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
       const pairs = linkPairs({ url, ...readCaptureFlags(command, null) });
       pairs.push(['key', options.key], ['expires', String(expires)]);
-      const base = config.baseUrl ?? `http://${config.host}:${config.port}`;
+      const base = config.baseUrl ?? localUrl(config);
       const link = `${base}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
       print(options.json, { url: link, expires }, () => link);
     }),

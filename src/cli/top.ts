@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { WireHealth } from '../contract/health.js';
+import { localUrl } from '../http/local-url.js';
 import { OperatorError } from './operator-error.js';
 import { readSamples, type Samples, type StageTimes, stageTimes } from './prometheus-samples.js';
 import { addSettings, readSettings } from './settings-flags.js';
@@ -35,7 +36,7 @@ export function addTopCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  stillframe top --url http://127.0.0.1:3000');
   addSettings(top, ['host', 'port']).action(async (options: TopOptions, command: Command) => {
     const config = readSettings(command);
-    const url = (options.url ?? `http://${config.host}:${config.port}`).replace(/\/+$/, '');
+    const url = (options.url ?? localUrl(config)).replace(/\/+$/, '');
     if (!URL.canParse(url)) throw new OperatorError(`"${url}" is not a URL such as http://127.0.0.1:3000.`);
     const look = () => lookAt(url, config.metricsToken);
     for (let before: Look | null = null; ; ) {

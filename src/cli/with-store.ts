@@ -1,16 +1,39 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config.js';
 import { createLog } from '../log.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
 import type { Store } from '../store/store.js';
+import { OperatorError } from './operator-error.js';
 import { readSettings } from './settings-flags.js';
 
-/** Opens the configured store for one command; a server may be running on it. */
-export async function withStore<Result>(command: Command, work: (store: Store, config: Config) => Promise<Result>): Promise<Result> {
+/**
+ * Opens the configured store for one command; a server may be running on it.
+ *
+ * @param creates whether the command creates the database in a data directory that has none. Default: it fails there
+ * @throws OperatorError if there is no database
+ */
+export async function withStore<Result>(
+  command: Command,
+  work: (store: Store, config: Config) => Promise<Result>,
+  { creates = false }: { creates?: boolean } = {},
+): Promise<Result> {
   const config = readSettings(command);
+  if (!creates) await refuseWithoutDatabase(config);
   const log = createLog({ level: 'warn', format: config.logFormat });
   await using store = await openConfiguredStore(config, { migrates: 'no', facts: null, log });
   return await work(store, config);
+}
+
+/** An empty result would hide that the command looks in the wrong place. */
+async function refuseWithoutDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
+  if (databaseUrl !== null) return;
+  const { DATABASE_FILE } = await import('../store/sqlite/connect.js');
+  if (existsSync(join(dataDir, DATABASE_FILE))) return;
+  throw new OperatorError(
+    `There is no database in ${dataDir}. Name the server's data directory with --data-dir or STILLFRAME_DATA_DIR, or start the server once: stillframe`,
+  );
 }
 
 /** Prints a command's result, as JSON or as text. */

@@ -1,4 +1,3 @@
-import { distance } from 'fastest-levenshtein';
 import stringify from 'safe-stable-stringify';
 import type { z } from 'zod';
 import { CaptureError } from './capture-error.js';
@@ -15,6 +14,7 @@ import { type CombinationIssue, combinationIssues } from './combinations.js';
 import { type CaptureExtensions, EXTENSION_DEFAULTS } from './extension-options.js';
 import { fieldSchema } from './field-schema.js';
 import { meantField } from './meant-field.js';
+import { nearestName } from './nearest-name.js';
 import { webhookUrlProblem } from './webhook-url.js';
 
 /** A parsed capture request: what to render, how to respond, and two strings that identify equal requests. */
@@ -216,7 +216,7 @@ function knownFields(path: readonly string[]): string[] {
 function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {
   const name = path.at(-1) ?? '';
   const shown = name.slice(0, 60);
-  const near = (path.length === 1 ? meantField(shown) : null) ?? nearest(shown, known);
+  const near = (path.length === 1 ? meantField(shown) : null) ?? nearestName(shown, known);
   const hint = near === null ? sayKnown(known) : ` Did you mean \`${near}\`?`;
   return { path: [...path.slice(0, -1), shown].join('.'), message: `Unknown field \`${shown}\`.${hint}` };
 }
@@ -224,19 +224,4 @@ function unknownField(path: readonly string[], known: readonly string[]): Reques
 /** Lists the known fields, unless there are too many for a message. */
 function sayKnown(known: readonly string[]): string {
   return known.length > FIELDS_LISTED_MAX ? ' See /docs for all fields.' : ` Known fields: ${known.join(', ')}.`;
-}
-
-/** The known name with the fewest edits, ignoring case and punctuation; null if none is close. */
-function nearest(name: string, known: readonly string[]): string | null {
-  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  let best: string | null = null;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of known) {
-    const edits = distance(plain(name), plain(candidate));
-    if (edits < bestDistance) {
-      best = candidate;
-      bestDistance = edits;
-    }
-  }
-  return best;
 }

@@ -12,7 +12,7 @@ const ACCEPT_MAX_CHARS = 1_024;
  */
 export function negotiate(accept: string | undefined, format: CaptureFormat): 'json' | 'bytes' {
   if (accept === undefined || accept.trim() === '') return 'json';
-  const ranges = accept.slice(0, ACCEPT_MAX_CHARS).split(',').map(readRange);
+  const ranges = readRanges(accept);
   // The most specific range that is named decides, as in RFC 9110, 12.5.1.
   const weightOf = (...types: string[]) => {
     const named = types.find((type) => ranges.some((range) => range.type === type));
@@ -27,6 +27,25 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
     throw notAcceptable(mediaType, format);
   }
   return 'json';
+}
+
+const FORMATS: Record<string, CaptureFormat> = { 'image/png': 'png', 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'application/pdf': 'pdf' };
+
+/**
+ * The format that `Accept` chooses for a request without `format`: of the media types with the greatest weight, the first that is a format.
+ *
+ * @returns null if there is none
+ */
+export function formatOfAccept(accept: string | undefined): CaptureFormat | null {
+  const ranges = readRanges(accept ?? '').filter(({ weight }) => weight > 0);
+  const weightMax = Math.max(...ranges.map(({ weight }) => weight));
+  const types = ranges.filter(({ weight }) => weight === weightMax).map(({ type }) => type);
+  const chosen = types.find((type) => Object.hasOwn(FORMATS, type));
+  return chosen === undefined ? null : (FORMATS[chosen] ?? null);
+}
+
+function readRanges(accept: string): { type: string; weight: number }[] {
+  return accept.slice(0, ACCEPT_MAX_CHARS).split(',').map(readRange);
 }
 
 function readRange(text: string): { type: string; weight: number } {

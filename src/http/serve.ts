@@ -8,6 +8,7 @@ import { answerBrokenRequest } from './broken-request.js';
 import type { Edge, EdgeEnv } from './edge.js';
 import { answerError } from './envelope.js';
 import { newExchange } from './exchange.js';
+import { localUrl } from './local-url.js';
 
 export interface Listening {
   host: string;
@@ -28,7 +29,7 @@ export class ListenError extends Error {
 }
 
 export interface HttpServer {
-  /** `http://HOST:PORT`, with the host as given. */
+  /** At which this machine reaches it. */
   url: string;
   port: number;
   /** Accepts no more connections, lets running requests finish within the grace period, then closes the rest. May be called twice. */
@@ -92,10 +93,9 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
   server.maxConnections = listening.maxConnections ?? MAX_CONNECTIONS;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(edge, error, socket as Socket));
   const port = await listen(server, listening);
-  const host = listening.host.includes(':') ? `[${listening.host}]` : listening.host;
   let stopped: Promise<void> | null = null;
   return {
-    url: `http://${host}:${port}`,
+    url: localUrl({ host: listening.host, port }),
     port,
     stop(graceMs) {
       stopped ??= stop(server, graceMs);

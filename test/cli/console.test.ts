@@ -35,12 +35,15 @@ test('the link is to where the console is', async () => {
       return status === 0 ? (JSON.parse(stdout) as { url: string }).url.split('?')[0] : stderr;
     };
     const publicly = { STILLFRAME_BASE_URL: 'https://shots.example/pictures' };
+    await runProgram(['keys', 'create', '--label', 'first'], { cwd });
     expect(await linkOf({})).toBe('http://127.0.0.1:3000/console/enter');
     expect(await linkOf({ STILLFRAME_HOST: '0.0.0.0' })).toBe('http://127.0.0.1:3000/console/enter');
     expect(await linkOf({ STILLFRAME_HOST: '::1' })).toBe('http://[::1]:3000/console/enter');
     expect(await linkOf(publicly)).toBe('http://127.0.0.1:3000/console/enter');
     expect(await linkOf({ ...publicly, STILLFRAME_CONSOLE: 'on' })).toBe('https://shots.example/pictures/console/enter');
     expect(await linkOf({ STILLFRAME_CONSOLE: 'off' })).toContain('switched off');
+    const nobody = await runProgram(['console'], { cwd, env: { STILLFRAME_PORT: '1' } });
+    expect(nobody.stderr).toContain('No server answers at http://127.0.0.1:1.');
     expect(await linkOf({ STILLFRAME_PORT: '0' })).toContain('--port');
     expect(await linkOf({ STILLFRAME_CONSOLE: 'maybe' })).toContain('one of loopback, on, off');
   } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { negotiate } from '../../src/http/negotiate.js';
+import { formatOfAccept, negotiate } from '../../src/http/negotiate.js';
 import { aCapture, aCompletedJob, aFailedJob, aJob, type FakeEdge, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
 
 describe('negotiate', () => {
@@ -35,6 +35,25 @@ describe('negotiate', () => {
   });
 });
 
+describe('formatOfAccept', () => {
+  it.each([
+    [undefined, null],
+    ['*/*', null],
+    ['application/json', null],
+    ['application/json, image/png;q=0.9', null],
+    ['image/*', null],
+    ['image/png;q=0', null],
+    ['image/constructor', null],
+    ['image/png', 'png'],
+    ['application/pdf', 'pdf'],
+    ['IMAGE/JPEG; q=0.5, */*;q=0.1', 'jpeg'],
+    ['image/jpeg;q=0.8, image/png', 'png'],
+    ['image/avif,image/webp,image/*,*/*;q=0.8', 'webp'],
+  ] as const)('%s chooses %s', (accept, format) => {
+    expect(formatOfAccept(accept)).toBe(format);
+  });
+});
+
 async function post(edge: FakeEdge, accept: string, body: object) {
   await using served = await serveEdge(edge);
   return await fetch(`${served.url}/v1/screenshot`, {
@@ -64,6 +83,14 @@ describe('POST /v1/screenshot with Accept', () => {
       'x-cached': 'false',
       'cache-control': 'no-store',
     });
+  });
+
+  it('captures in the format that Accept names when the request has none', async () => {
+    const edge = fakeEdge();
+    await post(edge, 'image/png', {});
+    await post(edge, '*/*', {});
+    await post(edge, 'image/*', { format: 'jpeg' });
+    expect(edge.submitted.map(({ submission }) => submission.options.format)).toEqual(['png', 'webp', 'jpeg']);
   });
 
   it('refuses before anything is submitted when the format is another one', async () => {

@@ -55,7 +55,7 @@ function submitScreenshot(): Operation {
         400: 'The request is not valid: `details.issues` names every problem. Also a body that is too large, too deep or of another content type.',
         401: 'The key is missing, unknown or revoked.',
         403: 'The key lacks the required scope.',
-        406: 'The `Accept` header allows only pictures of other formats.',
+        406: 'The `Accept` header allows only media types other than that of `format`.',
         409: 'The idempotency key belongs to another API key or another request.',
         503: 'Shutting down, overloaded, without a browser, or egress is unavailable.',
         ...captureFailures(),
@@ -79,7 +79,8 @@ function submissionRequest(): Operation['request'] {
         .string()
         .optional()
         .meta({
-          description: 'Set this to the media type of `format`, or to `image/*`, to receive the picture itself.',
+          description:
+            'Set this to a media type of `format`, or to `image/*`, to receive the picture itself. In a request without `format`, it chooses the format.',
           example: 'image/png',
           ...EXTENSION,
         }),

@@ -7,7 +7,7 @@ import { parseSubmission } from '../../contract/submission.js';
 import { answerPicture } from '../answer-picture.js';
 import type { Edge, EdgeEnv, Exchange } from '../edge.js';
 import { answerData } from '../envelope.js';
-import { negotiate } from '../negotiate.js';
+import { formatOfAccept, negotiate } from '../negotiate.js';
 import { readJson } from '../read-json.js';
 import { failedAnswer, refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
 
@@ -21,9 +21,10 @@ export function submitScreenshot(edge: Edge): Handler<EdgeEnv> {
     const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
     const forceAsync = c.req.url.includes('?') && readMode(c.req.queries('mode'));
     refuseWhenDraining(edge);
-    const body = await readJson(c.env.incoming);
+    const { accept } = c.env.incoming.headers;
+    const body = withFormat(await readJson(c.env.incoming), accept);
     const submission = parseSubmission(body, { ...edge.config, forceAsync });
-    const form = negotiate(c.env.incoming.headers.accept, submission.options.format);
+    const form = negotiate(accept, submission.options.format);
     const job = await submitAndSettle(edge, c, { submission, idempotencyKey });
     if (job.result === null) return acceptedAnswer(job, exchange, (data) => answerData(c, data, 202));
     const { outcome } = job.result;
@@ -31,6 +32,13 @@ export function submitScreenshot(edge: Edge): Handler<EdgeEnv> {
     if (form === 'bytes') return await answerPicture(edge, c, { data: outcome.data, cacheControl: 'no-store', conditional: false });
     return answerData(c, toWireCaptureData(outcome.data, edge.places.baseUrl));
   };
+}
+
+/** The body with the format that `Accept` chooses, if it has none itself. */
+function withFormat(body: unknown, accept: string | undefined): unknown {
+  const format = formatOfAccept(accept);
+  if (format === null || body === null || typeof body !== 'object' || Array.isArray(body) || 'format' in body) return body;
+  return { ...body, format };
 }
 
 function acceptedAnswer(job: JobSnapshot, exchange: Exchange, answer: (data: unknown) => Response): Response {
