@@ -561,6 +561,11 @@ export function hasDisplay(env: NodeJS.ProcessEnv = process.env): boolean {
   return process.platform !== 'linux' || [env.DISPLAY, env.WAYLAND_DISPLAY].some((display) => display !== undefined && display !== '');
 }
 
+/** Whether GitHub runs this program, and reads workflow commands from what it prints. */
+export function runsInGitHubAction(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env.GITHUB_ACTIONS === 'true';
+}
+
 function flagName(name: keyof Config): string {
   return SETTINGS[name].flag ?? `STILLFRAME_${SETTINGS[name].env}`;
 }

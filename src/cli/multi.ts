@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { runsInGitHubAction } from '../config.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import type { ShotsReport } from './multi/shots-report.js';
 import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
@@ -17,7 +18,8 @@ interface MultiFlags extends NetworkFlags {
 const HELP = `
 The file is a list of shots, or has \`shots\`, \`defaults\` for all of them, and
 \`server\`, a command that runs meanwhile. A shot has \`url\`, \`file\` or \`html\`,
-\`output\`, and any field of a capture request:
+\`output\`, \`retries\` for errors that may not come again, and any field of a
+capture request:
 
   server: npm run preview
   defaults: { viewport: { width: 1200 }, storage_state: state.json }
@@ -80,8 +82,13 @@ async function run(file: string, flags: MultiFlags, command: Command): Promise<S
     taken: [file, flags.report].filter((path) => path !== undefined && path !== '-').map((path) => resolve(String(path))),
   });
   using signals = new RunSignals();
-  const reach = { publicOnly: flags.publicOnly === true, network: localNetworkOf(config, flags) };
-  const report = await captureShots(shots, { config, ...reach, keepExisting: !flags.clobber, signal: signals.signal });
+  const report = await captureShots(shots, {
+    ...{ config, file },
+    ...{ publicOnly: flags.publicOnly === true, network: localNetworkOf(config, flags) },
+    keepExisting: !flags.clobber,
+    annotates: runsInGitHubAction(),
+    signal: signals.signal,
+  });
   process.stderr.write(`${describeReport(report)}\n`);
   if (!report.ok) process.exitCode = 1;
   if (signals.exitCode !== null) process.exitCode = signals.exitCode;

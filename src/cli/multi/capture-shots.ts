@@ -23,6 +23,10 @@ export interface ShotsRun {
   network: LocalNetwork;
   /** Leave outputs that exist as they are. */
   keepExisting: boolean;
+  /** The shots file, as messages name it. */
+  file: string;
+  /** Whether failures are also printed as annotations of a GitHub action. */
+  annotates: boolean;
   /** Ends the run; its report says what was not done. */
   signal: AbortSignal;
 }
@@ -81,6 +85,7 @@ async function captureAll(todo: readonly Shot[], { run, bar, time, results }: Pr
       results.set(result.shot, result);
       bar.count(result.status === 'failed');
       bar.say(printable(describeResult(result)));
+      if (result.status === 'failed' && run.annotates) bar.say(annotationOf(result.shot, result.error, run.file));
     },
   });
   time.ended = performance.now();
@@ -90,6 +95,13 @@ function describeResult(result: ShotResult): string {
   if (result.status === 'captured') return describeCapture({ file: result.shot.output, data: result.data });
   const why = result.status === 'failed' ? describeError(result.error) : result.status;
   return `${result.shot.output} (line ${result.shot.line}, ${result.shot.name}): ${why}`;
+}
+
+/** A workflow command, which GitHub shows at the line of the file. */
+function annotationOf({ line, name }: Shot, error: unknown, file: string): string {
+  const message = printable(`${name}: ${describeError(error)}`).replaceAll('%', '%25').replaceAll('\n', '%0A');
+  const path = printable(file).replaceAll('%', '%25').replaceAll(':', '%3A').replaceAll(',', '%2C').replaceAll('\n', '%0A');
+  return `::error file=${path},line=${line}::${message}`;
 }
 
 function portsOf(shots: readonly Shot[]): number[] {

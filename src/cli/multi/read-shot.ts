@@ -20,10 +20,13 @@ export interface UnderstoodShot {
   options: CaptureOptions;
   /** As written, or named after the page. */
   output: string;
+  /** How often the capture is repeated after an error that may be different next time. */
+  retries: number;
 }
 
+const RETRIES_MAX = 10;
 /** Fields of a shot that are none of a capture request. */
-const OWN_FIELDS = ['url', 'file', 'output'];
+const OWN_FIELDS = ['url', 'file', 'output', 'retries'];
 /** Fields whose members a shot takes over from the defaults one by one. */
 const MERGED_FIELDS = ['viewport', 'headers', 'pdf'];
 /** Fields that may name a JSON file. */
@@ -37,7 +40,8 @@ const FILE_FIELDS = ['cookies', 'storage_state'];
 export function readShot(own: Fields, defaults: Fields, tolerate: readonly ToleratedCode[]): UnderstoodShot | RequestIssue[] {
   const issues: RequestIssue[] = [];
   const note = (path: string, message: string) => void issues.push({ path, message });
-  const { output, file, ...request } = withDefaults(own, defaults);
+  const { output, file, retries = 0, ...request } = withDefaults(own, defaults);
+  if (!isRetries(retries)) note('retries', `must be a whole number from 0 to ${RETRIES_MAX}`);
   const target = targetOf(own, note);
   const format = formatOf(own, note);
   if (format !== null) request.format = format;
@@ -46,11 +50,16 @@ export function readShot(own: Fields, defaults: Fields, tolerate: readonly Toler
   if (target !== null) request.url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
   const options = understand(request, tolerate, issues);
-  if (options === null || issues.length > 0) return issues;
+  if (options === null || issues.length > 0 || !isRetries(retries)) return issues;
   if (options.html !== null && typeof output !== 'string') return [{ path: 'output', message: 'is required with `html`' }];
   const page = target ?? { kind: 'url', url: options.url };
   const name = page.kind === 'file' ? page.path : shownUrl(options);
-  return { target: page, name, options, output: typeof output === 'string' ? output : defaultName(page, options.url, options.format) };
+  const named = typeof output === 'string' ? output : defaultName(page, options.url, options.format);
+  return { target: page, name, options, output: named, retries };
+}
+
+function isRetries(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= RETRIES_MAX;
 }
 
 /** A field of the shot replaces that of the defaults; with null it removes it. */

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Engine } from '../../library/engine.js';
 import { captureTarget, type LocalNetwork, localPageOf } from '../capture-target-page.js';
 import { describeMissing } from '../describe-missing.js';
-import { printable } from '../operator-error.js';
+import { describeError, printable, toErrorObject } from '../operator-error.js';
 import { writePicture } from '../picture-file.js';
 import type { Shot } from './read-shots.js';
 import type { ShotResult } from './shots-report.js';
@@ -29,7 +29,7 @@ export async function runShots(shots: readonly Shot[], parts: RunParts): Promise
   const lane = async (): Promise<void> => {
     for (const shot of waiting) {
       if (parts.signal.aborted) return;
-      const result = await runShot(shot, parts);
+      const result = await runRepeatedly(shot, parts);
       if (result === null) return;
       results.set(shot, result);
       parts.onResult(result);
@@ -37,6 +37,15 @@ export async function runShots(shots: readonly Shot[], parts: RunParts): Promise
   };
   await Promise.all(Array.from({ length: Math.min(parts.concurrency, shots.length) }, lane));
   return results;
+}
+
+async function runRepeatedly(shot: Shot, parts: RunParts): Promise<ShotResult | null> {
+  for (let left = shot.retries; ; left--) {
+    const result = await runShot(shot, parts);
+    const isRetriable = result?.status === 'failed' && toErrorObject(result.error).retriable;
+    if (!isRetriable || left === 0) return result;
+    parts.say(`${shot.name}: ${describeError(result.error)} Trying again.`);
+  }
 }
 
 /** @returns null if the run was ended */

@@ -8,6 +8,7 @@ import type { ServerOrder } from './read-server.js';
 const ASK_AGAIN_MS = 100;
 const STOP_MS = 5_000;
 const KILLED_MS = 2_000;
+const RESPONSE_MS = 5_000;
 const OUTPUT_KEPT_CHARS = 4_096;
 /** Ends the process group if this process ends without doing so, killed for example: then its standard input closes. */
 const WATCHDOG = 'read -r _; kill -s TERM -- "-$0"; sleep 2; kill -s KILL -- "-$0"';
@@ -29,13 +30,13 @@ export class ShotsServer implements AsyncDisposable {
   }
 
   /**
-   * Starts the command, and waits until its port answers.
+   * Starts the command, and waits until its URL or its port answers.
    *
    * @param shotPorts the ports of the shots on this machine, for a server without a port of its own
    * @throws OperatorError if the port answers before, the command fails, or nothing answers in time
    */
   static async start(order: ServerOrder, shotPorts: readonly number[], signal: AbortSignal): Promise<ShotsServer> {
-    const ports = await freePorts(order, shotPorts);
+    const places = await silentPlaces(order, shotPorts);
     const child = launch(order.command);
     const said = keepOutput(child);
     const failed = failureOf(child, said);
@@ -44,12 +45,12 @@ export class ShotsServer implements AsyncDisposable {
     const waiting = new AbortController();
     try {
       const ends = AbortSignal.any([signal, waiting.signal, AbortSignal.timeout(order.timeoutMs)]);
-      await Promise.race([Promise.all(ports.map((port) => untilAnswers(port, ends))), failed]);
+      await Promise.race([Promise.all(places.map((place) => untilAnswers(place, ends))), failed]);
       return server;
     } catch (error) {
       await server[Symbol.asyncDispose]();
       signal.throwIfAborted();
-      throw error instanceof OperatorError ? error : silent(ports, order.timeoutMs, said());
+      throw error instanceof OperatorError ? error : silent(places, order.timeoutMs, said());
     } finally {
       waiting.abort();
     }
@@ -82,16 +83,23 @@ export class ShotsServer implements AsyncDisposable {
   }
 }
 
+/** A URL, or a port of this machine. */
+type Place = string | number;
+
 /** A program that is there already would be captured in place of the command's. */
-async function freePorts({ port }: ServerOrder, shotPorts: readonly number[]): Promise<number[]> {
-  const wanted = port === null ? [...new Set(shotPorts)] : [port];
-  if (wanted.length === 0) throw new OperatorError('`server` needs `port`: no shot is on this machine, so its port is not known.');
+async function silentPlaces({ url, port }: ServerOrder, shotPorts: readonly number[]): Promise<Place[]> {
+  const wanted: Place[] = url !== null ? [url] : port !== null ? [port] : [...new Set(shotPorts)];
+  if (wanted.length === 0) throw new OperatorError('`server` needs `url` or `port`: no shot is on this machine, so its port is not known.');
   const taken = await Promise.all(wanted.map(answers));
-  const free = wanted.filter((_, index) => !taken[index]);
-  if (free.length > 0) return free;
+  const silent = wanted.filter((_, index) => !taken[index]);
+  if (silent.length > 0) return silent;
   throw new OperatorError(
-    `Port ${wanted.join(', ')} answers before \`server\` is started. Stop the program that uses it, or leave \`server\` out.`,
+    `${wanted.map(sayPlace).join(' and ')} answers before \`server\` is started. Stop the program that answers there, or leave \`server\` out.`,
   );
+}
+
+function sayPlace(place: Place): string {
+  return typeof place === 'string' ? place : `http://127.0.0.1:${place}/`;
 }
 
 /** In its own session: Ctrl-C reaches only this process, which ends the server after the captures. */
@@ -127,13 +135,25 @@ function failureOf(child: ChildProcess, said: () => string): Promise<never> {
   return failed;
 }
 
-async function untilAnswers(port: number, signal: AbortSignal): Promise<void> {
-  while (!(await answers(port))) await pause(ASK_AGAIN_MS, undefined, { signal });
+async function untilAnswers(place: Place, signal: AbortSignal): Promise<void> {
+  while (!(await answers(place))) await pause(ASK_AGAIN_MS, undefined, { signal });
 }
 
-async function answers(port: number): Promise<boolean> {
-  const [four, six] = await Promise.all([connects('127.0.0.1', port), connects('::1', port)]);
+/** Whether a URL answers with any status, or a port accepts connections. */
+async function answers(place: Place): Promise<boolean> {
+  if (typeof place === 'string') return await responds(place);
+  const [four, six] = await Promise.all([connects('127.0.0.1', place), connects('::1', place)]);
   return four || six;
+}
+
+async function responds(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(RESPONSE_MS) });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function connects(host: string, port: number): Promise<boolean> {
@@ -147,8 +167,10 @@ function connects(host: string, port: number): Promise<boolean> {
   });
 }
 
-function silent(ports: readonly number[], timeoutMs: number, said: string): OperatorError {
-  return new OperatorError(withOutput(`\`server\` did not answer on port ${ports.join(', ')} within ${timeoutMs / 1_000} s.`, said));
+function silent(places: readonly Place[], timeoutMs: number, said: string): OperatorError {
+  const asked = places.map(sayPlace).join(' and ');
+  const way = 'Set `server.url` to the address that it serves, or `server.timeout` if it needs longer.';
+  return new OperatorError(withOutput(`\`server\` did not answer at ${asked} within ${timeoutMs / 1_000} s. ${way}`, said));
 }
 
 function withOutput(message: string, said: string): string {

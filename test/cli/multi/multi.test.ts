@@ -22,9 +22,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function multi(yaml: string, args: string[] = []): Promise<Run> {
+function multi(yaml: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Run> {
   writeFileSync(join(dir, 'shots.yml'), yaml.replaceAll('SITE', site.origin));
-  return runProgram(['multi', 'shots.yml', ...args], { cwd: dir });
+  return runProgram(['multi', 'shots.yml', ...args], { cwd: dir, env });
 }
 
 const start = (name: string) => readFileSync(join(dir, name)).subarray(0, 4);
@@ -186,19 +186,45 @@ describe('the server command', () => {
 
   it.each([
     ['node -e "console.error(1e3+1);process.exit(3)"', '`server` ended (exit code 3) before it answered. It printed:\n1001'],
-    ['{ command: sleep 300, timeout: 300 }', '`server` did not answer on port PORT within 0.3 s'],
+    ['{ command: sleep 300, timeout: 1000 }', '`server` did not answer at http://127.0.0.1:PORT/ within 1 s. Set `server.url`'],
+    ['{ command: sleep 300, url: "http://127.0.0.1:PORT/up", timeout: 1000 }', '`server` did not answer at http://127.0.0.1:PORT/up within 1 s.'],
     ['[./no-such-program]', '`server` cannot be started'],
   ])('%s fails the run with a reason', async (server, words) => {
     const port = await freePort();
-    const { status, stderr } = await multi(`server: ${server}\nshots: [{ url: "localhost:${port}", output: a.png }]`);
+    const command = server.replace('PORT', String(port));
+    const { status, stderr } = await multi(`server: ${command}\nshots: [{ url: "localhost:${port}", output: a.png }]`);
     expect(status).toBe(1);
     expect(stderr).toContain(words.replace('PORT', String(port)));
+  });
+
+  it('is ready once its URL answers, whatever other ports the shots have', async () => {
+    writeFileSync(join(dir, 'server.cjs'), SERVER);
+    const [port, other] = [await freePort(), await freePort()];
+    const { stderr } = await multi(`
+server: { command: "node server.cjs ${port}", url: "http://127.0.0.1:${port}/" }
+shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}/", output: b.png }]`);
+    expect(stderr).toContain('1 captured, 1 failed');
+  });
+
+  it('repeats a capture whose error is retriable, and annotates failures for GitHub', async () => {
+    let asked = 0;
+    site.route('/flaky', (_request, response) => {
+      asked++;
+      response.statusCode = asked % 3 === 0 ? 200 : 503;
+      response.setHeader('content-type', 'text/html').end('<h1>Up again</h1>');
+    });
+    const shots = 'shots:\n- { url: SITE/flaky, output: a.png, retries: 2 }\n- { url: SITE/status/404, output: b.png, retries: 2 }';
+    const { stderr } = await multi(shots, [], { GITHUB_ACTIONS: 'true' });
+    expect(stderr).toContain('1 captured, 1 failed');
+    expect(asked).toBe(3);
+    expect(stderr).toMatch(/^::error file=shots\.yml,line=3::.*target_error/m);
+    expect(stderr.match(/^::error/gm)).toHaveLength(1);
   });
 
   it('does not capture what another program serves in its place', async () => {
     const { status, stderr } = await multi('server: sleep 300\nshots: [{ url: SITE/article, output: a.png }]');
     expect(status).toBe(1);
-    expect(stderr).toContain(`Port ${site.port} answers before \`server\` is started.`);
-    expect((await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]')).stderr).toContain('`server` needs `port`');
+    expect(stderr).toContain(`http://127.0.0.1:${site.port}/ answers before \`server\` is started.`);
+    expect((await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]')).stderr).toContain('`server` needs `url` or `port`');
   });
 });

@@ -36,7 +36,7 @@ describe('a shots file', () => {
     const { shots, server } = read(
       '- server: python -m http.server 8003\n- output: a.png\n  url: http://localhost:8003/\n- url: example.com/x',
     );
-    expect(server).toEqual({ command: 'python -m http.server 8003', port: null, timeoutMs: 30_000 });
+    expect(server).toEqual({ command: 'python -m http.server 8003', url: null, port: null, timeoutMs: 30_000 });
     expect(shots.map(({ line, path, options }) => [line, path.slice(root.length), options.url, options.format])).toEqual([
       [2, '/a.png', 'http://localhost:8003/', 'png'],
       [4, '/example.com-x.webp', 'https://example.com/x', 'webp'],
@@ -106,6 +106,9 @@ describe('what is wrong with a shots file is told with its line, in the words of
     ['shots:\n- url: example.com\nsrever: x', 'shots.yml:3: Unknown field `srever`. Known fields: defaults, server, shots.'],
     ['defaults:\n  url: example.com\nshots: [{ output: a.png }]', 'shots.yml:2: `url` belongs to a single shot'],
     ['- server: [1]\n- url: localhost', 'shots.yml:1: `server` must be a command, or a list of its words'],
+    ['server: { command: x, timeout: 6 }\nshots: [{ url: localhost }]', 'must be 1000 to 600000 ms; 30 seconds are 30000'],
+    ['server: { command: x, url: localhost }\nshots: [{ url: localhost }]', '`url` must be a URL such as http://127.0.0.1:4173/'],
+    ['- { url: example.com, retries: -1 }', '`retries` must be a whole number from 0 to 10'],
     ['server:\n  comand: x\nshots: [{ url: localhost }]', 'shots.yml:2: Unknown field `comand`.'],
     ['- url: example.com\n  url: example.org', 'shots.yml:2: Map keys must be unique'],
     ['- url: "example.com', 'shots.yml:1: Missing closing "quote'],
