@@ -1,3 +1,4 @@
+import { invalidArgument } from './stillframe-error.js';
 import type { Fetch } from './transport.js';
 import type { JobSnapshot } from './wire.js';
 
@@ -40,6 +41,25 @@ export interface JobQuery {
   limit?: number | undefined;
   /** `next_cursor` of the page before. */
   cursor?: string | undefined;
+}
+
+/** @param name of the argument, for the error. @throws StillframeError `invalid_request` */
+export function checkedText(value: unknown, name: string, example: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw invalidArgument(`\`${name}\` must be a text such as ${example}, not ${describe(value)}.`);
+}
+
+/** @throws StillframeError `invalid_request` */
+export function checkedRequest<Request>(request: Request): Request {
+  if (typeof request === 'object' && request !== null && !Array.isArray(request)) return request;
+  throw invalidArgument(`\`request\` must be an object such as { url: 'https://example.com' }, not ${describe(request)}.`);
+}
+
+/** Never repeats a text, which may be a secret. */
+function describe(value: unknown): string {
+  if (value === '') return 'an empty text';
+  if (value === null || typeof value === 'undefined') return String(value);
+  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;
 }
 
 /** @throws TypeError */

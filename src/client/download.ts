@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.js';
-import { connectionError, StillframeError } from './stillframe-error.js';
+import { connectionError, invalidArgument } from './stillframe-error.js';
 import type { Transport } from './transport.js';
 
 /** A picture, a job that has one, or its address. */
@@ -41,14 +41,14 @@ export function downloadStream(transport: Transport, from: Downloadable, deadlin
 }
 
 function addressOf(from: Downloadable): string {
+  if (from === null || (typeof from !== 'object' && typeof from !== 'string')) {
+    throw invalidArgument('`from` must be a picture, a job that has one, or its address.');
+  }
   const address = typeof from === 'string' || from instanceof URL ? String(from) : 'cdn_url' in from ? from.cdn_url : dataOf(from)?.cdn_url;
   if (address !== undefined && /^https?:\/\//i.test(address) && URL.canParse(address)) return address;
-  throw new StillframeError({
-    code: 'invalid_request',
-    message:
-      address === undefined ? 'There is no picture to download: the job has not completed.' : 'The address must be an http or https URL.',
-    retriable: false,
-  });
+  throw invalidArgument(
+    address === undefined ? 'There is no picture to download: the job has not completed.' : 'The address must be an http or https URL.',
+  );
 }
 
 function dataOf(from: object): { cdn_url?: string | undefined } | undefined {

@@ -1,6 +1,7 @@
+import { checkedRequest, checkedText } from './call-options.js';
 import type { CaptureUrlRequest } from './capture-request.js';
 import { sign } from './hmac.js';
-import { StillframeError } from './stillframe-error.js';
+import { invalidArgument } from './stillframe-error.js';
 
 /** Secrets, and fields that are too long for a link (extensions.md, GET /v1/render). */
 export const REFUSED_FIELDS = ['html', 'base_url', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'sync'] as const;
@@ -19,15 +20,18 @@ export interface LinkSigning {
 /**
  * An address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request.
  *
- * @throws StillframeError `invalid_request` for a field that a link must not have
+ * @throws StillframeError `invalid_request` for an argument that makes no link, or a field that a link must not have
  */
 export async function signedLink(
   request: LinkRequest,
   { baseUrl, keyId, signingSecret, expiresIn }: LinkSigning & { baseUrl: string },
 ): Promise<string> {
-  const refused = REFUSED_FIELDS.filter((name) => (request as Record<string, unknown>)[name] !== undefined);
-  if (refused.length > 0) throw invalid(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
-  if (!Number.isFinite(expiresIn)) throw invalid('`expiresIn` must be a number of seconds.');
+  checkedText(baseUrl, 'baseUrl', 'https://shots.example.com');
+  checkedText(keyId, 'keyId', 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8');
+  checkedText(signingSecret, 'signingSecret', 'the one that `stillframe keys signing-secret` prints');
+  const refused = REFUSED_FIELDS.filter((name) => (checkedRequest(request) as Record<string, unknown>)[name] !== undefined);
+  if (refused.length > 0) throw invalidArgument(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
+  if (!(Number.isFinite(expiresIn) && expiresIn > 0)) throw invalidArgument('`expiresIn` must be a number of seconds, more than 0.');
   const expires = Math.floor(Date.now() / 1000 + expiresIn);
   const query = canonicalQuery([...pairsOf(request, ''), ['key', keyId], ['expires', String(expires)]]);
   return `${baseUrl.replace(/\/+$/, '')}/v1/render?${query}&signature=${await sign(signingSecret, query)}`;
@@ -56,8 +60,4 @@ export function canonicalQuery(pairs: readonly Pair[]): string {
 
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-function invalid(message: string): StillframeError {
-  return new StillframeError({ code: 'invalid_request', message, retriable: false });
 }

@@ -67,6 +67,11 @@ export function reportedError(
   return new StillframeError({ code, message, retriable, details, requestId, docsUrl, ...where });
 }
 
+/** An argument that no call can be made with, as JavaScript callers may give it, such as a variable of the environment that is not set. */
+export function invalidArgument(message: string): StillframeError {
+  return new StillframeError({ code: 'invalid_request', message, retriable: false });
+}
+
 /** A connection that could not be made, or ended too early. */
 export function connectionError(cause: unknown): StillframeError {
   const reason = cause instanceof Error ? reasonOf(cause) : String(cause);

@@ -2,7 +2,9 @@ import {
   type CallOptions,
   checkedBaseUrl,
   checkedKey,
+  checkedRequest,
   checkedRetries,
+  checkedText,
   checkedTimeout,
   type JobQuery,
   MAX_RETRIES,
@@ -45,30 +47,28 @@ export class Stillframe {
    * @throws StillframeError with `jobId` and `idempotencyKey`: after a `timeout`, `wait(jobId)` takes the call up again
    */
   capture(request: CaptureRequest, options: SubmitOptions = {}): Promise<Picture> {
-    const submission = { request, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() };
-    return this.#within(options, (deadline) => captureAndWait(this.#transport, submission, deadline));
+    return this.#within(options, (deadline) => captureAndWait(this.#transport, submissionOf(request, options), deadline));
   }
 
   /** Submits a capture without waiting for it: for `wait`, or for a webhook. */
   submit(request: CaptureRequest, options: SubmitOptions = {}): Promise<AcceptedJob> {
-    const submission = { request, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() };
-    return this.#within(options, (deadline) => submitOnly(this.#transport, submission, deadline));
+    return this.#within(options, (deadline) => submitOnly(this.#transport, submissionOf(request, options), deadline));
   }
 
   /** Waits for the picture of a job. @throws StillframeError that of the capture, if it failed */
   wait(job: string | AcceptedJob | JobSnapshot, options: CallOptions = {}): Promise<Picture> {
-    const jobId = typeof job === 'string' ? job : 'job_id' in job ? job.job_id : job.id;
-    return this.#within(options, (deadline) => waitForJob(this.#transport, { jobId, after: 0 }, deadline));
+    return this.#within(options, (deadline) => waitForJob(this.#transport, { jobId: idOf(job), after: 0 }, deadline));
   }
 
   /** A job, whatever its state. */
   async job(id: string, options: CallOptions = {}): Promise<JobSnapshot> {
-    return this.#read(jobCall(`/v1/jobs/${encodeURIComponent(id)}`), options);
+    return this.#read(jobCall(`/v1/jobs/${encodeURIComponent(checkedText(id, 'id', A_JOB_ID))}`), options);
   }
 
   /** The job that was submitted with an idempotency key. */
   async jobByKey(idempotencyKey: string, options: CallOptions = {}): Promise<JobSnapshot> {
-    return this.#read(jobCall(`/v1/requests/${encodeURIComponent(idempotencyKey)}`), options);
+    const key = checkedText(idempotencyKey, 'idempotencyKey', 'order-4711');
+    return this.#read(jobCall(`/v1/requests/${encodeURIComponent(key)}`), options);
   }
 
   /** A page of the key's jobs, newest first. */
@@ -111,7 +111,7 @@ export class Stillframe {
 
   /** The delivery status of a job's webhook. */
   delivery(jobId: string, options: CallOptions = {}): Promise<Delivery> {
-    return this.#within(options, (deadline) => readDelivery(this.#transport, jobId, deadline));
+    return this.#within(options, (deadline) => readDelivery(this.#transport, checkedText(jobId, 'jobId', A_JOB_ID), deadline));
   }
 
   /**
@@ -121,6 +121,7 @@ export class Stillframe {
    */
   redeliver(jobId: string, options: CallOptions & { etag?: string | undefined } = {}): Promise<Delivery> {
     return this.#within(options, async (deadline) => {
+      checkedText(jobId, 'jobId', A_JOB_ID);
       const etag = options.etag ?? (await readDelivery(this.#transport, jobId, deadline)).etag;
       return redeliver(this.#transport, { jobId, etag }, deadline);
     });
@@ -143,6 +144,7 @@ export class Stillframe {
     return data;
   }
 
+  /** A call, which rejects for arguments that it cannot be made with, too. */
   async #within<T>(options: CallOptions, work: (deadline: Deadline) => Promise<T>): Promise<T> {
     const deadline = this.#deadline(options);
     try {
@@ -157,4 +159,16 @@ export class Stillframe {
     const message = `The call has not ended within ${ms} ms`;
     return new Deadline(ms, signal, () => new StillframeError({ code: 'timeout', message, retriable: true }));
   }
+}
+
+const A_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
+
+function submissionOf(request: CaptureRequest, { idempotencyKey }: SubmitOptions) {
+  if (idempotencyKey === undefined) return { request: checkedRequest(request), idempotencyKey: crypto.randomUUID() };
+  return { request: checkedRequest(request), idempotencyKey: checkedText(idempotencyKey, 'idempotencyKey', 'order-4711') };
+}
+
+function idOf(job: string | AcceptedJob | JobSnapshot | undefined): string {
+  const id = typeof job === 'object' && job !== null ? ('job_id' in job ? job.job_id : job.id) : job;
+  return checkedText(id, 'job', `${A_JOB_ID}, or a job itself`);
 }

@@ -1,5 +1,6 @@
+import { checkedText } from './call-options.js';
 import { utf8, verify } from './hmac.js';
-import { StillframeError } from './stillframe-error.js';
+import { invalidArgument, StillframeError } from './stillframe-error.js';
 import type { CaptureCompletedEvent, CaptureFailedEvent } from './wire.js';
 
 const SIGNATURE_HEADER = 'x-service-signature';
@@ -25,14 +26,15 @@ export interface WebhookRequest {
  * The event of a webhook request, once its signature has been verified, in constant time. Requests can be repeated within the tolerance:
  * recognise them by `delivery_id` and `delivery_generation`.
  *
- * @throws StillframeError `invalid_signature`
+ * @throws StillframeError `invalid_signature`; `invalid_request` for an argument that nothing can be verified with
  */
 export async function verifyWebhook(request: WebhookRequest): Promise<WebhookEvent> {
   const body = bytesOf(request.body);
+  const secrets = [request.secret].flat().map((secret) => checkedText(secret, 'secret', 'the one of the submission'));
+  if (typeof request.headers !== 'object' || request.headers === null) throw invalidArgument('`headers` must be those of the request.');
   const [, timestamp, hex] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(signatureOf(request.headers)) ?? [];
   if (timestamp === undefined || hex === undefined) throw invalid(`The header ${SIGNATURE_HEADER} is missing or malformed.`);
   const content = joined(utf8(`${timestamp}.`), body);
-  const secrets = typeof request.secret === 'string' ? [request.secret] : request.secret;
   const matches = await Promise.all(secrets.map((secret) => verify(secret, { content, hex })));
   if (!matches.includes(true)) throw invalid('The signature does not match the body.');
   const skewSeconds = Math.abs((request.now ?? Date.now()) / 1000 - Number(timestamp));

@@ -99,7 +99,9 @@ function describeResult(result: ShotResult): string {
 
 /** A workflow command, which GitHub shows at the line of the file. */
 function annotationOf({ line, name }: Shot, error: unknown, file: string): string {
-  const message = printable(`${name}: ${describeError(error)}`).replaceAll('%', '%25').replaceAll('\n', '%0A');
+  const message = printable(`${name}: ${describeError(error)}`)
+    .replaceAll('%', '%25')
+    .replaceAll('\n', '%0A');
   const path = printable(file).replaceAll('%', '%25').replaceAll(':', '%3A').replaceAll(',', '%2C').replaceAll('\n', '%0A');
   return `::error file=${path},line=${line}::${message}`;
 }

@@ -29,7 +29,8 @@ export function readServer(value: unknown, note: (field: string, message: string
   }
   const command = isCommand(fields.command) ? fields.command : problem('command', '`server` must be a command, or a list of its words');
   const port = fields.port === undefined || isWhole(fields.port, 1, 65_535) ? fields.port : problem('port', 'must be a port number');
-  const url = fields.url === undefined || isWebUrl(fields.url) ? fields.url : problem('url', 'must be a URL such as http://127.0.0.1:4173/');
+  const url =
+    fields.url === undefined || isWebUrl(fields.url) ? fields.url : problem('url', 'must be a URL such as http://127.0.0.1:4173/');
   if (fields.url !== undefined && fields.port !== undefined) problem('port', 'cannot be combined with `url`, which has a port of its own');
   const { timeout = TIMEOUT_MS.default } = fields;
   const timeoutMs = isWhole(timeout, TIMEOUT_MS.min, TIMEOUT_MS.max)

@@ -187,7 +187,10 @@ describe('the server command', () => {
   it.each([
     ['node -e "console.error(1e3+1);process.exit(3)"', '`server` ended (exit code 3) before it answered. It printed:\n1001'],
     ['{ command: sleep 300, timeout: 1000 }', '`server` did not answer at http://127.0.0.1:PORT/ within 1 s. Set `server.url`'],
-    ['{ command: sleep 300, url: "http://127.0.0.1:PORT/up", timeout: 1000 }', '`server` did not answer at http://127.0.0.1:PORT/up within 1 s.'],
+    [
+      '{ command: sleep 300, url: "http://127.0.0.1:PORT/up", timeout: 1000 }',
+      '`server` did not answer at http://127.0.0.1:PORT/up within 1 s.',
+    ],
     ['[./no-such-program]', '`server` cannot be started'],
   ])('%s fails the run with a reason', async (server, words) => {
     const port = await freePort();
@@ -225,6 +228,8 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
     const { status, stderr } = await multi('server: sleep 300\nshots: [{ url: SITE/article, output: a.png }]');
     expect(status).toBe(1);
     expect(stderr).toContain(`http://127.0.0.1:${site.port}/ answers before \`server\` is started.`);
-    expect((await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]')).stderr).toContain('`server` needs `url` or `port`');
+    expect((await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]')).stderr).toContain(
+      '`server` needs `url` or `port`',
+    );
   });
 });
