@@ -6,7 +6,7 @@ for url in "$@"; do
   file=$(mktemp)
   while status=$(curl -sS "$STILLFRAME_URL/v1/screenshot" -o "$file" -w '%{http_code}' --retry 4 -H "Authorization: Bearer $STILLFRAME_KEY" \
     -H "Idempotency-Key: ${file##*/}" -H 'Content-Type: application/json' -H 'Accept: application/pdf' \
-    -d "{\"url\":\"$url\",\"format\":\"pdf\",\"full_page\":true,\"cache_ttl\":0}") && [ "$status" = 202 ]; do :; done
+    -d "{\"url\":\"$url\",\"format\":\"pdf\",\"full_page\":true,\"full_page_algorithm\":\"native\",\"cache_ttl\":0}") && [ "$status" = 202 ]; do :; done
   [ "$status" = 200 ] || { cat "$file" >&2; exit 1; }
   name=$(printf %s "${url#*://}" | tr -c 'A-Za-z0-9.-' _)
   curl -fsS -T "$file" "$S3_ENDPOINT/$S3_BUCKET/$(date -u +%F)/$name.pdf" -H 'Content-Type: application/pdf' \

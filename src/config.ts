@@ -561,6 +561,11 @@ export function hasDisplay(env: NodeJS.ProcessEnv = process.env): boolean {
   return process.platform !== 'linux' || [env.DISPLAY, env.WAYLAND_DISPLAY].some((display) => display !== undefined && display !== '');
 }
 
+/** The locale of the person at the terminal, BCP 47. */
+export function ownLocale(): string {
+  return Intl.DateTimeFormat().resolvedOptions().locale;
+}
+
 /** Whether GitHub runs this program, and reads workflow commands from what it prints. */
 export function runsInGitHubAction(env: NodeJS.ProcessEnv = process.env): boolean {
   return env.GITHUB_ACTIONS === 'true';

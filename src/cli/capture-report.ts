@@ -13,12 +13,19 @@ export function toJsonReport({ file, data }: Captured): Record<string, unknown> 
   return { ok: true, file, ...facts };
 }
 
-/** The same as one line of text, plus a second one if the picture is truncated. */
+/** The same as one line of text, with a further line for each warning, and one if the picture is truncated. */
 export function describeCapture({ file, data }: Captured): string {
-  const { format, width, height, bytes, durationMs, diagnostics } = data;
-  const size = format === 'pdf' ? `${width}×${height} px page` : `${width}×${height} px`;
-  const line = `${file ?? 'standard output'}: ${format}, ${size}, ${sayBytes(bytes)}, ${(durationMs / 1_000).toFixed(1)} s`;
-  return diagnostics.truncated ? `${line}\nThe page is longer than the picture (${diagnostics.stoppedReason}).` : line;
+  const { format, bytes, durationMs, diagnostics, notes } = data;
+  const line = `${file ?? 'standard output'}: ${format}, ${sayExtent(data)}, ${sayBytes(bytes)}, ${(durationMs / 1_000).toFixed(1)} s`;
+  const cut = diagnostics.truncated ? [`The page is longer than the picture (${diagnostics.stoppedReason}).`] : [];
+  return [line, ...cut, ...(notes?.warnings ?? []).map(({ message }) => message)].join('\n');
+}
+
+function sayExtent({ format, width, height, diagnostics: { algorithm, sections } }: Captured['data']): string {
+  if (format !== 'pdf') return `${width}×${height} px`;
+  // The sections of a PDF of pixels are not its pages.
+  const pages = algorithm === 'native' ? `${sections} ${sections === 1 ? 'page' : 'pages'} of ` : 'pages of ';
+  return `${pages}${width}×${height} px`;
 }
 
 /** The inspection as plain text. */

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
+import { ownLocale } from '../config.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
+import { printedOnPaper } from '../contract/paper-default.js';
 import { parseSubmission } from '../contract/submission.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
@@ -66,11 +68,12 @@ async function understand(text: string | undefined, flags: CaptureFlags, command
   const config = readSettings(command);
   const target = targetOf(text, flags, command);
   const format = readFormat(flags.output, flags.format);
-  const body = {
+  const asked = {
     ...readCaptureFlags(command, config.proxyPassword),
     ...(target.kind === 'html' ? {} : { url: target.kind === 'url' ? target.url : LOCAL_PAGE }),
     ...(format === null ? {} : { format }),
   };
+  const body = printedOnPaper(asked, ownLocale());
   const options = parse(body);
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOLERATED_CODES, type ToleratedCode } from './capture-extensions.js';
+import { TOLERATED_CODES } from './capture-extensions.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 
 /** CaptureData of interface.md, internally (camelCase) and on the wire. */
@@ -23,16 +23,25 @@ export interface Inspection {
   accessibleTree: string;
 }
 
-/** A failure that `tolerate` allowed. */
+/**
+ * Codes of warnings: failures that `tolerate` allowed, and what a caller may not expect of a picture.
+ *
+ * - `pdf_without_text`: the PDF holds pictures of the page
+ * - `density_lowered`: the picture has fewer pixels per CSS px than requested
+ * - `missing_file`: `html` refers to a relative address, where nothing is
+ * - `redirected_to_login`: the page shown is another one than requested, and asks for a password
+ */
+export const WARNING_CODES = [...TOLERATED_CODES, 'pdf_without_text', 'density_lowered', 'missing_file', 'redirected_to_login'] as const;
+
 export interface CaptureWarning {
-  code: ToleratedCode;
+  code: (typeof WARNING_CODES)[number];
   message: string;
 }
 
 export interface CaptureNotes {
   /** `finalUrl` was longer than URL_MAX_BYTES. */
   finalUrlCut?: true;
-  /** The failures that `tolerate` allowed; never empty. */
+  /** Never empty. */
   warnings?: CaptureWarning[];
 }
 
@@ -92,9 +101,9 @@ export const captureDataSchema = z
           .optional()
           .meta({ description: `final_url was longer than ${URL_MAX_BYTES} bytes` }),
         warnings: z
-          .array(z.object({ code: z.enum(TOLERATED_CODES), message: z.string() }))
+          .array(z.object({ code: z.enum(WARNING_CODES), message: z.string() }))
           .optional()
-          .meta({ description: 'failures that `tolerate` allowed' }),
+          .meta({ description: 'failures that `tolerate` allowed, and what may be unexpected in the picture' }),
       })
       .optional()
       .meta({ description: 'other remarks about the capture', 'x-stillframe-extension': true }),

@@ -50,7 +50,7 @@ export const pdfSchema = z.strictObject({
   paper: z
     .union(
       [
-        z.enum(PAPER_NAMES),
+        z.preprocess((name) => (typeof name === 'string' ? name.toLowerCase() : name), z.enum(PAPER_NAMES)),
         z.strictObject({
           width: length('Paper width.', '210mm', limits.PDF_PAPER_INCHES),
           height: length('Paper height.', '297mm', limits.PDF_PAPER_INCHES),
@@ -59,17 +59,24 @@ export const pdfSchema = z.strictObject({
       { error: `must be one of ${PAPER_NAMES.join(', ')}, or an object of \`width\` and \`height\` between 0.3 and 200 inches` },
     )
     .default('letter')
-    .meta({ description: `paper size: ${PAPER_NAMES.join(', ')}, or width and height`, example: 'a4' }),
+    .meta({ description: `paper size: ${PAPER_NAMES.join(', ')} (case does not matter), or width and height`, example: 'a4' }),
   landscape: z.boolean().default(false).meta({ description: 'turn the paper by 90 degrees', example: false }),
   margin: z
-    .strictObject({
-      top: length('Top margin.', '10mm').default(0),
-      right: length('Right margin.', '10mm').default(0),
-      bottom: length('Bottom margin.', '10mm').default(0),
-      left: length('Left margin.', '10mm').default(0),
-    })
+    .preprocess(
+      (margin) =>
+        typeof margin === 'string' || typeof margin === 'number' ? { top: margin, right: margin, bottom: margin, left: margin } : margin,
+      z.strictObject({
+        top: length('Top margin.', '10mm').default(0),
+        right: length('Right margin.', '10mm').default(0),
+        bottom: length('Bottom margin.', '10mm').default(0),
+        left: length('Left margin.', '10mm').default(0),
+      }),
+    )
     .prefault({})
-    .meta({ description: 'Page margins; a number is CSS px. Default: none.', example: { top: '10mm', bottom: '10mm' } }),
+    .meta({
+      description: 'Page margins: top, right, bottom and left, or one length for all of them; a number is CSS px. Default: none.',
+      example: { top: '10mm', bottom: '10mm' },
+    }),
   scale: z.number().min(0.1).max(2).default(1).meta({ description: 'scale of the rendering', example: 1 }),
   print_background: z.boolean().default(true).meta({ description: 'print background colors and images', example: true }),
   page_ranges: z

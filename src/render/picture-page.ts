@@ -68,7 +68,7 @@ async function shoot(shooting: Shooting & { shown: DocumentState }, options: Cap
   if (early?.isUnderWay) times.enter('picture', 70);
   const kept = early === null ? null : await early.kept();
   if (kept !== null) return kept;
-  const scrolls = options.selector === null && (options.fullPage || clipsBelowView(options));
+  const scrolls = options.selector === null && (options.fullPage || options.format === 'pdf' || clipsBelowView(options));
   const waits = options.waitForContent || options.delay > 0;
   await clearBanners(page, options, { guard, last: !waits && !scrolls });
   if (options.waitForContent) await contentReady(page);

@@ -27,6 +27,7 @@ import type { EncodeQueue } from './picture/encode-queue.js';
 import type { Picture } from './picture/picture.js';
 import { type BannerGuard, picturePage } from './picture-page.js';
 import { crashedAgain, isSharedLoss, neverReady, translate } from './render-failure.js';
+import { warningsOf, watchMissingFiles } from './warnings.js';
 
 /** One capture to make. */
 export interface RenderOrder {
@@ -55,7 +56,6 @@ export interface Rendering {
   height: number;
   finalUrl: string;
   blockedRequests: number;
-  /** What `tolerate` let pass. */
   warnings: CaptureWarning[];
   egressCountry: string | null;
   diagnostics: RenderDiagnostics;
@@ -178,6 +178,7 @@ interface Running {
 async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promise<Rendering> {
   const { options } = order;
   const { session, deadlines, times } = on;
+  const missing = watchMissingFiles(session, options);
   const [page, guard, egressCountry] = await prepare(deps, order, on);
   times.enter('navigate', 15);
   await navigate(page, options.url);
@@ -190,6 +191,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promi
   if (options.format !== 'pdf' && showsAll)
     await refuseWhite(picture, () => paintsWhite(page)).catch((error: unknown) => tolerance.orThrow(error));
   checkOutput(picture, options, tolerance);
+  const warnings = [...tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
   await logMechanisms(deps.log, order.id, page);
   if (options.inspectPage) times.enter('inspect', 90);
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs: inspectMs(deadlines) })) : null;
@@ -202,7 +204,7 @@ async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promi
     height: picture.height,
     finalUrl: finalUrl(session, shown, options),
     blockedRequests: guard.blockedRequests + session.captureProxy.refusedCount,
-    warnings: tolerance.warnings,
+    warnings,
     egressCountry,
     diagnostics: picture.diagnostics,
     inspection,

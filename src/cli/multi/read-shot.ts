@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { distance } from 'fastest-levenshtein';
+import { ownLocale } from '../../config.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { ToleratedCode } from '../../contract/capture-extensions.js';
 import { type CaptureFormat, type CaptureOptions, shownUrl } from '../../contract/capture-request.js';
+import { printedOnPaper } from '../../contract/paper-default.js';
 import type { RequestIssue } from '../../contract/submission.js';
 import { readCapture } from '../../library/read-capture.js';
 import { type CaptureTarget, readFileTarget, readTarget } from '../capture-target.js';
@@ -49,7 +51,7 @@ export function readShot(own: Fields, defaults: Fields, tolerate: readonly Toler
   readJsonFiles(request, note);
   if (target !== null) request.url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
-  const options = understand(request, tolerate, issues);
+  const options = understand(printedOnPaper(request, ownLocale()), tolerate, issues);
   if (options === null || issues.length > 0 || !isRetries(retries)) return issues;
   if (options.html !== null && typeof output !== 'string') return [{ path: 'output', message: 'is required with `html`' }];
   const page = target ?? { kind: 'url', url: options.url };

@@ -78,7 +78,7 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
       />
       {notes?.warnings?.map(({ code, message }) => (
         <p class="notice">
-          Tolerated: {message} ({code})
+          {message} ({code})
         </p>
       ))}
       {inspection === null ? null : (

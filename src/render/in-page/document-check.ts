@@ -16,6 +16,10 @@ export function isBrokenImage(): boolean {
   return image instanceof HTMLImageElement && image.complete && image.naturalWidth === 0;
 }
 
+export function asksForPassword(): boolean {
+  return all('input[type=password]').some(isVisible);
+}
+
 /** Resolves once a match is visible. Visibility also changes by style alone, so each frame is looked at. */
 export async function untilVisible(selector: string): Promise<void> {
   while (!all(selector).some(isVisible)) await nextFrame();

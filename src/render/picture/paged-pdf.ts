@@ -7,6 +7,8 @@ import { readPdf } from './read-pdf.js';
 
 /** Chromium prints a date and the title where a template is not given. */
 const EMPTY_TEMPLATE = '<span></span>';
+/** Without it, text of a template without a size of its own is too small to read. A template's own style wins. */
+const TEMPLATE_STYLE = '<style>#header,#footer{font-size:10px}</style>';
 
 /**
  * A PDF as a browser prints it: on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
@@ -41,7 +43,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
 
 function toPrintOptions(pdf: PdfOption): PrintOptions {
   const { headerTemplate, footerTemplate } = pdf;
-  const templates = { headerTemplate: headerTemplate ?? EMPTY_TEMPLATE, footerTemplate: footerTemplate ?? EMPTY_TEMPLATE };
+  const templates = { headerTemplate: templateOf(headerTemplate), footerTemplate: templateOf(footerTemplate) };
   return {
     ...(headerTemplate === null && footerTemplate === null ? {} : { displayHeaderFooter: true, ...templates }),
     printBackground: pdf.printBackground,
@@ -57,6 +59,10 @@ function toPrintOptions(pdf: PdfOption): PrintOptions {
     generateTaggedPDF: pdf.tagged || pdf.outline,
     generateDocumentOutline: pdf.outline,
   };
+}
+
+function templateOf(html: string | null): string {
+  return html === null ? EMPTY_TEMPLATE : TEMPLATE_STYLE + html;
 }
 
 /** Inches as the nearest point. Chromium rounds the sides of the paper up to whole points, which makes A4 596 points wide instead of 595. */

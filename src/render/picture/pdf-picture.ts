@@ -18,27 +18,30 @@ const MEASURE_SCALE = 0.05;
 const NO_FRAME_MS = 100;
 
 /**
- * A PDF of one of the three kinds (decisions.md, PDF): the view on one page, the whole page as the browser prints it, or the whole page's
- * rendered pixels. A page that cannot be printed as it looks is made of its pixels too.
+ * A PDF of one of the three kinds (decisions.md, PDF): on pages of the view's size, or on one continuous page, as the browser prints them,
+ * or the whole page's rendered pixels. A page that cannot be printed on one page as it looks is made of its pixels too.
  */
 export function takePdf(order: PictureOrder, scroll: ScrollReport | null): Promise<Picture> {
-  if (scroll === null) return printView(order);
-  return order.options.fullPageAlgorithm === 'native' ? printPage(order, scroll) : packPixels(order, scroll);
+  const { fullPage, fullPageAlgorithm } = order.options;
+  if (!fullPage || scroll === null) return printOnViews(order, scroll);
+  return fullPageAlgorithm === 'native' ? printPage(order, scroll) : packPixels(order, scroll);
 }
 
-async function printView(order: PictureOrder): Promise<Picture> {
+async function printOnViews(order: PictureOrder, scroll: ScrollReport | null): Promise<Picture> {
   const { view } = order.options;
   const begun = performance.now();
   const { page, pageHeight } = await prepare(order);
-  await page.call('print.boxPage', view.height);
-  const content = await print(order, { height: view.height, pages: '1' });
+  const height = scroll === null ? pageHeight : capturedHeight(scroll, pageHeight);
+  await page.call('print.pinOnce', height);
+  if (height < pageHeight) await page.call('print.boxPage', height);
+  const content = await print(order, { height: view.height, pages: '' });
   return picture(content, begun, {
     algorithm: 'native',
-    sections: 1,
+    sections: countPages(content),
     deviceScaleFactor: view.deviceScaleFactor,
     scrollHeight: pageHeight,
-    stoppedReason: 'viewport',
-    truncated: false,
+    stoppedReason: scroll === null || pageHeight <= view.height ? 'viewport' : scroll.stoppedReason,
+    truncated: scroll !== null && isCut(scroll, { height, pageHeight }),
   });
 }
 
@@ -46,9 +49,7 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
   const { view } = order.options;
   const begun = performance.now();
   const { page, pageHeight } = await prepare(order);
-  await page.call('scrollers.expandAll');
-  const whole = scroll.stoppedReason === 'end_of_page';
-  const height = whole ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
+  const height = capturedHeight(scroll, pageHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paper = { height: fits ? height : PDF_PAGE_MAX_PX, pages: fits ? '1' : '' };
   if (!(await holdForPaper(order, page, { pageHeight, height, paperHeight: paper.height }))) {
@@ -63,8 +64,17 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
     deviceScaleFactor: view.deviceScaleFactor,
     scrollHeight: pageHeight,
     stoppedReason: scroll.stoppedReason,
-    truncated: height < pageHeight - 0.5 || scroll.feedCut,
+    truncated: isCut(scroll, { height, pageHeight }),
   });
+}
+
+/** CSS px. */
+function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, pageHeight: number): number {
+  return stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, captureHeight);
+}
+
+function isCut({ feedCut }: ScrollReport, { height, pageHeight }: { height: number; pageHeight: number }): boolean {
+  return height < pageHeight - 0.5 || feedCut;
 }
 
 async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
@@ -91,6 +101,7 @@ async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHe
   await setDensity(session, { view: options.view, density: options.view.deviceScaleFactor, deadline });
   await within(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.ownPaper');
+  await page.call('scrollers.expandAll');
   const { pageHeight } = await page.call('scroll.measure');
   return { page, pageHeight };
 }

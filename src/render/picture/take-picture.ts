@@ -21,7 +21,7 @@ import { takeView } from './view-picture.js';
  * Takes the picture that the options ask for.
  *
  * @param how.deadline ms by `monotonicNow`
- * @param how.scroll what scrollThrough found; null unless `full_page`
+ * @param how.scroll what scrollThrough found; null if the page was not scrolled through
  * @param how.encodes the process's one queue for big pictures
  * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the browser rejects,
  *   `render_timeout`, `render_crashed`, `navigation_failed`
@@ -38,7 +38,7 @@ export async function takePicture(
   if (options.omitBackground) await clearBackground(order);
   if (options.selector !== null) return takeElement(order, options.selector, encoding);
   if (options.clip !== null) return takeClip(order, options.clip, encoding);
-  if (how.scroll !== null) return takeFullPage(order, how.scroll, encoding);
+  if (how.scroll !== null && options.fullPage) return takeFullPage(order, how.scroll, encoding);
   return takeView(order, encoding);
 }
 

@@ -1,0 +1,69 @@
+import type { CaptureWarning } from '../contract/capture-data.js';
+import { type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
+import { TIMED_OUT } from './page/deadline.js';
+import type { OpenPage } from './page/open-page.js';
+import type { PageSession } from './page-session.js';
+import type { Picture } from './picture/picture.js';
+
+const LOOK_MAX_MS = 500;
+const FILES_NAMED_MAX = 5;
+const FILE_MAX_CHARS = 100;
+
+/** Names of the files that a document without a server of its own has asked for. Must be called before the navigation. */
+export function watchMissingFiles({ cdp }: Pick<PageSession, 'cdp'>, { html, baseUrl }: CaptureOptions): ReadonlySet<string> {
+  const missing = new Set<string>();
+  if (html === null || baseUrl !== null) return missing;
+  cdp.on('Network.requestWillBeSent', ({ request: { url } }) => {
+    const name = url.startsWith(HTML_DOCUMENT_URL) ? url.slice(HTML_DOCUMENT_URL.length, HTML_DOCUMENT_URL.length + FILE_MAX_CHARS) : '';
+    if (name !== '' && missing.size < FILES_NAMED_MAX) missing.add(name);
+  });
+  return missing;
+}
+
+/** What may be unexpected in a finished picture (capture-data.ts, WARNING_CODES), without the failures that `tolerate` allowed. */
+export async function warningsOf(
+  page: OpenPage,
+  options: CaptureOptions,
+  { picture, missing }: { picture: Picture; missing: ReadonlySet<string> },
+): Promise<CaptureWarning[]> {
+  return [
+    ...pdfWithoutText(picture, options),
+    ...densityLowered(picture, options),
+    ...(missing.size === 0 ? [] : [missingFiles(missing)]),
+    ...((await asksForPassword(page, options)) ? [REDIRECTED_TO_LOGIN] : []),
+  ];
+}
+
+function pdfWithoutText({ diagnostics }: Picture, { format }: CaptureOptions): CaptureWarning[] {
+  if (format !== 'pdf' || diagnostics.algorithm !== 'by_sections') return [];
+  const message =
+    'The PDF holds pictures of the page: its text cannot be selected or searched. Set `full_page_algorithm` to `native` for one long page of text, or leave `full_page` out for several pages.';
+  return [{ code: 'pdf_without_text', message }];
+}
+
+function densityLowered({ diagnostics }: Picture, { format, view }: CaptureOptions): CaptureWarning[] {
+  const { deviceScaleFactor: density } = diagnostics;
+  if (format === 'pdf' || density >= view.deviceScaleFactor) return [];
+  const message = `The picture has ${density} pixels per CSS pixel instead of ${view.deviceScaleFactor}: at that density it would be too large for ${format}.`;
+  return [{ code: 'density_lowered', message }];
+}
+
+function missingFiles(missing: ReadonlySet<string>): CaptureWarning {
+  const message = `\`html\` refers to files that it does not contain: ${[...missing].join(', ')}. Set \`base_url\` to the address that has them, or embed them as data URLs.`;
+  return { code: 'missing_file', message };
+}
+
+const REDIRECTED_TO_LOGIN: CaptureWarning = {
+  code: 'redirected_to_login',
+  message: 'The page shown is not the one requested, and asks for a password: the login may have expired.',
+};
+
+async function asksForPassword({ session, world, deadlines }: OpenPage, { html, url }: CaptureOptions): Promise<boolean> {
+  if (html !== null || placeOf(session.page.url()) === placeOf(url)) return false;
+  return (await deadlines.within(world.call('documents.asksForPassword'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
+}
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
+}
