@@ -1,4 +1,4 @@
-import { CaptureError } from '../contract/capture-error.js';
+import { ALLOW_OWN_NETWORK, CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { invalidRequest, type RequestIssue } from '../contract/submission.js';
 import type { Egress, Requester } from '../egress/egress.js';
@@ -11,7 +11,7 @@ export function refuseBlockedDestinations(
 ): void {
   const issues: RequestIssue[] = [];
   if (egress.refusesLiterally(url, requester))
-    issues.push({ path: html === null ? 'url' : 'base_url', message: 'is not a public destination' });
+    issues.push({ path: html === null ? 'url' : 'base_url', message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });
   const problem = proxy === null ? null : egress.proxyProblem(proxy.server);
   if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
   if (issues.length === 0) return;

@@ -26,7 +26,7 @@ export function addLoginCommand(program: Command): void {
     .command('login')
     .summary('sign in in a window, and save the login for captures')
     .description(
-      'Sign in to a site in a browser window, and save its cookies and local storage for the field `storage_state`. The file lets anyone in who has it: it is readable by you only.',
+      'Sign in to a site in a browser window, and save its cookies and local storage for the field `storage_state`. Anyone who has the file can use the login, so only you can read it.',
     )
     .argument('<url>', 'page to sign in on')
     .requiredOption('-o, --output <file>', 'file to write, in the format of Playwright')

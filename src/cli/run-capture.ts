@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../config.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import type { EngineCapture } from '../library/engine.js';
@@ -26,6 +28,7 @@ export interface CaptureOrder {
 }
 
 const STDIN_MAX_BYTES = 64_000_000;
+const NOTICE_FILE = 'private-address-notice';
 
 /** Captures and writes the picture; shows progress on standard error. @throws CaptureError, OperatorError */
 export async function runCapture(order: CaptureOrder): Promise<Captured> {
@@ -55,7 +58,7 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   const { config, options, publicOnly, target, network } = order;
   const name = nameOf(order);
   using progress = new ProgressLine(process.stderr, name);
-  if (target.kind === 'url' && !publicOnly && isPrivate(options.url)) progress.say(privateNote(options.url));
+  if (target.kind === 'url' && !publicOnly && isPrivate(options.url) && isFirstNotice(config)) progress.say(privateNote(options.url));
   const { Engine } = await import('../library/engine.js');
   const zone = newPageZone();
   await using engine = await Engine.open(
@@ -79,6 +82,17 @@ function nameOf({ target, options }: CaptureOrder): string {
   if (target.kind === 'url') return options.url;
   if (target.kind === 'html') return 'the HTML';
   return target.kind === 'file' ? target.path : 'standard input';
+}
+
+/** Whether the notice about private addresses has not been printed before, with this data directory. */
+function isFirstNotice({ dataDir }: Config): boolean {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    writeFileSync(join(dataDir, NOTICE_FILE), '', { flag: 'wx' });
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EEXIST';
+  }
 }
 
 function privateNote(url: string): string {

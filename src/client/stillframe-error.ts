@@ -63,7 +63,8 @@ export function reportedError(
   error: CaptureError,
   where: { status?: number; retryAfter?: number | undefined; jobId?: string },
 ): StillframeError {
-  const { code, message, retriable, details, request_id: requestId, docs_url: docsUrl } = error;
+  const { code, retriable, details, request_id: requestId, docs_url: docsUrl } = error;
+  const message = typeof details?.hint === 'string' ? `${error.message} ${details.hint}` : error.message;
   return new StillframeError({ code, message, retriable, details, requestId, docsUrl, ...where });
 }
 

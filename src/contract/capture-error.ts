@@ -3,6 +3,10 @@
  * Knows nothing of HTTP libraries or browsers: foreign errors are translated to a CaptureError where they enter.
  */
 
+/** The way out for a caller whose target is in the operator's own network: the same for a private address and a name that does not exist. */
+export const ALLOW_OWN_NETWORK =
+  'To capture a page of your own network, start the server with STILLFRAME_ALLOW_DESTINATIONS (--allow-destinations), or run `stillframe capture` on a machine that reaches it.';
+
 export const ERROR_CODES = [
   'invalid_request',
   'idempotency_conflict',

@@ -150,7 +150,7 @@ function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
       if (value === undefined) return 'is required';
       return `must be ${article(issue.expected)}, not ${given}`;
     case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}, not ${given}`;
+      return `must be one of ${issue.values.map(String).join(', ')}, not ${given === 'a string' ? 'the given one' : given}`;
     case 'too_small':
       return `must be at least ${issue.minimum}${unitOf(issue.origin)}, not ${measured(issue.origin, value)}`;
     case 'too_big':
@@ -186,7 +186,7 @@ function isSecret(path: readonly PropertyKey[]): boolean {
 }
 
 function describeSecret(value: unknown): string {
-  if (typeof value === 'string') return 'this text';
+  if (typeof value === 'string') return 'a string';
   return typeof value === 'number' ? 'a number' : describeValue(value);
 }
 
@@ -195,7 +195,7 @@ function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object') return 'an object';
-  if (typeof value === 'string') return /^[\w.-]{1,40}$/.test(value) ? `"${value}"` : 'this text';
+  if (typeof value === 'string') return /^[\w.-]{1,40}$/.test(value) ? `"${value}"` : 'a string';
   return String(value);
 }
 

@@ -98,6 +98,15 @@ describe('stillframe capture', () => {
   });
 });
 
+describe('a PDF of a local page', () => {
+  it('holds all of it, on paper, and the number of its pages is printed', async () => {
+    const rows = Array.from({ length: 90 }, (_, row) => `<tr><td>Row ${row + 1} of the invoice`).join('');
+    const { status, stderr } = await stillframe(['-', '-o', 'invoice.pdf', '--locale', 'de-DE'], `<table>${rows}</table>`);
+    expect(status, stderr).toBe(0);
+    expect(stderr).toMatch(/invoice\.pdf: pdf, [2-9] pages of 79[34]×112[23] px/);
+  });
+});
+
 describe('a capture that is asked for wrongly', () => {
   it.each([
     [['example.com', '-o', 'b.png', '--format', 'webp'], '-o is "b.png" and --format is webp'],
@@ -114,6 +123,10 @@ describe('a capture that is asked for wrongly', () => {
     [['capture', 'example.com', '--format', 'pdf', '--selector', 'a'], '--selector cannot be combined with --format pdf.'],
     [['capture', 'example.com', '--format', 'jpeg', '--omit-background'], '--omit-background needs --format png or webp.'],
     [['capture', 'ftp://example.com'], 'the URL must be an http or https URL'],
+    [['capture', 'example.com', '-o', 'x.pdf', '--pdf', '{"margin":{"top":"x"}}'], 'pdf.margin.top must be a length'],
+    [['capture', 'example.com', '--clip', '{"x":0}'], 'clip.y is required'],
+    [['capture', 'example.com', '--resize', '{"width":"x"}'], 'resize.width must be a number'],
+    [['capture', 'example.com', '--hide-selectors', ''], '--hide-selectors must be at least'],
     [['capture', '-'], 'Standard input is empty'],
     [['capture'], "missing required argument 'url'"],
     [['serve', '--port', 'x'], '--port is "x"'],

@@ -22,6 +22,8 @@ beforeAll(async () => {
   site = createServer((request, response) => {
     asked.push({ path: request.url ?? '', cookie: request.headers.cookie ?? '' });
     response.setHeader('content-type', request.url?.endsWith('.svg') ? 'image/svg+xml' : 'text/html');
+    const to = moved[request.url ?? ''];
+    if (to !== undefined) return void response.writeHead(302, { location: to }).end();
     const page = pages[request.url?.split('?', 1)[0] ?? ''];
     response.statusCode = page === undefined || request.url === '/missing' ? 404 : 200;
     response.end(page ?? '<h1>Nothing here</h1>');
@@ -44,7 +46,9 @@ beforeEach(() => {
 });
 
 const block = (color: string, style = '') => `<div style="background:${color};width:100px;height:100px;${style}"></div>`;
+const moved: Record<string, string> = { '/account': '/signin?next=account', '/moved': '/bare' };
 const pages: Record<string, string> = {
+  '/signin': '<h1>Sign in</h1><form><input name=user><input type=password name=password></form>',
   '/missing': `<body style="margin:0;background:#fff">${block('red')}not here, but made with care`,
   '/tall': `<body style="margin:0">${block('red', 'height:1000px;width:100%')}${block('green', 'height:1000px;width:100%')}`,
   '/element': `<body style="margin:0;background:blue"><div style="height:50px"></div>${block('red', 'margin-left:30px')}`,
@@ -246,6 +250,42 @@ describe('pdf', () => {
     expect(text).toContain('/Outlines');
     expect(text).toContain('/StructTreeRoot');
     expect((await print({})).text).not.toContain('/Outlines');
+  });
+});
+
+describe('the remarks on a capture', () => {
+  const codesOf = ({ diagnostics }: { diagnostics?: { warnings?: { code: string }[] } }) =>
+    (diagnostics?.warnings ?? []).map(({ code }) => code);
+
+  it('say that a PDF of pixels has no text, and one of the browser none of that', async () => {
+    const long = { html: '<div style="height:2000px">x</div>', format: 'pdf', cache_ttl: 0, full_page: true };
+    expect(codesOf((await service.post(long)).body.data)).toEqual(['pdf_without_text']);
+    expect(codesOf((await service.post({ ...long, full_page_algorithm: 'native' })).body.data)).toEqual([]);
+    expect(codesOf((await service.post({ ...long, full_page: false })).body.data)).toEqual([]);
+  });
+
+  it('say that the density was lowered for the format', async () => {
+    const tall = { html: '<div style="height:9000px;background:#123">x</div>', full_page: true, format: 'webp', cache_ttl: 0 };
+    const viewport = { width: 320, height: 320, deviceScaleFactor: 2 };
+    const { data } = (await service.post({ ...tall, viewport })).body;
+    expect(codesOf(data)).toEqual(['density_lowered']);
+    expect(data.diagnostics.warnings[0].message).toContain(
+      `${data.render_diagnostics.device_scale_factor} pixels per CSS pixel instead of 2`,
+    );
+    expect(codesOf((await service.post({ ...tall, viewport, format: 'jpeg' })).body.data)).toEqual([]);
+  });
+
+  it('name the files that html does not contain', async () => {
+    const { data } = await capture({ html: '<img src="img/logo.png"><link rel=stylesheet href="/style.css">Text' });
+    expect(codesOf(data)).toEqual(['missing_file']);
+    expect(data.diagnostics.warnings[0].message).toContain('img/logo.png');
+    expect(data.diagnostics.warnings[0].message).toContain('style.css');
+  });
+
+  it('tell of a redirect to a page that asks for a password, and of no other', async () => {
+    expect(codesOf((await capture({ url: `${base}/account` })).data)).toEqual(['redirected_to_login']);
+    expect(codesOf((await capture({ url: `${base}/signin` })).data)).toEqual([]);
+    expect(codesOf((await capture({ url: `${base}/moved` })).data)).toEqual([]);
   });
 });
 

@@ -19,7 +19,7 @@ export async function systemPage({ edge, console, formToken }: Visit): Promise<A
         <LiveStatus />
         <div id="health" data-live="system" data-summary={ready ? 'The server is ready.' : 'The server is not ready.'}>
           <p class={`notice ${ready ? 'good' : 'bad'}`}>
-            <strong>{ready ? 'Ready' : 'Not ready'}</strong> {ready ? 'Captures are taken.' : reasonOf(data, edge.draining())}
+            <strong>{ready ? 'Ready' : 'Not ready'}</strong> {ready ? 'The server accepts captures.' : reasonOf(data, edge.draining())}
           </p>
           <div class="cards">
             <QueueCard queue={data.queue} />

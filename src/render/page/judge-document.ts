@@ -1,4 +1,4 @@
-import { CaptureError } from '../../contract/capture-error.js';
+import { ALLOW_OWN_NETWORK, CaptureError } from '../../contract/capture-error.js';
 import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
 import { chromiumNetError } from '../../egress/net-error.js';
 import type { DocumentState } from './main-document.js';
@@ -135,7 +135,7 @@ function notPublic(refusal: Refusal | null): CaptureError {
     code: 'navigation_failed',
     message: NOT_PUBLIC_MESSAGE,
     retriable: false,
-    details: { net_error: 'ERR_NAME_NOT_RESOLVED' },
+    details: { net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK },
     ...(refusal === null ? {} : { cause: new Error(`${refusal.host}:${refusal.port} was refused: ${refusal.reason}`) }),
   });
 }

@@ -204,7 +204,7 @@ describe('in a browser', () => {
     await page.locator('text=Not ready').waitFor();
     await examine(page, 'paused');
     await page.click('text=Resume the queue');
-    await page.locator('text=Captures are taken').waitFor();
+    await page.locator('text=The server accepts captures').waitFor();
     // The refused form and the locked page are the only answers that are no success.
     expect(complaints.filter((complaint) => !/status of (400|401)/.test(complaint))).toEqual([]);
     await context.close();

@@ -233,14 +233,21 @@ describe.concurrent('a picture of an element', () => {
 describe.concurrent('a PDF', () => {
   const sizes = async (content: Uint8Array) => (await pageSizes(content)).map(({ width, height }) => [width, height]);
 
-  it('of the view is one page of its size', async () => {
-    const picture = await take(browser, pinnedPage(), { format: 'pdf' });
-    expect(await sizes(picture.content)).toEqual([[800, 600]]);
-    expect(picture).toMatchObject({
-      width: 800,
-      height: 600,
-      diagnostics: { algorithm: 'native', sections: 1, stoppedReason: 'viewport' },
-    });
+  it('of the view has as many pages of its size as the document needs', async () => {
+    const short = await take(browser, '<h1>Short</h1>', { format: 'pdf' });
+    expect(await sizes(short.content)).toEqual([[800, 600]]);
+    expect(short.diagnostics).toMatchObject({ algorithm: 'native', sections: 1, stoppedReason: 'viewport', truncated: false });
+    const long = await take(browser, pinnedPage(), { format: 'pdf' });
+    expect(await sizes(long.content)).toEqual(Array.from({ length: 10 }, () => [800, 600]));
+    expect(long.diagnostics).toMatchObject({ algorithm: 'native', sections: 10, stoppedReason: 'end_of_page', truncated: false });
+  });
+
+  it('of the view holds what scrolls inside an element, and what loads late', async () => {
+    const scroller = `<body style="margin:0"><main style="height:100vh;overflow:auto"><div style="height:1500px">x</div>end</main>`;
+    expect(await sizes((await take(browser, scroller, { format: 'pdf' })).content)).toHaveLength(3);
+    const lazy = `<body style="margin:0"><div style="height:1300px"></div><script>
+      new IntersectionObserver(([entry]) => { if (entry.isIntersecting) mark.style.height = '1200px' }).observe(document.body.appendChild(Object.assign(document.createElement('p'), { id: 'mark', textContent: 'late' })))</script>`;
+    expect((await sizes((await take(browser, lazy, { format: 'pdf' })).content)).length).toBeGreaterThan(3);
   });
 
   it('of a whole page, native, is one continuous page where the format allows', async () => {
