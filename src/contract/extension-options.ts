@@ -111,7 +111,8 @@ export function toCaptureExtensions(wire: WireExtensions): CaptureExtensions {
 
 function toPdfOption(wire: WirePdf): PdfOption {
   const { width, height } = paperOf(wire);
-  const { top, right, bottom, left } = wire.margin;
+  const { margin: all } = wire;
+  const { top, right, bottom, left } = typeof all === 'object' ? all : { top: all, right: all, bottom: all, left: all };
   return {
     paper: wire.landscape ? { width: height, height: width } : { width, height },
     margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },

@@ -62,16 +62,15 @@ export const pdfSchema = z.strictObject({
     .meta({ description: `paper size: ${PAPER_NAMES.join(', ')} (case does not matter), or width and height`, example: 'a4' }),
   landscape: z.boolean().default(false).meta({ description: 'turn the paper by 90 degrees', example: false }),
   margin: z
-    .preprocess(
-      (margin) =>
-        typeof margin === 'string' || typeof margin === 'number' ? { top: margin, right: margin, bottom: margin, left: margin } : margin,
+    .union([
+      length('All four margins.', '10mm'),
       z.strictObject({
         top: length('Top margin.', '10mm').default(0),
         right: length('Right margin.', '10mm').default(0),
         bottom: length('Bottom margin.', '10mm').default(0),
         left: length('Left margin.', '10mm').default(0),
       }),
-    )
+    ])
     .prefault({})
     .meta({
       description: 'Page margins: top, right, bottom and left, or one length for all of them; a number is CSS px. Default: none.',

@@ -132,7 +132,7 @@ const ISSUES_MAX = 100;
 const FIELDS_LISTED_MAX = 10;
 
 function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): RequestIssue[] {
-  const described = issues.slice(0, ISSUES_MAX).flatMap((issue) => {
+  const described = issues.slice(0, ISSUES_MAX).flatMap((each) => ofMeantForm(each, body)).flatMap((issue) => {
     const path = issue.path.map(String);
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], knownFields(path)));
@@ -140,6 +140,15 @@ function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): Req
     return [{ path: path.join('.'), message: sayIssue(issue, valueAt(body, issue.path)) }];
   });
   return described.slice(0, ISSUES_MAX);
+}
+
+/** A value that has none of several forms: the problems of the form that it comes closest to, an object or one value. */
+function ofMeantForm(issue: z.core.$ZodIssue, body: unknown): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
+  const value = valueAt(body, issue.path);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const form = issue.errors.at(isObject ? -1 : 0) ?? [];
+  return form.map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
 }
 
 function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {

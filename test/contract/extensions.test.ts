@@ -249,6 +249,13 @@ describe('pdf', () => {
     }
   });
 
+  it('takes one margin for all sides, and a paper in any case', () => {
+    const pdfOf = (pdf: object) => parseSubmission({ ...URL_ONLY, format: 'pdf', pdf }, RULES).options.pdf;
+    expect(pdfOf({ margin: '1in', paper: 'A4' })).toEqual(pdfOf({ margin: { top: 96, right: 96, bottom: 96, left: 96 }, paper: 'a4' }));
+    expect(refusal(pdf({ margin: 'wide' })).message).toContain('`pdf.margin` must be a length such as 10mm');
+    expect(refusal(pdf({ margin: { top: 'wide' } })).message).toContain('`pdf.margin.top` must be a length such as 10mm');
+  });
+
   it('names the field that was meant', () => {
     expect(refusal(pdf({ margins: {} })).message).toBe('Unknown field `margins`. Did you mean `margin`?');
     expect(refusal(pdf({ margin: { topp: 1 } })).message).toBe('Unknown field `topp`. Did you mean `top`?');
