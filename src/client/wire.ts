@@ -139,7 +139,7 @@ export interface CaptureData {
          */
         final_url_cut?: true;
         /**
-         * failures that `tolerate` allowed
+         * failures that `tolerate` allowed, and what may be unexpected in the picture
          * @example [
          *       {
          *         "code": "target_error",
@@ -153,7 +153,7 @@ export interface CaptureData {
              * @example target_error
              * @enum {string}
              */
-            code: "target_error" | "blocked_by_target" | "render_incomplete";
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "missing_file" | "redirected_to_login";
             /**
              * for people; may change
              * @example The target answered with status 404.
@@ -745,7 +745,7 @@ export interface CaptureRequest {
      */
     pdf?: {
         /**
-         * paper size: a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger, or width and height. Default: `letter`.
+         * paper size: a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger (case does not matter), or width and height. Default: `letter`.
          * @example a4
          */
         paper?: ("a0" | "a1" | "a2" | "a3" | "a4" | "a5" | "a6" | "letter" | "legal" | "tabloid" | "ledger") | {
@@ -766,13 +766,13 @@ export interface CaptureRequest {
          */
         landscape?: boolean;
         /**
-         * Page margins; a number is CSS px. Default: none.
+         * Page margins: top, right, bottom and left, or one length for all of them; a number is CSS px. Default: none.
          * @example {
          *       "top": "10mm",
          *       "bottom": "10mm"
          *     }
          */
-        margin?: {
+        margin?: number | string | {
             /**
              * Top margin. Default: `0`.
              * @example 10mm
@@ -1262,7 +1262,7 @@ export interface WebhookDelivery {
 
 export interface Health {
     /**
-     * here the embedded key-value tables
+     * the job queue, which the API calls so whatever keeps it: here the tables of the database
      * @example ready
      * @enum {string}
      */

@@ -37,7 +37,6 @@ async function printOnViews(order: PictureOrder, scroll: ScrollReport | null): P
   const content = await print(order, { height: view.height, pages: '' });
   return picture(content, begun, {
     algorithm: 'native',
-    sections: countPages(content),
     deviceScaleFactor: view.deviceScaleFactor,
     scrollHeight: pageHeight,
     stoppedReason: scroll === null || pageHeight <= view.height ? 'viewport' : scroll.stoppedReason,
@@ -60,7 +59,6 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
   const content = await print(order, paper);
   return picture(content, begun, {
     algorithm: 'native',
-    sections: readPdf(content).pages,
     deviceScaleFactor: view.deviceScaleFactor,
     scrollHeight: pageHeight,
     stoppedReason: scroll.stoppedReason,
@@ -143,7 +141,13 @@ function print({ session, options, deadline }: PictureOrder, paper: { height: nu
   return within(session, deadline, () => printStream(session.cdp, { ...size, pageRanges: paper.pages }));
 }
 
-function picture(content: Buffer, begun: number, diagnostics: RenderDiagnostics): Picture {
-  const { width, height } = readPdf(content);
-  return { content, width, height, diagnostics, timings: { begun, shoot: performance.now() - begun, encode: 0 } };
+function picture(content: Buffer, begun: number, diagnostics: Omit<RenderDiagnostics, 'sections'>): Picture {
+  const { width, height, pages } = readPdf(content);
+  return {
+    content,
+    width,
+    height,
+    diagnostics: { ...diagnostics, sections: pages },
+    timings: { begun, shoot: performance.now() - begun, encode: 0 },
+  };
 }
