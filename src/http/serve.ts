@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
 import { answerBrokenRequest } from './broken-request.js';
+import { Connections } from './connections.js';
 import type { Edge, EdgeEnv } from './edge.js';
 import { answerError } from './envelope.js';
 import { newExchange } from './exchange.js';
@@ -20,6 +21,7 @@ export interface Listening {
   requestTimeoutMs?: number;
   /** Time limit for an idle socket; ms. Longer than any sync wait. */
   idleTimeoutMs?: number;
+  /** At more connections, the server closes one of those that wait for their client. */
   maxConnections?: number;
 }
 
@@ -68,10 +70,13 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
     // Requests that the adaptor rejects before the app sees them (a bad Host or path), and thrown values that are not Errors.
     errorHandler: (thrown) => answerOutside(edge, thrown),
   });
+  const connections = new Connections(listening.maxConnections ?? MAX_CONNECTIONS);
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    discardRestOf(incoming, outgoing);
-    if (incoming.httpVersion !== '1.0') incoming.headers.host ??= MISSING_HOST;
-    void answer(incoming, outgoing);
+    connections.inTurn(incoming, outgoing, () => {
+      discardRestOf(incoming, outgoing);
+      if (incoming.httpVersion !== '1.0') incoming.headers.host ??= MISSING_HOST;
+      void answer(incoming, outgoing);
+    });
   };
   const headersTimeout = listening.headersTimeoutMs ?? HEADERS_TIMEOUT_MS;
   const server = createServer(
@@ -90,7 +95,7 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node would reject it with a bare status line.
   server.on('checkExpectation', serve);
   server.timeout = listening.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
-  server.maxConnections = listening.maxConnections ?? MAX_CONNECTIONS;
+  server.on('connection', (socket: Socket) => connections.add(socket));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(edge, error, socket as Socket));
   const port = await listen(server, listening);
   let stopped: Promise<void> | null = null;

@@ -10,11 +10,13 @@ export interface RawAnswer {
 export class RawClient {
   readonly socket: Socket;
   readonly closed: Promise<string>;
+  readonly firstBytes: Promise<unknown>;
   #received = '';
   readonly #listeners = new Set<() => void>();
 
-  constructor(port: number) {
-    this.socket = connect({ host: '127.0.0.1', port });
+  constructor(port: number, localAddress?: string) {
+    this.socket = connect({ host: '127.0.0.1', port, localAddress });
+    this.firstBytes = new Promise((resolve) => this.socket.once('data', resolve));
     this.socket.on('data', (chunk) => {
       this.#received += chunk.toString('latin1');
       for (const listener of this.#listeners) listener();

@@ -1,7 +1,10 @@
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { aJob, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
 import { RawClient } from './raw-client.js';
+
+const PICTURE = 'abcdefghijklmnopqrstuvwxyz234567.png';
+const PATIENT = { timeout: 20_000, interval: 5 };
 
 const head = (path: string, extra = '') => `GET ${path} HTTP/1.1\r\nhost: x\r\n${extra}\r\n`;
 
@@ -194,6 +197,106 @@ describe('startHttp', () => {
     await client.closed;
   });
 
+  it('answers pipelined requests one after the other, in their order', async () => {
+    const job = aJob();
+    const asked: string[] = [];
+    const finish: (() => void)[] = [];
+    const edge = fakeEdge({
+      findJob: (id) => {
+        asked.push(id);
+        return new Promise((resolve) => finish.push(() => resolve({ ...job, id })));
+      },
+    });
+    await using served = await serveEdge(edge);
+    const ids = [aJob().id, aJob().id, aJob().id];
+    const client = new RawClient(served.port).send(
+      ids.map((id) => head(`/v1/jobs/${id}`, `authorization: Bearer ${KEYS.full}\r\n`)).join(''),
+    );
+    for (const [nth] of ids.entries()) {
+      await vi.waitFor(() => expect(asked).toHaveLength(nth + 1), PATIENT);
+      expect((await fetch(`${served.url}/livez`)).status).toBe(200);
+      expect(asked).toEqual(ids.slice(0, nth + 1));
+      finish[nth]?.();
+    }
+    client.send(head('/livez', 'connection: close\r\n'));
+    expect((await client.closed).match(/job_\w+|"alive"/g)?.filter((found, at, all) => all.indexOf(found) === at)).toEqual([
+      ...ids,
+      '"alive"',
+    ]);
+  });
+
+  it('closes a connection with more than four requests pending, without answering the others', async () => {
+    let asked = 0;
+    const edge = fakeEdge({
+      findJob: () => {
+        asked++;
+        return new Promise(() => {});
+      },
+    });
+    await using served = await serveEdge(edge);
+    const request = head(`/v1/jobs/${aJob().id}`, `authorization: Bearer ${KEYS.full}\r\n`);
+    const patient = new RawClient(served.port).send(request.repeat(4));
+    expect(await new RawClient(served.port).send(request.repeat(5_000)).closed).toBe('');
+    expect(asked).toBe(2);
+    expect(patient.socket.destroyed).toBe(false);
+    patient.socket.destroy();
+  });
+
+  it('ends every stream of a client that hangs up on pipelined requests for a picture', async () => {
+    const edge = fakeEdge();
+    edge.files.set(PICTURE, Buffer.alloc(8_000_000));
+    await using served = await serveEdge(edge);
+    for (let nth = 0; nth < 20; nth++) {
+      const client = new RawClient(served.port).send(head(`/artifacts/${PICTURE}`).repeat(4));
+      await client.firstBytes;
+      client.socket.destroy();
+      await client.closed;
+    }
+    await vi.waitFor(() => expect(edge.openStreams).toBe(0), PATIENT);
+    expect(edge.streams).toBe(20);
+  });
+
+  it('makes room for a new client: the address with the most connections loses the one that has been idle the longest', async () => {
+    await using served = await serveEdge(fakeEdge(), { maxConnections: 4 });
+    const other = await idleClient(served.port, '127.0.0.3');
+    const many = [];
+    for (let nth = 0; nth < 3; nth++) many.push(await idleClient(served.port));
+    const [oldest, ...younger] = many;
+    expect((await fetch(`${served.url}/livez`, { headers: { connection: 'close' } })).status).toBe(200);
+    await oldest?.closed;
+    for (const client of [other, ...younger]) {
+      expect(client.socket.destroyed).toBe(false);
+      client.send(head('/livez', 'connection: close\r\n'));
+      expect(await client.closed).toMatch(/"alive":true.*"alive":true/s);
+    }
+  });
+
+  it('makes room by closing the connection of a slow reader, and none that waits for its answer', async () => {
+    const running: string[] = [];
+    const edge = fakeEdge({
+      findJob: (id) => {
+        running.push(id);
+        return new Promise(() => {});
+      },
+    });
+    edge.files.set(PICTURE, Buffer.alloc(30_000_000));
+    await using served = await serveEdge(edge, { maxConnections: 3 });
+    const waiting = new RawClient(served.port).send(head(`/v1/jobs/${aJob().id}`, `authorization: Bearer ${KEYS.full}\r\n`));
+    await vi.waitFor(() => expect(running).toHaveLength(1), PATIENT);
+    const readers = [];
+    for (let nth = 0; nth < 2; nth++) {
+      const reader = new RawClient(served.port).send(head(`/artifacts/${PICTURE}`));
+      await reader.firstBytes;
+      reader.socket.pause();
+      readers.push(reader);
+    }
+    expect(edge.openStreams).toBe(2);
+    expect((await fetch(`${served.url}/livez`)).status).toBe(200);
+    await vi.waitFor(() => expect(edge.openStreams).toBe(1), PATIENT);
+    expect(waiting.socket.destroyed).toBe(false);
+    for (const { socket } of [waiting, ...readers]) socket.destroy();
+  });
+
   it('serves the next request of a connection after refusing one with a body', async () => {
     await using served = await serveEdge(fakeEdge());
     const body = 'x'.repeat(1000);
@@ -203,3 +306,10 @@ describe('startHttp', () => {
     expect(await client.closed).toContain('"alive":true');
   });
 });
+
+/** A client that has had an answer and keeps its connection. */
+async function idleClient(port: number, localAddress?: string): Promise<RawClient> {
+  const client = new RawClient(port, localAddress).send(head('/livez'));
+  await client.answer();
+  return client;
+}

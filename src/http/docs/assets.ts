@@ -9,12 +9,12 @@ export type DocsAsset = 'swagger-ui.css' | 'swagger-ui-bundle.js';
  *
  * @returns null if it is in neither
  */
-export async function readDocsAsset(name: DocsAsset): Promise<Buffer | null> {
+export async function readDocsAsset(name: DocsAsset): Promise<Uint8Array<ArrayBuffer> | null> {
   const built = await readIfThere(fileURLToPath(new URL(`./docs/${name}`, import.meta.url)));
   return built ?? readFromPackage(name);
 }
 
-async function readFromPackage(name: DocsAsset): Promise<Buffer | null> {
+async function readFromPackage(name: DocsAsset): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
     return await readIfThere(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
   } catch {
@@ -23,9 +23,9 @@ async function readFromPackage(name: DocsAsset): Promise<Buffer | null> {
   }
 }
 
-async function readIfThere(file: string): Promise<Buffer | null> {
+async function readIfThere(file: string): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
-    return await readFile(file);
+    return new Uint8Array(await readFile(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;

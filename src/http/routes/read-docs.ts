@@ -25,9 +25,12 @@ export function readDocsText(name: keyof typeof TEXTS): Handler<EdgeEnv> {
   return (c) => answerAsset(c, name, TEXTS[name]);
 }
 
+/** Read once: all responses share the bytes. */
 export function readDocsFile(name: DocsAsset): Handler<EdgeEnv> {
+  let reading: Promise<Uint8Array<ArrayBuffer> | null> | null = null;
   return async (c) => {
-    const content = await readDocsAsset(name);
+    reading ??= readDocsAsset(name);
+    const content = await reading;
     if (content === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This build has no reference page.' });
     return answerAsset(c, name, content);
   };
@@ -41,9 +44,9 @@ function answerPage(c: Context<EdgeEnv>, page: string): Response {
   return new Response(page, { headers });
 }
 
-function answerAsset(c: Context<EdgeEnv>, name: string, content: string | Buffer): Response {
+function answerAsset(c: Context<EdgeEnv>, name: string, content: string | Uint8Array<ArrayBuffer>): Response {
   const { headers } = c.var.exchange;
   headers['content-type'] = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
   headers['cache-control'] = `public, max-age=${ASSET_MAX_AGE_SECONDS}`;
-  return new Response(typeof content === 'string' ? content : new Uint8Array(content), { headers });
+  return new Response(content, { headers });
 }

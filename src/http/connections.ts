@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { clientAddress } from './client-address.js';
+
+interface Connection {
+  socket: Socket;
+  address: string;
+  /** The requests that have not been answered completely; only the first one is being answered. */
+  pending: { incoming: IncomingMessage; outgoing: ServerResponse }[];
+  /** When its last response ended, or its first pending request began; ms. */
+  since: number;
+}
+
+/** Pending requests of a connection. Hardly any client sends a request before it has the last response. */
+const MAX_PENDING = 4;
+
+/**
+ * The open connections of a server. An address has no fixed share of them, since all clients of a reverse proxy have the same address:
+ * when there are too many, the address with the most connections loses the one that has waited for its client the longest.
+ */
+export class Connections {
+  readonly #open = new Map<Socket, Connection>();
+  readonly #countOf = new Map<string, number>();
+
+  constructor(private readonly max: number) {}
+
+  /** To be called for each new connection. Closes another one if there are too many; this one if no other waits for its client. */
+  add(socket: Socket): void {
+    const address = clientAddress({ socket });
+    this.#open.set(socket, { socket, address, pending: [], since: performance.now() });
+    this.#countOf.set(address, this.#countAt(address) + 1);
+    socket.once('close', () => this.#remove(socket));
+    if (this.#open.size > this.max) this.#makeRoom();
+  }
+
+  /**
+   * Calls a function when it is a request's turn: the requests of a connection are answered one after the other, so that a client that
+   * does not read costs the memory of one response. Closes the connection if too many of its requests are pending.
+   */
+  inTurn(incoming: IncomingMessage, outgoing: ServerResponse, answer: () => void): void {
+    const connection = this.#open.get(incoming.socket);
+    if (connection === undefined) return;
+    const { pending } = connection;
+    if (pending.push({ incoming, outgoing }) > MAX_PENDING) return this.#remove(connection.socket);
+    const begin = () => {
+      connection.since = performance.now();
+      answer();
+    };
+    outgoing.once('close', () => {
+      pending.shift();
+      connection.since = performance.now();
+    });
+    // Node gives a response its socket when those before it have been sent.
+    if (outgoing.socket === null) outgoing.once('socket', begin);
+    else begin();
+  }
+
+  #makeRoom(): void {
+    let victim: Connection | null = null;
+    for (const connection of this.#open.values()) {
+      if (waitsForClient(connection) && (victim === null || this.#goesBefore(connection, victim))) victim = connection;
+    }
+    if (victim !== null) this.#remove(victim.socket);
+  }
+
+  #goesBefore(one: Connection, other: Connection): boolean {
+    const more = this.#countAt(one.address) - this.#countAt(other.address);
+    return more > 0 || (more === 0 && one.since < other.since);
+  }
+
+  #countAt(address: string): number {
+    return this.#countOf.get(address) ?? 0;
+  }
+
+  #remove(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    this.#open.delete(socket);
+    const left = this.#countAt(connection.address) - 1;
+    if (left > 0) this.#countOf.set(connection.address, left);
+    else this.#countOf.delete(connection.address);
+    socket.destroy();
+  }
+}
+
+/** For a request, for the rest of one, or until it has read the response. */
+function waitsForClient({ pending: [first] }: Connection): boolean {
+  return first === undefined || !first.incoming.complete || first.outgoing.headersSent;
+}
