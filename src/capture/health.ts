@@ -1,5 +1,5 @@
 import { CaptureError } from '../contract/capture-error.js';
-import type { WireHealth } from '../contract/health.js';
+import { isShortOfDescriptors, type WireHealth } from '../contract/health.js';
 import type { DeliveryStore, JobStore, NodeFacts, Store } from '../store/store.js';
 
 export interface HealthDeps {
@@ -16,6 +16,8 @@ export interface HealthDeps {
   hasRoom(): Promise<boolean>;
   /** Whether another picture can be stored. */
   canStore(): Promise<boolean>;
+  /** File descriptors of this process; undefined where they are not known. Rejects if there is none left to look with. */
+  descriptors(): Promise<WireHealth['descriptors']>;
   webhooksActive(): boolean;
   draining(): boolean;
   now(): number;
@@ -34,7 +36,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
     const others = await otherCapturers(deps.store, deps.ownNode);
     const readyBrowsers = others.reduce((sum, other) => sum + other.readyBrowsers, ownBrowsers);
     // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
-    const [hasRoom, canStore] = await Promise.all([deps.hasRoom(), deps.canStore()]);
+    const [hasRoom, canStore, descriptors] = await Promise.all([deps.hasRoom(), deps.canStore(), deps.descriptors()]);
     const database = hasRoom ? 'ready' : 'unavailable';
     const storage = canStore ? 'ready' : 'unavailable';
     const [queue, settlement, webhooks] = await Promise.all([
@@ -42,7 +44,8 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       deps.store.settlement(deps.now()),
       deps.store.webhookTotals(),
     ]);
-    const ready = (ownBrowsers > 0 || !deps.rendersHere) && hasRoom && canStore && !queue.paused && !deps.draining();
+    const hasMeans = hasRoom && canStore && !isShortOfDescriptors({ descriptors });
+    const ready = (ownBrowsers > 0 || !deps.rendersHere) && hasMeans && !queue.paused && !deps.draining();
     return {
       ready,
       data: {
@@ -50,6 +53,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
         database,
         storage,
         ...workers(readyBrowsers, isSandboxed(deps, others)),
+        ...(descriptors === undefined ? {} : { descriptors }),
         queue: { ...queue, total_pending: queue.waiting + queue.prioritized + queue.delayed + queue.active },
         settlement: {
           pending: settlement.pending,

@@ -1300,6 +1300,16 @@ export interface Health {
      */
     sandboxed: boolean;
     /**
+     * file descriptors of this server, on Linux; it is not ready above nine tenths of the limit
+     * @example {}
+     */
+    descriptors?: {
+        /** @example null */
+        open: number;
+        /** @example null */
+        limit: number;
+    };
+    /**
      * job counts by state
      * @example {
      *       "waiting": 0,

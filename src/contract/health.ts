@@ -12,6 +12,10 @@ export const healthSchema = z
     storage: partState.meta({ description: 'where the pictures are kept: the data directory or a bucket' }),
     ready_workers: z.number(),
     sandboxed: z.boolean().meta({ description: "whether the renderers run in Chromium's sandbox, as the kernel reports it" }),
+    descriptors: z
+      .object({ open: z.number(), limit: z.number() })
+      .optional()
+      .meta({ description: 'file descriptors of this server, on Linux; it is not ready above nine tenths of the limit' }),
     queue: z.object({
       waiting: z.number(),
       active: z.number(),
@@ -33,3 +37,10 @@ export const healthSchema = z
   .meta({ id: 'Health' });
 
 export type WireHealth = z.output<typeof healthSchema>;
+
+/** Above nine tenths of the limit, a capture may find none for its connections. */
+const DESCRIPTORS_SHARE = 0.9;
+
+export function isShortOfDescriptors({ descriptors }: Pick<WireHealth, 'descriptors'>): boolean {
+  return descriptors !== undefined && descriptors.open > descriptors.limit * DESCRIPTORS_SHARE;
+}

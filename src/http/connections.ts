@@ -41,7 +41,10 @@ export class Connections {
     const connection = this.#open.get(incoming.socket);
     if (connection === undefined) return;
     const { pending } = connection;
-    if (pending.push({ incoming, outgoing }) > MAX_PENDING) return this.#remove(connection.socket);
+    if (pending.push({ incoming, outgoing }) > MAX_PENDING) {
+      this.#remove(connection.socket);
+      return;
+    }
     const begin = () => {
       connection.since = performance.now();
       answer();

@@ -70,7 +70,7 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
     // Requests that the adaptor rejects before the app sees them (a bad Host or path), and thrown values that are not Errors.
     errorHandler: (thrown) => answerOutside(edge, thrown),
   });
-  const connections = new Connections(listening.maxConnections ?? MAX_CONNECTIONS);
+  const connections = new Connections(Math.min(MAX_CONNECTIONS, listening.maxConnections ?? MAX_CONNECTIONS));
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     connections.inTurn(incoming, outgoing, () => {
       discardRestOf(incoming, outgoing);

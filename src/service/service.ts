@@ -19,6 +19,7 @@ import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/stor
 import type { TracingConfig } from '../tracing-config.js';
 import type { Loop } from '../work/loop.js';
 import { deliveryLoop } from './delivery-loop.js';
+import { readDescriptors } from './descriptors.js';
 import { EndedElsewhere } from './ended-elsewhere.js';
 import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
@@ -144,7 +145,10 @@ export class Service implements AsyncDisposable {
     void artifacts.isReady();
     await recoverLeases(this.recoverDeps(), { starting: true });
     const edge = this.makeEdge();
-    this.http = await startHttp(createApp(edge), edge, { host: this.config.host, port: this.config.port });
+    const { host, port } = this.config;
+    // Each connection may take another descriptor, for the file that it reads; captures have the rest.
+    const maxConnections = Math.floor(((await readDescriptors())?.limit ?? Number.POSITIVE_INFINITY) / 4);
+    this.http = await startHttp(createApp(edge), edge, { host, port, maxConnections });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;
     this.listenToOthers();
     if (this.does('webhook')) this.deliveries.start();
@@ -267,6 +271,7 @@ export class Service implements AsyncDisposable {
       sandboxed: () => this.renderer?.sandboxed ?? false,
       hasRoom: () => hasRoom(this.config.dataDir),
       canStore: () => artifacts.isReady(),
+      descriptors: readDescriptors,
       webhooksActive: () => this.does('webhook') && !this.draining,
       draining: () => this.draining,
       now: this.made.clock.now,

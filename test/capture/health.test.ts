@@ -21,6 +21,7 @@ function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthD
     sandboxed: () => false,
     hasRoom: async () => true,
     canStore: async () => true,
+    descriptors: async () => undefined,
     webhooksActive: () => true,
     draining: () => false,
     now: () => 0,
@@ -47,4 +48,18 @@ test('its own browsers that are not ready count unless there are others', async 
   expect((await checkHealth(deps(starting, [{ sandboxed: true }]))).data).toMatchObject({ ready_workers: 1, sandboxed: true });
   const down = { rendersHere: true, sandboxed: () => true };
   expect((await checkHealth(deps(down, []))).data).toMatchObject({ ready_workers: 0, sandboxed: true });
+});
+
+test.each([
+  [899, 1_000, true],
+  [901, 1_000, false],
+])('%i of %i descriptors open: ready is %s', async (open, limit, ready) => {
+  const descriptors = { open, limit };
+  const health = await checkHealth(deps({ ...here, descriptors: async () => descriptors }, []));
+  expect(health).toMatchObject({ ready, data: { descriptors } });
+});
+
+test('without a descriptor left to look with, it is not ready', async () => {
+  const none = () => Promise.reject(new Error('EMFILE'));
+  expect((await checkHealth(deps({ ...here, descriptors: none }, []))).ready).toBe(false);
 });

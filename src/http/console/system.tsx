@@ -1,4 +1,4 @@
-import type { WireHealth } from '../../contract/health.js';
+import { isShortOfDescriptors, type WireHealth } from '../../contract/health.js';
 import { invalidRequest } from '../../contract/submission.js';
 import type { ConsoleNode } from '../console-edge.js';
 import { Facts } from './facts.js';
@@ -104,6 +104,7 @@ function reasonOf(data: WireHealth, draining: boolean): string {
   if (data.database !== 'ready') return 'The database cannot be used, or its disk is full.';
   if (data.storage !== 'ready') return 'Pictures cannot be stored.';
   if (data.queue.paused) return 'The queue is paused.';
+  if (isShortOfDescriptors(data)) return 'Almost all file descriptors are in use.';
   return 'No browser is ready.';
 }
 

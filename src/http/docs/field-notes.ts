@@ -154,6 +154,8 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   },
   'Health.worker_ready': { description: 'whether a browser has responded within the last 30 seconds', example: true },
   'Health.database': { description: 'whether the database responds' },
+  'Health.descriptors.open': { description: 'file descriptors that are open', example: 212 },
+  'Health.descriptors.limit': { description: 'how many may be open', example: 65_536 },
   'Health.ready_workers': { description: 'browsers that are ready to capture', example: 2 },
   'Health.queue': { description: 'job counts by state' },
   'Health.queue.waiting': { description: 'queued asynchronous jobs', example: 0 },

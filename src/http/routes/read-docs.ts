@@ -25,12 +25,11 @@ export function readDocsText(name: keyof typeof TEXTS): Handler<EdgeEnv> {
   return (c) => answerAsset(c, name, TEXTS[name]);
 }
 
-/** Read once: all responses share the bytes. */
+/** All responses share the bytes. */
 export function readDocsFile(name: DocsAsset): Handler<EdgeEnv> {
-  let reading: Promise<Uint8Array<ArrayBuffer> | null> | null = null;
+  let content: Uint8Array<ArrayBuffer> | null = null;
   return async (c) => {
-    reading ??= readDocsAsset(name);
-    const content = await reading;
+    content ??= await readDocsAsset(name);
     if (content === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This build has no reference page.' });
     return answerAsset(c, name, content);
   };
