@@ -7,12 +7,16 @@ interface Connection {
   address: string;
   /** The requests that have not been answered completely; only the first one is being answered. */
   pending: { incoming: IncomingMessage; outgoing: ServerResponse }[];
-  /** When its last response ended, or its first pending request began; ms. */
+  /** Whether the response is being streamed from the storage. */
+  streams: boolean;
+  /** Since when it has waited for its client; ms. While it has a request to work on, that does not count. */
   since: number;
 }
 
 /** Pending requests of a connection. Hardly any client sends a request before it has the last response. */
 const MAX_PENDING = 4;
+/** Streamed responses: each holds an open file and buffers, or one of the bucket's connections for readers, of which there are more. */
+const MAX_STREAMS = 240;
 
 /**
  * The open connections of a server. An address has no fixed share of them, since all clients of a reverse proxy have the same address:
@@ -21,16 +25,17 @@ const MAX_PENDING = 4;
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
   readonly #countOf = new Map<string, number>();
+  #streams = 0;
 
   constructor(private readonly max: number) {}
 
   /** To be called for each new connection. Closes another one if there are too many; this one if no other waits for its client. */
   add(socket: Socket): void {
     const address = clientAddress({ socket });
-    this.#open.set(socket, { socket, address, pending: [], since: performance.now() });
+    this.#open.set(socket, { socket, address, pending: [], streams: false, since: performance.now() });
     this.#countOf.set(address, this.#countAt(address) + 1);
     socket.once('close', () => this.#remove(socket));
-    if (this.#open.size > this.max) this.#makeRoom();
+    if (this.#open.size > this.max) this.#makeRoom(waitsForClient);
   }
 
   /**
@@ -45,23 +50,40 @@ export class Connections {
       this.#remove(connection.socket);
       return;
     }
-    const begin = () => {
+    const note = () => {
       connection.since = performance.now();
+    };
+    const begin = () => {
+      note();
       answer();
     };
+    outgoing.once('pipe', () => this.#beginStream(connection));
+    outgoing.on('drain', note);
     outgoing.once('close', () => {
       pending.shift();
-      connection.since = performance.now();
+      this.#endStream(connection);
+      note();
     });
     // Node gives a response its socket when those before it have been sent.
     if (outgoing.socket === null) outgoing.once('socket', begin);
     else begin();
   }
 
-  #makeRoom(): void {
+  #beginStream(connection: Connection): void {
+    connection.streams = true;
+    this.#streams++;
+    if (this.#streams > MAX_STREAMS) this.#makeRoom(({ streams }) => streams);
+  }
+
+  #endStream(connection: Connection): void {
+    if (connection.streams) this.#streams--;
+    connection.streams = false;
+  }
+
+  #makeRoom(mayClose: (connection: Connection) => boolean): void {
     let victim: Connection | null = null;
     for (const connection of this.#open.values()) {
-      if (waitsForClient(connection) && (victim === null || this.#goesBefore(connection, victim))) victim = connection;
+      if (mayClose(connection) && (victim === null || this.#goesBefore(connection, victim))) victim = connection;
     }
     if (victim !== null) this.#remove(victim.socket);
   }
@@ -82,6 +104,7 @@ export class Connections {
     const left = this.#countAt(connection.address) - 1;
     if (left > 0) this.#countOf.set(connection.address, left);
     else this.#countOf.delete(connection.address);
+    this.#endStream(connection);
     socket.destroy();
   }
 }

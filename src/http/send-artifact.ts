@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { type ByteRange, type LentBytes, LINK_SECONDS, type OpenArtifact } from '../artifacts/artifacts.js';
@@ -110,9 +110,14 @@ function sendLent(c: Context<EdgeEnv>, status: number, { content, release }: Len
 }
 
 /** Streams directly to the socket, with back-pressure; closes the file when the client disconnects. */
-function sendStream(edge: Edge, c: Context<EdgeEnv>, answer: { status: number; stream: NodeJS.ReadableStream }): Response {
+function sendStream(edge: Edge, c: Context<EdgeEnv>, answer: { status: number; stream: Readable }): Response {
   const { exchange } = c.var;
   const { outgoing } = c.env;
+  if (outgoing.destroyed) {
+    // A pipeline to a closed response throws in Node 24, and leaves the file open.
+    answer.stream.destroy();
+    return RESPONSE_ALREADY_SENT;
+  }
   outgoing.writeHead(answer.status, exchange.headers);
   pipeline(answer.stream, outgoing, (error) => {
     if (error === null || error === undefined || (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return;

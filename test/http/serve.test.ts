@@ -297,6 +297,59 @@ describe('startHttp', () => {
     for (const { socket } of [waiting, ...readers]) socket.destroy();
   });
 
+  it('streams at most 240 pictures at once: the client that has taken nothing for the longest loses its connection', async () => {
+    const edge = fakeEdge();
+    edge.files.set(PICTURE, Buffer.alloc(30_000_000));
+    await using served = await serveEdge(edge);
+    const readers = [];
+    for (let nth = 0; nth < 250; nth++) {
+      const reader = new RawClient(served.port).send(head(`/artifacts/${PICTURE}`));
+      await reader.firstBytes;
+      reader.socket.pause();
+      readers.push(reader);
+    }
+    await vi.waitFor(() => expect(edge.openStreams).toBe(240), PATIENT);
+    for (const { socket } of readers) socket.destroy();
+    await vi.waitFor(() => expect(edge.openStreams).toBe(0), PATIENT);
+  }, 60_000);
+
+  it('does not count the streams of clients that had left before these began', async () => {
+    let began = 0;
+    const gone: Promise<string>[] = [];
+    const picture = fakeEdge();
+    picture.files.set(PICTURE, Buffer.alloc(30_000_000));
+    const edge = fakeEdge({
+      openPicture: async (name) => {
+        const found = await picture.openPicture(name);
+        if (found === null || found === 'deleted') return found;
+        return {
+          ...found,
+          read: async () => {
+            began++;
+            await Promise.all(gone);
+            // What a later connection asks is answered after the server has seen them leave.
+            if (gone.length > 0) await fetch(`${served.url}/livez`);
+            return await found.read();
+          },
+        };
+      },
+    });
+    await using served = await serveEdge(edge);
+    const leaving = Array.from({ length: 250 }, () => new RawClient(served.port).send(head(`/artifacts/${PICTURE}`)));
+    gone.push(...leaving.map(({ closed }) => closed));
+    await vi.waitFor(() => expect(began).toBe(leaving.length), PATIENT);
+    for (const { socket } of leaving) socket.destroy();
+    await vi.waitFor(() => expect(picture.streams).toBe(leaving.length), PATIENT);
+    gone.length = 0;
+    const readers = [new RawClient(served.port), new RawClient(served.port)];
+    for (const reader of readers) {
+      await reader.send(head(`/artifacts/${PICTURE}`)).firstBytes;
+      reader.socket.pause();
+    }
+    expect(picture.openStreams).toBe(2);
+    for (const { socket } of readers) socket.destroy();
+  }, 60_000);
+
   it('serves the next request of a connection after refusing one with a body', async () => {
     await using served = await serveEdge(fakeEdge());
     const body = 'x'.repeat(1000);

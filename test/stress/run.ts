@@ -33,6 +33,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   clock: async () => ({ title: 'a start with a clock that is a year ahead or behind', ...(await import('./clock.js')) }),
   outage: async () => ({ title: 'the bucket or the database away while captures run', ...(await import('./outage.js')) }),
   'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
+  sockets: async () => ({ title: 'pipelined, aborted, idle and slow requests', ...(await import('./sockets.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),
   redeliver: async () => ({ title: 'fifty redeliveries at once with one ETag', ...(await import('./redeliver.js')) }),
