@@ -183,7 +183,6 @@ async function crowd(
     }
     const health = await callApi(`${at.url}/v1/health`, at.key);
     Object.assign(figures, {
-      [`${name}_open`]: sockets.filter(({ closed, destroyed }) => !closed && !destroyed).length,
       [`${name}_mb`]: round(most / 1e6),
       [`${name}_descriptors`]: descriptors(at.server) - before.descriptors,
       [`${name}_new_client_ms`]: round(Math.max(...times)),
@@ -254,8 +253,9 @@ proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwa
   const exited = new Promise((resolve) => child.once('exit', resolve));
   for (;;) {
     const socket = await open(port);
+    const listens = socket.remotePort !== undefined;
     socket.destroy();
-    if (socket.remotePort !== undefined || socket.bytesRead > 0) break;
+    if (listens) break;
     if (child.exitCode !== null) throw new Error(`nginx ended: ${readFileSync(join(dir, 'errors'), 'utf8')}`);
     await new Promise((resolve) => setTimeout(resolve, STEP_MS));
   }
