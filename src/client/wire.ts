@@ -1301,12 +1301,21 @@ export interface Health {
     sandboxed: boolean;
     /**
      * file descriptors of this server, on Linux; it is not ready above nine tenths of the limit
-     * @example {}
+     * @example {
+     *       "open": 212,
+     *       "limit": 65536
+     *     }
      */
     descriptors?: {
-        /** @example null */
+        /**
+         * file descriptors that are open
+         * @example 212
+         */
         open: number;
-        /** @example null */
+        /**
+         * how many may be open
+         * @example 65536
+         */
         limit: number;
     };
     /**
