@@ -11,7 +11,6 @@ import type { ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
 
 const CSS_PX_PER_INCH = 96;
-const CSS_PX_PER_POINT = 96 / 72;
 /** Of the picture of a page that is only measured. */
 const MEASURE_SCALE = 0.05;
 /** What follows the viewport's size by script does so before the next frame is drawn. */
