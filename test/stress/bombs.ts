@@ -34,6 +34,8 @@ const GROWTH_MAX_BYTES = 10_000;
 const MEMORY_MAX_BYTES = 600e6;
 const LOG_MAX_BYTES_A_CAPTURE = 20_000;
 const LOOP_DELAY_P99_MAX_MS = 50;
+/** On a machine that is busy with other things, what counts is how much later it is than with ordinary pages. */
+const LOOP_DELAY_RATIO = 1.5;
 /** The pages of which the server reads most, the worst first. */
 const INSPECTED =
   'outline links tables outline-text many-labels promise labels classes title cookies frame-names console-many response-headers request-headers dialogs url stacks data-images hash address'.split(
@@ -72,12 +74,9 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
   }
   const logged = Math.round(server.loggedBytes() / (2 * Math.max(1, ends.length)));
   if (logged > LOG_MAX_BYTES_A_CAPTURE) problems.push(`each capture logged ${logged} bytes`);
-  const delayMs = await delayWhileInspecting(
-    server,
-    INSPECTED.slice(0, inspected).map((name) => `${elsewhere.origin}/bomb/${name}`),
-    timeout,
-  );
-  if (delayMs > LOOP_DELAY_P99_MAX_MS) problems.push(`the event loop was late by ${delayMs} ms at the 99th percentile`);
+  const delay = await delayWhileInspecting(server, { elsewhere: elsewhere.origin, names: INSPECTED.slice(0, inspected), timeout });
+  const delayMax = Math.max(LOOP_DELAY_P99_MAX_MS, LOOP_DELAY_RATIO * delay.ordinary);
+  if (delay.hostile > delayMax) problems.push(`the event loop was late by ${delay.hostile} ms at the 99th percentile`);
   const growth = await growthByHits(server, `${elsewhere.origin}/bomb/address`, hits);
   problems.push(...growth.problems);
   return {
@@ -88,7 +87,7 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
       'not pictured': ends.filter((end) => !end.endsWith(' ok')).join(', '),
       'most memory of the server': `${Math.round(highest.bytes / 1e6)} MB, by the time of ${highest.name}`,
       'bytes of the log for a capture': logged,
-      'event loop delay while inspecting, p99': `${delayMs} ms`,
+      'event loop delay while inspecting, p99': `${delay.hostile} ms, with ordinary pages ${delay.ordinary} ms`,
       'bytes of the final URL': growth.urlBytes,
       'bytes of the database for a cached answer': growth.bytesAHit,
     },
@@ -97,14 +96,16 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
 }
 
 /** ms, 99th percentile: the server's own figure, which covers the time since it was last asked for. */
-async function delayWhileInspecting(server: BenchServer, urls: string[], timeout: number): Promise<number> {
-  const measure = async () => {
-    const text = await (await fetch(`${server.url}/metrics`)).text();
-    return Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
+async function delayWhileInspecting(server: BenchServer, bombs: { elsewhere: string; names: string[]; timeout: number }) {
+  const whileInspecting = async (paths: string[]): Promise<number> => {
+    const measured = async () => await (await fetch(`${server.url}/metrics`)).text();
+    await measured();
+    const requests = paths.map((path) => ({ ...VIEW, url: bombs.elsewhere + path, timeout: bombs.timeout, inspect_page: true }));
+    await Promise.all(requests.map((request) => server.post(request).catch(noAnswer)));
+    return Math.round(Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(await measured())?.[1] ?? Number.NaN) * 1_000);
   };
-  await measure();
-  await Promise.all(urls.map((url) => server.post({ ...VIEW, url, timeout, inspect_page: true }).catch(noAnswer)));
-  return urls.length === 0 ? 0 : Math.round((await measure()) * 1_000);
+  const ordinary = await whileInspecting(bombs.names.map((_, nth) => `/static?${nth}`));
+  return { ordinary, hostile: await whileInspecting(bombs.names.map((name) => `/bomb/${name}`)) };
 }
 
 /** By copies of the database: when its own file grows is up to SQLite. */
