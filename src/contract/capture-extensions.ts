@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limited } from './limited.js';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { pdfSchema } from './pdf-schema.js';
@@ -17,8 +18,7 @@ export const TOLERATED_CODES = ['target_error', 'blocked_by_target', 'render_inc
 export type ToleratedCode = (typeof TOLERATED_CODES)[number];
 
 export const extensionFields = {
-  html: z
-    .string()
+  html: limited(limits.HTML_MAX_BYTES)
     .min(1)
     .refine((html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES, `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`)
     .optional()

@@ -3,6 +3,7 @@ import { extensionFields } from './capture-extensions.js';
 import { DEVICE_NAMES, DEVICE_PRESETS, type DeviceName } from './device-presets.js';
 import { type CaptureExtensions, toCaptureExtensions } from './extension-options.js';
 import { canonicalTimezone, forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
+import { limited } from './limited.js';
 import * as limits from './limits.js';
 import { lowerCaseNames } from './lower-case-names.js';
 import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';
@@ -13,9 +14,9 @@ import { targetUrlSchema } from './target-url-schema.js';
  * Unknown fields are rejected (decisions.md, Envelope).
  */
 
-const line = () => z.string().refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
-const selector = () => z.string().trim().min(1).max(4_096);
-const markers = () => z.array(z.string().trim().min(1).max(limits.MARKER_MAX_CHARS)).max(limits.MARKERS_MAX_ITEMS).default([]);
+const line = (maxChars: number) => limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
+const selector = () => limited(4_096).trim().min(1);
+const markers = () => z.array(limited(limits.MARKER_MAX_CHARS).trim().min(1)).max(limits.MARKERS_MAX_ITEMS).default([]);
 
 const viewport = z
   .strictObject({
@@ -44,25 +45,22 @@ const viewport = z
   .meta({ description: 'CSS-pixel viewport and output density; `device` takes precedence' });
 
 const proxy = z.strictObject({
-  server: line()
+  server: line(2_048)
     .min(1)
-    .max(2_048)
     .meta({ description: 'http, https or socks5 proxy on a public address, such as http://proxy.example.com:3128' }),
-  bypass: line().max(4_096).optional().meta({ description: 'comma-separated hosts that are reached without the proxy' }),
-  username: line().max(1_024).optional().meta({ description: 'user name for the proxy' }),
-  password: line().max(1_024).optional().meta({ description: 'write-only', writeOnly: true }),
+  bypass: line(4_096).optional().meta({ description: 'comma-separated hosts that are reached without the proxy' }),
+  username: line(1_024).optional().meta({ description: 'user name for the proxy' }),
+  password: line(1_024).optional().meta({ description: 'write-only', writeOnly: true }),
 });
 
 const webhook = z.strictObject({
-  url: z.string().min(1).max(limits.WEBHOOK_URL_MAX_CHARS).meta({ description: 'public HTTPS on port 443, no credentials, no fragment' }),
-  secret: z
-    .string()
+  url: limited(limits.WEBHOOK_URL_MAX_CHARS).min(1).meta({ description: 'public HTTPS on port 443, no credentials, no fragment' }),
+  secret: limited(limits.WEBHOOK_SECRET_CHARS.max)
     .min(limits.WEBHOOK_SECRET_CHARS.min)
-    .max(limits.WEBHOOK_SECRET_CHARS.max)
     .meta({ description: 'signing secret; write-only', writeOnly: true }),
 });
 
-const headers = z.record(z.string(), line()).superRefine((value, context) => {
+const headers = z.record(limited(limits.HEADER_NAME_MAX_CHARS), line(limits.HEADER_VALUE_MAX_CHARS)).superRefine((value, context) => {
   for (const name of Object.keys(value)) {
     const problem = forbiddenHeader(name);
     if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem });
@@ -136,15 +134,15 @@ export const captureRequestSchema = z
     min_capture_bytes: z.int().min(1).optional().meta({ description: 'fail if the encoded picture is smaller than this, in bytes' }),
     dark_mode: z.boolean().default(false).meta({ description: 'prefers-color-scheme: dark, unless `color_scheme` is set' }),
     color_scheme: z.enum(['light', 'dark', 'no-preference']).optional().meta({ description: 'prefers-color-scheme of the browser' }),
-    locale: line()
+    locale: line(limits.LOCALE_MAX_CHARS)
       .refine(isLocale, 'must be a BCP 47 language tag, such as en-US')
       .optional()
       .meta({ description: "browser locale, such as en-US; overrides the region's" }),
-    timezone: line()
+    timezone: line(limits.TIMEZONE_MAX_CHARS)
       .refine(isTimezone, 'must be an IANA time zone, such as Europe/Berlin')
       .optional()
       .meta({ description: "IANA time zone, such as Europe/Berlin; overrides the region's" }),
-    user_agent: line().min(1).max(1_024).optional().meta({ description: 'User-Agent of the browser' }),
+    user_agent: line(1_024).min(1).optional().meta({ description: 'User-Agent of the browser' }),
     region: z
       .enum(REGION_NAMES)
       .optional()
@@ -164,8 +162,10 @@ export const captureRequestSchema = z
       .default([])
       .meta({ description: 'hide elements that match this CSS selector, keeping their space' }),
     remove_selectors: z.array(selector()).max(256).default([]).meta({ description: 'remove elements that match this CSS selector' }),
-    custom_css: z.string().optional().meta({ description: 'CSS injected into the page from the first paint' }),
-    custom_js: z.string().optional().meta({ description: 'JavaScript run in the page once `wait_until` is reached' }),
+    custom_css: limited(limits.CUSTOM_CODE_MAX_CHARS).optional().meta({ description: 'CSS injected into the page from the first paint' }),
+    custom_js: limited(limits.CUSTOM_CODE_MAX_CHARS)
+      .optional()
+      .meta({ description: 'JavaScript run in the page once `wait_until` is reached' }),
     headers: headers.optional().meta({ description: "headers sent to the target's origin only" }),
     sync: z.boolean().default(true).meta({ description: 'wait for completion; a slow capture still returns 202' }),
     cache_ttl: z.int().min(0).default(limits.CACHE_TTL_DEFAULT_S).meta({ description: 'seconds; 0 requests a fresh capture' }),

@@ -24,6 +24,13 @@ export const MARKER_MAX_CHARS = 500;
 export const WEBHOOK_URL_MAX_CHARS = 2_048;
 export const WEBHOOK_SECRET_CHARS = { min: 16, max: 256 } as const;
 
+export const HEADER_NAME_MAX_CHARS = 256;
+export const HEADER_VALUE_MAX_CHARS = 16_384;
+/** `custom_css` and `custom_js`, each. */
+export const CUSTOM_CODE_MAX_CHARS = 196_608;
+export const LOCALE_MAX_CHARS = 100;
+export const TIMEZONE_MAX_CHARS = 100;
+
 export const INSPECTION_LIMIT_CHARS = 12_000;
 
 /** Endless pages are cut here (decisions.md, Capture semantics). */
@@ -47,11 +54,13 @@ export const COOKIES_MAX_ITEMS = 50;
 export const COOKIE_NAME_MAX_CHARS = 1_024;
 export const COOKIE_VALUE_MAX_CHARS = 4_096;
 export const COOKIE_MAX_BYTES = 4_096;
+export const ORIGIN_MAX_CHARS = 1_024;
 export const STORAGE_STATE_MAX_BYTES = 65_536;
 export const PADDING_MAX_PX = 200;
 /** The maximum height of a captured page. */
 export const CLIP_MAX_PX = 100_000;
 export const RESIZE_MAX_PX = 16_383;
+export const PDF_LENGTH_MAX_CHARS = 32;
 export const PDF_TEMPLATE_MAX_CHARS = 16_384;
 /** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;

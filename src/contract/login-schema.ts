@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { cookieDomainProblem } from './cookie-domain.js';
 import { hasControlCharacter } from './field-rules.js';
+import { limited } from './limited.js';
 import * as limits from './limits.js';
+import { readUrl } from './read-url.js';
 
 /** `cookies` and `storage_state` of a capture request (extensions.md). */
 
@@ -19,10 +21,7 @@ const expires = () =>
     .max(EXPIRES_MAX_S)
     .refine((seconds) => seconds === -1 || seconds >= 0, 'must be -1 or Unix seconds');
 const cookieText = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .refine((value) => !hasControlCharacter(value) && !value.includes(';'), 'must not contain semicolons or control characters');
+  limited(max).refine((value) => !hasControlCharacter(value) && !value.includes(';'), 'must not contain semicolons or control characters');
 const cookieName = () =>
   cookieText(limits.COOKIE_NAME_MAX_CHARS)
     .min(1)
@@ -37,10 +36,8 @@ const TOO_LONG = { path: ['value'], message: `must be at most ${limits.COOKIE_MA
 const cookieFields = z.strictObject({
   name: cookieName().meta({ description: 'cookie name', example: 'session' }),
   value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta({ description: 'cookie value; write-only', example: 'abc123', writeOnly: true }),
-  domain: z
-    .string()
+  domain: limited(253)
     .min(1)
-    .max(253)
     .optional()
     .meta({ description: "the target's host or a parent domain of it. Default: the target's host only", example: 'example.com' }),
   path: cookiePath().default('/').meta({ description: 'path prefix the cookie is sent to', example: '/' }),
@@ -61,7 +58,7 @@ export const storageStateSchema = z
           .object({
             name: cookieName(),
             value: cookieText(limits.COOKIE_VALUE_MAX_CHARS),
-            domain: z.string().min(1).max(253),
+            domain: limited(253).min(1),
             path: cookiePath().default('/'),
             expires: expires().default(-1),
             httpOnly: z.boolean().default(false),
@@ -74,11 +71,12 @@ export const storageStateSchema = z
     origins: z
       .array(
         z.object({
-          origin: z
-            .string()
+          origin: limited(limits.ORIGIN_MAX_CHARS)
             .refine(isWebOrigin, 'must be an http or https origin, such as https://example.com')
             .transform((value) => new URL(value).origin),
-          localStorage: z.array(z.strictObject({ name: z.string(), value: z.string() })).default([]),
+          localStorage: z
+            .array(z.strictObject({ name: limited(limits.STORAGE_STATE_MAX_BYTES), value: limited(limits.STORAGE_STATE_MAX_BYTES) }))
+            .default([]),
         }),
       )
       .default([]),
@@ -94,7 +92,6 @@ export const storageStateSchema = z
   });
 
 function isWebOrigin(text: string): boolean {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
-  const url = new URL(text);
-  return url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  const url = /^https?:\/\//i.test(text) ? readUrl(text) : null;
+  return url !== null && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { lengthToInches } from './lengths.js';
+import { limited } from './limited.js';
 import * as limits from './limits.js';
 
 /** `pdf` of a capture request (extensions.md). */
@@ -22,7 +23,7 @@ const PAPER_NAMES = Object.keys(PAPER_INCHES) as (keyof typeof PAPER_INCHES)[];
 
 const length = (description: string, example: string, range = { min: 0, max: 200 }) =>
   z
-    .union([z.number(), z.string()], { error: 'must be a length such as 10mm, or a number of CSS px' })
+    .union([z.number(), limited(limits.PDF_LENGTH_MAX_CHARS)], { error: 'must be a length such as 10mm, or a number of CSS px' })
     .refine((value) => lengthToInches(value) !== null, 'must be a length such as 10mm, 1cm, 0.4in, 12px or 9pt')
     .refine((value) => {
       const inches = lengthToInches(value) ?? range.min;
@@ -31,9 +32,7 @@ const length = (description: string, example: string, range = { min: 0, max: 200
     .meta({ description, example });
 
 const template = (what: string) =>
-  z
-    .string()
-    .max(limits.PDF_TEMPLATE_MAX_CHARS)
+  limited(limits.PDF_TEMPLATE_MAX_CHARS)
     .superRefine((text, context) => {
       const construct = loadingConstruct(text);
       if (construct === null) return;
@@ -78,9 +77,7 @@ export const pdfSchema = z.strictObject({
     }),
   scale: z.number().min(0.1).max(2).default(1).meta({ description: 'scale of the rendering', example: 1 }),
   print_background: z.boolean().default(true).meta({ description: 'print background colors and images', example: true }),
-  page_ranges: z
-    .string()
-    .max(256)
+  page_ranges: limited(256)
     .refine(isPageRanges, 'must be page numbers and ranges from 1 up, such as 1-3,5')
     .optional()
     .meta({ description: 'Pages to keep. Default: all.', example: '1-3,5' }),

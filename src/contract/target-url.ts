@@ -4,6 +4,7 @@
  */
 
 import { URL_MAX_BYTES } from './limits.js';
+import { readUrl } from './read-url.js';
 
 export type TargetUrl = { url: string } | { problem: string };
 
@@ -42,10 +43,8 @@ export function normalizeTargetUrl(text: string): TargetUrl {
 }
 
 function parse(text: string): TargetUrl {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
+  const url = readUrl(text);
+  if (url === null) {
     return { problem: 'must be a valid http or https URL, such as https://example.com/' };
   }
   if (url.username !== '' || url.password !== '' || authorityOf(text).includes('@')) {

@@ -1,3 +1,5 @@
+import { readUrl } from './read-url.js';
+
 /**
  * Checks the syntax of a webhook URL (interface.md, CaptureRequest.webhook.url); egress/ decides whether its host is public.
  *
@@ -7,8 +9,8 @@
 export function webhookUrlProblem(text: string, allowedOrigins: readonly string[]): string | null {
   if (/[\u0000-\u0020\u007f\\]/.test(text)) return 'must not contain spaces, control characters or backslashes';
   if (!/^https?:\/\/[^/]/i.test(text)) return 'must be an absolute HTTPS URL, such as https://example.com/hook';
-  if (!URL.canParse(text)) return 'must be a valid URL';
-  const url = new URL(text);
+  const url = readUrl(text);
+  if (url === null) return 'must be a valid URL';
   const authority = text.slice(text.indexOf('//') + 2).split(/[/?#]/, 1)[0] ?? '';
   if (authority.includes('@')) return 'must not carry credentials';
   if (text.includes('#')) return 'must not have a fragment';

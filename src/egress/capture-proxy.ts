@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type Agent, createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { readUrl } from '../contract/read-url.js';
 import { codeOf, DialFailure } from './dial.js';
 import { DialingAgent } from './dialing-agent.js';
 import { type CaptureProxy, EgressRefused, type Passage, type Refusal } from './egress.js';
@@ -216,9 +217,8 @@ function codeOfProxied(error: unknown): string | null {
 }
 
 function destinationOf(text: string): Destination | null {
-  if (!/^https?:/i.test(text) || !URL.canParse(text)) return null;
-  const url = new URL(text);
-  return { host: url.hostname, port: portOf(url) };
+  const url = /^https?:/i.test(text) ? readUrl(text) : null;
+  return url === null ? null : { host: url.hostname, port: portOf(url) };
 }
 
 function readAuthority(text: string): Destination | null {

@@ -1,4 +1,5 @@
 import { type Agent, type ClientRequest, type IncomingMessage, type ServerResponse, request as sendHttp } from 'node:http';
+import { readUrl } from '../contract/read-url.js';
 import { codeOf } from './dial.js';
 import { requestHeaders, responseHeaders } from './forward-headers.js';
 
@@ -70,19 +71,11 @@ interface Exchange {
 
 /** Accepts only the absolute form, which is what browsers send to a proxy. */
 function readTarget(text: string): PlainTarget | null {
-  const url = /^http:\/\/[^/]/i.test(text) ? parseUrl(text) : null;
-  if (url === null) return null;
+  if (!/^http:\/\/[^/]/i.test(text) || readUrl(text) === null || !URL.canParse(text)) return null;
+  const url = new URL(text);
   const path = `${url.pathname}${url.search}`;
   const port = url.port === '' ? 80 : Number(url.port);
   return { host: url.hostname, port, url: `http://${url.host}${path}`, path, authority: url.host };
-}
-
-function parseUrl(text: string): URL | null {
-  try {
-    return new URL(text);
-  } catch {
-    return null;
-  }
 }
 
 async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<IncomingMessage> {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { readUrl } from '../contract/read-url.js';
 
 /** The kind of a host, by its syntax alone. */
 export type HostSpelling =
@@ -59,6 +60,5 @@ export function readHost(host: string): HostSpelling {
 function canonicalHost(host: string): string | null {
   const bracketed = isIP(host) === 6 ? `[${host}]` : host;
   if (bracketed === '' || /[\u0000-\u0020\u007f/?#@\\]/.test(bracketed) || /:\d*$/.test(bracketed.replace(/^\[[^\]]*\]/, ''))) return null;
-  const text = `http://${bracketed}/`;
-  return URL.canParse(text) ? new URL(text).hostname : null;
+  return readUrl(`http://${bracketed}/`)?.hostname ?? null;
 }

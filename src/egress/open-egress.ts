@@ -1,5 +1,6 @@
 import { rootCertificates } from 'node:tls';
 import ipaddr from 'ipaddr.js';
+import { readUrl } from '../contract/read-url.js';
 import type { Log } from '../log.js';
 import { LoopbackCaptureProxy } from './capture-proxy.js';
 import { ALL_DESTINATIONS, NO_DESTINATIONS, parseDestinations } from './destination-list.js';
@@ -69,8 +70,8 @@ class Gate implements Egress {
   }
 
   refusesLiterally(text: string, requester: Requester = {}): boolean {
-    if (!/^https?:/i.test(text) || !URL.canParse(text)) return true;
-    const url = new URL(text);
+    const url = /^https?:/i.test(text) ? readUrl(text) : null;
+    if (url === null) return true;
     const port = portOf(url);
     const known = judgeSpelling(this.#forCaptures, readHost(url.hostname), port);
     if (known === null || known.ok) return false;
