@@ -50,12 +50,14 @@ export function readShots(text: string, rules: ShotsRules): Shots {
   const issues = new Issues(yaml);
   const layout = layoutOf(yaml.value, issues);
   const server = layout.server === null ? null : readServer(layout.server.value, (at, message) => issues.add(layout.server, at, message));
-  const shots = layout.shots.flatMap((item) => {
+  const shots: Shot[] = [];
+  for (const item of layout.shots) {
+    if (issues.isFull) break;
     const shot = understood(item, { defaults: layout.defaults, rules, issues });
-    return shot === null ? [] : [{ ...shot, place: item.path, line: yaml.lineOf(item.path) }];
-  });
+    if (shot !== null) shots.push({ ...shot, place: item.path, line: yaml.lineOf(item.path) });
+  }
   refuseSharedOutputs(shots, issues, rules);
-  if (issues.all.length > 0) throw new ShotsError(rules.file, issues.inOrder().slice(0, ISSUES_MAX));
+  if (issues.all.length > 0) throw new ShotsError(rules.file, issues.inOrder());
   return { shots, server };
 }
 
@@ -63,12 +65,18 @@ class Issues {
   readonly all: ShotsIssue[] = [];
   constructor(private readonly yaml: YamlFile) {}
 
+  /** Further ones are not reported. */
+  get isFull(): boolean {
+    return this.all.length >= ISSUES_MAX;
+  }
+
   inOrder(): ShotsIssue[] {
     return [...this.all].sort((a, b) => a.line - b.line);
   }
 
   /** @param field dotted, below the part; empty for the part itself */
   add(part: { path: readonly string[] } | null, field: string, message: string): void {
+    if (this.isFull) return;
     const path = [...(part?.path ?? []), ...(field === '' ? [] : field.split('.'))];
     const issue = { path: path.join('.'), line: this.yaml.lineOf(path), message, field };
     // A problem of the defaults is one problem, however many shots there are.

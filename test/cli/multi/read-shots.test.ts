@@ -113,7 +113,6 @@ describe('what is wrong with a shots file is told with its line, in the words of
     ['- url: example.com\n  url: example.org', 'shots.yml:2: Map keys must be unique'],
     ['- url: "example.com', 'shots.yml:1: Missing closing "quote'],
     ['- url: !secret example.com', 'shots.yml:1: Unresolved tag: !secret'],
-    [`a: &a [x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c]`, 'Excessive alias count'],
   ])('%j', (yaml, words) => {
     expect(problems(yaml)).toContain(words);
   });
@@ -166,3 +165,53 @@ describe('outputs', () => {
     expect(read('- { url: example.com, output: new/dir/a.png }').shots[0]?.isOutside).toBe(false);
   });
 });
+
+describe('a hostile or very long shots file', () => {
+  it('may repeat the same defaults in a thousand shots', () => {
+    const first = '- &d { url: example.com, output: d.png, viewport: { width: 800 } }\n';
+    const { shots } = read(first + Array.from({ length: 1_000 }, (_, index) => `- { <<: *d, output: ${index}.png }\n`).join(''));
+    expect(shots).toHaveLength(1_001);
+    expect(shots.at(-1)?.options.view.width).toBe(800);
+  });
+
+  it.each([
+    ['shots without a URL', (count: number) => '- { ulr: 1 }\n'.repeat(count), 'Unknown field `ulr`'],
+    ['shots without fields', (count: number) => '- 1\n'.repeat(count), 'A shot must have fields'],
+    ['unknown fields', (count: number) => `shots: []\n${numbered(count, (index) => `a${index}: 1\n`)}`, 'Unknown field `a0`'],
+    ['repeated fields', (count: number) => `- url: example.com\n${'  a: 1\n'.repeat(count)}`, 'Map keys must be unique'],
+    ['syntax errors', (count: number) => '- "\n- @\n'.repeat(count / 2), 'Missing closing "quote'],
+  ])('of 20,000 %s is refused with the first 100 problems, in linear time', (_what, text, problem) => {
+    problems(text(500));
+    const [few = 0, many = 0] = [5_000, 20_000].map((count) => {
+      const began = performance.now();
+      const lines = problems(text(count)).split('\n');
+      expect(lines.length).toBeLessThanOrEqual(100);
+      expect(lines.join('\n')).toContain(problem);
+      return performance.now() - began;
+    });
+    // Quadratic time would be sixteen times as long.
+    expect(many).toBeLessThan(9 * few + 100);
+  });
+
+  it.each([
+    ['levels', '['.repeat(100_000), 'nested too deeply'],
+    ['levels of maps', '{a: '.repeat(20_000), 'nested too deeply'],
+    ['a list that contains itself', 'shots: &a [*a]\n', 'nested too deeply'],
+    ['aliases of aliases', laughs((names) => `[${names}]`), 'Excessive alias count'],
+    ['merged aliases of aliases', laughs((names) => `{ <<: [${names}] }`), 'Excessive alias count'],
+    ['values', `a: &a [${'1,'.repeat(500)}1]\nb: [${'*a,'.repeat(5_000)}*a]\nshots: []\n`, 'more than 1000000 values'],
+  ])('of too many %s is refused', (_what, text, problem) => {
+    expect(problems(text)).toContain(problem);
+  });
+});
+
+function numbered(count: number, line: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => line(index)).join('');
+}
+
+/** Nine levels, each of which repeats the one before nine times. */
+function laughs(level: (names: string) => string): string {
+  const names = 'abcdefghij';
+  const levels = numbered(9, (index) => `x${index}: &${names[index + 1]} ${level(`${`*${names[index]},`.repeat(8)}*${names[index]}`)}\n`);
+  return `x: &a { q: 1 }\n${levels}shots: [*j]\n`;
+}
