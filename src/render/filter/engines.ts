@@ -2,6 +2,9 @@ import { ENGINE_VERSION, FiltersEngine, Request, type RequestType } from '@ghost
 import { type BuiltInRules, builtInExceptions, builtInText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 import options from './engine-options.json';
+import { MATCHED_CHARS, matchLinearly } from './linear-patterns.js';
+
+matchLinearly();
 
 /** Four engines, one per switch; a set is never changed, only replaced. */
 export type Engines = Readonly<Record<Category, FiltersEngine>> & {
@@ -11,7 +14,7 @@ export type Engines = Readonly<Record<Category, FiltersEngine>> & {
 
 /**
  * The library's options: no content policies, no rewriting of pages. Its integrity check takes longer than the rest of a
- * start, so stored engines have their own checksum. scripts/build-rules.mjs reads them, too.
+ * start, so stored engines have their own checksum. Its optimizer joins patterns, which linear-patterns.ts does not support. scripts/build-rules.mjs reads them, too.
  */
 export const ENGINE_OPTIONS = options;
 
@@ -46,16 +49,13 @@ export function loadEngine(bytes: Uint8Array): FiltersEngine | null {
   }
 }
 
-/** Filter rules are about hosts and paths; a URL of 2 MB would take the engines half a second. */
-const MATCHED_CHARS = 4_096;
-
-/** The matched part of a URL, copied so that the whole string can be freed. */
+/** Filter rules are about hosts and paths; a URL of 2 MB would take the engines half a second. The part is copied so that the whole string can be freed. */
 export function matchedPart(url: string): string {
   return url.length <= MATCHED_CHARS ? url : Buffer.from(url.slice(0, MATCHED_CHARS)).toString();
 }
 
 /**
- * The first switch whose rules refuse the request, or null. About 5 µs. Of URLs, only the first 4,096 characters are looked at.
+ * The first switch whose rules refuse the request, or null. About 5 µs. Of URLs, only the first 2,048 characters are looked at.
  * An exception of any list that is on holds against the rules of all of them, unless a rule is marked important.
  */
 export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {

@@ -1,6 +1,6 @@
 import type { Egress } from '../../egress/egress.js';
-import { listProblem } from './check-list.js';
 import type { ListSource } from './list-sources.js';
+import type { ListThread } from './list-worker.js';
 
 /** Metadata of the existing copy. */
 export interface Validators {
@@ -10,7 +10,9 @@ export interface Validators {
   rules: number;
 }
 
-export type Fetched = { state: 'same' } | ({ state: 'changed'; text: string } & Pick<Validators, 'etag' | 'lastModified'>);
+export type Fetched =
+  | { state: 'same' }
+  | ({ state: 'changed'; content: Uint8Array; rules: number } & Pick<Validators, 'etag' | 'lastModified'>);
 
 const FETCH_TIMEOUT_MS = 60_000;
 const LIST_MAX_BYTES = 64_000_000;
@@ -22,7 +24,7 @@ const REDIRECTS_MAX = 3;
  * @throws Error with the problem, if it cannot be fetched completely or is invalid
  */
 export async function fetchList(
-  egress: Pick<Egress, 'fetch'>,
+  { egress, thread }: { egress: Pick<Egress, 'fetch'>; thread: ListThread },
   source: Pick<ListSource, 'url' | 'packageId'>,
   { known, signal }: { known: Validators; signal: AbortSignal },
 ): Promise<Fetched> {
@@ -53,10 +55,11 @@ export async function fetchList(
     const told = answer.headers.get('content-encoding') === null ? answer.headers.get('content-length') : null;
     if (answer.truncated || (told !== null && Number(told) !== answer.body.byteLength))
       throw new Error(`${url} was not received completely`);
-    const text = new TextDecoder().decode(answer.body);
-    const problem = listProblem(text, { formerRules: known.rules, isOwn: source.packageId === null, isWhole: told !== null });
+    const content = answer.body;
+    const facts = { formerRules: known.rules, isOwn: source.packageId === null, isWhole: told !== null };
+    const { problem, rules } = await thread.run({ kind: 'check', content, facts }, signal);
     if (problem !== null) throw new Error(`${url} ${problem}`);
-    return { state: 'changed', text, etag: answer.headers.get('etag'), lastModified: answer.headers.get('last-modified') };
+    return { state: 'changed', content, rules, etag: answer.headers.get('etag'), lastModified: answer.headers.get('last-modified') };
   }
   throw new Error(`${source.url} redirects more than ${REDIRECTS_MAX} times`);
 }

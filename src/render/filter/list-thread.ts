@@ -1,10 +1,13 @@
-/** A worker for one expensive task: parsing filter lists, or extracting them from a package. */
+/** A worker for one expensive task: checking or parsing filter lists, or extracting them from a package. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FiltersEngine } from '@ghostery/adblocker';
+import { isBoundedRegex } from './bounded-regex.js';
+import { countRules, type ListFacts, listProblem } from './check-list.js';
 import { commonSyntax } from './common-syntax.js';
 import { ENGINE_OPTIONS } from './engines.js';
+import { MATCHED_CHARS } from './linear-patterns.js';
 
 /** The worker's task. */
 export type ListJob =
@@ -14,6 +17,12 @@ export type ListJob =
       texts: string[];
     }
   | {
+      kind: 'check';
+      /** A fetched list. */
+      content: Uint8Array;
+      facts: ListFacts;
+    }
+  | {
       kind: 'extract';
       /** Of the npm package of rule sets. */
       dir: string;
@@ -21,14 +30,27 @@ export type ListJob =
       ids: number[];
     };
 
-/** The worker's result. */
-export type ListWork = { kind: 'parse'; engine: Uint8Array; rules: number } | { kind: 'extract'; lists: Record<number, string> };
+/** The worker's result, by the task's kind. */
+export interface ListWork {
+  parse: { engine: Uint8Array; rules: number };
+  /** Why the text may not replace a list, or null. */
+  check: { problem: string | null; rules: number };
+  extract: { lists: Record<number, string> };
+}
 
-export async function runListJob(job: ListJob): Promise<ListWork> {
-  if (job.kind === 'extract') return { kind: 'extract', lists: extractLists(job.dir, job.ids) };
+export function runListJob(job: ListJob): ListWork[ListJob['kind']] {
+  if (job.kind === 'extract') return { lists: extractLists(job.dir, job.ids) };
+  if (job.kind === 'check') {
+    const text = new TextDecoder().decode(job.content);
+    return { problem: listProblem(text, job.facts), rules: countRules(text) };
+  }
   const engine = FiltersEngine.parse(commonSyntax(job.texts.join('\n')), ENGINE_OPTIONS);
   const { networkFilters, cosmeticFilters } = engine.getFilters();
-  return { kind: 'parse', engine: engine.serialize(), rules: networkFilters.length + cosmeticFilters.length };
+  const endless = networkFilters
+    .filter((rule) => rule.isFullRegex() && !isBoundedRegex(rule.getRegex().source, MATCHED_CHARS))
+    .map((rule) => rule.getId());
+  if (endless.length > 0) engine.update({ removedNetworkFilters: endless });
+  return { engine: engine.serialize(), rules: networkFilters.length + cosmeticFilters.length - endless.length };
 }
 
 /** The lists that rule sets were made from, each of which is in the first entry of its set. @throws Error when a set has none */
@@ -45,4 +67,4 @@ function extractLists(dir: string, ids: readonly number[]): Record<number, strin
   return lists;
 }
 
-if (parentPort !== null) parentPort.postMessage(await runListJob(workerData as ListJob));
+if (parentPort !== null) parentPort.postMessage(runListJob(workerData as ListJob));

@@ -1,22 +1,32 @@
 import { Worker } from 'node:worker_threads';
 import type { ListJob, ListWork } from './list-thread.js';
 
+/** Parsing a usual list takes a second. */
+const THREAD_MAX_MS = 60_000;
+
 /** Runs one task in a new thread, which then ends to release its memory: parsing takes 200 MB. */
 export class ListThread {
   /** @param file the built list-thread.mjs */
-  constructor(private readonly file: URL) {}
+  constructor(
+    private readonly file: URL,
+    private readonly maxMs = THREAD_MAX_MS,
+  ) {}
 
-  /** @throws Error of the job's, or the signal's reason */
-  async run(job: ListJob, signal: AbortSignal): Promise<ListWork> {
-    signal.throwIfAborted();
+  /** @throws Error of the job's, or that it takes too long, or the signal's reason */
+  async run<Job extends ListJob>(job: Job, stop: AbortSignal): Promise<ListWork[Job['kind']]> {
+    stop.throwIfAborted();
+    const tooLong = AbortSignal.timeout(this.maxMs);
+    const signal = AbortSignal.any([stop, tooLong]);
     const worker = new Worker(this.file, { workerData: job });
     const onAbort = () => void worker.terminate();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await new Promise<ListWork>((resolve, reject) => {
+      return await new Promise<ListWork[Job['kind']]>((resolve, reject) => {
         worker.once('message', resolve);
         worker.once('error', reject);
-        worker.once('exit', (code) => reject(signal.reason ?? new Error(`the list thread ended with ${code}`)));
+        worker.once('exit', (code) =>
+          reject(stop.reason ?? new Error(tooLong.aborted ? 'takes too long to parse' : `the list thread ended with ${code}`)),
+        );
       });
     } finally {
       signal.removeEventListener('abort', onAbort);

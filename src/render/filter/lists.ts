@@ -5,7 +5,6 @@ import { ENGINE_VERSION, type FiltersEngine } from '@ghostery/adblocker';
 import type { Egress } from '../../egress/egress.js';
 import { type BuiltInRules, builtInText, othersText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
-import { countRules, listProblem } from './check-list.js';
 import { SYNTAX_VERSION } from './common-syntax.js';
 import { ENGINE_OPTIONS, engineSet, loadEngine, refusing } from './engines.js';
 import { fetchList, type Validators } from './fetch-list.js';
@@ -76,28 +75,27 @@ export async function updateLists(parts: ListParts, signal: AbortSignal): Promis
 }
 
 async function refreshed(
-  { egress, store }: ListParts,
+  { egress, store, thread }: ListParts,
   source: ListSource,
   { former, signal }: { former: KeptList | undefined; signal: AbortSignal },
 ): Promise<KeptList> {
   const held = former !== undefined && (await store.read(former.file)) !== null ? former : undefined;
   const own = held?.url === source.url && held.origin === 'address' ? held : undefined;
   const known: Validators = own ?? { etag: null, lastModified: null, rules: 0 };
-  const fetched = await fetchList(egress, source, { known, signal });
+  const fetched = await fetchList({ egress, thread }, source, { known, signal });
   const now = Date.now();
   if (fetched.state === 'same' && own !== undefined) return { ...own, checkedAt: now };
   if (fetched.state === 'same') throw new Error(`${source.url} has nothing new for a list that is not here`);
-  const { text, etag, lastModified } = fetched;
-  return { ...(await keep(store, source, text)), etag, lastModified, origin: 'address', fetchedAt: now, checkedAt: now };
+  const { etag, lastModified } = fetched;
+  return { ...(await keep(store, source, fetched)), etag, lastModified, origin: 'address', fetchedAt: now, checkedAt: now };
 }
 
 async function keep(
   store: ListStore,
   { name, url }: ListSource,
-  text: string,
+  { content, rules }: { content: Uint8Array; rules: number },
 ): Promise<Pick<KeptList, 'url' | 'file' | 'rules' | 'bytes'>> {
-  const content = Buffer.from(text);
-  return { url, file: await store.save(name, 'txt', content), rules: countRules(text), bytes: content.byteLength };
+  return { url, file: await store.save(name, 'txt', content), rules, bytes: content.byteLength };
 }
 
 interface Update {
@@ -130,15 +128,16 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
   }
   for (const source of wanted) {
     const text = packaged[source.packageId ?? 0];
-    const problem =
-      text === undefined ? 'is not in the package' : listProblem(text, { formerRules: manifest.lists[source.name]?.rules ?? 0 });
+    const content = Buffer.from(text ?? '');
+    const facts = { formerRules: manifest.lists[source.name]?.rules ?? 0 };
+    const { problem, rules } = await thread.run({ kind: 'check', content, facts }, signal);
     if (text === undefined || problem !== null) {
-      problems[source.name] = `${problems[source.name]}; in the npm package it ${problem}`;
+      problems[source.name] = `${problems[source.name]}; in the npm package it ${text === undefined ? 'is missing' : problem}`;
       continue;
     }
     const now = Date.now();
     manifest.lists[source.name] = {
-      ...(await keep(store, source, text)),
+      ...(await keep(store, source, { content, rules })),
       etag: LIST_PACKAGE.version,
       lastModified: null,
       origin: 'package',
@@ -170,7 +169,6 @@ async function remake(parts: ListParts, { manifest, category, problems, signal }
       { kind: 'parse', texts: [builtInText(builtIn, category), othersText(builtIn, category), ...texts] },
       signal,
     );
-    if (work.kind !== 'parse') throw new Error('the list thread answered something else');
     const engine = loadEngine(work.engine);
     if (engine === null) throw new Error('the parsed list cannot be loaded');
     if (refusesOrdinary(engine, category)) throw new Error('would block ordinary pages');

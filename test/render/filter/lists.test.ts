@@ -9,6 +9,7 @@ import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { Blocker, type BlockerOptions } from '../../../src/render/filter/blocker.js';
 import { listProblem } from '../../../src/render/filter/check-list.js';
+import { proceduralRules } from '../../../src/render/filter/cosmetics.js';
 import type { Engines } from '../../../src/render/filter/engines.js';
 import { refusing } from '../../../src/render/filter/engines.js';
 import { ListThread } from '../../../src/render/filter/list-worker.js';
@@ -264,6 +265,53 @@ describe('an update', () => {
   });
 });
 
+describe('a hostile list', () => {
+  const NESTED = `:has(${':not('.repeat(20)}a:has-text(x)${')'.repeat(20)})`;
+  /** Ten times the goal for one turn of the event loop, since the machine may be busy. */
+  const TURN_MAX_MS = 500;
+
+  it.each([
+    ['a nested quantifier', '/(a+)+$/'],
+    ['overlapping repetitions', '/a.*a.*a.*b/'],
+    ['wildcards', '*a*a*a*a*a*a*a*b'],
+    ['wildcards after a host', '||evil.test^*a*a*a*a*a*b|'],
+  ])('cannot stop the event loop with a rule of %s', async (_what, rule) => {
+    const blocker = await aBlocker();
+    web.answers.set(URLS.ads[0] ?? '', `${aList('listed-ads.test')}${rule}\n/good[0-9]+\\.js/\n/banner/*/img^\n`);
+    await blocker.updateLists();
+    const { engines } = blocker as unknown as { engines: Engines };
+    const ask = (url: string) => refusing(engines, ['ads'], { url, type: 'script', sourceUrl: 'https://www.example.com/' });
+    const began = performance.now();
+    expect(ask(`https://evil.test/${'a'.repeat(4_000)}`)).toBeNull();
+    expect(performance.now() - began).toBeLessThan(TURN_MAX_MS);
+    expect(ask('https://x.test/good1.js')).toBe('ads');
+    expect(ask('https://x.test/banner/1/img?2')).toBe('ads');
+  });
+
+  it('cannot stop the event loop with 20,000 nested procedural rules', async () => {
+    const blocker = await aBlocker();
+    const rules = Array.from({ length: 20_000 }, (_, index) => `page.test##.a${index}${NESTED}`);
+    web.answers.set(URLS.ads[0] ?? '', `${aList('listed-ads.test')}${rules.join('\n')}\n`);
+    await blocker.updateLists();
+    const { engines } = blocker as unknown as { engines: Engines };
+    const times = [1, 2].map(() => {
+      const began = performance.now();
+      proceduralRules(engines, { of: ['ads'], on: ['ads'] }, 'https://page.test/');
+      return performance.now() - began;
+    });
+    // The first time, the library unpacks its rules.
+    expect(times[1]).toBeLessThan(TURN_MAX_MS);
+  });
+
+  it('is given up when it takes too long to parse', async () => {
+    const thread = new ListThread(new URL('list-thread.mjs', built), 200);
+    const texts = [`||a.test^\n##div${' '.repeat(10)}{${'{'.repeat(10)}\n#$#${'a '.repeat(100_000)}b`];
+    await expect(
+      thread.run({ kind: 'parse', texts: Array.from({ length: 200 }, () => texts[0] ?? '') }, AbortSignal.timeout(60_000)),
+    ).rejects.toThrow('takes too long to parse');
+  });
+});
+
 describe("an operator's own list", () => {
   const answerOf = (text: string) => ({ headers: new Headers({ 'content-length': String(text.length) }), body: Buffer.from(text) });
 
@@ -313,7 +361,6 @@ describe('the npm package', () => {
     const thread = new ListThread(new URL('list-thread.mjs', built));
     const signal = AbortSignal.timeout(30_000);
     expect(await thread.run({ kind: 'extract', dir: dataDir, ids: [2, 18] }, signal)).toEqual({
-      kind: 'extract',
       lists: { 2: aList('inside.test') },
     });
     await writeFile(join(dir, 'ruleset_2.json'), JSON.stringify([{ id: 1 }]));

@@ -1,0 +1,145 @@
+/**
+ * Whether a regular expression of a filter list takes bounded time, whatever it is matched with. Counts in how many ways it can match, at
+ * most, and takes it for endless if they are too many.
+ */
+
+/** One open repetition that may begin anywhere in 2,048 characters: about 30 ms. */
+const WAYS_MAX = 4_200_000;
+const SOURCE_MAX_CHARS = 2_000;
+const DEPTH_MAX = 20;
+
+interface Repeated {
+  min: number;
+  max: number;
+}
+type Node = Repeated &
+  (
+    | { kind: 'character'; may: Characters }
+    /** Takes no character; `$` has none after it. */
+    | { kind: 'assertion'; next: Characters | null }
+    | { kind: 'group'; alternatives: Node[][]; isLookaround: boolean }
+  );
+/** One bit for each ASCII character, and one for all others. */
+type Characters = bigint;
+
+/** @param maxChars of the texts that it is matched with */
+export function isBoundedRegex(source: string, maxChars: number): boolean {
+  if (source.length > SOURCE_MAX_CHARS) return false;
+  const { alternatives } = readAlternatives({ source, maxChars }, 0, 0);
+  const isAnchored = alternatives.every(([first]) => first?.kind === 'assertion' && first.next === null);
+  return (isAnchored ? 1 : maxChars) * waysOfAny(alternatives, null) <= WAYS_MAX;
+}
+
+function waysOfAny(alternatives: Node[][], follow: Characters | null): number {
+  const ways = alternatives.map((nodes) => waysOf(nodes, follow));
+  const firsts = alternatives.map((nodes) => firstOf(nodes, follow));
+  const areDistinct = firsts.every(
+    (first, index) => first !== null && firsts.slice(0, index).every((other) => ((other ?? 0n) & first) === 0n),
+  );
+  return areDistinct ? Math.max(...ways) : ways.reduce((sum, each) => sum + each, 0);
+}
+
+function waysOf(nodes: Node[], follow: Characters | null): number {
+  let ways = 1;
+  let next = follow;
+  for (const node of [...nodes].reverse()) {
+    ways *= waysOfNode(node, next);
+    next = firstOfNode(node, next);
+  }
+  return ways;
+}
+
+/** @param next what must come after it; null if that is unknown */
+function waysOfNode(node: Node, next: Characters | null): number {
+  const counts = node.max - node.min + 1;
+  if (node.kind === 'assertion') return 1;
+  // Where the next character tells the end of the repetition, only one count can go on.
+  if (node.kind === 'character') return next !== null && (node.may & next) === 0n ? 1 : counts;
+  const inner = waysOfAny(node.alternatives, node.isLookaround || node.max > 1 ? null : next);
+  return inner === 1 ? counts : inner ** node.max * counts;
+}
+
+/** The characters that can be the next one; null if there may be none. */
+function firstOf(nodes: Node[], follow: Characters | null): Characters | null {
+  return nodes.reduceRight<Characters | null>((next, node) => firstOfNode(node, next), follow);
+}
+
+function firstOfNode(node: Node, next: Characters | null): Characters | null {
+  if (node.kind === 'assertion') return node.next;
+  if (node.kind === 'group' && node.isLookaround) return null;
+  const firsts = node.kind === 'character' ? [node.may] : node.alternatives.map((inner) => firstOf(inner, null));
+  if (node.min === 0) firsts.push(next);
+  return firsts.reduce<Characters | null>((all, first) => (all === null || first === null ? null : all | first), 0n);
+}
+
+interface Reading {
+  source: string;
+  maxChars: number;
+}
+
+function readAlternatives(reading: Reading, start: number, depth: number): { alternatives: Node[][]; end: number } {
+  const { source } = reading;
+  let nodes: Node[] = [];
+  const alternatives = [nodes];
+  let at = start;
+  while (at < source.length && source[at] !== ')') {
+    if (source[at] === '|') {
+      nodes = [];
+      alternatives.push(nodes);
+      at += 1;
+    } else {
+      const { node, end } = readRepeated(reading, at, depth);
+      nodes.push(node);
+      at = end;
+    }
+  }
+  return { alternatives, end: at };
+}
+
+const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y;
+
+function readRepeated(reading: Reading, start: number, depth: number): { node: Node; end: number } {
+  const { node, end } = readOne(reading, start, depth);
+  const [whole = '', sign = '', least = '', comma = '', most = ''] = matchAt(QUANTIFIER, reading.source, end) ?? [];
+  if (whole === '') return { node, end };
+  const limit = (count: number) => Math.min(count, reading.maxChars);
+  const min = sign === '' ? limit(Number(least)) : sign === '+' ? 1 : 0;
+  const max =
+    sign === '?' ? 1 : sign !== '' || (comma !== '' && most === '') ? reading.maxChars : limit(Number(most === '' ? least : most));
+  return { node: { ...node, min, max }, end: end + whole.length };
+}
+
+const OPENING = /\((?:\?(?::|<?[=!]|<[^>]*>))?/y;
+const SINGLE = /\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|k<[^>]*>|[\s\S])|\[(?:\\[\s\S]|[^\]\\])*\]|[\s\S]/iy;
+
+function readOne(reading: Reading, start: number, depth: number): { node: Node; end: number } {
+  const once = { min: 1, max: 1 };
+  const opening = matchAt(OPENING, reading.source, start)?.[0];
+  if (opening !== undefined) {
+    const { alternatives, end } = depth < DEPTH_MAX ? readAlternatives(reading, start + opening.length, depth + 1) : ENDLESS;
+    return { node: { kind: 'group', alternatives, isLookaround: /[=!]$/.test(opening), ...once }, end: end + 1 };
+  }
+  const text = matchAt(SINGLE, reading.source, start)?.[0] ?? '';
+  const end = start + text.length;
+  if (/^(?:\^|\$|\\b)$/i.test(text)) return { node: { kind: 'assertion', next: text === '$' ? 0n : null, ...once }, end };
+  // What a reference repeats is not known.
+  if (/^\\[1-9k]/.test(text)) return { node: { kind: 'character', may: EVERY, min: 0, max: reading.maxChars }, end };
+  return { node: { kind: 'character', may: charactersOf(text), ...once }, end };
+}
+
+function matchAt(pattern: RegExp, source: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(source);
+}
+
+const TRIED = [...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)), '\u00e9'];
+const EVERY = (1n << BigInt(TRIED.length)) - 1n;
+const ENDLESS = {
+  alternatives: [[{ kind: 'character', may: EVERY, min: 0, max: Number.POSITIVE_INFINITY } as const]],
+  end: Number.MAX_SAFE_INTEGER,
+};
+
+function charactersOf(single: string): Characters {
+  const pattern = new RegExp(`^${single}$`, 'is');
+  return TRIED.reduce((all, character, bit) => (pattern.test(character) ? all | (1n << BigInt(bit)) : all), 0n);
+}

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { isBoundedRegex } from '../../../src/render/filter/bounded-regex.js';
+
+const MATCHED_CHARS = 2_048;
+
+it.each([
+  '\\/banner.*\\.js',
+  '^https?:\\/\\/(?:[a-z]{2}\\.)?[0-9a-z]{7,16}\\.com\\/[a-z](?=[a-z]{0,25}[0-9A-Z])[0-9a-zA-Z]{3,26}\\/\\d{4,5}(?:\\?[_v]=\\d+)?$',
+  '[a-z0-9]{8,}\\.js$',
+  '(\\d{1,3}\\.){3}\\d{1,3}',
+  'ads?[0-9]+\\.(gif|jpg|png)',
+  '\\/(?:banner|ad)s?\\/(?:[^/]+\\/)?[0-9]{3}x[0-9]{3}',
+  '^https?:\\/\\/(?:[a-z0-9-]+\\.)*ads\\.[a-z]+\\/',
+  '^https?:\\/\\/[-a-z]{8,15}\\.(?:com|net)\\/(?=[a-z]*[0-9])[0-9a-z]+\\.js$',
+])('takes %s for bounded', (source) => {
+  expect(isBoundedRegex(source, MATCHED_CHARS)).toBe(true);
+});
+
+it.each([
+  '(a+)+$',
+  'a.*b.*c',
+  '^https?:\\/\\/.*\\/ads\\/.*\\/x.*\\.js',
+  '^a|b.*c.*d',
+  '(a{1,20}){1,20}$',
+  '(a|a)*b',
+  '(?:a?){30}a{30}',
+  '(.*)*x',
+  '^(?:(?:a+)b?)*c$',
+  '([a-z]+)\\1+x',
+  '(?=(a+)+b)a',
+  '((((a*)*)*)*)b',
+  '^(a|aa)+$',
+  '^(?:\\w+\\s?)*$',
+])('takes %s for endless', (source) => {
+  expect(isBoundedRegex(source, MATCHED_CHARS)).toBe(false);
+});
+
+it.each([
+  '('.repeat(900) + ')'.repeat(900),
+  'a?'.repeat(999),
+  '(a?|b)?'.repeat(280),
+  `${'(?:a?'.repeat(19)}${'x?'.repeat(800)}${')?'.repeat(19)}`,
+])('judges a long expression in linear time', (source) => {
+  const began = performance.now();
+  expect(isBoundedRegex(source, MATCHED_CHARS)).toBe(false);
+  expect(performance.now() - began).toBeLessThan(500);
+});
