@@ -31,10 +31,7 @@ function unlimited(schema: Schema, path: string): string[] {
     ...(schema.anyOf ?? []).map((one): [string, Schema] => ['', one]),
   ];
   const here = schema.type === 'string' && schema.enum === undefined && schema.const === undefined && schema.maxLength === undefined;
-  return [
-    ...(here ? [path] : []),
-    ...inner.flatMap(([name, one]) => (typeof one === 'object' ? unlimited(one, `${path}.${name}`) : [])),
-  ];
+  return [...(here ? [path] : []), ...inner.flatMap(([name, one]) => (typeof one === 'object' ? unlimited(one, `${path}.${name}`) : []))];
 }
 
 it('every string of a capture request has a maximum length', () => {

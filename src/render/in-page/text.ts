@@ -1,4 +1,5 @@
 import { allIn, body, documentProperty, isVisible } from './dom.js';
+import { foldText } from './fold.js';
 import { treesOf } from './survey.js';
 
 /** A box of so many times the text that is wanted is read part by part: its inner text would take it all to be laid out as text. */
@@ -10,9 +11,10 @@ interface Reading {
   readonly most: number;
 }
 
-/** Title and text as a visitor sees them. */
-export function titled({ maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number }): string {
-  return `${documentProperty('title').slice(0, titleMaxChars)}\n${visibleText(maxChars)}`;
+/** Whether title and text, as a visitor sees them, contain each of these texts. */
+export function shows(markers: string[], { maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number }): boolean[] {
+  const text = foldText(`${documentProperty('title').slice(0, titleMaxChars)}\n${visibleText(maxChars)}`);
+  return markers.map((marker) => text.includes(foldText(marker)));
 }
 
 /** Text as a visitor sees it, shadow trees, same-origin frames and form fields too, at most `maxChars`. */

@@ -1,3 +1,4 @@
+import { readUrl } from '../../contract/read-url.js';
 import type { WallLook } from '../in-page/wall.js';
 import type { DocumentState } from './main-document.js';
 import { isRefusal, WALL_SIGNS, type WallSign } from './wall-signs.js';
@@ -28,7 +29,7 @@ function holds(sign: WallSign, { response, url }: DocumentState, look: WallLook)
   const status = response?.status ?? 0;
   if (sign.title !== undefined && !sign.title.test(look.title)) return false;
   if (sign.text !== undefined && !sign.text.test(look.text)) return false;
-  if (sign.path !== undefined && !(URL.canParse(url) && sign.path.test(new URL(url).pathname))) return false;
+  if (sign.path !== undefined && !sign.path.test(readUrl(url)?.pathname ?? '')) return false;
   if (sign.status !== undefined && !(sign.status === 'refusal' ? isRefusal(status) : sign.status.includes(status))) return false;
   if (sign.header !== undefined && !sign.header.pattern.test(response?.headers[sign.header.name] ?? '')) return false;
   return sign.bare === undefined || look.bare;

@@ -3,7 +3,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { refuseBlank } from './blank-page.js';
 import { recogniseWall } from './bot-wall.js';
-import { asksForText, checkContent, visibleText } from './check-content.js';
+import { asksForText, checkContent } from './check-content.js';
 import { refuseIncomplete } from './content-ready.js';
 import { TIMED_OUT } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
@@ -49,13 +49,8 @@ async function checkAll(page: Checked, shown: DocumentState, options: CheckOptio
   ]);
   if (options.failIfIncomplete) await tolerated(refuseIncomplete(page, ms));
   if (!asksForText(options)) return;
-  const text = await visibleText(page, ms);
-  if (text === null) throw tooBusy(page.deadlines.timeout);
-  try {
-    checkContent(text, options);
-  } catch (error) {
-    page.tolerance.orThrow(error);
-  }
+  const answered = await checkContent(page, options, ms).catch((error: unknown) => page.tolerance.orThrow(error));
+  if (answered === false) throw tooBusy(page.deadlines.timeout);
 }
 
 async function refuseWall({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, shown: DocumentState, ms: number): Promise<void> {

@@ -45,7 +45,7 @@ async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadl
 
 /** Whether the error is one of syntax: a script that does not parse has no stack of its own. */
 function isUncompiled({ exception }: Thrown): boolean {
-  return exception?.className === 'SyntaxError' && !/\n\s+at /.test(exception.description ?? '');
+  return exception?.className === 'SyntaxError' && !/\n {1,8}at /.test(exception.description ?? '');
 }
 
 function isTerminated(details: Thrown | null): boolean {

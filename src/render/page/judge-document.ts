@@ -1,4 +1,5 @@
 import { ALLOW_OWN_NETWORK, CaptureError } from '../../contract/capture-error.js';
+import { readUrl } from '../../contract/read-url.js';
 import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
 import { chromiumNetError } from '../../egress/net-error.js';
 import type { DocumentState } from './main-document.js';
@@ -46,11 +47,12 @@ export function failedNavigation(url: string, error: string, captureProxy: Proxy
   // The proxy has cut all connections since the limit was exceeded.
   if (captureProxy.refusals.some(({ reason }) => reason === 'over_limit')) return overLimit();
   // Chromium accepts hosts that URL parsers reject, such as `a b`; the proxy refuses them.
-  if (!URL.canParse(url)) return notPublic(null);
-  const refusal = lastFor(captureProxy.refusals, url);
+  const target = readUrl(url);
+  if (target === null) return notPublic(null);
+  const refusal = lastFor(captureProxy.refusals, target);
   if (refusal !== null) return notPublic(refusal);
   if (error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(null);
-  const failure = lastFor(captureProxy.failures, url);
+  const failure = lastFor(captureProxy.failures, target);
   if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
   return transportFailure(failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code));
 }
@@ -163,8 +165,7 @@ function explain(name: string): string {
 }
 
 /** The newest entry about a URL's host and port. */
-function lastFor<T extends Refusal | Failure>(entries: readonly T[], url: string): T | null {
-  const target = new URL(url);
+function lastFor<T extends Refusal | Failure>(entries: readonly T[], target: URL): T | null {
   const port = target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port);
   return entries.findLast((entry) => entry.port === port && bare(entry.host) === bare(target.hostname)) ?? null;
 }

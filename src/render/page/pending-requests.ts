@@ -1,3 +1,4 @@
+import { readUrl } from '../../contract/read-url.js';
 import type { PendingRequest } from './network.js';
 
 const GROUPS_NAMED = 4;
@@ -18,7 +19,7 @@ export interface PendingGroup {
 export function groupPending(pending: readonly PendingRequest[]): PendingGroup[] {
   const groups = new Map<string, PendingGroup>();
   for (const { kind, url } of pending) {
-    const host = URL.canParse(url) ? new URL(url).host : '';
+    const host = readUrl(url)?.host ?? '';
     const group = groups.get(`${kind} ${host}`) ?? { kind, host, count: 0 };
     group.count += 1;
     groups.set(`${kind} ${host}`, group);

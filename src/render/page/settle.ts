@@ -89,10 +89,13 @@ async function untilQuiet({ network, world, deadlines }: OpenPage, { over, endsA
 
 /** Seconds until the page's refresh; null if it has none, or has followed too many. */
 function leavesAfterS({ refreshAfterS }: Settled, { number, response }: DocumentState): number | null {
-  // A refresh without a URL only reloads the page.
-  const byHeader = /^\s*([\d.]+)\s*[;,\s]\s*\S/.exec(response?.headers.refresh ?? '')?.[1];
-  const soonest = Math.min(refreshAfterS ?? Number.POSITIVE_INFINITY, Number.parseFloat(byHeader ?? 'Infinity'));
+  const soonest = Math.min(refreshAfterS ?? Number.POSITIVE_INFINITY, refreshHeaderS(response?.headers.refresh ?? ''));
   return soonest <= SOON_S && number <= REFRESHES_FOLLOWED ? soonest : null;
+}
+
+/** Seconds of a `Refresh` header; infinite for one without a URL, which only reloads the page. */
+export function refreshHeaderS(header: string): number {
+  return Number.parseFloat(/^\s*([\d.]+)(?:\s*[;,]|\s)\s*\S/.exec(header)?.[1] ?? 'Infinity');
 }
 
 /** Waits for the next document; false if the refresh leads to another program, or to no content. */

@@ -18,6 +18,7 @@ export type Answer<Name extends Call> = CallOf<Name> extends (...given: never[])
 /** An isolated world: the page's overridden prototypes do not affect it, and the page cannot see it. Chromium creates one per frame and name. */
 const WORLD_NAME = 'stillframe';
 const GLOBAL = 'stillframe';
+const MESSAGE_MAX_CHARS = 2_000;
 /** A page may have an element with this id, which the declaration hides. */
 const INSTALL = `if (globalThis.${GLOBAL} === undefined) { ${source} }`;
 
@@ -128,7 +129,7 @@ interface Evaluated {
 
 function resultOf({ result, exceptionDetails }: Evaluated) {
   if (exceptionDetails === undefined) return result.value;
-  throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+  throw new Error((exceptionDetails.exception?.description ?? exceptionDetails.text).slice(0, MESSAGE_MAX_CHARS));
 }
 
 function isMissing(details: Evaluated['exceptionDetails']): boolean {

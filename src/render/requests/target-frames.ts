@@ -1,3 +1,4 @@
+import { readUrl } from '../../contract/read-url.js';
 import { waitAtMost } from '../../egress/wait-at-most.js';
 import type { TargetSession } from './target-session-of.js';
 
@@ -99,7 +100,7 @@ export class TargetFrames {
   }
 
   #isTarget(url: string): boolean {
-    return URL.canParse(url) && new URL(url).origin === this.#origin;
+    return readUrl(url)?.origin === this.#origin;
   }
 }
 

@@ -1,3 +1,5 @@
+import { readUrl } from '../../contract/read-url.js';
+
 /** Whether a hop of a request carries the caller's Referer, is the first that must not, or has the browser's own. */
 type RefererOfHop = 'goes along' | 'ends here' | 'as the browser has it';
 
@@ -89,5 +91,5 @@ function nameOf(cookie: string): string {
 }
 
 function originOf(url: string): string | null {
-  return URL.canParse(url) ? new URL(url).origin : null;
+  return readUrl(url)?.origin ?? null;
 }

@@ -6,7 +6,7 @@ const ANSWERS: Record<string, unknown> = {
   'wall.look': { title: '', text: 'Words', marked: [], fields: 0, bare: false },
   'blank.look': { sight: 'something', backdrops: [] },
   'content.look': { seen: null, unfinished: null },
-  'text.titled': 'Words',
+  'text.shows': [true],
 };
 const OPTIONS = {
   failIfIncomplete: true,

@@ -26,6 +26,16 @@ afterAll(async () => {
   await other[Symbol.asyncDispose]();
 });
 
+it('a script that throws an error of 250,000 lines takes the server no time', async () => {
+  const before = process.cpuUsage();
+  const throws = "throw new SyntaxError('\\n'.repeat(250_000))";
+  const error = await rig.failure(site.url('/strict'), { custom_js: throws, timeout: 60_000 });
+  expect(error).toMatchObject({ code: 'invalid_request', details: { issues: [{ path: 'custom_js' }] } });
+  const { user, system } = process.cpuUsage(before);
+  // It was more than a minute of processor time.
+  expect((user + system) / 1_000_000).toBeLessThan(15);
+});
+
 it.each([
   ['writes markup', 't.innerHTML = "<b>new words</b>"'],
   [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldText } from '../../../src/render/page/check-content.js';
+import { foldText } from '../../../src/render/in-page/fold.js';
 
 describe('folded texts are equal', () => {
   it.each([
@@ -17,5 +17,26 @@ describe('folded texts are equal', () => {
   it('and keep the letters that differ apart', () => {
     expect(foldText('ż')).not.toBe(foldText('z'));
     expect(foldText('schon')).not.toBe(foldText('schön'));
+  });
+});
+
+describe('a text of two million characters is folded in linear time', () => {
+  it.each([
+    ['combining marks', 'a\u0301\u0323'.repeat(2), '\u0323\u0301'],
+    ['marks of other scripts', '\u05d0', '\u05b8\u0591\u0fb7\u0345'],
+    ['white space', 'a', ' \n'],
+    ['invisible characters', 'a', '\u200b\u2060'],
+    ['ligatures', '', '\ufb03\u0130'],
+    ['jamo', '', '\u1112\u1161\u11ab'],
+  ])('of %s', (_what, start, unit) => {
+    const textOf = (chars: number) => start + unit.repeat(chars / unit.length);
+    foldText(textOf(10_000));
+    const [some = 0, most = 0] = [250_000, 2_000_000].map((chars) => {
+      const began = performance.now();
+      foldText(textOf(chars));
+      return performance.now() - began;
+    });
+    // Quadratic time would be 64 times as long.
+    expect(most).toBeLessThan(24 * some + 2_000);
   });
 });

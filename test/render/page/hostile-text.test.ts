@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { readHost } from '../../../src/egress/host-name.js';
+import { parseBypass } from '../../../src/egress/proxy-bypass.js';
+import { identityOf } from '../../../src/render/emulate/user-agent.js';
+import { failedNavigation } from '../../../src/render/page/judge-document.js';
+import { groupPending } from '../../../src/render/page/pending-requests.js';
+import { refreshHeaderS } from '../../../src/render/page/settle.js';
+import { WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
+import { countPages, firstPageSize } from '../../../src/render/picture/pdf-picture.js';
+import { retryAfterMs } from '../../../src/webhook/retry-after.js';
+
+/** Ten times the goal for one turn of the event loop, since the machine may be busy. */
+const TURN_MAX_MS = 500;
+const HEADER_CHARS = 262_144;
+const TITLE_CHARS = 4_000;
+
+const UNITS = [
+  ' ',
+  '\n',
+  'a',
+  '.',
+  '-',
+  '1',
+  '/',
+  '%',
+  'captcha ',
+  'are you human ',
+  'reference # a.',
+  'Android 1; ',
+  'Chrome/1.',
+  'access denied | ',
+];
+
+function within<Result>(work: () => Result): Result {
+  const began = performance.now();
+  const result = work();
+  expect(performance.now() - began).toBeLessThan(TURN_MAX_MS);
+  return result;
+}
+
+describe.each(UNITS.map((unit) => [JSON.stringify(unit), unit] as const))('text that consists of %s', (_name, unit) => {
+  const textOf = (chars: number) => unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars);
+
+  it('is compared with all signs of bot walls at once', () => {
+    const text = textOf(TITLE_CHARS);
+    const header = textOf(HEADER_CHARS);
+    within(() => {
+      for (const sign of WALL_SIGNS) {
+        for (const start of ['', 'access denied | ', 'sucuri website firewall - ', 'reference ']) {
+          sign.title?.test(start + text);
+          sign.text?.test(start + text);
+        }
+        sign.path?.test(`/${text}`);
+        sign.header?.pattern.test(header);
+      }
+    });
+  });
+
+  it('is read at once as a header of a page or a receiver', () => {
+    const header = textOf(HEADER_CHARS);
+    within(() => {
+      refreshHeaderS(header);
+      refreshHeaderS(`1${header}`);
+      retryAfterMs(`Mon, ${header} GMT`, 0);
+    });
+  });
+
+  it('is read at once as a user agent', () => {
+    within(() => identityOf(`Mozilla/5.0 Chrome/1.0 Android 1; ${textOf(1_000)}`, '140.0.0.0', { platform: 'linux', arch: 'x64' }));
+  });
+
+  it('is read at once as a host', () => {
+    within(() => readHost(textOf(HEADER_CHARS)));
+    within(() => readHost(`xn--${textOf(HEADER_CHARS)}`));
+  });
+
+  it('is read at once as a list of hosts without a proxy', () => {
+    within(() => parseBypass(textOf(4_096))('www.example.com', 443));
+    within(() => parseBypass(`*${textOf(4_094)}*`)('www.example.com', 443));
+  });
+});
+
+it('a Refresh header means what browsers take it for', () => {
+  expect(['0; url=/a', '1,/a', ' 0.5 /a', '2 ; /a', '3', '3;', 'x; /a'].map(refreshHeaderS)).toEqual([
+    0,
+    1,
+    0.5,
+    2,
+    Infinity,
+    Infinity,
+    Infinity,
+  ]);
+});
+
+it('a URL of a page with a million characters in place of a host takes no time', () => {
+  const url = `https://xn--${'a9'.repeat(500_000)}.example/`;
+  const record = { refusals: [], proxyFailure: null, failures: [] };
+  expect(within(() => failedNavigation(url, 'net::ERR_FAILED', record)).code).toBe('navigation_failed');
+  expect(within(() => groupPending([{ kind: 'image', url, ageMs: 0, answered: false }]))).toEqual([{ kind: 'image', host: '', count: 1 }]);
+});
+
+it('a PDF of 50 MB is measured at once', () => {
+  const page = '/Type /Page\n/MediaBox [0 0 595 842]';
+  const pdf = Buffer.concat([Buffer.alloc(50_000_000, '/Type / Med'), Buffer.from(`/Type /Pages\n${page}\n${page}`)]);
+  expect(within(() => countPages(pdf))).toBe(2);
+  expect(within(() => firstPageSize(pdf))).toEqual({ width: 793, height: 1123 });
+});
