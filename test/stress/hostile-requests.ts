@@ -1,5 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { captureRequestSchema } from '../../src/contract/capture-request.js';
+import { BODY_LIMIT_BYTES } from '../../src/contract/limits.js';
+import { bodyOf, HEAVY_UNITS, stringFields } from '../fixtures/string-fields.js';
 
 export interface HostileRequest {
   method: string;
@@ -101,6 +103,15 @@ const aBomb = fc.constantFrom(
   () => `"${'\\"'.repeat(130_000)}`,
 );
 
+/** One string of a request that is as long as it may be, or as the body may be. */
+const aLongText = fc
+  .tuple(fc.constantFrom(...stringFields()), fc.constantFrom(...HEAVY_UNITS), fc.boolean())
+  .map(([{ path, maxLength = BODY_LIMIT_BYTES }, unit, isWhole]) => {
+    const most = Math.floor(((BODY_LIMIT_BYTES - 1_000) * unit.length) / Buffer.byteLength(JSON.stringify(unit)));
+    const chars = isWhole ? most : Math.min(maxLength, most);
+    return JSON.stringify(bodyOf(path, unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars)));
+  });
+
 const aText = fc.oneof(
   { weight: 12, arbitrary: anObject },
   { weight: 3, arbitrary: aNastyValue },
@@ -113,6 +124,7 @@ const aBody: Arbitrary<Buffer> = fc.oneof(
   { weight: 60, arbitrary: aText.map((text) => Buffer.from(text)) },
   { weight: 4, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
   { weight: 1, arbitrary: aBomb.map((make) => Buffer.from(make())) },
+  { weight: 1, arbitrary: aLongText.map((text) => Buffer.from(text)) },
 );
 
 /** A body for POST /v1/screenshot, sent as it should be. */
