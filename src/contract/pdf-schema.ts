@@ -97,7 +97,7 @@ function loadingConstruct(template: string): string | null {
   const [html] = separate(template, '<!--', '-->');
   if (separate(html, /<link(?=[\s/])/i, '>')[1].some((tag) => /\bhref\s*=(?!["'\s]*data:)/i.test(tag))) return '<link>';
   const [css] = separate(separate(html, /<style(?=[\s/>])/i, /<\/style/i)[1].join('\n'), '/*', '*/');
-  if (/@import(?!\s*(?:url\()?["'\s]*data:)/i.test(css)) return '@import';
+  if (/@import(?!\s*url\(["'\s]*data:|["'\s]*data:)/i.test(css)) return '@import';
   return separate(css, /@font-face/i, '}')[1].some((rule) => /url\((?!["'\s]*data:)/i.test(rule)) ? '@font-face' : null;
 }
 

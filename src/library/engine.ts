@@ -83,7 +83,8 @@ export class Engine implements AsyncDisposable {
    * @throws CaptureError with any code of a capture; `internal_error` (503) after the end
    */
   async capture(options: CaptureOptions, { signal, onProgress, local }: CaptureHow = {}): Promise<EngineCapture> {
-    const ends = signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
+    // Of its own: many captures listening to one signal would be taken for a leak.
+    const ends = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     ends.throwIfAborted();
     refuseBlockedDestinations(this.#egress, options, {});
     const order = { id: `capture-${++this.#captures}`, options, local, onProgress: onProgress ?? (() => undefined) };

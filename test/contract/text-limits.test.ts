@@ -43,6 +43,8 @@ it.each(stringFields().map(({ path, maxLength }) => [path.join('.'), path, maxLe
 
 it.each<[string, Record<string, unknown>]>([
   ['extensions of a locale', { locale: `en-${'u-aa-bbb-'.repeat(20_000)}cc` }],
+  ['an import in a template', { format: 'pdf', pdf: { header_template: `<style>@import${' '.repeat(16_000)}</style>` } }],
+  ['links in a template', { format: 'pdf', pdf: { header_template: `${'<link href'.repeat(800)}${' '.repeat(8_000)}` } }],
   ['a host of distinct characters', { url: `https://${distinct(2_700)}/` }],
   ['a host of combining marks', { url: `https://a${'\u0301\u0323'.repeat(2_000)}/` }],
   ['an origin in punycode', { storage_state: { origins: [{ origin: `https://xn--${'a9'.repeat(100_000)}` }] } }],

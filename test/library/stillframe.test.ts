@@ -57,6 +57,19 @@ describe('a capture by the library', () => {
     await expect(stillframe.capture({ url: site.url('/endless') }, { signal: stop.signal })).rejects.toBe(reason);
   });
 
+  it('may be one of many at once, with and without a common signal', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`);
+    process.on('warning', onWarning);
+    const { signal } = new AbortController();
+    const captures = Array.from({ length: 24 }, (_, index) =>
+      stillframe.capture({ url: site.url('/static'), format: 'jpeg' }, index < 12 ? {} : { signal }),
+    );
+    expect(await Promise.all(captures)).toHaveLength(24);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it('fails with the errors of the API', async () => {
     await expect(stillframe.capture({ url: site.url('/status/404') })).rejects.toMatchObject({
       code: 'target_error',

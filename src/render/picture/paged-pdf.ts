@@ -1,5 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/extension-options.js';
+import { monotonicNow } from '../monotonic-now.js';
 import { boundedPage, within } from './bounded-page.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type PrintOptions, printStream } from './print-stream.js';
@@ -13,16 +14,18 @@ const TEMPLATE_STYLE = '<style>#header,#footer{font-size:10px}</style>';
 /**
  * A PDF as a browser prints it: on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
  *
- * @throws CaptureError `invalid_request` for page ranges beyond the document, margins that leave no room, and templates that cannot be printed
+ * @throws CaptureError `invalid_request` for page ranges beyond the document, margins that leave no room, and templates that cannot be printed;
+ *   `render_timeout`
  */
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
   const { session, options, deadline } = order;
   const begun = performance.now();
+  const leftMs = deadline - monotonicNow();
   const page = boundedPage(session, deadline);
   const { pageHeight } = await page.call('scroll.measure');
   await within(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
   const content = await within(session, deadline, () => printStream(session.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
-    throw asRefusal(error, pdf);
+    throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
   });
   const { width, height, pages } = readPdf(content);
   return {
@@ -68,6 +71,15 @@ function templateOf(html: string | null): string {
 /** Inches as the nearest point. Chromium rounds the sides of the paper up to whole points, which makes A4 596 points wide instead of 595. */
 function toWholePoints(inches: number): number {
   return Math.round(inches * 72) / 72;
+}
+
+function tooLong(leftMs: number): CaptureError {
+  const seconds = Math.round(leftMs / 1_000);
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The document could not be printed within ${seconds} s, which is what \`timeout\` leaves for it. Print a long one in parts, with \`pdf.page_ranges\`, or raise \`timeout\`.`,
+    details: { waited_for: 'pdf' },
+  });
 }
 
 /** The browser's message for options that it cannot print with. Of a template it says only that the printing failed. */

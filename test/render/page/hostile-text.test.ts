@@ -6,7 +6,6 @@ import { failedNavigation } from '../../../src/render/page/judge-document.js';
 import { groupPending } from '../../../src/render/page/pending-requests.js';
 import { refreshHeaderS } from '../../../src/render/page/settle.js';
 import { WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
-import { countPages, firstPageSize } from '../../../src/render/picture/pdf-picture.js';
 import { retryAfterMs } from '../../../src/webhook/retry-after.js';
 
 /** Ten times the goal for one turn of the event loop, since the machine may be busy. */
@@ -97,11 +96,4 @@ it('a URL of a page with a million characters in place of a host takes no time',
   const record = { refusals: [], proxyFailure: null, failures: [] };
   expect(within(() => failedNavigation(url, 'net::ERR_FAILED', record)).code).toBe('navigation_failed');
   expect(within(() => groupPending([{ kind: 'image', url, ageMs: 0, answered: false }]))).toEqual([{ kind: 'image', host: '', count: 1 }]);
-});
-
-it('a PDF of 50 MB is measured at once', () => {
-  const page = '/Type /Page\n/MediaBox [0 0 595 842]';
-  const pdf = Buffer.concat([Buffer.alloc(50_000_000, '/Type / Med'), Buffer.from(`/Type /Pages\n${page}\n${page}`)]);
-  expect(within(() => countPages(pdf))).toBe(2);
-  expect(within(() => firstPageSize(pdf))).toEqual({ width: 793, height: 1123 });
 });

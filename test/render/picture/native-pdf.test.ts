@@ -71,3 +71,11 @@ describe('a native PDF of a whole page', () => {
     expect(await blotOf(picture, [181, 9, 9])).toMatchObject({ top: nearly(2_400), height: nearly(100) });
   });
 });
+
+it('a document of more sheets than there is time for fails with the limit', async () => {
+  const html = '<p style="break-after:page">Words</p>'.repeat(20_000);
+  await expect(take(browser, html, { format: 'pdf', pdf: {} }, { pictureMs: 10_000 })).rejects.toMatchObject({
+    code: 'render_timeout',
+    message: expect.stringMatching(/within 10 s.*`pdf\.page_ranges`/),
+  });
+});
