@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Artifacts, requireStorage } from '../artifacts/artifacts.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
+import { jobUrl } from '../contract/capture-request.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/render.js';
@@ -188,12 +189,13 @@ async function tellEnded(
 ): Promise<void> {
   if (own === undefined) return;
   deps.onEnded(own, timings);
-  deps.log.info({ job_id: own.id, request_id: own.requestId, state: own.state, ...facts }, 'job');
+  deps.log.info({ job_id: own.id, request_id: own.requestId, url: own.url, state: own.state, ...facts }, 'job');
   let slice: EndedJob[] | null = followers;
   while (slice !== null) {
     for (const follower of slice) {
       deps.onEnded(follower, {});
-      deps.log.info({ job_id: follower.id, request_id: follower.requestId, state: follower.state, shared: own.id }, 'job');
+      const { id, requestId, url, state } = follower;
+      deps.log.info({ job_id: id, request_id: requestId, url, state, shared: own.id }, 'job');
     }
     if (!own.isFollowed) return;
     slice = await insist(waiting, () => deps.store.endFollowers(own.id));
@@ -218,8 +220,8 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
     return { state: 'released', code: null };
   }
   const stored = toStoredError(error);
-  const { code } = stored;
-  const facts = { job_id: job.id, request_id: job.requestId, attempt: job.attempt, code: stored.code, details: stored.details };
+  const { code, details } = stored;
+  const facts = { job_id: job.id, request_id: job.requestId, url: jobUrl(job.options), attempt: job.attempt, code, details };
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed with an internal error');
   const dueAt = deps.now() + deps.retryDelayMs;
   if (

@@ -62,7 +62,7 @@ export async function recoverLeases(deps: RecoverDeps, { starting } = { starting
 
 function tellEnded(deps: Pick<SweepDeps, 'onEnded' | 'log'>, job: EndedJob, facts: Record<string, unknown>): void {
   deps.onEnded(job);
-  deps.log.info({ job_id: job.id, request_id: job.requestId, state: job.state, ...facts }, 'job');
+  deps.log.info({ job_id: job.id, request_id: job.requestId, url: job.url, state: job.state, ...facts }, 'job');
 }
 
 /**

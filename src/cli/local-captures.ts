@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { idempotencyConflict } from '../capture/submit.js';
+import { jobUrl } from '../contract/capture-request.js';
 import { newId } from '../contract/ids.js';
 import { isTerminal, type JobResult, type JobSnapshot } from '../contract/job.js';
 import { readRequestJson } from '../contract/request-json.js';
@@ -76,9 +77,10 @@ export class LocalCaptures {
   }
 
   #begin(submission: Submission, idempotencyKey: string | null): LocalCapture {
-    const { identity, mode } = submission;
+    const { identity, mode, options } = submission;
+    const ids = { id: newId('job'), requestId: newId('request') };
     const capture: LocalCapture = {
-      job: { ...NEW_JOB, id: newId('job'), requestId: newId('request'), mode, enqueuedAt: Date.now() },
+      job: { ...NEW_JOB, ...ids, url: jobUrl(options), mode, enqueuedAt: Date.now() },
       number: ++this.#submitted,
       identity,
       idempotencyKey,

@@ -934,6 +934,11 @@ export interface JobSnapshot {
      */
     mode: "sync" | "async";
     /**
+     * the captured URL without its query and fragment, `about:html` for `html`; absent if an older version accepted the job
+     * @example https://example.com/reports/q3
+     */
+    url?: string;
+    /**
      * of the capture submission
      * @example req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
      */

@@ -322,7 +322,15 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
 /** URL of `html` without a `base_url`: the host cannot exist (RFC 2606), so its origin reaches nothing. */
 export const HTML_DOCUMENT_URL = 'http://html.invalid/';
 
+/** Stands for the URL of an HTML document. */
+export const HTML_JOB_URL = 'about:html';
+
+/** `url` of a job: without its query and fragment, which may hold secrets. */
+export function jobUrl({ url, html }: Pick<CaptureOptions, 'url' | 'html'>): string {
+  return html === null ? (url.split(/[?#]/, 1)[0] ?? '') : HTML_JOB_URL;
+}
+
 /** `url` of CaptureData. */
 export function shownUrl({ url, html, baseUrl }: Pick<CaptureOptions, 'url' | 'html' | 'baseUrl'>): string {
-  return html !== null && baseUrl === null ? 'about:html' : url;
+  return html !== null && baseUrl === null ? HTML_JOB_URL : url;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type CaptureData, captureDataSchema, toWireCaptureData, type WireCaptureData } from './capture-data.js';
 import { ERROR_CODES, type StoredError, toWireError, type WireError } from './capture-error.js';
+import { EXTENSION } from './capture-extensions.js';
 import type { ExecutionMode } from './capture-request.js';
 
 /** States that a job row can have; `paused` and `unknown` exist only in responses. */
@@ -28,6 +29,8 @@ export interface JobSnapshot {
   keyId: string;
   state: JobState;
   mode: ExecutionMode;
+  /** `jobUrl` of its options; null if an older version accepted the job. */
+  url: string | null;
   /** Of the submission. */
   requestId: string;
   /** 0–100, informational. */
@@ -81,6 +84,15 @@ export const jobSnapshotSchema = z
     id: z.string(),
     state: z.enum(JOB_STATES),
     mode: z.enum(['sync', 'async']),
+    url: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'the captured URL without its query and fragment, `about:html` for `html`; absent if an older version accepted the job',
+        example: 'https://example.com/reports/q3',
+        ...EXTENSION,
+      }),
     request_id: z.string().meta({ description: 'of the capture submission' }),
     progress: z.union([z.number(), z.string(), z.null()]),
     attempts_made: z.number(),
@@ -117,6 +129,7 @@ export function toWireJobSnapshot(job: JobSnapshot, places: PublicPlaces): WireJ
     id: job.id,
     state: job.state,
     mode: job.mode,
+    ...(job.url === null ? {} : { url: job.url }),
     request_id: job.requestId,
     progress: job.progress,
     attempts_made: job.attemptsMade,

@@ -289,9 +289,9 @@ export class Service implements AsyncDisposable {
   }
 
   /** Logs a job that the cache has answered. */
-  private tellCached({ id, requestId, webhookUrl }: JobSnapshot): void {
+  private tellCached({ id, requestId, url, webhookUrl }: JobSnapshot): void {
     this.metrics.countJob('completed');
-    this.log.info({ job_id: id, request_id: requestId, state: 'completed', cached: true }, 'job');
+    this.log.info({ job_id: id, request_id: requestId, url, state: 'completed', cached: true }, 'job');
     if (webhookUrl !== null) this.deliveries.wake();
   }
 

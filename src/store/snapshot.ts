@@ -16,9 +16,9 @@ export interface ToldJob extends Omit<JobSnapshot, 'state' | 'result'> {
 
 /** The public state of a row. Queued jobs are reported as `paused` while the queue is paused (decisions.md, Jobs). */
 export function toSnapshot(row: ToldJob): JobSnapshot {
-  const { id, accountId, keyId, mode, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl } = row;
+  const { id, accountId, keyId, mode, url, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl } = row;
   return {
-    ...{ id, accountId, keyId, state: toldState(row), mode, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl },
+    ...{ id, accountId, keyId, state: toldState(row), mode, url, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl },
     result: toResult(row),
   };
 }

@@ -184,6 +184,8 @@ export interface FinishedCapture {
 /** A job that a step has ended, possibly as a follower of a shared render. */
 export interface EndedJob {
   id: string;
+  /** As in JobSnapshot. */
+  url: string | null;
   requestId: string;
   accountId: string;
   state: 'completed' | 'failed';

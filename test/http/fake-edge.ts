@@ -55,6 +55,7 @@ export function aJob(changes: Partial<JobSnapshot> = {}): JobSnapshot {
     keyId: 'key_full',
     state: 'waiting',
     mode: 'sync',
+    url: 'https://example.com/',
     requestId: 'req_submission',
     progress: 0,
     attemptsMade: 0,

@@ -20,6 +20,24 @@ it('each job has its line in the log and its place in the metrics: those that sh
   expect(told.filter(({ state }) => state === 'completed')).toHaveLength(4);
   expect(told.filter(({ shared }) => shared !== undefined)).toHaveLength(2);
   expect(told.filter(({ cached }) => cached === true)).toHaveLength(1);
+  expect(new Set(told.map(({ url }) => url))).toEqual(new Set([site.url('/slow')]));
   const metrics = await (await fetch(`${service.url}/metrics`)).text();
   expect(metrics).toContain('stillframe_jobs_total{state="completed"} 4');
+});
+
+it('a failed job has the URL of its page in its line, in the list and when it is looked up, without what may be secret', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using service = await startService({}, undefined, { log: pino({ level: 'info' }, sink) });
+  const url = site.url('/slow');
+  const failed = await service.post({ url: `${url}?ms=0&token=SECRET#SECRET`, fail_if_content_missing: ['no such text'], ...SMALL });
+  expect(failed.body.ok).toBe(false);
+  const [job] = (await service.get('/v1/jobs')).body.data.jobs;
+  expect(job).toMatchObject({ state: 'failed', url });
+  expect((await service.get(`/v1/jobs/${job.id}`)).body.data).toMatchObject({ id: job.id, url });
+  const told = lines.filter(({ msg }) => msg === 'job');
+  expect(told.at(-1)).toMatchObject({ job_id: job.id, state: 'failed', url });
+  expect(told.filter((line) => line.url !== url)).toEqual([]);
+  expect(JSON.stringify(lines)).not.toContain('SECRET');
 });

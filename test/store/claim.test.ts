@@ -255,6 +255,7 @@ describe('an end', () => {
       keyId: caller.keyId,
       state: 'completed',
       mode: 'async',
+      url: 'https://example.com/',
       requestId: job.requestId,
       progress: 100,
       attemptsMade: 1,
@@ -278,6 +279,32 @@ describe('an end', () => {
     expect((await it.store.findJob(job.id))?.result?.outcome).toEqual({ ok: false, error: FAILURE });
     expect(await it.store.settlement(NOON)).toMatchObject({ pending: 0, settled: 0, released: 1 });
     expect((await it.store.accept(aNewJob(caller), RULES)).kind).toBe('queued');
+  });
+
+  test('a job keeps its URL after it has failed, with those that shared its render, but nothing that may be secret', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const options = someOptions({ url: 'https://example.com/reports/q3?token=SECRET#/SECRET' });
+    const jobs = [aNewJob(caller, { options, cacheIdentity: 'shared' }), aNewJob(caller, { options, cacheIdentity: 'shared' })];
+    const told = [];
+    for (const job of jobs) told.push(await it.store.accept(job, RULES));
+    const url = 'https://example.com/reports/q3';
+    expect(told).toMatchObject([
+      { kind: 'queued', job: { url } },
+      { kind: 'shared', job: { url } },
+    ]);
+    const ended = await it.store.fail(claimOf(await claimNext(it.store)), FAILURE, NOON + 5);
+    expect(ended).toMatchObject(jobs.map(({ id }) => ({ id, url })));
+    const page = { state: 'failed', before: null, limit: 10 } as const;
+    expect((await it.store.listJobs(caller.keyId, page)).jobs).toMatchObject([{ url }, { url }]);
+    expect((await it.store.listAllJobs(page)).jobs).toMatchObject([{ url }, { url }]);
+  });
+
+  test('the job of an HTML document has no URL of its own, whatever its base is', async () => {
+    await using it = await aStore();
+    const job = aNewJob(await aCaller(it.store), { options: someOptions({ html: '<p>SECRET', baseUrl: 'https://example.com/' }) });
+    await it.store.accept(job, RULES);
+    expect(await it.store.findJob(job.id)).toMatchObject({ url: 'about:html' });
   });
 
   test('an artifact name that exists already ends nothing', async () => {

@@ -9,6 +9,7 @@ export function aFinishedJob(overrides: Partial<JobSnapshot> = {}): JobSnapshot 
     keyId: newId('key'),
     state: 'completed',
     mode: 'async',
+    url: 'https://example.com/',
     requestId: newId('request'),
     progress: 100,
     attemptsMade: 1,

@@ -5,6 +5,7 @@
  * Locks, in this order: the cache digest (advisory), so that two identical submissions do not both render; the row of the render in flight,
  * which its end locks as well, so that no job follows one that has just ended; the row of an account with a quota; the row of a link's key.
  */
+import { jobUrl } from '../../contract/capture-request.js';
 import { newId } from '../../contract/ids.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
@@ -242,8 +243,9 @@ async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): P
  */
 const INSERT_JOB = `WITH job AS (
     INSERT INTO jobs (id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms,
-        delay_ms, leader_id, attempts_made, attempt_budget, enqueued_at, progress, webhook_url, ended_at, worker_id, artifact_name, data, traceparent)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17::text, $18, $19, $20, $21, $34)
+        delay_ms, leader_id, attempts_made, attempt_budget, enqueued_at, progress, webhook_url, ended_at, worker_id, artifact_name, data, traceparent,
+        url)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17::text, $18, $19, $20, $21, $34, $36)
       ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
       RETURNING seq, id, account_id, enqueued_at),
   entry AS (INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, $22::smallint FROM job WHERE $22::smallint IS NOT NULL),
@@ -272,6 +274,7 @@ function toldRow(job: NewJob, kept: Kept | null): Omit<ToldJob, 'paused'> {
       keyId,
       requestId,
       mode,
+      url: jobUrl(job.options),
       attemptBudget,
       enqueuedAt,
       attemptsMade: 0,
@@ -310,5 +313,6 @@ function insertValues(vault: Vault, { job, rules, digests, source: { kept, leade
     webhook === null ? null : endedAt,
     job.traceparent,
     job.link ? job.keyId : null,
+    jobUrl(options),
   ];
 }

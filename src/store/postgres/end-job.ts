@@ -23,7 +23,7 @@ export interface ClaimEnd {
 }
 
 /** What is told of a job that a statement has ended. */
-type EndedRow = Pick<JobRow, 'id' | 'accountId' | 'requestId' | 'state' | 'claimedAt' | 'bookedMs'> & { announced: boolean };
+type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'state' | 'claimedAt' | 'bookedMs'> & { announced: boolean };
 
 /**
  * Ends claimed jobs, all of them completed or all of them failed, in one statement with their credits, orders, pictures and deliveries, of which one that fails undoes all; then, for
@@ -107,13 +107,13 @@ function columnsOf(rows: readonly Values[]): unknown[] {
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }
 
-const ENDED_COLUMNS = `job.id, job.account_id AS "accountId", job.request_id AS "requestId", job.state, job.claimed_at AS "claimedAt",
+const ENDED_COLUMNS = `job.id, job.url, job.account_id AS "accountId", job.request_id AS "requestId", job.state, job.claimed_at AS "claimedAt",
   job.booked_ms AS "bookedMs"`;
 
 const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'`;
 
 /** For `RETURNING`: what `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
-const ENDED = 'jobs.id, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at';
+const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at';
 
 const COMPLETE = concluding(
   `UPDATE jobs SET state = 'completed', data = $10, ended_at = given.now, rendered_at = given.now, artifact_name = given.name,
@@ -234,6 +234,6 @@ export async function promote(queries: Queries, id: string): Promise<void> {
   );
 }
 
-function toEnded({ id, requestId, accountId, state, announced }: EndedRow): EndedJob {
-  return { id, requestId, accountId, state: state === 'completed' ? 'completed' : 'failed', hasWebhook: announced, isFollowed: false };
+function toEnded({ id, url, requestId, accountId, state, announced }: EndedRow): EndedJob {
+  return { id, url, requestId, accountId, state: state === 'completed' ? 'completed' : 'failed', hasWebhook: announced, isFollowed: false };
 }

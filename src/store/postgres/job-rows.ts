@@ -27,7 +27,7 @@ export const JOB_COLUMNS = `job.seq, job.id, job.account_id AS "accountId", job.
   job.leader_id AS "leaderId", job.attempts_made AS "attemptsMade", job.attempt_budget AS "attemptBudget",
   job.enqueued_at AS "enqueuedAt", job.due_at AS "dueAt", job.first_claimed_at AS "firstClaimedAt", job.claimed_at AS "claimedAt",
   job.booked_ms AS "bookedMs", job.worker_id AS "workerId", job.progress, job.webhook_url AS "webhookUrl", job.ended_at AS "endedAt",
-  job.artifact_name AS "artifactName", job.data, job.error, job.traceparent`;
+  job.artifact_name AS "artifactName", job.data, job.error, job.traceparent, job.url`;
 
 /** The lane of a queue entry, from that of its job. */
 export const LANE = `CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END`;

@@ -2,6 +2,7 @@
  * Acceptance as one step (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → cached result →
  * identical job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
  */
+import { jobUrl } from '../../contract/capture-request.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
@@ -229,5 +230,6 @@ function toRow(job: NewJob, digests: Digests): NewJobRow {
     data: null,
     error: null,
     traceparent: job.traceparent,
+    url: jobUrl(job.options),
   };
 }

@@ -60,7 +60,7 @@ function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { s
   if (state === 'completed') tables.reservations.settle(row.id);
   else tables.reservations.release(row.id);
   const hasWebhook = row.webhookUrl !== null && tables.deliveries.announce(row.id, eventOf(state), now);
-  return { id: row.id, requestId: row.requestId, accountId: row.accountId, state, hasWebhook, isFollowed: false };
+  return { id: row.id, url: row.url, requestId: row.requestId, accountId: row.accountId, state, hasWebhook, isFollowed: false };
 }
 
 function expectOne(changed: boolean, id: string): void {

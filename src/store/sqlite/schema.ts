@@ -196,6 +196,8 @@ export const jobs = sqliteTable(
     error: text('error'),
     /** Of the submission, if captures are traced. */
     traceparent: text('traceparent'),
+    /** Kept after the end, without its query; null if an older version created the row. */
+    url: text('url'),
   },
   (t) => [
     uniqueIndex('jobs_id').on(t.id),
