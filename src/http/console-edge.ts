@@ -73,6 +73,8 @@ export interface ConsoleEdge {
   findKey(id: string): Promise<ConsoleKey | null>;
   /** @returns null if there is no such account */
   createKey(wish: { accountName: string; label: string; scopes: readonly Scope[] }): Promise<(ConsoleKey & { secret: string }) | null>;
+  /** The previous secret is valid until then. @returns null if there is no such key */
+  newSigningSecret(keyId: string, previousUntil: number): Promise<string | null>;
   /** @returns false if there is no such key */
   revokeKey(id: string): Promise<boolean>;
 
@@ -84,6 +86,8 @@ export interface ConsoleEdge {
   readUsage(accountId: Principal['accountId']): Promise<WireUsage>;
 
   setQueuePaused(paused: boolean): Promise<void>;
+  /** Bytes of pictures and of the database, how many of the latter are unused (`free`), and the limit of all (`max`). */
+  storageUse(): Promise<{ pictures: number; database: number; free: number; max: number }>;
   /** The servers that share the store, this one included. */
   nodes(): Promise<ConsoleNode[]>;
 }

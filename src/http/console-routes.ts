@@ -40,6 +40,7 @@ export function consoleRoutes(edge: Edge, own: ConsoleEdge): ConsoleRoute[] {
     { path: '/console/job', steps: { GET: by((it, c) => it.show(c, 'job')) } },
     { path: '/console/redeliver', steps: { POST: by((it, c) => it.send(c, 'redeliver')) } },
     { path: '/console/keys', steps: { GET: by((it, c) => it.show(c, 'keys')), POST: by((it, c) => it.send(c, 'createKey')) } },
+    { path: '/console/signing-secret', steps: { POST: by((it, c) => it.send(c, 'createSigningSecret')) } },
     { path: '/console/revoke-key', steps: { POST: by((it, c) => it.send(c, 'revokeKey')) } },
     {
       path: '/console/accounts',

@@ -1,5 +1,6 @@
 import { endConsoleSession, findConsoleSession, openConsoleSession } from '../account/console-access.js';
 import { issueKey } from '../account/issue-key.js';
+import { newSigningSecret } from '../account/signing-secret.js';
 import { readUsage } from '../capture/read-usage.js';
 import type { ConsoleEdge } from '../http/console-edge.js';
 import type { NodeFacts, Store } from '../store/store.js';
@@ -7,6 +8,7 @@ import type { NodeFacts, Store } from '../store/store.js';
 export interface ConsoleEdgeParts {
   store: Store;
   loopbackOnly: boolean;
+  maxStorageBytes: number;
   /** Of this server. */
   facts(): NodeFacts;
   startedAt: number;
@@ -16,7 +18,15 @@ export interface ConsoleEdgeParts {
 }
 
 /** Implements what the console needs with the store. */
-export function consoleEdge({ store, loopbackOnly, facts, startedAt, onQueueChanged, now }: ConsoleEdgeParts): ConsoleEdge {
+export function consoleEdge({
+  store,
+  loopbackOnly,
+  maxStorageBytes,
+  facts,
+  startedAt,
+  onQueueChanged,
+  now,
+}: ConsoleEdgeParts): ConsoleEdge {
   return {
     loopbackOnly,
     now,
@@ -32,6 +42,10 @@ export function consoleEdge({ store, loopbackOnly, facts, startedAt, onQueueChan
     linkCredits: () => store.linkCredits(now()),
     findKey: (id) => store.findKey(id),
     createKey: (wish) => issueKey(store, { ...wish, now: now() }),
+    async newSigningSecret(keyId, previousUntil) {
+      const secret = newSigningSecret();
+      return (await store.rotateSigningSecret(keyId, secret, previousUntil)) ? secret : null;
+    },
     revokeKey: async (id) => 'revoked' in (await store.revokeKey(id, now())),
     listAccounts: () => store.listAccounts(),
     createAccount: async (name) => (await store.createAccount(name, now())) !== null,
@@ -41,6 +55,7 @@ export function consoleEdge({ store, loopbackOnly, facts, startedAt, onQueueChan
       await store.setQueuePaused(paused);
       onQueueChanged();
     },
+    storageUse: async () => ({ ...(await store.storageUse()), max: maxStorageBytes }),
     async nodes() {
       const shared = await store.nodes();
       return shared.length > 0 ? shared : [{ id: 'this', startedAt, facts: facts() }];

@@ -113,6 +113,7 @@ function operatorEdge({ config, store, health, facts, startedAt, onQueued, now }
   return consoleEdge({
     store,
     loopbackOnly: config.console === 'loopback',
+    maxStorageBytes: config.maxStorageMb * 1_000_000,
     facts,
     startedAt,
     onQueueChanged: () => {

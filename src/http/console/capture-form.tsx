@@ -18,7 +18,8 @@ interface CaptureFormProps {
   error: StoredError | null;
 }
 
-const FIRST_FIELDS = FORM_FIELDS.filter(({ name }) => name === 'url');
+/** Beside the URL, as most pictures need no other options. */
+const FIRST_FIELDS = ['url', 'device', 'full_page', 'dark_mode'].flatMap((name) => FORM_FIELDS.filter((field) => field.name === name));
 const GROUPS = [...FIELD_GROUPS.map(([heading]) => heading), OTHER_FIELDS]
   .map((heading) => ({ heading, fields: FORM_FIELDS.filter((field) => field.group === heading && !FIRST_FIELDS.includes(field)) }))
   .filter(({ fields }) => fields.length > 0);
@@ -27,7 +28,7 @@ export function CaptureForm({ formToken, keys, form, error }: CaptureFormProps) 
   const issues = issuesOf(error);
   if (keys.length === 0) return <NoKeys />;
   return (
-    <PostForm action="capture" token={formToken} class="capture" data-busy="Capturing…">
+    <PostForm action="capture" token={formToken} id="capture" class="capture" data-busy="Capturing…">
       {error === null ? null : <Problems error={error} issues={issues} />}
       <div class="card">
         <div class="row">

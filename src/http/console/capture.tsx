@@ -1,5 +1,6 @@
 import { CaptureError, type StoredError, toStoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
+import { printedOnPaper } from '../../contract/paper-default.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import { invalidRequest, parseSubmission, type RequestIssue, type Submission } from '../../contract/submission.js';
 import type { Edge } from '../edge.js';
@@ -26,7 +27,8 @@ export async function capturePage(visit: Visit): Promise<Answer> {
  */
 export async function takePicture(visit: FormVisit): Promise<Answer> {
   const { form, edge } = visit;
-  const { body, issues } = readCaptureForm(form);
+  const { body: given, issues } = readCaptureForm(form);
+  const body = printedOnPaper(given, firstLanguage(visit.c.req.header('accept-language')));
   const curl = curlLine(body, edge.places.baseUrl);
   try {
     return await show(visit, { form, curl, job: await capture(visit, body, issues) });
@@ -35,6 +37,11 @@ export async function takePicture(visit: FormVisit): Promise<Answer> {
     noteFailure(edge, visit.c.var.exchange, thrown);
     return await show(visit, { form, curl, error: toStoredError(thrown) });
   }
+}
+
+/** Browsers name the reader's own language first. */
+function firstLanguage(acceptLanguage = ''): string {
+  return acceptLanguage.split(/[,;]/, 1)[0]?.trim() ?? '';
 }
 
 async function capture(visit: FormVisit, body: Record<string, unknown>, issues: RequestIssue[]): Promise<JobSnapshot> {
@@ -79,7 +86,7 @@ async function show({ edge, console, formToken }: Visit, { form, curl, job, erro
         {job === undefined || job.result !== null ? null : <LiveStatus />}
         {job === undefined ? null : (
           <section class="taken" aria-label="Result">
-            <JobResult job={job} baseUrl={edge.places.baseUrl} />
+            <JobResult job={job} baseUrl={edge.places.baseUrl} aboveForm />
             <Curl line={curl ?? ''} />
           </section>
         )}

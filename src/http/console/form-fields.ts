@@ -93,7 +93,8 @@ function toField(name: string, { inner, meta, defaultValue }: Unwrapped): FormFi
     group: fieldGroupOf(name),
     kind: meta.writeOnly === true ? 'secret' : kindOf(name, inner),
     choices: choicesOf(inner),
-    defaultValue,
+    // contract/paper-default.ts
+    defaultValue: name === 'pdf.paper' ? 'a4, or letter in the US and Canada' : defaultValue,
     description: meta.description ?? note.description ?? '',
     example: typeof example === 'string' || typeof example === 'number' ? String(example) : '',
   };

@@ -1,5 +1,6 @@
 import type { CaptureData } from '../../contract/capture-data.js';
-import type { JobSnapshot } from '../../contract/job.js';
+import { HTML_JOB_URL } from '../../contract/capture-request.js';
+import type { JobResult as Ended, JobSnapshot } from '../../contract/job.js';
 import { ErrorNotice } from './error-page.js';
 import { Facts } from './facts.js';
 import { amount, bytes, duration } from './say.js';
@@ -7,20 +8,20 @@ import { amount, bytes, duration } from './say.js';
 interface JobResultProps {
   job: JobSnapshot;
   baseUrl: string;
-  /** Whether there is a link to the job's own page. */
-  linked?: boolean;
+  /** Whether it stands above the form that asked for it, and not on the job's own page. */
+  aboveForm: boolean;
 }
 
 /** A job's picture or failure; what a page says in them is data. While it runs, the part follows the server. */
-export function JobResult({ job, baseUrl, linked = true }: JobResultProps) {
+export function JobResult({ job, baseUrl, aboveForm }: JobResultProps) {
   const { result } = job;
   const summary = summaryOf(job);
   if (result === null) {
     return (
-      <section id="result" class="card result" data-live={`job?id=${job.id}`} data-summary={summary}>
+      <section id="result" class="card result" data-live={`job?id=${job.id}${aboveForm ? '&form=1' : ''}`} data-summary={summary}>
         <h2>{summary}</h2>
         <progress max="100" value={job.progress} aria-label="Progress" />
-        {linked ? (
+        {aboveForm ? (
           <p>
             <a href={`job?id=${job.id}`}>Follow the job</a>
           </p>
@@ -39,15 +40,30 @@ export function JobResult({ job, baseUrl, linked = true }: JobResultProps) {
         </pre>
       )}
       <p class="pages">
-        {linked ? (
+        {aboveForm ? (
           <a href={`job?id=${job.id}`}>
             Job <code>{job.id}</code>
           </a>
         ) : null}
-        {outcome.ok ? <a href={`capture?url=${encodeURIComponent(outcome.data.url)}`}>Capture this page again</a> : null}
+        <Again {...{ job, outcome, aboveForm }} />
       </p>
     </section>
   );
+}
+
+/** Leads to the form, with the URL if the other options are not known any more. */
+function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['outcome']; aboveForm: boolean }) {
+  if (aboveForm && !outcome.ok) {
+    return (
+      <button type="submit" form="capture">
+        Try again
+      </button>
+    );
+  }
+  const url = outcome.ok ? outcome.data.url : job.url;
+  // The document is not known any more, and its `base_url` is another page.
+  if (url === null || url === HTML_JOB_URL || job.url === HTML_JOB_URL) return null;
+  return <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>;
 }
 
 /** Of a job, for a heading and for announcements. */

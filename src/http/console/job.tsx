@@ -30,7 +30,7 @@ export async function jobPage({ edge, console, c, formToken }: Visit): Promise<A
       <>
         {isMoving ? <LiveStatus /> : null}
         <div class="taken">
-          <JobResult job={job} baseUrl={edge.places.baseUrl} linked={false} />
+          <JobResult job={job} baseUrl={edge.places.baseUrl} aboveForm={c.req.query('form') !== undefined} />
           <div class="stack">
             <Life job={job} keyOf={key} timings={edge.timingsOf?.(job.id) ?? null} />
             {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
@@ -68,6 +68,7 @@ function Life({ job, keyOf, timings }: LifeProps) {
       <h2>Life</h2>
       <Facts
         of={[
+          ...(job.url === null ? [] : [['URL', job.url] as const]),
           ['State', <State job={job} />],
           ['Submitted', instant(job.enqueuedAt)],
           ...(result === null ? [] : [['Ended', instant(result.completedAt)] as const, ['Took', duration(result.durationMs)] as const]),
@@ -90,7 +91,7 @@ function Life({ job, keyOf, timings }: LifeProps) {
 function Options({ job, options }: { job: JobSnapshot; options: CaptureOptions | undefined }) {
   if (options === undefined) {
     if (job.result === null) return null;
-    return <p class="hint">The options of a request are deleted when its job ends.</p>;
+    return <p class="hint">The query of the URL and the options of a request are deleted when its job ends.</p>;
   }
   return (
     <section class="card">

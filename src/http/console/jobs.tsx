@@ -1,5 +1,3 @@
-import type { CaptureOptions } from '../../contract/capture-request.js';
-import { shownUrl } from '../../contract/capture-request.js';
 import { JOB_STATES, type JobSnapshot, type JobState } from '../../contract/job.js';
 import type { ConsoleKey } from '../console-edge.js';
 import { nextCursor, readPage } from '../jobs-page.js';
@@ -18,7 +16,6 @@ export async function jobsPage({ console, c }: Visit): Promise<Answer> {
   const keys = await console.listKeys();
   const key = keys.find(({ id }) => id === c.req.query('key')) ?? null;
   const { jobs, next } = await console.listJobs({ ...page, keyId: key?.id ?? null });
-  const orders = await console.findOrders(jobs.filter(({ result }) => result === null).map(({ id }) => id));
   const chosen = { state: query.state, key: key?.id, limit: query.limit };
   const cursor = nextCursor(next);
   return {
@@ -32,7 +29,7 @@ export async function jobsPage({ console, c }: Visit): Promise<Answer> {
           {jobs.length === 0 ? (
             <p class="card">{next === null ? 'No jobs.' : 'None among the jobs that this page has looked at.'}</p>
           ) : (
-            <JobTable jobs={jobs} {...{ orders, keys }} now={console.now()} />
+            <JobTable jobs={jobs} keys={keys} now={console.now()} />
           )}
           <p class="pages">
             {query.cursor === undefined ? null : <a href={linkTo(chosen)}>Newest jobs</a>}
@@ -92,12 +89,11 @@ function Filter({ keys, state, keyId }: { keys: readonly ConsoleKey[]; state: Jo
 
 interface JobTableProps {
   jobs: readonly JobSnapshot[];
-  orders: ReadonlyMap<string, CaptureOptions>;
   keys: readonly ConsoleKey[];
   now: number;
 }
 
-function JobTable({ jobs, orders, keys, now }: JobTableProps) {
+function JobTable({ jobs, keys, now }: JobTableProps) {
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
   return (
     <div class="table">
@@ -117,7 +113,7 @@ function JobTable({ jobs, orders, keys, now }: JobTableProps) {
           {jobs.map((job) => (
             <tr>
               <th scope="row">
-                <a href={`job?id=${job.id}`}>{subjectOf(job, orders.get(job.id))}</a>
+                <a href={`job?id=${job.id}`}>{job.result?.outcome.ok === true ? job.result.outcome.data.url : (job.url ?? job.id)}</a>
                 {job.result?.outcome.ok === false ? <div class="hint">{job.result.outcome.error.message}</div> : null}
               </th>
               <td>
@@ -136,10 +132,4 @@ function JobTable({ jobs, orders, keys, now }: JobTableProps) {
       </table>
     </div>
   );
-}
-
-/** The page of a job, where it is known: a failed job has no options any more. */
-function subjectOf(job: JobSnapshot, options: CaptureOptions | undefined): string {
-  if (job.result?.outcome.ok === true) return job.result.outcome.data.url;
-  return options === undefined ? job.id : shownUrl(options);
 }

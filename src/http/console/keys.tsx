@@ -12,6 +12,9 @@ import type { Answer, FormVisit, Visit } from './visit.js';
 
 const LABEL_MAX_CHARS = 100;
 const CHOICES: readonly Scope[] = [...SCOPES, LINKS_SCOPE];
+const HOUR_MS = 3_600_000;
+/** How long links work that the previous signing secret has signed, by hours. */
+const PREVIOUS_WORKS = { '0': 'no longer', '24': 'for 24 hours', '168': 'for 7 days', '720': 'for 30 days' };
 
 /** API keys, newest first, and a form for a new one. */
 export async function keysPage(visit: Visit): Promise<Answer> {
@@ -30,14 +33,38 @@ export async function createKey(visit: FormVisit): Promise<Answer> {
   if (issues.length > 0) return await show(visit, { form, issues });
   const made = await console.createKey({ accountName: form.value('account'), label, scopes });
   if (made === null) return await show(visit, { form, issues: [{ path: 'account', message: 'must be an account that exists' }] });
-  return await show(visit, { made });
+  const title = `Key “${made.label}” of the account ${made.accountName}. Keep its secret: it is not shown again.`;
+  return await show(visit, { made: { title, secret: made.secret } });
+}
+
+/** Creates or replaces the secret that signs a key's links. It is on the answer's page, and nowhere else. */
+export async function createSigningSecret(visit: FormVisit): Promise<Answer> {
+  const { console, form } = visit;
+  const hours = form.value('hours');
+  if (!Object.hasOwn(PREVIOUS_WORKS, hours)) {
+    throw invalidRequest([{ path: 'hours', message: `must be one of ${Object.keys(PREVIOUS_WORKS).join(', ')}` }]);
+  }
+  const key = await console.findKey(idOfKey(form));
+  if (key === null || key.revokedAt !== null) throw noSuchKey();
+  const secret = await console.newSigningSecret(key.id, console.now() + Number(hours) * HOUR_MS);
+  if (secret === null) throw noSuchKey();
+  const title = `Signing secret of the key “${key.label}” of the account ${key.accountName}. Keep it: it is not shown again.`;
+  return await show(visit, { made: { title, secret } });
 }
 
 export async function revokeKey({ console, form }: FormVisit): Promise<Answer> {
+  if (!(await console.revokeKey(idOfKey(form)))) throw noSuchKey();
+  return { to: 'keys' };
+}
+
+function idOfKey(form: Form): string {
   const id = form.value('id');
   if (!isId('key', id)) throw invalidRequest([{ path: 'id', message: 'must be the id of a key' }]);
-  if (!(await console.revokeKey(id))) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such key' });
-  return { to: 'keys' };
+  return id;
+}
+
+function noSuchKey(): CaptureError {
+  return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such key' });
 }
 
 /** Nothing that would confuse a list or a terminal. */
@@ -48,7 +75,7 @@ function isLabel(label: string): boolean {
 interface Shown {
   form?: Form;
   issues?: RequestIssue[];
-  made?: ConsoleKey & { secret: string };
+  made?: { title: string; secret: string };
 }
 
 async function show({ console, c, formToken }: Visit, { form, issues = [], made }: Shown): Promise<Answer> {
@@ -60,7 +87,7 @@ async function show({ console, c, formToken }: Visit, { form, issues = [], made 
     ...(issues.length > 0 ? { status: 400 } : {}),
     body: (
       <>
-        {made === undefined ? null : <NewSecret made={made} />}
+        {made === undefined ? null : <NewSecret {...made} />}
         <NewKeyForm {...{ accounts, formToken, form, issues }} />
         <h2>All keys</h2>
         <KeyTable {...{ keys: page.items, linkCredits, formToken, now: console.now() }} />
@@ -70,16 +97,14 @@ async function show({ console, c, formToken }: Visit, { form, issues = [], made 
   };
 }
 
-function NewSecret({ made }: { made: ConsoleKey & { secret: string } }) {
+function NewSecret({ title, secret }: { title: string; secret: string }) {
   return (
     <section class="notice good" role="status">
       <p>
-        <strong>
-          Key “{made.label}” of the account {made.accountName}. Keep its secret: it is not shown again.
-        </strong>
+        <strong>{title}</strong>
       </p>
       <pre>
-        <code id="secret">{made.secret}</code>
+        <code id="secret">{secret}</code>
       </pre>
       <button type="button" class="quiet" data-copy="secret" hidden>
         Copy
@@ -192,6 +217,25 @@ function Use({ apiKey, formToken, now }: { apiKey: ConsoleKey; formToken: string
   return (
     <div class="use">
       <a href={`jobs?key=${apiKey.id}`}>Jobs</a>
+      <details>
+        <summary>
+          Signing secret<span class="unseen"> of {apiKey.label}</span>
+        </summary>
+        <PostForm action="signing-secret" token={formToken}>
+          <input type="hidden" name="id" value={apiKey.id} />
+          <div class="field">
+            <label for={`hours-${apiKey.id}`}>Links of the previous one, if any, work</label>
+            <select id={`hours-${apiKey.id}`} name="hours">
+              {Object.entries(PREVIOUS_WORKS).map(([hours, text]) => (
+                <option value={hours}>{text}</option>
+              ))}
+            </select>
+          </div>
+          <button type="submit">
+            Create a signing secret<span class="unseen"> for {apiKey.label}</span>
+          </button>
+        </PostForm>
+      </details>
       <details class="confirm">
         <summary>
           Revoke<span class="unseen"> {apiKey.label}</span>

@@ -2,7 +2,7 @@ import { accountsPage, createAccount, setQuota } from './accounts.js';
 import { capturePage, takePicture } from './capture.js';
 import { jobPage, redeliver } from './job.js';
 import { jobsPage } from './jobs.js';
-import { createKey, keysPage, revokeKey } from './keys.js';
+import { createKey, createSigningSecret, keysPage, revokeKey } from './keys.js';
 import { showPicture } from './picture.js';
 import { endSessions, setQueue, systemPage } from './system.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
@@ -25,6 +25,7 @@ export const FORMS = {
   redeliver,
   createKey,
   revokeKey,
+  createSigningSecret,
   createAccount,
   setQuota,
   endSessions,

@@ -26,7 +26,8 @@ export function amount(value: number): string {
 /** `21.0 kB` */
 export function bytes(count: number): string {
   if (count < 1_000) return `${count} bytes`;
-  return count < 1_000_000 ? `${(count / 1_000).toFixed(1)} kB` : `${(count / 1_000_000).toFixed(1)} MB`;
+  if (count < 1_000_000) return `${(count / 1_000).toFixed(1)} kB`;
+  return count < 1_000_000_000 ? `${(count / 1_000_000).toFixed(1)} MB` : `${(count / 1_000_000_000).toFixed(1)} GB`;
 }
 
 /** `812 ms`, `3.2 s` */

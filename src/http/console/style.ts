@@ -100,7 +100,7 @@ progress { width: 100%; accent-color: var(--accent); }
 .filter .field, .row .field { flex: 0 1 13rem; }
 .row .wide { flex: 1 1 18rem; }
 .card > .row:first-child { margin: 0; }
-.filter button, .row button { margin-top: 1.75rem; }
+.filter button, .row button, .row .switch { margin-top: 1.75rem; }
 .pages { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin-top: .75rem; }
 .state { display: inline-block; padding: 0 .5rem; border-radius: 1rem; background: var(--block); color: var(--text); font-size: .875rem; white-space: nowrap; }
 .state.good { background: var(--good-back); color: var(--good); }
@@ -117,13 +117,14 @@ h3 { margin: 0 0 .4rem; font-size: 1rem; }
 tbody td { min-width: 6.5rem; }
 .stages td { min-width: 0; }
 .confirm summary { color: var(--bad); white-space: nowrap; }
-.confirm form { margin-top: .5rem; }
+.use form { margin-top: .5rem; }
+.use .field { margin-bottom: .5rem; }
 @media (max-width: 48rem) {
   .bar { justify-content: space-between; }
   .bar nav { order: 1; flex-basis: 100%; }
   .bar nav ul { justify-content: space-between; gap: 0; }
   .bar nav a { padding: .4rem .3rem; }
-  .filter button, .row button { margin-top: 0; }
+  .filter button, .row button, .row .switch { margin-top: 0; }
   .filter .field, .row .field { flex: 1 1 100%; }
   .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .stacked, .stacked tbody, .stacked tr, .stacked th, .stacked td { display: block; }

@@ -4,12 +4,12 @@ import type { ConsoleNode } from '../console-edge.js';
 import { Facts } from './facts.js';
 import { PostForm } from './layout.js';
 import { LiveStatus } from './live.js';
-import { amount, When } from './say.js';
+import { amount, bytes, When } from './say.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** Health, queue, servers, and who else has the console open. */
 export async function systemPage({ edge, console, formToken }: Visit): Promise<Answer> {
-  const [health, nodes, sessions] = await Promise.all([edge.health(), console.nodes(), console.countSessions()]);
+  const [health, nodes, sessions, use] = await Promise.all([edge.health(), console.nodes(), console.countSessions(), console.storageUse()]);
   const { data, ready } = health;
   return {
     title: 'System',
@@ -31,6 +31,16 @@ export async function systemPage({ edge, console, formToken }: Visit): Promise<A
                   ['Picture storage', data.storage],
                   ['Browsers ready', amount(data.ready_workers)],
                   ['Chromium sandbox', data.sandboxed ? 'on' : 'off'],
+                ]}
+              />
+            </section>
+            <section class="card">
+              <h2>Disk use</h2>
+              <Facts
+                of={[
+                  ['Pictures', bytes(use.pictures)],
+                  ['Database', `${bytes(use.database)}${use.free === 0 ? '' : `, of which ${bytes(use.free)} are free`}`],
+                  ['Limit', bytes(use.max)],
                 ]}
               />
             </section>

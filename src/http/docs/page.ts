@@ -46,7 +46,7 @@ Webhook receivers have their own setting, <code>STILLFRAME_WEBHOOK_ALLOW</code>:
 }
 
 /** The page at `/`. */
-export function homePage(version: string, baseUrl: string) {
+export function homePage(version: string, baseUrl: string, { hasConsole }: { hasConsole: boolean }) {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +61,7 @@ export function homePage(version: string, baseUrl: string) {
 <header><h1>stillframe ${version}</h1><p>URL in, faithful picture or PDF out.</p></header>
 <main>
 <pre><code>${curlLine(baseUrl)}</code></pre>
-<p><a href="docs">Reference</a> · <a href="openapi.json">openapi.json</a> · <a href="v1/health">Health</a></p>
+<p><a href="docs">Reference</a> · <a href="openapi.json">openapi.json</a> · <a href="v1/health">Health</a>${hasConsole ? html` · <a href="console">Console</a>` : ''}</p>
 <p>Create an API key with <code>stillframe keys create --label NAME</code>.</p>
 </main>
 </body>

@@ -1,5 +1,6 @@
 import type { Context, Handler } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
+import { isLoopback } from '../client-address.js';
 import { type DocsAsset, readDocsAsset } from '../docs/assets.js';
 import { docsPage, homePage, PAGE_CSS, START_JS, THEME_JS } from '../docs/page.js';
 import type { Edge, EdgeEnv } from '../edge.js';
@@ -9,9 +10,12 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const ASSET_MAX_AGE_SECONDS = 3_600;
 
-/** GET /: a page with links to the reference. */
+/** GET /: a page with links to the reference, and to the console for those who may open it. */
 export function readHome(edge: Edge): Handler<EdgeEnv> {
-  return (c) => answerPage(c, String(homePage(edge.config.version, edge.places.baseUrl)));
+  return (c) => {
+    const hasConsole = edge.console !== undefined && (!edge.console.loopbackOnly || isLoopback(c.env.incoming));
+    return answerPage(c, String(homePage(edge.config.version, edge.places.baseUrl, { hasConsole })));
+  };
 }
 
 /** GET /docs: the reference, with a section for each error code (decisions.md: `docs_url` points there). */

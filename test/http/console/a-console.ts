@@ -49,7 +49,10 @@ export async function aConsole({
   const clock = { ahead: 0 };
   const now = () => Date.now() + clock.ahead;
   const facts = () => ({ name: 'host-1', version: '0', roles: ['api'], readyBrowsers: 2, running: 1, concurrency: 4 });
-  const own = consoleEdge({ store, loopbackOnly: access === 'loopback', facts, startedAt: now(), onQueueChanged: () => undefined, now });
+  const own = consoleEdge({
+    ...{ store, loopbackOnly: access === 'loopback', maxStorageBytes: 1_000_000 },
+    ...{ facts, startedAt: now(), onQueueChanged: () => undefined, now },
+  });
   const edge = fakeEdge({ console: own, ...changes });
   const served = await serveEdge(edge);
   const ask: TestConsole['ask'] = (method, path, headers = {}, body = '') => send(`${served.url}${path}`, { method, headers, body });

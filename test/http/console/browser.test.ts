@@ -102,8 +102,10 @@ describe('in a browser', () => {
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.name')).toBe('url');
     await page.keyboard.type(`${origin}/`);
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.name')).toBe('key');
+    for (const name of ['device', 'full_page', 'dark_mode', 'key']) {
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.name')).toBe(name);
+    }
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Take the picture');
     await page.keyboard.press('Enter');

@@ -146,6 +146,17 @@ test('behind a proxy that ends TLS, the cookie is for https only', async () => {
   expect(String(opened.headers['set-cookie'])).toMatch(/; Secure$/);
 });
 
+test('the page at / links to the console for those who may open it', async () => {
+  const link = '<a href="console">Console</a>';
+  await using local = await aConsole();
+  expect((await local.ask('GET', '/')).text).toContain(link);
+  expect((await local.ask('GET', '/', { 'x-forwarded-for': '203.0.113.7' })).text).not.toContain(link);
+  await using open = await aConsole({ access: 'on' });
+  expect((await open.ask('GET', '/', { 'x-forwarded-for': '203.0.113.7' })).text).toContain(link);
+  await using off = await serveEdge(fakeEdge());
+  expect(await (await fetch(`${off.url}/`)).text()).not.toContain(link);
+});
+
 test('switched off, there is no such path', async () => {
   await using served = await serveEdge(fakeEdge());
   expect((await fetch(`${served.url}/console`)).status).toBe(404);

@@ -3,6 +3,7 @@ import { issueKey } from '../../../src/account/issue-key.js';
 import { SCOPES, type Scope } from '../../../src/contract/api-key.js';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema } from '../../../src/contract/capture-request.js';
+import { PAPER_INCHES } from '../../../src/contract/pdf-schema.js';
 import { parseSubmission } from '../../../src/contract/submission.js';
 import { FORM_FIELDS } from '../../../src/http/console/form-fields.js';
 import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, meter } from '../fake-edge.js';
@@ -134,6 +135,50 @@ describe('the form of a capture', () => {
     expect(answer.text).toContain(said);
   });
 
+  test('has the options that most pictures need beside the URL, and each field once', async () => {
+    await using it = await aConsole();
+    await aKey(it);
+    const { text } = await (await it.signIn()).get('/console/capture');
+    const first = /<div class="card">([\s\S]*?)<p role="status"/.exec(text)?.[1] ?? '';
+    const names = [...first.matchAll(/ name="([^"]+)"/g)].map(([, name]) => name);
+    expect(names).toEqual(['url', 'device', 'full_page', 'dark_mode', 'key']);
+    for (const name of names) expect(text.split(` name="${name}"`), name).toHaveLength(2);
+  });
+
+  test.each<[string, string, Record<string, string>, keyof typeof PAPER_INCHES]>([
+    ['is A4 for most readers', 'de-DE,de;q=0.9', {}, 'a4'],
+    ['is Letter for American readers', 'en-US', {}, 'letter'],
+    ['is that of the locale of the capture', 'en-US', { locale: 'fr-FR' }, 'a4'],
+    ['is the one that was chosen', 'de-DE', { 'pdf.paper': 'legal' }, 'legal'],
+    ['is A4 when the browser names no language that can be read', `${'x'.repeat(4_000)},*`, {}, 'a4'],
+  ])('the paper of a PDF %s', async (_, language, fields, paper) => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const form = { ...ON, key: key.id, url: 'https://example.com/', format: 'pdf', ...fields };
+    const taken = await visitor.post('/console/capture', form, { 'accept-language': language });
+    expect(taken.status).toBe(200);
+    expect(it.edge.submitted[0]?.submission.options.pdf?.paper).toEqual(PAPER_INCHES[paper]);
+    expect(unescaped(taken.text)).toContain(`"paper": "${paper}"`);
+  });
+
+  test('a PDF of the full page without print options is not printed on paper', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    await visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com/', format: 'pdf', full_page: 'on' });
+    expect(it.edge.submitted[0]?.submission.options).toMatchObject({ fullPage: true, pdf: null });
+  });
+
+  test('after a failure, is tried again with its options', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    it.edge.submit = async () => aFailedJob();
+    const { text } = await visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com/?id=5', full_page: 'on' });
+    expect(text).toMatch(/<form [^>]*id="capture"/);
+    expect(text).toContain('<button type="submit" form="capture">Try again</button>');
+    expect(text).toContain('value="https://example.com/?id=5"');
+    expect(text).toMatch(/checked="" id="f-full_page"/);
+  });
+
   test('is limited as the key is', async () => {
     await using it = await aConsole({
       limits: { submissions: meter(1, 1), reads: meter(1, 0), links: meter(120, 1_000_000), failures: meter(1, 9) },
@@ -154,7 +199,7 @@ describe('the form of a capture', () => {
     expect((await take()).text).toMatch(/The target answered 500\.[\s\S]*href="..\/docs#target_error"/);
     const waiting = aJob({ state: 'active', progress: 40 });
     it.edge.submit = async () => waiting;
-    expect((await take()).text).toContain(`data-live="job?id=${waiting.id}"`);
+    expect((await take()).text).toContain(`data-live="job?id=${waiting.id}&amp;form=1"`);
     it.edge.submit = async () => {
       throw new CaptureError({ code: 'quota_exceeded', message: 'No credits left.' });
     };
@@ -189,6 +234,39 @@ describe('jobs', () => {
       { state: 'failed', keyId: key.id, limit: 5, before: 7 },
     ]);
     expect((await visitor.get('/console/jobs?state=odd')).status).toBe(400);
+  });
+
+  test('a failed job shows what it was to capture, and can be tried again', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const own = it.edge.console;
+    if (own === undefined) throw new Error('no console');
+    const job = aFailedJob({ url: `https://example.com/a&b/${HOSTILE}` });
+    const [html, old] = [aFailedJob({ url: 'about:html' }), aFailedJob({ url: null })];
+    own.findJob = async (id) => [job, html, old].find((each) => each.id === id) ?? null;
+    own.listJobs = async () => ({ jobs: [job, html, old], next: null });
+    const list = (await visitor.get('/console/jobs')).text;
+    expect(unescaped(list)).toContain(`<a href="job?id=${job.id}">${job.url}</a>`);
+    expect(list).toContain(`<a href="job?id=${html.id}">about:html</a>`);
+    expect(list).toContain(`<a href="job?id=${old.id}">${old.id}</a>`);
+    const { text } = await visitor.get(`/console/job?id=${job.id}`);
+    expect(unescaped(text)).toContain(`<dt>URL</dt><dd>${job.url}</dd>`);
+    expect(list + text).not.toContain('<script>alert');
+    const again = /href="(capture\?url=[^"]+)">Try again</.exec(text)?.[1] ?? '';
+    await aKey(it);
+    const form = (await visitor.get(`/console/${unescaped(again)}`)).text;
+    expect(unescaped(/name="url"[^>]* value="([^"]*)"|value="([^"]*)"[^>]* name="url"/.exec(form)?.slice(1).join('') ?? '')).toBe(job.url);
+    for (const { id } of [html, old]) expect((await visitor.get(`/console/job?id=${id}`)).text).not.toContain('capture?url=');
+  });
+
+  test('the picture of an HTML document is not offered to be taken again from its base', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const own = it.edge.console;
+    if (own === undefined) throw new Error('no console');
+    const job = aCompletedJob({ url: 'about:html' });
+    own.findJob = async () => job;
+    expect((await visitor.get(`/console/job?id=${job.id}`)).text).not.toContain('capture?url=');
   });
 
   test('a job shows its life, and nothing that its page says is markup', async () => {
@@ -314,6 +392,43 @@ describe('keys', () => {
   });
 });
 
+describe('signing secrets', () => {
+  test('are created and replaced, shown once, and the previous one works as long as was chosen', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it, HOSTILE), await it.signIn()];
+    const make = async (hours: string) => {
+      const { status, text } = await visitor.post('/console/signing-secret', { id: key.id, hours });
+      expect(status).toBe(200);
+      expect(text).not.toContain('<script>alert');
+      return /<code id="secret">(sf_sign_[\w-]+)<\/code>/.exec(text)?.[1];
+    };
+    const valid = (laterMs = 0) => it.store.signingSecrets(key.id, Date.now() + laterMs);
+    const first = await make('0');
+    expect(await valid()).toEqual([first]);
+    const second = await make('24');
+    expect(await valid()).toEqual([second, first]);
+    expect(await valid(25 * 3_600_000)).toEqual([second]);
+    const third = await make('0');
+    expect(await valid()).toEqual([third]);
+    expect((await visitor.get('/console/keys')).text).not.toContain('sf_sign_');
+  });
+
+  test.each([
+    ['an unknown key', 404],
+    ['a revoked key', 404],
+    ['no key id', 400],
+    ['a time that is not offered', 400],
+  ])('are not created for %s', async (which, status) => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    if (which === 'a revoked key') await it.store.revokeKey(key.id, Date.now());
+    const id = which === 'an unknown key' ? 'key_00000000000000000000000000' : which === 'no key id' ? 'x' : key.id;
+    const hours = which === 'a time that is not offered' ? '87600' : '0';
+    expect((await visitor.post('/console/signing-secret', { id, hours })).status).toBe(status);
+    expect(await it.store.signingSecrets(key.id, Date.now())).toEqual([]);
+  });
+});
+
 describe('accounts', () => {
   test('are created, and get and lose a quota', async () => {
     await using it = await aConsole();
@@ -343,6 +458,18 @@ test('the queue is paused and resumed, and the page says so', async () => {
   expect((await it.store.queueStatus()).paused).toBe(false);
   expect((await visitor.post('/console/queue', { paused: 'perhaps' })).status).toBe(400);
   expect((await visitor.get('/console/system')).text).toMatch(/host-1[\s\S]*1 of 4/);
+});
+
+test('the system page tells how much storage is used', async () => {
+  await using it = await aConsole();
+  const visitor = await it.signIn();
+  const own = it.edge.console;
+  if (own === undefined) throw new Error('no console');
+  own.storageUse = async () => ({ pictures: 12_345_000_000, database: 5_600_000, free: 1_200_000, max: 20_000_000_000 });
+  const { text } = await visitor.get('/console/system');
+  expect(text).toMatch(/Pictures<\/dt><dd>12\.3 GB</);
+  expect(text).toMatch(/Database<\/dt><dd>5\.6 MB, of which 1\.2 MB are free</);
+  expect(text).toMatch(/Limit<\/dt><dd>20\.0 GB</);
 });
 
 test('a bug is a page without its cause', async () => {
