@@ -132,13 +132,16 @@ const ISSUES_MAX = 100;
 const FIELDS_LISTED_MAX = 10;
 
 function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): RequestIssue[] {
-  const described = issues.slice(0, ISSUES_MAX).flatMap((each) => ofMeantForm(each, body)).flatMap((issue) => {
-    const path = issue.path.map(String);
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], knownFields(path)));
-    }
-    return [{ path: path.join('.'), message: sayIssue(issue, valueAt(body, issue.path)) }];
-  });
+  const described = issues
+    .slice(0, ISSUES_MAX)
+    .flatMap((each) => ofMeantForm(each, body))
+    .flatMap((issue) => {
+      const path = issue.path.map(String);
+      if (issue.code === 'unrecognized_keys') {
+        return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], knownFields(path)));
+      }
+      return [{ path: path.join('.'), message: sayIssue(issue, valueAt(body, issue.path)) }];
+    });
   return described.slice(0, ISSUES_MAX);
 }
 
