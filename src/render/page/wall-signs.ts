@@ -83,7 +83,7 @@ export const WALL_SIGNS: readonly WallSign[] = [
   {
     vendor: 'akamai',
     title: /^access denied$/i,
-    text: /reference\s*#?\s*[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+/i,
+    text: /reference\s*(?:#\s*)?[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+/i,
     status: 'refusal',
     bare: true,
   },
