@@ -130,13 +130,15 @@ function withoutExtensions<Request extends object>(request: Request, omitted: ke
 /** Maximum number of reported problems: 256 KiB can hold tens of thousands, and finding the nearest field for all would take a second. */
 const ISSUES_MAX = 100;
 const FIELDS_LISTED_MAX = 10;
+/** Of a name of the caller's. */
+const NAME_SHOWN_CHARS = 60;
 
 function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): RequestIssue[] {
   const described = issues
     .slice(0, ISSUES_MAX)
     .flatMap((each) => ofMeantForm(each, body))
     .flatMap((issue) => {
-      const path = issue.path.map(String);
+      const path = issue.path.map((part) => String(part).slice(0, NAME_SHOWN_CHARS));
       if (issue.code === 'unrecognized_keys') {
         return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], knownFields(path)));
       }
@@ -227,7 +229,7 @@ function knownFields(path: readonly string[]): string[] {
 
 function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {
   const name = path.at(-1) ?? '';
-  const shown = name.slice(0, 60);
+  const shown = name.slice(0, NAME_SHOWN_CHARS);
   const near = (path.length === 1 ? meantField(shown) : null) ?? nearestName(shown, known);
   const hint = near === null ? sayKnown(known) : ` Did you mean \`${near}\`?`;
   return { path: [...path.slice(0, -1), shown].join('.'), message: `Unknown field \`${shown}\`.${hint}` };

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { CaptureError } from '../../src/contract/capture-error.js';
 import { BODY_LIMIT_BYTES } from '../../src/contract/limits.js';
 import { readUrl } from '../../src/contract/read-url.js';
 import { readRequestJson } from '../../src/contract/request-json.js';
@@ -25,6 +26,7 @@ function refuseOrParse(fields: unknown): void {
     parseSubmission(readRequestJson(body), { forceAsync: false, webhookAllow: [] });
   } catch (error) {
     expect(error).toMatchObject({ name: 'CaptureError' });
+    expect(JSON.stringify((error as CaptureError).details).length).toBeLessThan(65_536);
   }
   expect(performance.now() - began).toBeLessThan(TURN_MAX_MS);
 }
