@@ -59,7 +59,7 @@ button:hover, .button:hover { background: var(--block); }
 .quiet { padding: .25rem .6rem; border-color: transparent; background: transparent; font-size: .875rem; }
 [data-sending] button[type=submit] { opacity: .7; cursor: progress; }
 
-.table { overflow-x: auto; margin-bottom: 1rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
+.table { position: relative; overflow-x: auto; margin-bottom: 1rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: .5rem .9rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: 400; }
 thead th { color: var(--soft); font-size: .875rem; white-space: nowrap; }
