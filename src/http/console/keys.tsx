@@ -172,7 +172,6 @@ function KeyTable({ keys, linkCredits, formToken, now }: KeyTableProps) {
             <th scope="col">Account</th>
             <th scope="col">Scopes</th>
             <th scope="col">Secret</th>
-            <th scope="col">Credits for links</th>
             <th scope="col">Use</th>
           </tr>
         </thead>
@@ -186,13 +185,12 @@ function KeyTable({ keys, linkCredits, formToken, now }: KeyTableProps) {
                 </div>
               </th>
               <td data-name="Account">{key.accountName}</td>
-              <td data-name="Scopes">{key.scopes.join(', ')}</td>
+              <td data-name="Scopes">
+                {key.scopes.join(', ')}
+                <LinkCredits limit={key.linksLimit} used={linkCredits.get(key.id) ?? 0} />
+              </td>
               <td data-name="Secret">
                 <code>{key.prefix}…</code>
-              </td>
-              <td data-name="Credits for links">
-                {amount(linkCredits.get(key.id) ?? 0)}
-                {key.linksLimit === null ? '' : ` of ${amount(key.linksLimit)}`} this month
               </td>
               <td>
                 <Use {...{ apiKey: key, formToken, now }} />
@@ -201,6 +199,16 @@ function KeyTable({ keys, linkCredits, formToken, now }: KeyTableProps) {
           ))}
         </tbody>
       </table>
+    </div>
+  );
+}
+
+/** What the links of a key have cost, where there is something to tell. */
+function LinkCredits({ limit, used }: { limit: number | null; used: number }) {
+  if (limit === null && used === 0) return null;
+  return (
+    <div class="hint">
+      Links: {amount(used)} {limit === null ? 'credits' : `of ${amount(limit)} credits`} this month
     </div>
   );
 }

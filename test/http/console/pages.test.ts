@@ -352,7 +352,7 @@ describe('keys', () => {
     expect(list).not.toContain(secret);
     expect(list).toContain(secret.slice(0, 16));
     await it.store.setLinksLimit(key?.id ?? '', 500);
-    expect((await visitor.get('/console/keys')).text).toMatch(/data-name="Credits for links">0 of 500 this month</);
+    expect((await visitor.get('/console/keys')).text).toContain('Links: 0 of 500 credits this month');
     expect(await visitor.post('/console/revoke-key', { id: key?.id ?? '' })).toMatchObject({ status: 303 });
     expect((await it.store.listKeys())[0]?.revokedAt).not.toBeNull();
     expect((await visitor.post('/console/revoke-key', { id: secret })).status).toBe(400);
