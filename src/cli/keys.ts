@@ -144,7 +144,7 @@ function addLinksLimit(keys: Command): void {
     .command('links-limit')
     .description("set the monthly credits that a key's links may cost, besides the quota of its account")
     .argument('<id>', 'key_… id')
-    .argument('<credits|none>', 'monthly credits, or none for no limit', credits)
+    .argument('<credits>', 'monthly credits, or none for no limit', credits)
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe keys links-limit key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 500');
   addSettings(limit, ['dataDir']).action((id: string, amount: number | 'none', options: { json?: boolean }, command: Command) =>
