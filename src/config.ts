@@ -561,9 +561,12 @@ export function hasDisplay(env: NodeJS.ProcessEnv = process.env): boolean {
   return process.platform !== 'linux' || [env.DISPLAY, env.WAYLAND_DISPLAY].some((display) => display !== undefined && display !== '');
 }
 
-/** The locale of the person at the terminal, BCP 47. */
-export function ownLocale(): string {
-  return Intl.DateTimeFormat().resolvedOptions().locale;
+/** The locale of the person at the terminal, BCP 47; `und` where the environment names none, as on most servers. */
+export function ownLocale(env: NodeJS.ProcessEnv = process.env): string {
+  const named = [env.LC_ALL, env.LC_PAPER, env.LANG].find((value) => value !== undefined && value !== '');
+  const isNone = named === undefined ? process.platform === 'linux' : /^(C|POSIX)(\.|$)/i.test(named);
+  if (isNone) return 'und';
+  return named === undefined ? Intl.DateTimeFormat().resolvedOptions().locale : named.replace(/[.@].*$/, '').replace('_', '-');
 }
 
 /** Whether GitHub runs this program, and reads workflow commands from what it prints. */

@@ -75,8 +75,16 @@ export function sayFlags(error: CaptureError): string {
   const issues = error.details?.issues as RequestIssue[] | undefined;
   if (issues === undefined || issues.length === 0 || error.code !== 'invalid_request') return namingFlags(error.message);
   return issues
-    .map(({ path, message }) => namingFlags(path === '' || message.startsWith('Unknown field') ? message : `\`${path}\` ${message}`))
+    .map(({ path, message }) =>
+      namingFlags(message.startsWith('Unknown field') ? inMember(path, message) : path === '' ? message : `\`${path}\` ${message}`),
+    )
     .join('\n');
+}
+
+/** An unknown member of an option that is given as JSON is named with the option, as is the member that may be meant. */
+function inMember(path: string, message: string): string {
+  const parent = path.slice(0, path.lastIndexOf('.') + 1);
+  return parent === '' ? message : message.replaceAll(/`([\w-]+)`/g, (_, name: string) => `\`${parent}${name}\``);
 }
 
 /** Replaces field names by flags: `full_page` becomes --full-page. A member of an option that is given as JSON keeps its name, as in `pdf.margin`. */
@@ -136,9 +144,12 @@ function describe(schema: unknown): Described {
 function membersOf(schema: SchemaLike): string {
   const shape = schema.shape ?? (schema.def.element as SchemaLike | undefined)?.shape ?? {};
   const lines = Object.entries(shape)
-    .map(([name, member]) => ({ name, help: describe(member).help }))
+    .map(([name, member]) => ({ name, ...describe(member) }))
     .filter(({ help }) => help !== '')
-    .map(({ name, help }) => `- ${name}: ${help}`);
+    .map(
+      (member) =>
+        `- ${member.name}: ${withDefault(member)}${member.choices.length === 0 ? '' : ` (choices: ${member.choices.join(', ')})`}`,
+    );
   return lines.map((line) => `\n${line}`).join('');
 }
 

@@ -21,11 +21,11 @@ export function describeCapture({ file, data }: Captured): string {
   return [line, ...cut, ...(notes?.warnings ?? []).map(({ message }) => message)].join('\n');
 }
 
-function sayExtent({ format, width, height, diagnostics: { algorithm, sections } }: Captured['data']): string {
+function sayExtent({ format, width, height, diagnostics: { algorithm, sections, scrollHeight } }: Captured['data']): string {
   if (format !== 'pdf') return `${width}×${height} px`;
-  // The sections of a PDF of pixels are not its pages.
-  const pages = algorithm === 'native' ? `${sections} ${sections === 1 ? 'page' : 'pages'} of ` : 'pages of ';
-  return `${pages}${width}×${height} px`;
+  // The sections of a PDF of pixels are not its pages, which all have the height of the first.
+  const pages = algorithm === 'native' ? sections : Math.max(1, Math.ceil((scrollHeight - 1) / height));
+  return `${pages} ${pages === 1 ? 'page' : 'pages'} of ${width}×${height} px`;
 }
 
 /** The inspection as plain text. */

@@ -173,6 +173,7 @@ async function checkDataDir(config: Config): Promise<Finding> {
 async function checkDatabase(config: Config): Promise<Finding[]> {
   const check = 'Database';
   try {
+    await refuseWithoutDatabase(config);
     await using store = await openConfiguredStore(config, { migrates: 'no', facts: null, log: silentLog() });
     const damage = await store.findDamage();
     if (damage !== null) return [{ check, state: 'fail', found: `damaged: ${damage}`, advice: RESTORE_ADVICE }];

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { runsInGitHubAction } from '../config.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
+import { githubAnnotation } from './multi/github-annotation.js';
 import type { ShotsReport } from './multi/shots-report.js';
 import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
@@ -18,7 +19,7 @@ interface MultiFlags extends NetworkFlags {
 const HELP = `
 The file is a list of shots, or has \`shots\`, \`defaults\` for all of them, and
 \`server\`, a command that runs meanwhile. A shot has \`url\`, \`file\` or \`html\`,
-\`output\`, \`retries\` for errors that may not come again, and any field of a
+\`output\`, \`retries\`, for errors that may go away, and any field of a
 capture request:
 
   server: npm run preview
@@ -55,6 +56,7 @@ export function addMultiCommand(program: Command): void {
         if (flags.report !== undefined) await writeReport(flags.report, report);
       } catch (error) {
         const report = { ok: false, error: toErrorObject(error) };
+        if (runsInGitHubAction()) annotate(error, file);
         printJson(report);
         // A report of an earlier run must not be taken for this one's; why it cannot be written is told already.
         if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
@@ -62,6 +64,13 @@ export function addMultiCommand(program: Command): void {
       }
     },
   );
+}
+
+/** Problems of the file itself, at their lines; other failures at the first. */
+function annotate(error: unknown, file: string): void {
+  const { message, details } = toErrorObject(error);
+  const issues = (details?.issues as { line?: number; message: string }[] | undefined) ?? [{ message }];
+  for (const issue of issues) process.stderr.write(`${githubAnnotation({ file, line: issue.line ?? 1, message: issue.message })}\n`);
 }
 
 async function run(file: string, flags: MultiFlags, command: Command): Promise<ShotsReport> {

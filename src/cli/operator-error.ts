@@ -54,13 +54,9 @@ function isExpected(error: unknown): error is Error {
   return error instanceof Error && EXPECTED.has(error.name);
 }
 
-function sayHint({ details }: CaptureError): string {
-  return typeof details?.hint === 'string' ? ` ${details.hint}` : '';
-}
-
 /** One line for an expected failure, the stack trace for a bug. */
 export function describeError(error: unknown): string {
-  if (error instanceof CaptureError) return `${error.code}: ${error.message}${sayHint(error)}`;
+  if (error instanceof CaptureError) return `${error.code}: ${error.message}`;
   if (isExpected(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

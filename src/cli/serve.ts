@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { type Config, readTracing, unknownSettings } from '../config.js';
+import { type Config, readTracing } from '../config.js';
 import { createLog, type Log } from '../log.js';
 import { guardProcess } from '../service/guard-process.js';
 import { reportFonts } from './report-fonts.js';
@@ -30,7 +30,6 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     const config = readSettings(command);
     const tracing = readTracing();
     const log = createLog({ level: config.log, format: config.logFormat });
-    for (const warning of unknownSettings()) log.warn(warning);
     using _guard = guardProcess(log);
     const signalled = firstSignal(log);
     const { Service } = await import('../service/service.js');

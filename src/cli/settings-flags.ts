@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Config, type ConfigFlags, readConfig, SETTINGS } from '../config.js';
+import { type Config, type ConfigFlags, readConfig, SETTINGS, unknownSettings } from '../config.js';
 
 /** Headings of `serve --help`; settings that match none are listed under OTHER_GROUP. */
 const GROUPS: [heading: string, names: RegExp][] = [
@@ -71,8 +71,13 @@ function sayDefault(name: keyof Config): string {
   return ` (default: ${String(value)})`;
 }
 
-/** The settings from the command line, the environment and the configuration file. @throws ConfigError */
+/**
+ * The settings from the command line, the environment and the configuration file. Warns of variables that look like settings and are none.
+ *
+ * @throws ConfigError
+ */
 export function readSettings(command: Command): Config {
+  for (const warning of unknownSettings()) process.stderr.write(`stillframe: ${warning}\n`);
   const flags: ConfigFlags = {};
   for (const name of Object.keys(SETTINGS) as (keyof Config)[]) {
     const given = givenFlag(command, name);

@@ -26,8 +26,8 @@ export async function withStore<Result>(
   return await work(store, config);
 }
 
-/** An empty result would hide that the command looks in the wrong place. */
-async function refuseWithoutDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
+/** An empty result would hide that the command looks in the wrong place. @throws OperatorError */
+export async function refuseWithoutDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
   if (databaseUrl !== null) return;
   const { DATABASE_FILE } = await import('../store/sqlite/connect.js');
   if (existsSync(join(dataDir, DATABASE_FILE))) return;

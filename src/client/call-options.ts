@@ -46,7 +46,7 @@ export interface JobQuery {
 /** @param name of the argument, for the error. @throws StillframeError `invalid_request` */
 export function checkedText(value: unknown, name: string, example: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw invalidArgument(`\`${name}\` must be a text such as ${example}, not ${describe(value)}.`);
+  throw invalidArgument(`\`${name}\` must be a non-empty string, such as ${example}, not ${describe(value)}.`);
 }
 
 /** @throws StillframeError `invalid_request` */
@@ -55,9 +55,15 @@ export function checkedRequest<Request>(request: Request): Request {
   throw invalidArgument(`\`request\` must be an object such as { url: 'https://example.com' }, not ${describe(request)}.`);
 }
 
+/** @param name of the argument, for the error. @throws StillframeError `invalid_request` */
+export function checkedOptions<Options>(options: Options, name: string): Options {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
+  throw invalidArgument(`\`${name}\` must be an object, not ${describe(options)}.`);
+}
+
 /** Never repeats a text, which may be a secret. */
 function describe(value: unknown): string {
-  if (value === '') return 'an empty text';
+  if (value === '') return 'an empty one';
   if (value === null || typeof value === 'undefined') return String(value);
   return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;
 }

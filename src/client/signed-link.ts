@@ -1,4 +1,4 @@
-import { checkedRequest, checkedText } from './call-options.js';
+import { checkedOptions, checkedRequest, checkedText } from './call-options.js';
 import type { CaptureUrlRequest } from './capture-request.js';
 import { sign } from './hmac.js';
 import { invalidArgument } from './stillframe-error.js';
@@ -22,14 +22,13 @@ export interface LinkSigning {
  *
  * @throws StillframeError `invalid_request` for an argument that makes no link, or a field that a link must not have
  */
-export async function signedLink(
-  request: LinkRequest,
-  { baseUrl, keyId, signingSecret, expiresIn }: LinkSigning & { baseUrl: string },
-): Promise<string> {
+export async function signedLink(request: LinkRequest, signing: LinkSigning & { baseUrl: string }): Promise<string> {
+  const { baseUrl, keyId, signingSecret, expiresIn } = checkedOptions(signing, 'signing');
   checkedText(baseUrl, 'baseUrl', 'https://shots.example.com');
   checkedText(keyId, 'keyId', 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8');
   checkedText(signingSecret, 'signingSecret', 'the one that `stillframe keys signing-secret` prints');
   const refused = REFUSED_FIELDS.filter((name) => (checkedRequest(request) as Record<string, unknown>)[name] !== undefined);
+  checkedText(request.url, 'url', 'https://example.com');
   if (refused.length > 0) throw invalidArgument(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
   if (!(Number.isFinite(expiresIn) && expiresIn > 0)) throw invalidArgument('`expiresIn` must be a number of seconds, more than 0.');
   const expires = Math.floor(Date.now() / 1000 + expiresIn);

@@ -2,6 +2,7 @@ import {
   type CallOptions,
   checkedBaseUrl,
   checkedKey,
+  checkedOptions,
   checkedRequest,
   checkedRetries,
   checkedText,
@@ -17,7 +18,7 @@ import { Deadline } from './deadline.js';
 import { type Downloadable, downloadBytes, downloadStream, type PictureStream } from './download.js';
 import { readAnswer } from './read-answer.js';
 import { type LinkRequest, type LinkSigning, signedLink } from './signed-link.js';
-import { StillframeError } from './stillframe-error.js';
+import { invalidArgument, StillframeError } from './stillframe-error.js';
 import { captureAndWait, submitOnly } from './submit.js';
 import { Transport } from './transport.js';
 import { jobCall, type Picture, waitForJob } from './wait-for-job.js';
@@ -72,15 +73,16 @@ export class Stillframe {
   }
 
   /** A page of the key's jobs, newest first. */
-  async jobs({ state, limit, cursor }: JobQuery = {}, options: CallOptions = {}): Promise<JobPage> {
+  async jobs(query: JobQuery = {}, options: CallOptions = {}): Promise<JobPage> {
+    const { state, limit, cursor } = checkedOptions(query, 'query');
     const given = Object.entries({ state, limit, cursor }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-    const query = new URLSearchParams(given);
-    return this.#read({ method: 'GET', to: `/v1/jobs?${query}`, repeatable: true, read: readAnswer<JobPage> }, options);
+    const parameters = new URLSearchParams(given);
+    return this.#read({ method: 'GET', to: `/v1/jobs?${parameters}`, repeatable: true, read: readAnswer<JobPage> }, options);
   }
 
   /** All of the key's jobs, newest first, page after page. `timeout` is that of a page. */
   async *eachJob(query: JobQuery = {}, options: CallOptions = {}): AsyncGenerator<JobSnapshot, void, undefined> {
-    for (let cursor = query.cursor; ; ) {
+    for (let { cursor } = checkedOptions(query, 'query'); ; ) {
       const page = await this.jobs({ ...query, cursor }, options);
       yield* page.jobs;
       if (page.next_cursor === null) return;
@@ -154,7 +156,9 @@ export class Stillframe {
     }
   }
 
-  #deadline({ signal, timeout }: CallOptions): Deadline {
+  #deadline(options: CallOptions): Deadline {
+    const { signal, timeout } = checkedOptions(options, 'options');
+    if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidArgument('`signal` must be an AbortSignal.');
     const ms = timeout === undefined ? this.#timeout : checkedTimeout(timeout);
     const message = `The call has not ended within ${ms} ms`;
     return new Deadline(ms, signal, () => new StillframeError({ code: 'timeout', message, retriable: true }));

@@ -1,4 +1,4 @@
-import { checkedText } from './call-options.js';
+import { checkedOptions, checkedText } from './call-options.js';
 import { utf8, verify } from './hmac.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
 import type { CaptureCompletedEvent, CaptureFailedEvent } from './wire.js';
@@ -29,8 +29,10 @@ export interface WebhookRequest {
  * @throws StillframeError `invalid_signature`; `invalid_request` for an argument that nothing can be verified with
  */
 export async function verifyWebhook(request: WebhookRequest): Promise<WebhookEvent> {
+  checkedOptions(request, 'request');
   const body = bytesOf(request.body);
   const secrets = [request.secret].flat().map((secret) => checkedText(secret, 'secret', 'the one of the submission'));
+  if (secrets.length === 0) throw invalidArgument('`secret` must be at least one secret.');
   if (typeof request.headers !== 'object' || request.headers === null) throw invalidArgument('`headers` must be those of the request.');
   const [, timestamp, hex] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(signatureOf(request.headers)) ?? [];
   if (timestamp === undefined || hex === undefined) throw invalid(`The header ${SIGNATURE_HEADER} is missing or malformed.`);

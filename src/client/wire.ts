@@ -139,7 +139,7 @@ export interface CaptureData {
          */
         final_url_cut?: true;
         /**
-         * failures that `tolerate` allowed, and what may be unexpected in the picture
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password)
          * @example [
          *       {
          *         "code": "target_error",
@@ -766,7 +766,7 @@ export interface CaptureRequest {
          */
         landscape?: boolean;
         /**
-         * Page margins: top, right, bottom and left, or one length for all of them; a number is CSS px. Default: none.
+         * page margins: top, right, bottom and left, or one length for all of them; a number is CSS px (default: none)
          * @example {
          *       "top": "10mm",
          *       "bottom": "10mm"
@@ -805,7 +805,7 @@ export interface CaptureRequest {
          */
         print_background?: boolean;
         /**
-         * Pages to keep. Default: all.
+         * pages to keep (default: all)
          * @example 1-3,5
          */
         page_ranges?: string;
@@ -1267,7 +1267,7 @@ export interface WebhookDelivery {
 
 export interface Health {
     /**
-     * the job queue, which the API calls so whatever keeps it: here the tables of the database
+     * state of the job queue; the contract calls it so, although no Redis is used
      * @example ready
      * @enum {string}
      */

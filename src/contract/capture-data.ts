@@ -23,14 +23,7 @@ export interface Inspection {
   accessibleTree: string;
 }
 
-/**
- * Codes of warnings: failures that `tolerate` allowed, and what a caller may not expect of a picture.
- *
- * - `pdf_without_text`: the PDF holds pictures of the page
- * - `density_lowered`: the picture has fewer pixels per CSS px than requested
- * - `missing_file`: `html` refers to a relative address, where nothing is
- * - `redirected_to_login`: the page shown is another one than requested, and asks for a password
- */
+/** Failures that `tolerate` allowed, and what may be unexpected in a picture (extensions.md, Fields). */
 export const WARNING_CODES = [...TOLERATED_CODES, 'pdf_without_text', 'density_lowered', 'missing_file', 'redirected_to_login'] as const;
 
 export interface CaptureWarning {
@@ -103,7 +96,10 @@ export const captureDataSchema = z
         warnings: z
           .array(z.object({ code: z.enum(WARNING_CODES), message: z.string() }))
           .optional()
-          .meta({ description: 'failures that `tolerate` allowed, and what may be unexpected in the picture' }),
+          .meta({
+            description:
+              'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password)',
+          }),
       })
       .optional()
       .meta({ description: 'other remarks about the capture', 'x-stillframe-extension': true }),

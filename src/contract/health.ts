@@ -5,7 +5,7 @@ const partState = z.enum(['ready', 'unavailable']);
 /** Health data of interface.md; numbers are counts unless the name has a unit. */
 export const healthSchema = z
   .object({
-    redis: partState.meta({ description: 'the job queue, which the API calls so whatever keeps it: here the tables of the database' }),
+    redis: partState.meta({ description: 'state of the job queue; the contract calls it so, although no Redis is used' }),
     worker_ready: z.boolean(),
     database: partState,
     problem: z.string().optional(),

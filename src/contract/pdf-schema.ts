@@ -72,7 +72,7 @@ export const pdfSchema = z.strictObject({
     ])
     .prefault({})
     .meta({
-      description: 'Page margins: top, right, bottom and left, or one length for all of them; a number is CSS px. Default: none.',
+      description: 'page margins: top, right, bottom and left, or one length for all of them; a number is CSS px (default: none)',
       example: { top: '10mm', bottom: '10mm' },
     }),
   scale: z.number().min(0.1).max(2).default(1).meta({ description: 'scale of the rendering', example: 1 }),
@@ -80,7 +80,7 @@ export const pdfSchema = z.strictObject({
   page_ranges: limited(256)
     .refine(isPageRanges, 'must be page numbers and ranges from 1 up, such as 1-3,5')
     .optional()
-    .meta({ description: 'Pages to keep. Default: all.', example: '1-3,5' }),
+    .meta({ description: 'pages to keep (default: all)', example: '1-3,5' }),
   header_template: template('header'),
   footer_template: template('footer'),
   prefer_css_page_size: z.boolean().default(false).meta({ description: "prefer the page's own @page size over `paper`", example: false }),

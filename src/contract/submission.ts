@@ -164,7 +164,7 @@ function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
       if (value === undefined) return 'is required';
       return `must be ${article(issue.expected)}, not ${given}`;
     case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}, not ${given === 'a string' ? 'the given one' : given}`;
+      return `must be one of ${issue.values.map(String).join(', ')}${given === 'a string' ? '' : `, not ${given}`}`;
     case 'too_small':
       return `must be at least ${issue.minimum}${unitOf(issue.origin)}, not ${measured(issue.origin, value)}`;
     case 'too_big':

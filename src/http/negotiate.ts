@@ -31,13 +31,18 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
 
 const FORMATS: Record<string, CaptureFormat> = { 'image/png': 'png', 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'application/pdf': 'pdf' };
 
+/** With these, JSON or the default format is as good as a picture's own media type. */
+const WIDE_TYPES = new Set(['image/*', '*/*', 'application/json', 'application/*']);
+
 /**
- * The format that `Accept` chooses for a request without `format`: of the media types with the greatest weight, the first that is a format.
+ * The format that `Accept` chooses for a request without `format`: of the media types of answers with the greatest weight, the first that is a format.
  *
  * @returns null if there is none
  */
 export function formatOfAccept(accept: string | undefined): CaptureFormat | null {
-  const ranges = readRanges(accept ?? '').filter(({ weight }) => weight > 0);
+  const ranges = readRanges(accept ?? '').filter(
+    ({ type, weight }) => weight > 0 && (Object.hasOwn(FORMATS, type) || WIDE_TYPES.has(type)),
+  );
   const weightMax = Math.max(...ranges.map(({ weight }) => weight));
   const types = ranges.filter(({ weight }) => weight === weightMax).map(({ type }) => type);
   const chosen = types.find((type) => Object.hasOwn(FORMATS, type));

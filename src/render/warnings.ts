@@ -34,17 +34,20 @@ export async function warningsOf(
   ];
 }
 
-function pdfWithoutText({ diagnostics }: Picture, { format }: CaptureOptions): CaptureWarning[] {
+function pdfWithoutText({ diagnostics }: Picture, { format, fullPageAlgorithm }: CaptureOptions): CaptureWarning[] {
   if (format !== 'pdf' || diagnostics.algorithm !== 'by_sections') return [];
-  const message =
-    'The PDF holds pictures of the page: its text cannot be selected or searched. Set `full_page_algorithm` to `native` for one long page of text, or leave `full_page` out for several pages.';
-  return [{ code: 'pdf_without_text', message }];
+  const fact = 'The PDF holds pictures of the page: its text cannot be selected or searched.';
+  const way =
+    fullPageAlgorithm === 'native'
+      ? 'The browser cannot print this page on one page as it looks; leave `full_page` out for several pages with text.'
+      : 'Set `full_page_algorithm` to `native` for one long page with text, or leave `full_page` out for several pages.';
+  return [{ code: 'pdf_without_text', message: `${fact} ${way}` }];
 }
 
-function densityLowered({ diagnostics }: Picture, { format, view }: CaptureOptions): CaptureWarning[] {
+function densityLowered({ diagnostics }: Picture, { format, view, resize }: CaptureOptions): CaptureWarning[] {
   const { deviceScaleFactor: density } = diagnostics;
-  if (format === 'pdf' || density >= view.deviceScaleFactor) return [];
-  const message = `The picture has ${density} pixels per CSS pixel instead of ${view.deviceScaleFactor}: at that density it would be too large for ${format}.`;
+  if (resize !== null || density >= view.deviceScaleFactor) return [];
+  const message = `The picture has ${density} pixels per CSS pixel: with ${view.deviceScaleFactor}, as requested, it would be too large for ${format}.`;
   return [{ code: 'density_lowered', message }];
 }
 
@@ -65,5 +68,5 @@ async function asksForPassword({ session, world, deadlines }: OpenPage, { html, 
 
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
-  return host + pathname;
+  return host.replace(/^www\./, '') + pathname.replace(/\/+$/, '');
 }

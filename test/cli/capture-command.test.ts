@@ -125,6 +125,7 @@ describe('a capture that is asked for wrongly', () => {
     [['capture', 'ftp://example.com'], 'the URL must be an http or https URL'],
     [['capture', 'example.com', '-o', 'x.pdf', '--pdf', '{"margin":{"top":"x"}}'], 'pdf.margin.top must be a length'],
     [['capture', 'example.com', '--clip', '{"x":0}'], 'clip.y is required'],
+    [['capture', 'example.com', '-o', 'x.pdf', '--pdf', '{"papr":"a4"}'], 'Unknown field pdf.papr. Did you mean pdf.paper?'],
     [['capture', 'example.com', '--resize', '{"width":"x"}'], 'resize.width must be a number'],
     [['capture', 'example.com', '--hide-selectors', ''], '--hide-selectors must be at least'],
     [['capture', '-'], 'Standard input is empty'],

@@ -49,6 +49,8 @@ describe('formatOfAccept', () => {
     ['IMAGE/JPEG; q=0.5, */*;q=0.1', 'jpeg'],
     ['image/jpeg;q=0.8, image/png', 'png'],
     ['image/avif,image/webp,image/*,*/*;q=0.8', 'webp'],
+    ['image/avif, image/png;q=0.9', 'png'],
+    ['text/html, image/png;q=0.9', 'png'],
   ] as const)('%s chooses %s', (accept, format) => {
     expect(formatOfAccept(accept)).toBe(format);
   });

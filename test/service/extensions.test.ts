@@ -270,7 +270,7 @@ describe('the remarks on a capture', () => {
     const { data } = (await service.post({ ...tall, viewport })).body;
     expect(codesOf(data)).toEqual(['density_lowered']);
     expect(data.diagnostics.warnings[0].message).toContain(
-      `${data.render_diagnostics.device_scale_factor} pixels per CSS pixel instead of 2`,
+      `${data.render_diagnostics.device_scale_factor} pixels per CSS pixel: with 2, as requested,`,
     );
     expect(codesOf((await service.post({ ...tall, viewport, format: 'jpeg' })).body.data)).toEqual([]);
   });

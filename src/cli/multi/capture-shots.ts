@@ -11,6 +11,7 @@ import { ownPortOf } from '../capture-target.js';
 import type { LocalNetwork } from '../capture-target-page.js';
 import { describeError, printable } from '../operator-error.js';
 import { newPageZone } from '../page-server.js';
+import { githubAnnotation } from './github-annotation.js';
 import { ProgressBar } from './progress-bar.js';
 import type { Shot, Shots } from './read-shots.js';
 import { runShots } from './run-shots.js';
@@ -85,7 +86,10 @@ async function captureAll(todo: readonly Shot[], { run, bar, time, results }: Pr
       results.set(result.shot, result);
       bar.count(result.status === 'failed');
       bar.say(printable(describeResult(result)));
-      if (result.status === 'failed' && run.annotates) bar.say(annotationOf(result.shot, result.error, run.file));
+      if (result.status === 'failed' && run.annotates)
+        bar.say(
+          githubAnnotation({ file: run.file, line: result.shot.line, message: `${result.shot.name}: ${describeError(result.error)}` }),
+        );
     },
   });
   time.ended = performance.now();
@@ -95,15 +99,6 @@ function describeResult(result: ShotResult): string {
   if (result.status === 'captured') return describeCapture({ file: result.shot.output, data: result.data });
   const why = result.status === 'failed' ? describeError(result.error) : result.status;
   return `${result.shot.output} (line ${result.shot.line}, ${result.shot.name}): ${why}`;
-}
-
-/** A workflow command, which GitHub shows at the line of the file. */
-function annotationOf({ line, name }: Shot, error: unknown, file: string): string {
-  const message = printable(`${name}: ${describeError(error)}`)
-    .replaceAll('%', '%25')
-    .replaceAll('\n', '%0A');
-  const path = printable(file).replaceAll('%', '%25').replaceAll(':', '%3A').replaceAll(',', '%2C').replaceAll('\n', '%0A');
-  return `::error file=${path},line=${line}::${message}`;
 }
 
 function portsOf(shots: readonly Shot[]): number[] {

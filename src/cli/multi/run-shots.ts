@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '../../library/engine.js';
 import { captureTarget, type LocalNetwork, localPageOf } from '../capture-target-page.js';
 import { describeMissing } from '../describe-missing.js';
@@ -7,6 +8,9 @@ import { describeError, printable, toErrorObject } from '../operator-error.js';
 import { writePicture } from '../picture-file.js';
 import type { Shot } from './read-shots.js';
 import type { ShotResult } from './shots-report.js';
+
+/** Before the first repetition; so much longer before each further one. */
+const RETRY_AFTER_MS = 1_000;
 
 export interface RunParts {
   engine: Engine;
@@ -44,7 +48,8 @@ async function runRepeatedly(shot: Shot, parts: RunParts): Promise<ShotResult | 
     const result = await runShot(shot, parts);
     const isRetriable = result?.status === 'failed' && toErrorObject(result.error).retriable;
     if (!isRetriable || left === 0) return result;
-    parts.say(`${shot.name}: ${describeError(result.error)} Trying again.`);
+    parts.say(printable(`${shot.name}: ${describeError(result.error)} Trying again.`));
+    await pause(RETRY_AFTER_MS * (shot.retries - left + 1), undefined, { signal: parts.signal }).catch(() => undefined);
   }
 }
 

@@ -39,7 +39,7 @@ export async function systemPage({ edge, console, formToken }: Visit): Promise<A
               <Facts
                 of={[
                   ['Pictures', bytes(use.pictures)],
-                  ['Database', `${bytes(use.database)}${use.free === 0 ? '' : `, of which ${bytes(use.free)} are free`}`],
+                  ['Database', `${bytes(use.database)}${use.free === 0 ? '' : `, ${bytes(use.free)} of it unused`}`],
                   ['Limit', bytes(use.max)],
                 ]}
               />

@@ -468,7 +468,7 @@ test('the system page tells how much storage is used', async () => {
   own.storageUse = async () => ({ pictures: 12_345_000_000, database: 5_600_000, free: 1_200_000, max: 20_000_000_000 });
   const { text } = await visitor.get('/console/system');
   expect(text).toMatch(/Pictures<\/dt><dd>12\.3 GB</);
-  expect(text).toMatch(/Database<\/dt><dd>5\.6 MB, of which 1\.2 MB are free</);
+  expect(text).toMatch(/Database<\/dt><dd>5\.6 MB, 1\.2 MB of it unused</);
   expect(text).toMatch(/Limit<\/dt><dd>20\.0 GB</);
 });
 
