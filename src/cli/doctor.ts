@@ -24,7 +24,7 @@ import { checkBucket } from './check-bucket.js';
 import { egressLock } from './egress-lock.js';
 import { fontAdvice } from './font-advice.js';
 import { addSettings, BUCKET_SETTINGS, readSettings } from './settings-flags.js';
-import { print } from './with-store.js';
+import { print, refuseWithoutDatabase } from './with-store.js';
 
 interface Finding {
   check: string;
