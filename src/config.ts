@@ -222,7 +222,7 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     env: 'MEMORY_MB',
     flag: '--memory-mb',
     argument: '<n>',
-    help: 'MB that the server and its browsers may use: captures wait for memory, and a page that takes too much is ended',
+    help: 'MB that the server and its browsers may use: captures wait for memory, and captures of pages that use too much are stopped',
     default: defaultMemoryMb(),
     defaultText: "85 % of the container's limit, or 60 % of the machine's memory",
     parse: whole(256, 10_000_000),

@@ -235,7 +235,9 @@ async function checkTemporary(): Promise<Finding> {
     await access(place, constants.W_OK);
     const { bavail, bsize } = await statfs(place);
     const full = bavail * bsize < BROWSER_ROOM_BYTES;
-    const advice = full ? 'Free some space there, or set TMPDIR to another directory with a short path. Browsers cannot work without.' : '';
+    const advice = full
+      ? 'Free some space there, or set TMPDIR to another directory with a short path. Browsers need at least 16 MB there.'
+      : '';
     return { check, state: full ? 'fail' : 'ok', found: `${((bavail * bsize) / 1e9).toFixed(1)} GB free in ${place}`, advice };
   } catch (error) {
     const advice = 'Create the directory, or set TMPDIR to one that exists and can be written to.';

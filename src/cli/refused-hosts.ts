@@ -20,6 +20,6 @@ export class RefusedHosts {
     if (shown.length === 0) return null;
     const more = this.#reasons.size > SHOWN_MAX ? ` and ${this.#reasons.size - SHOWN_MAX} more` : '';
     const flags = shown.map(([name]) => `--allow-network ${name}`).join(' ');
-    return `Refused to the local page: ${shown.map(([name, reason]) => `${name} (${reason})`).join(', ')}${more}. To allow: ${flags}`;
+    return `The local page was refused: ${shown.map(([name, reason]) => `${name} (${reason})`).join(', ')}${more}. To allow: ${flags}`;
   }
 }

@@ -13,4 +13,4 @@ export function describeLead(aheadMs: number): string {
 }
 
 export const CLOCK_ADVICE =
-  'Nothing is deleted for its age until the clock has run evenly for a day. If it is right, run: stillframe clock accept. If not, set it (timedatectl).';
+  'Nothing is deleted because of its age until the clock has run evenly for a day. If it is right, run: stillframe clock accept. If not, set it (timedatectl).';

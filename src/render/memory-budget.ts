@@ -15,12 +15,15 @@ export function estimateBytes(options: CaptureOptions, alone: boolean): number {
   return PAGE_BYTES + BYTES_PER_PIXEL * largestShot(options) + (alone ? OWN_BROWSER_BYTES : 0);
 }
 
-function largestShot({ view, format, fullPage, fullPageAlgorithm, clip }: CaptureOptions): number {
+function largestShot({ view, format, fullPage, fullPageAlgorithm, clip, selector }: CaptureOptions): number {
   const { width, height, deviceScaleFactor: density } = view;
   const viewPixels = width * height * density ** 2;
   const clipPixels = clip === null ? 0 : clip.width * clip.height * density ** 2;
   const pagePixels = !fullPage ? 0 : fullPageAlgorithm === 'native' && format !== 'pdf' ? SHOT_MAX_PIXELS : FLAT_SHOT_PIXELS;
-  return Math.min(SHOT_MAX_PIXELS, Math.max(viewPixels, clipPixels, pagePixels));
+  // An element may be wider than the view; on a mobile view, the page decides how many CSS px one shot has.
+  const elementPixels = selector === null ? 0 : SHOT_MAX_PIXELS;
+  const largest = Math.max(viewPixels, clipPixels, pagePixels, elementPixels);
+  return view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
 }
 
 interface Waiter {

@@ -26,7 +26,12 @@ export function isSharedLoss(error: unknown): boolean {
 
 /** A page that was lost with a browser that it shared, and crashed again with a browser of its own, is not tried any more. */
 export function crashedAgain(error: unknown): unknown {
-  if (!(error instanceof CaptureError) || error.code !== 'render_crashed') return error;
+  if (!(error instanceof CaptureError)) return error;
+  if (error.code === 'internal_error') {
+    const message = 'The browser crashed during the capture, and no other one could be started for it.';
+    return new CaptureError({ code: 'render_crashed', message, cause: error });
+  }
+  if (error.code !== 'render_crashed') return error;
   const message = 'The browser crashed during the capture, and again when it had no other page.';
   return new CaptureError({ code: 'render_crashed', message, details: { own_browser: true }, cause: error });
 }

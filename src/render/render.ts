@@ -89,6 +89,8 @@ interface BlockGuard extends BannerGuard {
   readonly blockedRequests: number;
 }
 
+/** How long the browser of a repeated capture may take to start. */
+const OWN_BROWSER_START_MS = 30_000;
 const MECHANISMS_MAX_MS = 500;
 const LOOK_MAX_MS = 1_000;
 const INSPECT_MS = 5_000;
@@ -136,14 +138,16 @@ async function renderTimed(
   { signal, alone, times, released }: Once & { times: StageTimes; released(): void },
 ): Promise<Rendering> {
   times.enter('prepare', 5);
-  const began = monotonicNow();
+  const asked = monotonicNow();
   const requester = { job_id: order.id, ...(order.account === undefined ? {} : { account: order.account }) };
   const passage = { requester, local: order.local };
-  const ends = AbortSignal.any([signal, AbortSignal.timeout(order.options.timeout)]);
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(alone ? OWN_BROWSER_START_MS : order.options.timeout)]);
   const acquiring = alone ? deps.pool.acquireAlone(order.options, ends, passage) : deps.pool.acquire(order.options, ends, passage);
   acquiring.catch(released);
   const lease = await acquiring;
   const { session } = lease;
+  // The start of a browser of its own does not count: the capture is not to blame for the loss of the first.
+  const began = alone ? monotonicNow() : asked;
   const deadlines = new Deadlines({ ...order.options, began }, [signal, session.lost]);
   try {
     const rendering = await deadlines.orEnd(capture(deps, order, { session, deadlines, times }));

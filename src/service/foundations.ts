@@ -52,7 +52,7 @@ export async function openFoundations(config: Config, { log, tracing, facts }: F
   return { lock, store, clock, egress, artifacts, traces };
 }
 
-/** A clock that is far from the last run's may be wrong: nothing is deleted for its age until it has run evenly for a day, or is accepted. */
+/** A clock that is far from the last run's may be wrong: nothing is deleted because of its age until it has run evenly for a day, or is accepted. */
 async function openClock(store: Store, log: Log): Promise<SteadyClock> {
   const clock = new SteadyClock(store.now, undefined, await store.keptClock());
   const { doubt } = clock.keep();

@@ -126,7 +126,7 @@ describe('a local page and the network', () => {
     const refused = await capture(page);
     expect(refused.text).toContain('refused refused refused');
     expect(pathsAt(local)).toEqual([]);
-    const lines = refused.stderr.split('\n').filter((line) => line.includes('Refused to the local page'));
+    const lines = refused.stderr.split('\n').filter((line) => line.includes('The local page was refused'));
     expect(lines).toHaveLength(1);
     const flags = [`127.0.0.1:${local.port}`, `127.0.0.2:${internet.port}`].flatMap((host) => ['--allow-network', host]);
     for (const flag of flags) expect(lines[0]).toContain(flag);

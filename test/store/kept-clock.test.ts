@@ -34,3 +34,12 @@ test('an accepted clock is told to the running server once, and trusted by the n
   expect(await it.store.keptClock()).toEqual({ trusted: accepted, doubt: null });
   expect(await it.store.keepClock({ trusted: accepted + MINUTE_MS, doubt: null })).toBe(true);
 });
+
+test('a clock that was accepted while no server ran is not that of a later start far away', async () => {
+  await using it = await aStore();
+  await it.store.keepClock({ trusted: NOON - MINUTE_MS, doubt: null });
+  await it.store.acceptClock(NOON);
+  expect(await it.store.keepClock({ trusted: NOON + 5, doubt: DOUBT })).toBe(true);
+  expect(await it.store.keptClock()).toEqual({ trusted: NOON + 5, doubt: DOUBT });
+  expect(await it.store.keepClock({ trusted: NOON + 6, doubt: DOUBT })).toBe(true);
+});

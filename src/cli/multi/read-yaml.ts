@@ -9,7 +9,7 @@ export interface YamlFile {
 }
 
 /** Uses of anchors, those in anchored values multiplied; and values, with each use counted again. */
-const ALIASES_MAX = 10_000;
+const ALIASES_MAX = 200_000;
 const VALUES_MAX = 1_000_000;
 const PROBLEMS_MAX = 100;
 

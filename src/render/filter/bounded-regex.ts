@@ -1,6 +1,6 @@
 /**
- * Whether a regular expression of a filter list takes bounded time, whatever it is matched with. Counts in how many ways it can match, at
- * most, and takes it for endless if they are too many.
+ * Whether a regular expression of a filter list takes bounded time, whatever it is matched with. Counts in how many ways it can match, and
+ * what it looks at for that, at most, and takes it for endless if that is too much.
  */
 
 /** One open repetition that may begin anywhere in 2,048 characters: about 30 ms. */
@@ -27,36 +27,58 @@ export function isBoundedRegex(source: string, maxChars: number): boolean {
   if (source.length > SOURCE_MAX_CHARS) return false;
   const { alternatives } = readAlternatives({ source, maxChars }, 0, 0);
   const isAnchored = alternatives.every(([first]) => first?.kind === 'assertion' && first.next === null);
-  return (isAnchored ? 1 : maxChars) * waysOfAny(alternatives, null) <= WAYS_MAX;
+  const starts = isAnchored ? 1 : maxChars;
+  const { ways, steps } = effortOfAny(alternatives, null);
+  return starts * ways <= WAYS_MAX && starts * steps <= 2 * WAYS_MAX;
 }
 
-function waysOfAny(alternatives: Node[][], follow: Characters | null): number {
-  const ways = alternatives.map((nodes) => waysOf(nodes, follow));
+/** In how many ways something can match, and how many characters all of them look at by repetition, at most. */
+interface Effort {
+  ways: number;
+  steps: number;
+}
+
+function effortOfAny(alternatives: Node[][], follow: Characters | null): Effort {
+  const efforts = alternatives.map((nodes) => effortOf(nodes, follow));
   const firsts = alternatives.map((nodes) => firstOf(nodes, follow));
   const areDistinct = firsts.every(
     (first, index) => first !== null && firsts.slice(0, index).every((other) => ((other ?? 0n) & first) === 0n),
   );
-  return areDistinct ? Math.max(...ways) : ways.reduce((sum, each) => sum + each, 0);
+  const ways = efforts.map((effort) => effort.ways);
+  return {
+    ways: areDistinct ? Math.max(...ways) : ways.reduce((sum, each) => sum + each, 0),
+    steps: efforts.reduce((sum, { steps }) => sum + steps, 0),
+  };
 }
 
-function waysOf(nodes: Node[], follow: Characters | null): number {
-  let ways = 1;
+function effortOf(nodes: Node[], follow: Characters | null): Effort {
+  const nexts: (Characters | null)[] = [];
   let next = follow;
   for (const node of [...nodes].reverse()) {
-    ways *= waysOfNode(node, next);
+    nexts.unshift(next);
     next = firstOfNode(node, next);
   }
-  return ways;
+  // Each way to match what comes before looks at the characters of a repetition anew.
+  return nodes.reduce<Effort>(
+    ({ ways, steps }, node, index) => {
+      const own = effortOfNode(node, nexts[index] ?? null);
+      return { ways: ways * own.ways, steps: steps + ways * own.steps };
+    },
+    { ways: 1, steps: 0 },
+  );
 }
 
 /** @param next what must come after it; null if that is unknown */
-function waysOfNode(node: Node, next: Characters | null): number {
+function effortOfNode(node: Node, next: Characters | null): Effort {
   const counts = node.max - node.min + 1;
-  if (node.kind === 'assertion') return 1;
+  if (node.kind === 'assertion') return { ways: 1, steps: 0 };
   // Where the next character tells the end of the repetition, only one count can go on.
-  if (node.kind === 'character') return next !== null && (node.may & next) === 0n ? 1 : counts;
-  const inner = waysOfAny(node.alternatives, node.isLookaround || node.max > 1 ? null : next);
-  return inner === 1 ? counts : inner ** node.max * counts;
+  if (node.kind === 'character') {
+    return { ways: next !== null && (node.may & next) === 0n ? 1 : counts, steps: node.max === 1 ? 0 : node.max };
+  }
+  const inner = effortOfAny(node.alternatives, node.isLookaround || node.max > 1 ? null : next);
+  if (inner.ways !== 1) return { ways: inner.ways ** node.max * counts, steps: inner.ways ** (node.max - 1) * inner.steps };
+  return { ways: counts, steps: Math.min(inner.steps * node.max, Math.max(inner.steps, node.max)) };
 }
 
 /** The characters that can be the next one; null if there may be none. */

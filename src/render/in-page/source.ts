@@ -93,8 +93,9 @@ export function shorten(mostElements: number): boolean {
 }
 
 function put(writing: Writing, text: string): void {
-  writing.parts.push(text);
-  writing.chars += text.length;
+  const kept = text.slice(0, Math.max(0, writing.most - writing.chars));
+  writing.parts.push(kept);
+  writing.chars += kept.length;
 }
 
 function write(writing: Writing, node: Node, around: Around): void {

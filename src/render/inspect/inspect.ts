@@ -5,6 +5,7 @@
 
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
+import { isTooLong } from '../launch/answer-limit.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { type BoundedPage, boundedPage, within } from '../picture/bounded-page.js';
@@ -15,6 +16,8 @@ const SOURCE_MOST_CHARS = 500_000;
 /** The tree takes almost a millisecond per element, and is available only as a whole. This many elements give more text than is kept. */
 const MOST_ELEMENTS = 2_000;
 
+const NO_SOURCE = { html: '', url: '', title: '', text: '' };
+
 /**
  * Reads the document that was rendered. Results that take too long are simplified, or left empty.
  *
@@ -23,7 +26,10 @@ const MOST_ELEMENTS = 2_000;
 export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
   const page = boundedPage(session, deadline);
-  const source = await page.call('source.read', SOURCE_MOST_CHARS);
+  const source = await page.call('source.read', SOURCE_MOST_CHARS).catch((error: unknown) => {
+    if (isTooLong(error)) return NO_SOURCE;
+    throw error;
+  });
   const [markdown, accessibleTree] = await Promise.all([
     how.worker.convert({ html: source.html, url: source.url, title: source.title }, Math.max(1, deadline - monotonicNow())),
     outline(session, page, deadline),

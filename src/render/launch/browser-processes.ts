@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type GroupProcess, type GroupWatch, readProcess, roleOf } from './process-table.js';
 
 interface SharedProcess extends Pick<GroupProcess, 'pid' | 'startTime'> {
@@ -33,9 +34,10 @@ export class BrowserProcesses {
   fault(): string | null {
     for (const { pid, startTime, role, vital } of this.shared) {
       const found = readProcess(pid);
-      const runs = found !== null && found.startTime === startTime && !ENDED.includes(found.state);
+      // A process that is there but cannot be read, for want of descriptors, has not ended.
+      const runs = found === null ? existsSync(`/proc/${pid}`) : found.startTime === startTime && !ENDED.includes(found.state);
       if (!runs && vital) return `its process ${role} has ended`;
-      if (runs && found.state === STOPPED) return `its process ${role} is stopped`;
+      if (found?.state === STOPPED && runs) return `its process ${role} is stopped`;
     }
     return null;
   }

@@ -17,9 +17,14 @@ export function temporaryDirOf(dataDir: string): string {
 
 /** Removes what captures of killed servers have left, also of those that are not visible from here. @returns how many directories */
 export async function sweepTemporary(dir: string): Promise<number> {
-  const left = entriesOf(dir).filter((name) => isLeftBehind(name) || (isOwnedName(name) && isOlderThan(CAPTURE_MAX_MS, join(dir, name))));
+  const left = entriesOf(dir).filter((name) => isLeftBehind(name) || isOldAndUnseen(dir, name));
   await Promise.all(left.map((name) => rm(join(dir, name), { recursive: true, force: true })));
   return left.length;
+}
+
+/** Of an owner that is not visible from here, in another container for example. */
+function isOldAndUnseen(dir: string, name: string): boolean {
+  return isOwnedName(name) && !ownerIsVisible(name) && isOlderThan(CAPTURE_MAX_MS, join(dir, name));
 }
 
 /**

@@ -1,6 +1,9 @@
 import type { KeptClock } from '../../contract/kept-clock.js';
 import type { Tables } from './tables.js';
 
+/** As steady-clock.ts: the clock of a machine is trusted when it is no more than this off. */
+const GAP_MS = 24 * 3_600_000;
+
 const MARK = 'clock';
 /** How old the kept time may be; a write for each call would wear out a disk that has nothing else to do. */
 const KEPT_FOR_MS = 60_000;
@@ -17,7 +20,9 @@ export function keepClock({ marks }: Pick<Tables, 'marks'>, { trusted, doubt }: 
   const before = keptClock({ marks });
   if (before !== null && marks.get(MARK)?.endsWith(ACCEPTED)) {
     marks.set(MARK, String(before.trusted));
-    return false;
+    // A clock that was accepted while no server ran says nothing of one that is wrong since.
+    const wall = trusted + (doubt?.aheadMs ?? 0);
+    if (Math.abs(wall - before.trusted) <= GAP_MS) return false;
   }
   const ageMs = trusted - (before?.trusted ?? 0);
   const isKept = ageMs >= 0 && ageMs < KEPT_FOR_MS && (before?.doubt === null) === (doubt === null);

@@ -31,6 +31,10 @@ it.each([
   '((((a*)*)*)*)b',
   '^(a|aa)+$',
   '^(?:\\w+\\s?)*$',
+  'a*[ab]*c',
+  '^a*[ab]*[abc]*d',
+  '\\w+\\d+[a-z]',
+  '(?=a*[ab]*c)',
 ])('takes %s for endless', (source) => {
   expect(isBoundedRegex(source, MATCHED_CHARS)).toBe(false);
 });
