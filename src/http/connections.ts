@@ -20,11 +20,11 @@ const MAX_STREAMS = 240;
 
 /**
  * The open connections of a server. An address has no fixed share of them, since all clients of a reverse proxy have the same address:
- * when there are too many, the address with the most connections loses the one that has waited for its client the longest.
+ * when there are too many, the address with the most connections that wait for their client loses the one that has waited the longest. The
+ * same holds for responses that are being streamed.
  */
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
-  readonly #countOf = new Map<string, number>();
   #streams = 0;
 
   constructor(private readonly max: number) {}
@@ -33,7 +33,6 @@ export class Connections {
   add(socket: Socket): void {
     const address = clientAddress({ socket });
     this.#open.set(socket, { socket, address, pending: [], streams: false, since: performance.now() });
-    this.#countOf.set(address, this.#countAt(address) + 1);
     socket.once('close', () => this.#remove(socket));
     if (this.#open.size > this.max) this.#makeRoom(waitsForClient);
   }
@@ -80,30 +79,23 @@ export class Connections {
     connection.streams = false;
   }
 
+  /** Closes one of these connections: of the address that has the most of them, the one that has waited longest for its client. */
   #makeRoom(mayClose: (connection: Connection) => boolean): void {
+    const candidates = [...this.#open.values()].filter(mayClose);
+    const countOf = new Map<string, number>();
+    for (const { address } of candidates) countOf.set(address, (countOf.get(address) ?? 0) + 1);
     let victim: Connection | null = null;
-    for (const connection of this.#open.values()) {
-      if (mayClose(connection) && (victim === null || this.#goesBefore(connection, victim))) victim = connection;
+    for (const one of candidates) {
+      const more = victim === null ? 1 : (countOf.get(one.address) ?? 0) - (countOf.get(victim.address) ?? 0);
+      if (victim === null || more > 0 || (more === 0 && one.since < victim.since)) victim = one;
     }
     if (victim !== null) this.#remove(victim.socket);
-  }
-
-  #goesBefore(one: Connection, other: Connection): boolean {
-    const more = this.#countAt(one.address) - this.#countAt(other.address);
-    return more > 0 || (more === 0 && one.since < other.since);
-  }
-
-  #countAt(address: string): number {
-    return this.#countOf.get(address) ?? 0;
   }
 
   #remove(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
     this.#open.delete(socket);
-    const left = this.#countAt(connection.address) - 1;
-    if (left > 0) this.#countOf.set(connection.address, left);
-    else this.#countOf.delete(connection.address);
     this.#endStream(connection);
     socket.destroy();
   }
