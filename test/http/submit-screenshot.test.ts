@@ -228,7 +228,7 @@ describe('POST /v1/screenshot', () => {
 
   it('takes a body of exactly 256 KiB and refuses one byte more', async () => {
     const bodyOf = (bytes: number) => {
-      const head = '{"url":"example.com","custom_css":"';
+      const head = `{"url":"example.com","custom_css":"${'x'.repeat(150_000)}","custom_js":"`;
       return `${head}${'x'.repeat(bytes - head.length - 2)}"}`;
     };
     expect((await post(fakeEdge(), { body: bodyOf(262_144) })).status).toBe(200);

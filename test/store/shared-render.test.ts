@@ -47,12 +47,21 @@ test('identical captures in flight share one render: one claim, one job and one 
   expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
   const capture = aCapture();
   expect(await it.store.complete(claimOf(claimed), capture, NOON + 500)).toEqual([
-    { id: leader.id, requestId: leader.requestId, accountId: caller.accountId, state: 'completed', hasWebhook: false, isFollowed: true },
+    {
+      id: leader.id,
+      requestId: leader.requestId,
+      accountId: caller.accountId,
+      state: 'completed',
+      url: 'https://example.com/',
+      hasWebhook: false,
+      isFollowed: true,
+    },
     {
       id: follower.id,
       requestId: follower.requestId,
       accountId: caller.accountId,
       state: 'completed',
+      url: 'https://example.com/',
       hasWebhook: true,
       isFollowed: false,
     },

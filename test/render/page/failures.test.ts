@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ALLOW_OWN_NETWORK } from '../../../src/contract/capture-error.js';
 import { failedNavigation } from '../../../src/render/page/judge-document.js';
 import { html } from '../../fixtures/site/answer.js';
 import { siteAndRig } from './capture-rig.js';
@@ -205,7 +206,7 @@ describe.concurrent('a page that leads elsewhere', () => {
     for (const target of ['http://a b/', 'https://a b/']) {
       const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
       expect(error).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
-      expect(error.details).toEqual({ net_error: 'ERR_NAME_NOT_RESOLVED' });
+      expect(error.details).toEqual({ net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK });
     }
   });
 

@@ -22,7 +22,7 @@ export async function take(
   await using session = await aPageSession(browser, { html, options: wanted });
   const page = { session, network: new NetworkTracker(session) };
   const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
-  const scrolls = wanted.fullPage && wanted.selector === null;
+  const scrolls = (wanted.fullPage || wanted.format === 'pdf') && wanted.selector === null;
   const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
   if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
