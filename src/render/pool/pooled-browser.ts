@@ -153,7 +153,7 @@ export class PooledBrowser implements AsyncDisposable {
     try {
       await within(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
       this.leasedAt.set(session, this.options.now());
-      // A process that ends before the next look is missed only if it was noted.
+      // The end of a process is noticed only if the process was noted before.
       if (this.leasedAt.size === 1) this.processes.look(this.options.now());
       this.load.begin(session, report);
       return session;
