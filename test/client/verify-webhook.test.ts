@@ -49,7 +49,6 @@ describe('verifyWebhook', () => {
   it.each<[string, Partial<WebhookRequest>]>([
     ['another body', { body: BODY.replace('job_1', 'job_2') }],
     ['another secret', { secret: 'another secret of sixteen' }],
-    ['no secret at all', { secret: [] }],
     ['another timestamp', { headers: { [SIGNATURE_HEADER]: signature.replace('t=1700000000', 't=1700000001') } }],
     ['a changed digit', { headers: { [SIGNATURE_HEADER]: signature.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) } }],
     ['a short digest', { headers: { [SIGNATURE_HEADER]: signature.slice(0, -2) } }],
