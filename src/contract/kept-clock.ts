@@ -1,4 +1,7 @@
-/** What a server keeps of its clock for the next run, which judges its own clock by it. */
+/** Between two runs, a machine may have been off for this long without a doubt about its clock. */
+export const GAP_MS = 24 * 3_600_000;
+
+/** The record of a server's clock, by which the next run judges its own clock. */
 export interface KeptClock {
   /** Unix ms. */
   trusted: number;

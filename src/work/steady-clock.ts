@@ -1,11 +1,9 @@
-import type { KeptClock } from '../contract/kept-clock.js';
+import { GAP_MS, type KeptClock } from '../contract/kept-clock.js';
 
 /** Smaller clock jumps, and drift, are followed at once. */
 const TOLERANCE_MS = 60_000;
 /** After a jump, the wall clock is trusted again once it has run evenly for this long. */
 const BELIEVED_AFTER_MS = 24 * 3_600_000;
-/** Between two runs, a machine may have been off for this long without a doubt about its clock. */
-export const GAP_MS = 24 * 3_600_000;
 
 /**
  * Unix time that withstands jumps of the wall clock: it is carried on by the monotonic clock from an earlier wall time. Since it is unknown

@@ -1,8 +1,5 @@
-import type { KeptClock } from '../../contract/kept-clock.js';
+import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import type { Tables } from './tables.js';
-
-/** As steady-clock.ts: the clock of a machine is trusted when it is no more than this off. */
-const GAP_MS = 24 * 3_600_000;
 
 const MARK = 'clock';
 /** How old the kept time may be; a write for each call would wear out a disk that has nothing else to do. */
