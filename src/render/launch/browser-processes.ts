@@ -23,7 +23,7 @@ export class BrowserProcesses {
   look(now: number): number[] {
     const processes = this.group.processes(now);
     const lost = this.shared.filter(({ pid, vital }) => vital && !processes.some((one) => one.pid === pid));
-    this.shared = [...lost, ...processes.filter(({ renderer }) => !renderer).map((one) => this.describe(one))];
+    this.shared = [...lost, ...processes.filter(({ renderer }) => !renderer).map((one) => this.known(one) ?? this.describe(one))];
     const stopped = processes.filter(({ renderer, state }) => renderer && state === STOPPED).map(({ pid }) => pid);
     const still = stopped.filter((pid) => this.stoppedRenderers.has(pid));
     this.stoppedRenderers = new Set(stopped);
@@ -40,6 +40,11 @@ export class BrowserProcesses {
       if (found?.state === STOPPED && runs) return `its process ${role} is stopped`;
     }
     return null;
+  }
+
+  /** A process that has ended and has not been waited for is still there, without its command line. */
+  private known({ pid, startTime }: GroupProcess): SharedProcess | undefined {
+    return this.shared.find((one) => one.vital && one.pid === pid && one.startTime === startTime);
   }
 
   private describe({ pid, startTime, parent }: GroupProcess): SharedProcess {
