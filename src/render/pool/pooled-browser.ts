@@ -17,6 +17,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const ASK_EVERY_MS = 5_000;
 /** How often the browser's processes are checked. A fault that is found twice in a row is one. */
 const LOOK_EVERY_MS = 500;
+const LOOK_AGAIN_MS = 100;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** Where others go first. */
@@ -285,6 +286,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.faultsInARow = fault === null ? 0 : this.faultsInARow + 1;
     if (fault !== null && this.faultsInARow >= 2) this.lose(fault);
     if (this.gone) return;
+    if (fault !== null) setTimeout(() => this.look(), LOOK_AGAIN_MS).unref();
     this.tellOfRoom();
     const now = this.options.now();
     if (this.leasedAt.size > 0) this.endStoppedRenderers(now);
