@@ -1,5 +1,5 @@
 import type { CaptureOptions } from '../contract/capture-request.js';
-import { FLAT_SHOT_PIXELS, SHOT_MAX_PIXELS } from './picture/shoot.js';
+import { SHOT_MAX_PIXELS } from './picture/shoot.js';
 
 /** A page before it is pictured, in all processes. */
 const PAGE_BYTES = 200_000_000;
@@ -15,11 +15,11 @@ export function estimateBytes(options: CaptureOptions, alone: boolean): number {
   return PAGE_BYTES + BYTES_PER_PIXEL * largestShot(options) + (alone ? OWN_BROWSER_BYTES : 0);
 }
 
-function largestShot({ view, format, fullPage, fullPageAlgorithm, clip, selector }: CaptureOptions): number {
+function largestShot({ view, fullPage, clip, selector }: CaptureOptions): number {
   const { width, height, deviceScaleFactor: density } = view;
   const viewPixels = width * height * density ** 2;
   const clipPixels = clip === null ? 0 : clip.width * clip.height * density ** 2;
-  const pagePixels = !fullPage ? 0 : fullPageAlgorithm === 'native' && format !== 'pdf' ? SHOT_MAX_PIXELS : FLAT_SHOT_PIXELS;
+  const pagePixels = fullPage ? SHOT_MAX_PIXELS : 0;
   // An element may be wider than the view; on a mobile view, the page decides how many CSS px one shot has.
   const elementPixels = selector === null ? 0 : SHOT_MAX_PIXELS;
   const largest = Math.max(viewPixels, clipPixels, pagePixels, elementPixels);

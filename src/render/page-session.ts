@@ -12,6 +12,10 @@ export interface PageSession {
   readonly mainFrameId: string;
   /** The in-page program in the page's documents. */
   readonly world: World;
+  /** The name of the event that asks the page's clock to run ahead; null if the page has its own clock. */
+  readonly clockEvent: string | null;
+  /** Processor time that the page's renderer has used so far, in steps of 10 ms; null if that is not known. */
+  processorMs(): Promise<number | null>;
   readonly captureProxy: CaptureProxy;
   /** Chromium's full version, as `156.0.8078.79`. */
   readonly chromiumVersion: string;

@@ -3,7 +3,6 @@
  */
 
 import type { CaptureOptions } from '../contract/capture-request.js';
-import { EarlyPicture, isEarly } from './early-picture.js';
 import { monotonicNow } from './monotonic-now.js';
 import { checkPage } from './page/check-page.js';
 import { contentReady } from './page/content-ready.js';
@@ -11,9 +10,11 @@ import { type Deadlines, TIMED_OUT } from './page/deadline.js';
 import { dropStalledStyleSheets } from './page/drop-stalled-style-sheets.js';
 import type { DocumentState } from './page/main-document.js';
 import type { OpenPage } from './page/open-page.js';
+import { passTime } from './page/page-clock.js';
 import { PageMoved } from './page/page-moved.js';
-import { settle } from './page/settle.js';
+import { RUN_AGAIN_MS, settle } from './page/settle.js';
 import type { StageTimes } from './page/stage-times.js';
+import { resumePage, stopPage } from './page/stop-page.js';
 import { follow, waitUntil } from './page/wait-until.js';
 import type { EncodeQueue } from './picture/encode-queue.js';
 import type { Picture } from './picture/picture.js';
@@ -24,7 +25,6 @@ import { neverStays } from './render-failure.js';
 /** What removes consent banners from a page. */
 export interface BannerGuard {
   answerBanners(signal: AbortSignal, last: boolean): Promise<{ outcome: string }>;
-  glance(): Promise<boolean>;
 }
 
 export interface Shooting {
@@ -41,6 +41,8 @@ const SCROLL_MAX_MS = 20_000;
 /** Kept for what comes after the scrolling. */
 const AFTER_SCROLL_MS = 8_000;
 const MOTION_MAX_MS = 1_000;
+const DECODED_AFTER_MS = 500;
+const FRAMES_MAX_MS = 200;
 /** A picture of the view may take this long past the budget. */
 const PICTURE_GRACE_MS = 4_000;
 
@@ -55,6 +57,7 @@ export async function picturePage(shooting: Shooting, options: CaptureOptions): 
     } catch (error) {
       if (main.current === shown && !(error instanceof PageMoved)) throw error;
     }
+    await resumePage(shooting.page.session);
   }
   throw neverStays();
 }
@@ -63,16 +66,12 @@ async function shoot(shooting: Shooting & { shown: DocumentState }, options: Cap
   const { page, guard, times, encodes } = shooting;
   const { session, deadlines } = page;
   times.enter('settle', 40);
-  const early = isEarly(options) ? earlyPicture(shooting, options) : null;
-  if (options.waitForIdle) await settle(page, early ?? undefined);
-  if (early?.isUnderWay) times.enter('picture', 70);
-  const kept = early === null ? null : await early.kept();
-  if (kept !== null) return kept;
+  if (options.waitForIdle) await settle(page);
   const scrolls = options.selector === null && (options.fullPage || options.format === 'pdf' || clipsBelowView(options));
   const waits = options.waitForContent || options.delay > 0;
   await clearBanners(page, options, { guard, last: !waits && !scrolls });
   if (options.waitForContent) await contentReady(page);
-  if (options.delay > 0) await deadlines.outside(() => deadlines.sleep(options.delay));
+  if (options.delay > 0) await deadlines.outside(() => passDelay(page, options.delay));
   if (waits) await clearBanners(page, options, { guard, last: !scrolls });
   await dropStalledStyleSheets(page, shooting.shown);
   times.enter('scroll', 60);
@@ -85,8 +84,12 @@ async function shoot(shooting: Shooting & { shown: DocumentState }, options: Cap
   times.enter('picture', 80);
   const deadline = scroll === null ? viewDeadline(deadlines) : deadlines.endsAt;
   const motionMs = () => Math.min(MOTION_MAX_MS, deadline - monotonicNow());
+  if (options.clip !== null && !scrolls) await deadlines.within(page.world.call('scrollers.expandAll'), motionMs());
   if (options.reduceMotion) await deadlines.within(page.world.call('motion.end'), motionMs());
-  await deadlines.within(page.world.call('hold.still', { motion: options.reduceMotion }), motionMs());
+  await deadlines.within(stopPage(session, options), motionMs());
+  // A background that has just come is decoded while it is drawn for the first time.
+  if (page.network.hasLoadedImages(DECODED_AFTER_MS))
+    await deadlines.within(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS), motionMs());
   const how = { deadline, scroll, encodes };
   const taking = () =>
     takePicture(session, options, how).catch((error: unknown) => {
@@ -98,11 +101,8 @@ async function shoot(shooting: Shooting & { shown: DocumentState }, options: Cap
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
 }
 
-function earlyPicture({ page, guard, encodes }: Shooting, options: CaptureOptions): EarlyPicture {
-  const { session, deadlines } = page;
-  const deadline = viewDeadline(deadlines);
-  const take = () => takePicture(session, options, { deadline, scroll: null, encodes });
-  return new EarlyPicture({ page, guard, deadline, take }, options);
+async function passDelay(page: OpenPage, delay: number): Promise<void> {
+  await passTime(page, delay, { realMs: delay });
 }
 
 /** When a picture of the view must be there, ms by `monotonicNow`. */
@@ -118,13 +118,13 @@ async function clearBanners(
 ): Promise<void> {
   const { deadlines } = page;
   const banner = await deadlines.within(guard.answerBanners(deadlines.signal, last), deadlines.leftMs());
-  if (banner !== TIMED_OUT && banner.outcome !== 'none' && options.waitForIdle) await settle(page);
+  if (banner !== TIMED_OUT && banner.outcome !== 'none' && options.waitForIdle) await settle(page, RUN_AGAIN_MS);
 }
 
 async function scrolled(page: OpenPage, guard: BannerGuard, options: CaptureOptions): Promise<ScrollReport> {
   const deadline = Math.min(monotonicNow() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
   const quiet = async () => {
-    if (options.waitForIdle) await settle(page);
+    if (options.waitForIdle) await settle(page, RUN_AGAIN_MS);
     await clearBanners(page, options, { guard, last: true });
   };
   return await scrollThrough(page, options, { deadline, settle: quiet });
@@ -134,7 +134,7 @@ async function scrolled(page: OpenPage, guard: BannerGuard, options: CaptureOpti
 async function reach(page: OpenPage, selector: string, options: CaptureOptions): Promise<void> {
   const { deadlines } = page;
   const leftMs = deadlines.leftMs();
-  const quiet = options.waitForIdle ? () => settle(page) : async () => {};
+  const quiet = options.waitForIdle ? () => settle(page, RUN_AGAIN_MS) : async () => {};
   await deadlines.within(scrollToElement(page, selector, { deadline: monotonicNow() + leftMs, settle: quiet }), leftMs);
 }
 

@@ -25,12 +25,6 @@ export interface Guard {
    * @param last whether the picture is taken next: later banners are kept hidden
    */
   answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport>;
-  /**
-   * Hides elements of the current page, but no banners, for an early picture. Rejects if the page prevents it.
-   *
-   * @returns whether `answerBanners` would find nothing to do
-   */
-  glance(): Promise<boolean>;
   /** Detaches from the page. May be called twice. */
   stop(): Promise<void>;
 }
@@ -61,7 +55,6 @@ const NO_GUARD: Guard = {
   blockedRequests: 0,
   blockedBy: NONE,
   answerBanners: async () => NO_BANNER,
-  glance: async () => true,
   stop: async () => {},
 };
 
@@ -115,25 +108,6 @@ class PageGuard implements Guard {
     }
   }
 
-  async glance(): Promise<boolean> {
-    const interception = this.#interception;
-    const { world, page } = this.session;
-    const url = page.url();
-    if (this.on.length === 0 || interception === null || !/^https?:/.test(url)) return true;
-    const { engines } = this.parts;
-    const general = this.on.includes('cookies') ? bannerCss(engines, this.on, url) : null;
-    const seen = await world.call('consent.glance', { bannerCss: general, refused: interception.refusedScripts });
-    if (seen === null) return false;
-    const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
-    if (css !== '') await world.call('consent.lay', { css, count: false });
-    await this.procedurally('apply', url, 'others');
-    if (general === null) return true;
-    if ((await this.procedurally('matches', url, 'banners')) > 0) return false;
-    const special = bannerFeatureCss(engines, this.on, { url, features: seen });
-    if (special !== '' && (await world.call('consent.hides', { css: special }))) return false;
-    return interception.blocked.cookies === 0 || !(await world.call('consent.freeScroll'));
-  }
-
   async stop(): Promise<void> {
     await this.#interception?.[Symbol.asyncDispose]();
   }
@@ -149,7 +123,7 @@ class PageGuard implements Guard {
     const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
     const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.lay', { css, count: false });
-    await this.procedurally('apply', url, 'others');
+    await this.procedurally(url, 'others');
     if (general === null) return NO_BANNER;
     const special = bannerFeatureCss(engines, this.on, { url, features: seen });
     return await answerBanners({
@@ -158,7 +132,7 @@ class PageGuard implements Guard {
       consentBundle,
       // If there was nothing to decline, the inspection has applied the general rules already.
       css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
-      hideMore: () => this.procedurally('apply', url, 'banners'),
+      hideMore: () => this.procedurally(url, 'banners'),
       seen,
       last,
       refusedPlatform: interception.blocked.cookies > 0,
@@ -181,12 +155,12 @@ class PageGuard implements Guard {
     await Promise.all([cdp.send('Page.enable'), cdp.send('Page.addScriptToEvaluateOnNewDocument', { source })]);
   }
 
-  /** Calls one of the in-page functions for procedural rules, if there are any; rules that do not end are dropped. */
-  private async procedurally(what: 'apply' | 'matches', url: string, of: keyof Procedural): Promise<number> {
+  /** Applies procedural rules, if there are any; rules that do not end are dropped. */
+  private async procedurally(url: string, of: keyof Procedural): Promise<number> {
     const { [of]: rules } = this.proceduralOf(url);
     if (rules.length === 0) return 0;
     try {
-      return Number(await this.session.world.callWithin(PROCEDURAL_MAX_MS, `procedural.${what}`, rules));
+      return await this.session.world.callWithin(PROCEDURAL_MAX_MS, 'procedural.apply', rules);
     } catch (error) {
       if (error instanceof PageMoved) throw error;
       this.parts.log.debug({ err: error }, 'the procedural rules for a page were dropped');

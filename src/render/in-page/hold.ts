@@ -15,14 +15,20 @@ const FRAMES_MAX_MS = 1_000;
 const AWAY_FROM_START = 0.4;
 
 /**
- * Freezes what would make two pictures of the same page differ: hides the caret, and stops infinite animations at their start, also in
- * frames of the same origin.
+ * Freezes what would make two pictures of the same page differ: hides the caret, pauses media, and stops infinite animations at their start,
+ * also in frames of the same origin.
+ *
+ * @param given.motion false: animations stand still where they are
  */
 export async function still({ motion }: { motion: boolean }): Promise<void> {
   surveyAgain();
   const roots = documents(document, DEPTH_MAX);
   for (const root of roots) hideCaret(root);
-  if (!motion) return;
+  for (const root of roots) pauseMedia(root);
+  if (!motion) {
+    for (const animation of roots.flatMap(runningMotion)) animation.pause();
+    return;
+  }
   const endless = roots.flatMap(endlessMotion);
   const drawings = roots.flatMap(drawingsInMotion);
   for (const drawing of drawings) {
@@ -60,10 +66,20 @@ function hideCaret(root: Document): void {
   }
 }
 
-function endlessMotion(root: Document): Animation[] {
+/** By name: objects of a frame are instances of that frame's classes. */
+function pauseMedia(root: Document): void {
+  for (const media of treesOf(root).flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
+}
+
+/** What runs by time; scrolling drives the rest. */
+function runningMotion(root: Document): Animation[] {
   const animations = treesOf(root).flatMap((tree) => tree.getAnimations());
   const timeline = documentProperty('timeline', root);
-  return animations.filter((animation) => animation.playState === 'running' && animation.timeline === timeline && isEndless(animation));
+  return animations.filter((animation) => animation.playState === 'running' && animation.timeline === timeline);
+}
+
+function endlessMotion(root: Document): Animation[] {
+  return runningMotion(root).filter(isEndless);
 }
 
 function isEndless({ effect }: Animation): boolean {

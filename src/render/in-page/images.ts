@@ -1,8 +1,11 @@
-import { all, areaInView, isVisible } from './dom.js';
+import { all, areaInView, documentProperty, isVisible } from './dom.js';
+import { orLate } from './frames.js';
 import { surveyed } from './survey.js';
 
 const MOST_IMAGES = 500;
 const MOST_BACKGROUNDS_ASKED = 5_000;
+const MOST_DECODED = 1_000;
+const DECODE_MAX_MS = 1_000;
 
 /**
  * Images, in open shadow trees too, whose box, though perhaps still empty, touches the view, but for counting pixels that have not come;
@@ -32,6 +35,14 @@ export async function decoded(image: HTMLImageElement): Promise<void> {
   }
   // Rejects for a broken image.
   await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
+}
+
+/** All images that are there, in view or not: the first picture after a scroll may lack those that are still being decoded. */
+export async function allDecoded(): Promise<void> {
+  const whole = Array.from(documentProperty('images'))
+    .slice(0, MOST_DECODED)
+    .filter((image) => image.complete && image.naturalWidth > 0);
+  await orLate(Promise.all(whole.map((image) => HTMLImageElement.prototype.decode.call(image).catch(() => {}))), DECODE_MAX_MS);
 }
 
 /** Which of these addresses are backgrounds in view. */

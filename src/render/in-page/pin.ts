@@ -2,7 +2,6 @@ import { isBackdrop, isUnseen } from './backdrop.js';
 import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js';
 import { all, eachElement, flatTreeParent, isWithin, pageScroller, viewHeight } from './dom.js';
 import { marked } from './element.js';
-import { nextFrame } from './frames.js';
 import { fire } from './mechanisms.js';
 import { abandon, adopt, styleOf } from './styles.js';
 
@@ -15,6 +14,8 @@ export interface Pinning {
   last: boolean;
   /** `page`: fixed elements are shown once. `none`: only those inside the marked element are; one that contains it is left alone. */
   keep: 'page' | 'none';
+  /** CSS px from the end of the view down to the end of the picture: what is fixed to the bottom is moved there, and backgrounds reach there. */
+  down: number;
 }
 
 type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
@@ -34,41 +35,22 @@ export interface Pins {
 }
 
 const MOST_ELEMENTS = 60_000;
-const LATE_MAX_MS = 1_000;
-const STILL_FRAMES = 4;
+const _LATE_MAX_MS = 1_000;
+const _STILL_FRAMES = 4;
 
 let pins: Pins | null = null;
 
 /**
  * With a section in view: sticky elements, and elements that became fixed by scrolling, return to the flow. Elements fixed at the top are
- * shown in the first section, those fixed to the bottom in the last.
- *
- * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
- */
-export function place(pinning: Pinning): number {
-  const { first, last, keep } = pinning;
+ * shown in the first section, those fixed to the bottom in the last. */
+export function place(pinning: Pinning): void {
+  const { first, last, keep, down } = pinning;
   const state = current();
   eachElement(MOST_ELEMENTS, (element) => visit(state, element, pinning));
   for (const element of state.putBack) putBack(state, element);
   for (const [element, role] of state.roles) show(state, element, role === 'top' ? first : role === 'bottom' ? last : role !== 'away');
   if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops(state);
-  return bottomReach(state);
-}
-
-/** Waits, at most a second, until elements that appeared by scrolling look the same for some frames: fades take 200 to 600 ms. */
-export async function lateAtRest(): Promise<void> {
-  const { roles, origins, hidden } = current();
-  const late = Array.from(roles.keys()).filter((element) => !origins.has(element) && !hidden.has(element) && element.isConnected);
-  const end = performance.now() + LATE_MAX_MS;
-  let before = '';
-  for (let still = 0; late.length > 0 && still < STILL_FRAMES && performance.now() < end; ) {
-    await nextFrame();
-    const now = late
-      .map((element) => [getComputedStyle(element).opacity, ...Object.values(element.getBoundingClientRect().toJSON())])
-      .join();
-    still = now === before ? still + 1 : 0;
-    before = now;
-  }
+  for (const [element, role] of state.roles) spread(state, element, { role, down });
 }
 
 /** Changes to the page for the picture, which are undone after it. */
@@ -100,7 +82,9 @@ export function isAtTop(first: boolean): boolean {
 function visit(state: Pins, element: HTMLElement, pinning: Pinning): void {
   const style = getComputedStyle(element);
   if (pinning.first) remember(state, element, style);
-  if (pinning.first && style.backgroundAttachment.includes('fixed')) unfix(state, element, style);
+  if (pinning.first && style.backgroundAttachment.includes('fixed')) unfix(state, element);
+  // Its content is not drawn beyond the view; it still contains what is fixed in it.
+  if (style.contentVisibility === 'auto') force(state, element, { 'content-visibility': 'visible', contain: 'layout style paint' });
   if (!/sticky|fixed/.test(style.position) || state.roles.has(element)) return;
   // An element without a box gets its role once it has one.
   if (element.getClientRects().length === 0 || element.style === undefined) return;
@@ -235,10 +219,8 @@ function hide(element: HTMLElement, property: 'visibility' | 'opacity'): () => v
   };
 }
 
-/** A fixed background would start again in each section. */
-function unfix(state: Pins, element: HTMLElement, style: CSSStyleDeclaration): void {
-  const ofPage = element === document.body || element === document.documentElement;
-  if (ofPage && /cover|contain/.test(style.backgroundSize) && style.backgroundImage.includes('url(')) return;
+/** A fixed background would end with the view. */
+function unfix(state: Pins, element: HTMLElement): void {
   fire('fixed_background');
   force(state, element, { 'background-attachment': 'scroll' });
 }
@@ -254,12 +236,14 @@ function hideDialogBackdrops(state: Pins): void {
   state.undo.push(() => abandon(sheet));
 }
 
-function bottomReach(state: Pins): number {
-  let reach = 0;
-  for (const [element, role] of state.roles) {
-    if (role !== 'bottom' || !element.isConnected) continue;
-    const box = element.getBoundingClientRect();
-    if (box.width > 0 && box.height > 0) reach = Math.max(reach, viewHeight() - box.top);
-  }
-  return Math.min(reach, viewHeight());
+/** By its insets, so that it keeps its size and the box that it is positioned in. */
+function spread(state: Pins, element: HTMLElement, { role, down }: { role: Role; down: number }): void {
+  if (down <= 0 || (role !== 'bottom' && role !== 'backdrop') || !element.isConnected) return;
+  const { top, bottom } = getComputedStyle(element);
+  const [above, below] = [Number.parseFloat(top), Number.parseFloat(bottom)];
+  if (Number.isNaN(above) || Number.isNaN(below)) return;
+  const moved: Record<string, string> = { transition: 'none', bottom: `${below - down}px` };
+  const { height } = element.getBoundingClientRect();
+  const reach = { 'box-sizing': 'border-box', height: `${height + down}px`, 'max-height': 'none' };
+  force(state, element, { ...moved, ...(role === 'bottom' ? { top: `${above + down}px` } : reach) });
 }

@@ -30,11 +30,6 @@ export function apply(rules: readonly ProceduralRule[]): number {
   return gone;
 }
 
-/** Whether the rules would hide or remove something that is visible. */
-export function matches(rules: readonly ProceduralRule[]): boolean {
-  return matched(rules.filter(disappears)).some(({ element }) => isVisible(element));
-}
-
 function disappears({ action }: ProceduralRule): boolean {
   return action === 'hide' || action === 'remove';
 }

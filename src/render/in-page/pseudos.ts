@@ -5,13 +5,11 @@ import { fire } from './mechanisms.js';
 import { current, isAtTop, type Pinning } from './pin.js';
 import { abandon, adopt } from './styles.js';
 
-type Role = 'top' | 'bottom' | 'away' | 'in-flow';
+type Role = 'top' | 'bottom' | 'backdrop' | 'away' | 'in-flow';
 
 interface Pseudo {
   selector: string;
   role: Role;
-  /** CSS px from the view's bottom edge, for those that are fixed to it. */
-  reach: number;
   /** Has no stacking level of its own once it is in the flow. */
   flat: boolean;
   /** CSS px by which it is moved down before anything is scrolled, for sticky ones. */
@@ -27,14 +25,10 @@ let pinned: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
 /**
  * Does for pseudo-elements what `pin.place` does for elements: sticky ones return to the flow, fixed ones are shown once. `pin.place` must
  * run first; undoing it undoes this, too.
- *
- * @returns CSS px from the view's bottom edge up to the top of what is fixed to the bottom; 0 when nothing is
  */
-export function place(pinning: Pinning): number {
-  const { first, last } = pinning;
+export function place(pinning: Pinning): void {
   pinned ??= { found: findPseudos(pinning), sheet: ownSheet() };
-  pinned.sheet.replaceSync(pinned.found.map((pseudo) => ruleOf(pseudo, { first, last })).join('\n'));
-  return Math.max(0, ...pinned.found.map(({ reach }) => reach));
+  pinned.sheet.replaceSync(pinned.found.map((pseudo) => ruleOf(pseudo, pinning)).join('\n'));
 }
 
 function ownSheet(): CSSStyleSheet {
@@ -56,10 +50,8 @@ function findPseudos(pinning: Pinning): Pseudo[] {
       if (role === null) continue;
       host.setAttribute('data-stillframe-pin', String(index));
       current().undo.push(() => host.removeAttribute('data-stillframe-pin'));
-      const height = viewHeight();
-      const reach = role === 'bottom' ? Math.min(height - Number.parseFloat(style.top), height) : 0;
       const pushed = role === 'in-flow' && name === 'before' ? pushOf(host, style, isAtTop(pinning.first)) : 0;
-      found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, reach, flat: style.zIndex === 'auto', pushed });
+      found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, flat: style.zIndex === 'auto', pushed });
     }
   }
   fire('pinned_pseudo_element', found.length);
@@ -73,8 +65,9 @@ function roleOfFixed(host: HTMLElement, style: CSSStyleDeclaration, { keep }: Pi
   if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
   const view = viewHeight();
   const height = view - top - bottom;
-  // One that covers the view may be a background, or an overlay.
-  if (Number.isNaN(height) || (height > view * 0.95 && left + right < innerWidth * 0.05)) return null;
+  if (Number.isNaN(height)) return null;
+  // One that covers the view may also be an overlay.
+  if (height > view * 0.95 && left + right < innerWidth * 0.05) return Number(style.zIndex) < 0 ? 'backdrop' : null;
   if (keep === 'none') return isWithin(host, marked()) ? null : 'away';
   return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
 }
@@ -88,10 +81,12 @@ function pushOf(host: HTMLElement, style: CSSStyleDeclaration, atTop: boolean): 
   return pushed > 0.5 ? pushed : 0;
 }
 
-function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, last }: { first: boolean; last: boolean }): string {
+function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, last, down }: Pinning): string {
   const layer = flat ? '; z-index: 0 !important' : '';
   if (role === 'in-flow') return `${selector} { position: relative !important; inset: ${pushed}px auto auto !important${layer} }`;
   const shown = role === 'top' ? first : role === 'bottom' && last;
+  if (role === 'backdrop') return `${selector} { bottom: ${-down}px !important; height: auto !important; max-height: none !important }`;
+  if (shown && role === 'bottom') return `${selector} { translate: 0 ${down}px !important; transition: none !important }`;
   return shown ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
 }
 

@@ -1,7 +1,9 @@
 import { body, documentProperty, pageScroller, viewHeight } from './dom.js';
-import { nextFrame, pause, sleep } from './frames.js';
-import { stirred } from './late.js';
+import { nextFrame, sleep } from './frames.js';
 import { pageLeft } from './parts.js';
+import { note } from './virtualised.js';
+
+const FRAME_MAX_MS = 250;
 
 export interface PageExtent {
   /** CSS px of the whole document. */
@@ -19,19 +21,11 @@ export interface PageExtent {
 }
 
 export interface ScrollStep {
-  /** CSS px; null does not scroll. */
-  to: number | null;
+  /** CSS px. */
+  to: number;
   /** A position in CSS px to show briefly on the way. */
   by?: number;
-  /** Null: continue at once if no content has changed. */
-  waitMs: number | null;
 }
-
-const MOST_RESTYLED = 2_000;
-/** For scripts that react to the step in the next frame or by a short timer. */
-const REACTION_MS = 30;
-
-let restyling: { observer: MutationObserver; nodes: Set<Node> } | null = null;
 
 /** Where the document stands. */
 export function measure(): PageExtent {
@@ -55,39 +49,14 @@ function columns(scroller: Element): { left: number; right: number } {
   return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
 }
 
-/** Scrolls, waits for two frames and the given time, and measures. */
-export async function step({ to, by, waitMs }: ScrollStep): Promise<PageExtent> {
+/** Scrolls, and lets a frame pass, in which the page learns of it. What has been in view is noted. */
+export async function step({ to, by }: ScrollStep): Promise<void> {
+  note();
   const scroller = pageScroller();
-  if (by !== undefined) {
-    scroller.scrollTo({ top: by, behavior: 'instant' });
-    await passFrame();
+  for (const top of by === undefined ? [to] : [by, to]) {
+    scroller.scrollTo({ top, behavior: 'instant' });
+    await nextFrame(FRAME_MAX_MS);
+    // Observers are called at the end of the frame's task.
+    await sleep(0);
   }
-  if (to !== null) scroller.scrollTo({ top: to, behavior: 'instant' });
-  if (waitMs === null) await passFrame();
-  if (waitMs !== null || stirred()) await pause(waitMs ?? REACTION_MS);
-  return measure();
-}
-
-/** Observers are notified by the end of the frame's task. */
-async function passFrame(): Promise<void> {
-  await nextFrame(250);
-  await sleep(0);
-}
-
-/** From now on notes what changes its look, which is because of the way back to the top, for the first section. */
-export function watchRestyling(): void {
-  const nodes = new Set<Node>();
-  const observer = new MutationObserver((records) => {
-    for (const { target } of records) nodes.add(target);
-  });
-  observer.observe(document, { subtree: true, attributeFilter: ['class', 'style'] });
-  restyling = { observer, nodes };
-}
-
-/** What has changed its look since; ends the watch. */
-export function restyledSince(): Node[] {
-  restyling?.observer.disconnect();
-  const nodes = Array.from(restyling?.nodes ?? []).slice(0, MOST_RESTYLED);
-  restyling = null;
-  return nodes;
 }

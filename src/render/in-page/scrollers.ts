@@ -35,7 +35,7 @@ export async function expandAll(): Promise<FeedCut> {
     keep(element, 'scroll-snap-type', 'none');
   }
   unlock();
-  for (const scroller of expanded) expand(scroller);
+  expandAgain();
   const refused = new Set<Element>();
   let cut: FeedCut = null;
   for (let round = 0; round < ROUNDS; round++) {
@@ -52,6 +52,11 @@ export async function expandAll(): Promise<FeedCut> {
     await tell(scroller);
   }
   return cut;
+}
+
+/** Expands those again that a page has taken back. */
+export function expandAgain(): void {
+  for (const scroller of expanded) expand(scroller);
 }
 
 function pageBoxes(): HTMLElement[] {

@@ -1,9 +1,11 @@
 import { refreshAfterS, runsScript } from './activity.js';
-import { counted, watch } from './counting.js';
+import { watch } from './counting.js';
 import { documentProperty } from './dom.js';
 import { apply } from './edits.js';
-import { nextFrame, orLate } from './frames.js';
+import { orLate, passFrames } from './frames.js';
 import { backgroundsAmong, decoded, imagesInView } from './images.js';
+
+export { isCounting } from './counting.js';
 
 export interface Settled {
   /** The page runs no script, so it cannot change by itself. */
@@ -15,17 +17,17 @@ export interface Settled {
 }
 
 export interface Budgets {
-  /** Wait for no frames yet, nor for anything if the page runs scripts: its network must become idle first. */
+  /** Do not wait for anything yet if the page runs scripts: its clock is run first. */
   first: boolean;
   imagesInFlight: string[];
   fontsMs: number;
   imagesMs: number;
-  stillMs: number;
-  countingMs: number;
 }
 
-/** Waits for fonts, images in view, two frames without layout change, and numbers that count, each within its budget. */
-export async function settle({ first, imagesInFlight, fontsMs, imagesMs, stillMs, countingMs }: Budgets): Promise<Settled> {
+const FRAMES_MAX_MS = 200;
+
+/** Waits for fonts, images in view and two frames, each within its budget. */
+export async function settle({ first, imagesInFlight, fontsMs, imagesMs }: Budgets): Promise<Settled> {
   const settled: Settled = { inert: !runsScript(), refreshAfterS: refreshAfterS(), backgrounds: [] };
   apply();
   if (!settled.inert) watch();
@@ -34,32 +36,7 @@ export async function settle({ first, imagesInFlight, fontsMs, imagesMs, stillMs
   if (fonts.status === 'loading') await orLate(fonts.ready, fontsMs);
   await orLate(Promise.all(imagesInView().map(decoded)), imagesMs);
   if (first) return settled;
-  await twoStillFrames(stillMs);
-  await counted(countingMs);
+  await passFrames(2, FRAMES_MAX_MS);
   apply();
   return imagesInFlight.length === 0 ? settled : { ...settled, backgrounds: backgroundsAmong(imagesInFlight) };
-}
-
-async function twoStillFrames(stillMs: number): Promise<void> {
-  const began = performance.now();
-  let before = layout();
-  for (let still = 0; still < 2 && performance.now() - began < stillMs; ) {
-    await nextFrame();
-    const now = layout();
-    still = now === before ? still + 1 : 0;
-    before = now;
-  }
-}
-
-function layout(): string {
-  const root = documentProperty('documentElement');
-  const parts: unknown[] = [root?.scrollWidth, root?.scrollHeight, scrollX, scrollY];
-  for (let x = 1; x < 6; x += 2) {
-    for (let y = 1; y < 6; y += 2) {
-      const hit = Document.prototype.elementFromPoint.call(document, (innerWidth * x) / 6, (innerHeight * y) / 6);
-      const box = hit?.getBoundingClientRect();
-      parts.push(box?.x, box?.y, box?.width, box?.height);
-    }
-  }
-  return parts.join();
 }

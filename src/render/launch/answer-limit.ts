@@ -6,14 +6,11 @@ export const MAIN_WORLD_ANSWER_MAX_BYTES = 16 * 1024;
 const KB = 1024;
 /** The longest is the source of a page, 500,000 characters of up to 6 bytes each. */
 const SCRIPT_ANSWER_MAX_BYTES = 4 * KB * KB;
-/** A page has as many listeners, of names as long, as it likes. */
-const LISTENERS_MAX_BYTES = 256 * KB;
 /** A frame tree with long URLs is larger than any answer of a script. */
 export const ANSWER_MAX_BYTES = 16 * KB * KB;
 
 /** The most bytes that the answer to a command may have; a longer one becomes an error of its command before it is decoded. */
 export function answerLimit({ method = '', params = {} }: { method?: string; params?: Record<string, unknown> }): number {
-  if (method === 'DOMDebugger.getEventListeners') return LISTENERS_MAX_BYTES;
   if (!/^Runtime\.(evaluate|callFunctionOn)$/.test(method)) return ANSWER_MAX_BYTES;
   return scriptsOf(params).some((script) => script.startsWith(MAIN_WORLD_MARK)) ? MAIN_WORLD_ANSWER_MAX_BYTES : SCRIPT_ANSWER_MAX_BYTES;
 }

@@ -36,7 +36,7 @@ function isOfDataUrl(method: string, head: string): boolean {
   return method === 'Network.responseReceived' && head.includes('"response":{"url":"data:');
 }
 
-/** Events that Playwright or our code uses; not: console, exceptions, log, and WebSocket messages. */
+/** Events that Playwright or our code uses; not: console, exceptions, log, and messages of WebSockets. */
 const HEARD = new Set([
   'Browser.downloadProgress',
   'Browser.downloadWillBegin',
@@ -51,6 +51,8 @@ const HEARD = new Set([
   'Network.requestServedFromCache',
   'Network.requestWillBeSent',
   'Network.responseReceived',
+  'Network.webSocketClosed',
+  'Network.webSocketCreated',
   'Page.domContentEventFired',
   'Page.fileChooserOpened',
   'Page.frameAttached',

@@ -3,9 +3,13 @@ import type { Completeness } from '../in-page/shell.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
+import { passTime } from './page-clock.js';
 import { PageMoved } from './page-moved.js';
 
+/** ms of the page's time, as the others. */
 const LOOK_EVERY_MS = 200;
+/** Real time that a request may hold the clock at each look. */
+const HOLD_MAX_MS = 1_000;
 /** Part of the budget that is reserved for the checks that follow. */
 const RESERVE_MS = 1_000;
 /** A page with little content that does not say that it is loading, does not change for this long, and has an idle network is complete. */
@@ -21,23 +25,40 @@ const FILLS_WITHIN_MS = 1_000;
  */
 export async function contentReady(page: OpenPage): Promise<void> {
   const { deadlines, main, network } = page;
+  const time = new PageTime();
   let growth = NONE_YET;
   let before: Completeness | null = null;
-  let changedAt = monotonicNow();
+  let changedAt = 0;
   let busyAt = 0;
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
     const look = await lookOnce(page, deadlines.leftMs() - RESERVE_MS);
     const moved = look === null || main.current !== shown;
-    growth = moved ? NONE_YET : grown(growth, look.text);
-    const isStill = before !== null && look?.text === before.text && monotonicNow() - growth.lastAt >= STILL_AFTER_GROWTH_MS;
+    growth = moved ? NONE_YET : grown(growth, look.text, time.ms);
+    if (moved || look.text !== before?.text) changedAt = time.ms;
+    const isStill = before !== null && look?.text === before.text && time.ms - growth.lastAt >= STILL_AFTER_GROWTH_MS;
     if (isStill && look?.seen === null) return;
-    if (moved || look.text !== before?.text) changedAt = monotonicNow();
-    if (!network.isIdle()) busyAt = monotonicNow();
-    const isSmall = look?.seen === 'almost no visible text' && monotonicNow() - busyAt > FILLS_WITHIN_MS;
-    if (isSmall && monotonicNow() - changedAt > SMALL_FOR_GOOD_MS) return;
+    if (!network.isIdle()) busyAt = time.ms;
+    const isSmall = look?.seen === 'almost no visible text' && time.ms - busyAt > FILLS_WITHIN_MS;
+    if (isSmall && time.ms - changedAt > SMALL_FOR_GOOD_MS) return;
     before = look;
-    await deadlines.sleep(Math.min(LOOK_EVERY_MS, deadlines.leftMs()));
+    await time.pass(page, Math.min(LOOK_EVERY_MS, deadlines.leftMs()));
+  }
+}
+
+/** How much time has passed on the page's clock. */
+class PageTime {
+  ms = 0;
+
+  async pass(page: OpenPage, ms: number): Promise<void> {
+    const began = monotonicNow();
+    try {
+      const { aheadMs, realPaceMs } = await passTime(page, ms, { realMs: Math.max(ms, Math.min(HOLD_MAX_MS, page.deadlines.leftMs())) });
+      this.ms += aheadMs + realPaceMs;
+    } catch (error) {
+      if (!(error instanceof PageMoved)) throw error;
+      this.ms += monotonicNow() - began;
+    }
   }
 }
 
@@ -60,15 +81,15 @@ export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'wor
 interface Growth {
   /** Maximum number of characters so far; null before the first check. */
   most: number | null;
-  /** ms by `monotonicNow`. */
+  /** ms of the page's time. */
   lastAt: number;
 }
 
 const NONE_YET: Growth = { most: null, lastAt: Number.NEGATIVE_INFINITY };
 
 /** Whether the text has grown beyond its maximum, so that a text that is typed and deleted repeatedly grows only once. */
-function grown({ most, lastAt }: Growth, text: number): Growth {
-  return { most: Math.max(text, most ?? 0), lastAt: most !== null && text > most ? monotonicNow() : lastAt };
+function grown({ most, lastAt }: Growth, text: number, now: number): Growth {
+  return { most: Math.max(text, most ?? 0), lastAt: most === null || text > most ? now : lastAt };
 }
 
 /** @returns null if the page has moved or is too busy */

@@ -48,20 +48,3 @@ export async function runInMainWorld(cdp: CdpSession, expression: string, timeou
 function evaluate(cdp: CdpSession, expression: string, timeout: number) {
   return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
 }
-
-/**
- * Whether scripts of the page listen to one of these events. A page with more listeners than can be read is taken to do so.
- *
- * @param target which of the two objects of the main frame
- */
-export async function hasListener(cdp: CdpSession, target: 'window' | 'document', types: readonly string[]): Promise<boolean> {
-  const { result } = await cdp.send('Runtime.evaluate', { expression: `${MAIN_WORLD_MARK} ${target}` });
-  if (result.objectId === undefined) return false;
-  try {
-    const { listeners } = await cdp.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
-    return listeners.some(({ type }) => types.includes(type));
-  } catch (error) {
-    if (isTooLong(error)) return true;
-    throw error;
-  }
-}

@@ -9,6 +9,8 @@ const PIXELS = new Set(['image', 'ping', 'beacon', 'cspviolationreport', 'prefet
 const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
 /** Kinds that only send data to a server. */
 const REPORTS = new Set(['ping', 'beacon', 'cspviolationreport']);
+/** Kinds that the page's scripts ask for. */
+const SCRIPTED = new Set(['fetch', 'xhr']);
 const PIXEL_HANGS_AFTER_MS = 1_500;
 /** A fetch that still runs this long after its response headers is a stream. */
 const STREAM_AFTER_MS = 2_000;
@@ -18,13 +20,18 @@ export const LONG_POLL_AFTER_MS = 1_000;
 export const FONTS_BUDGET_MS = 3_000;
 /** The network is idle after this long without activity. */
 export const QUIET_MS = 250;
+/** A request without an answer holds the page's clock for this long at most. */
+const HOLDS_CLOCK_MS = 5_000;
+/** A script that asks for the same path again after its clock has run this far ahead is taken to ask again and again, ms. */
+const POLLS_AFTER_MS = 100;
+const PATHS_MAX = 500;
 
 /** The parts of Network.requestWillBeSent that are used. */
 interface RequestSent {
   requestId: string;
   frameId?: string;
   type?: string;
-  request: { url: string; urlFragment?: string };
+  request: { url: string; urlFragment?: string; method: string };
 }
 
 interface Flight {
@@ -51,9 +58,15 @@ export class NetworkTracker {
   readonly #mainFrameId: string;
   readonly #waiting = new Set<() => void>();
   #lastActivityAt = performance.now();
-  #activity = 0;
-  #loadsBegun = 0;
   #newest: Flight | null = null;
+  /** Open sockets and streams. */
+  readonly #talks = new Set<string>();
+  /** How far the page's clock had run ahead when scripts first asked for each path. */
+  readonly #asked = new Map<string, number>();
+  #polls = false;
+  #imageAt = Number.NEGATIVE_INFINITY;
+  /** How far the page's clock has run ahead, ms. */
+  clockMs = 0;
 
   constructor({ cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>) {
     this.#mainFrameId = mainFrameId;
@@ -61,6 +74,22 @@ export class NetworkTracker {
     cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response.mimeType));
     cdp.on('Network.loadingFinished', ({ requestId }) => this.#end(requestId));
     cdp.on('Network.loadingFailed', ({ requestId }) => this.#end(requestId));
+    cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
+    cdp.on('Network.webSocketClosed', ({ requestId }) => this.#talks.delete(requestId));
+  }
+
+  /** Why the page's clock must keep to the real time: the page talks to a server; null if it does not. */
+  talk(): 'socket' | 'stream' | 'polling' | null {
+    if (this.#talks.size > 0) return 'socket';
+    const isStream = ({ kind, answered, startedAt }: Flight) =>
+      SCRIPTED.has(kind) && answered && performance.now() - startedAt > STREAM_AFTER_MS;
+    if ([...this.#flights.values()].some(isStream)) return 'stream';
+    return this.#polls ? 'polling' : null;
+  }
+
+  /** Resolves when no request is in flight that the page's clock must wait for; or when `signal` aborts. */
+  answered(signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, (now) => Math.max(0, ...[...this.#flights.values()].map((flight) => holdsUntil(flight) - now)));
   }
 
   /** Requests in flight, oldest first, without streams and hung requests. */
@@ -71,16 +100,6 @@ export class NetworkTracker {
   /** The latest request, ended or not. */
   newest(): PendingRequest | null {
     return this.#newest === null ? null : told(this.#newest);
-  }
-
-  /** Number of requests that have begun plus number that have ended. */
-  get activity(): number {
-    return this.#activity;
-  }
-
-  /** Number of requests for content that have begun. */
-  get loadsBegun(): number {
-    return this.#loadsBegun;
   }
 
   /** Requests for content in flight that began at that time or later, ms by `performance.now`. */
@@ -100,11 +119,6 @@ export class NetworkTracker {
    */
   isIdle(pollsAfterMs = Number.POSITIVE_INFINITY): boolean {
     return this.#countsUntil(performance.now(), pollsAfterMs) === 0;
-  }
-
-  /** Whether nothing that counts has been in flight for `ms` since the last activity. */
-  isQuiet(ms: number): boolean {
-    return this.isIdle() && performance.now() - this.#lastActivityAt >= ms;
   }
 
   /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
@@ -130,11 +144,6 @@ export class NetworkTracker {
     return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now, pollsAfterMs)));
   }
 
-  /** Resolves when `activity` differs from the given number; or when `signal` aborts. */
-  active(since: number, signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => (this.#activity === since ? Number.POSITIVE_INFINITY : 0));
-  }
-
   /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never if nothing delays it. */
   onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
     return this.#wake(signal, (now) => {
@@ -146,13 +155,14 @@ export class NetworkTracker {
 
   #start({ requestId, frameId, type = 'Other', request }: RequestSent): void {
     const kind = type.toLowerCase();
+    if (kind === 'eventsource') this.#talks.add(requestId);
+    if (SCRIPTED.has(kind)) this.#count(`${request.method} ${request.url.split(/[?#]/, 1)[0]}`);
     if (STREAMS.has(kind) || /^(data|blob|about):/.test(request.url)) return;
     const url = withFragment(request);
     this.#newest = { kind, url, startedAt: performance.now(), answered: false, frame: frameId !== this.#mainFrameId };
     // A redirect continues as a new request, after the others.
     this.#flights.delete(requestId);
     this.#flights.set(requestId, this.#newest);
-    if (!REPORTS.has(kind)) this.#loadsBegun += 1;
     this.#touch();
   }
 
@@ -160,10 +170,25 @@ export class NetworkTracker {
     const flight = this.#flights.get(requestId);
     if (flight === undefined) return;
     flight.answered = true;
-    if (/^text\/event-stream/i.test(mimeType)) this.#end(requestId);
+    if (!/^text\/event-stream/i.test(mimeType)) return;
+    this.#end(requestId);
+    this.#talks.add(requestId);
+  }
+
+  #count(path: string): void {
+    const before = this.#asked.get(path);
+    if (before !== undefined && this.clockMs - before >= POLLS_AFTER_MS) this.#polls = true;
+    if (before === undefined && this.#asked.size < PATHS_MAX) this.#asked.set(path, this.clockMs);
+  }
+
+  /** Whether an image has been loaded within the last `ms`. */
+  hasLoadedImages(ms: number): boolean {
+    return performance.now() - this.#imageAt < ms;
   }
 
   #end(requestId: string): void {
+    this.#talks.delete(requestId);
+    if (this.#flights.get(requestId)?.kind === 'image') this.#imageAt = performance.now();
     if (this.#flights.delete(requestId)) this.#touch();
   }
 
@@ -192,7 +217,6 @@ export class NetworkTracker {
 
   #touch(): void {
     this.#lastActivityAt = performance.now();
-    this.#activity += 1;
     this.#tell();
   }
 
@@ -218,9 +242,15 @@ function told({ kind, url, frame, startedAt, answered }: Flight): PendingRequest
 function patience(flight: Flight, pollsAfterMs: number): number {
   if (PIXELS.has(flight.kind)) return PIXEL_HANGS_AFTER_MS;
   if (flight.kind === 'font') return FONTS_BUDGET_MS;
-  const isFetch = flight.kind === 'fetch' || flight.kind === 'xhr';
-  if (!isFetch) return Number.POSITIVE_INFINITY;
+  if (!SCRIPTED.has(flight.kind)) return Number.POSITIVE_INFINITY;
   return flight.answered ? STREAM_AFTER_MS : pollsAfterMs;
+}
+
+/** ms by `performance.now`: until then a request in flight holds the page's clock. */
+function holdsUntil({ kind, startedAt, answered }: Flight): number {
+  if (REPORTS.has(kind)) return 0;
+  if (PIXELS.has(kind)) return startedAt + PIXEL_HANGS_AFTER_MS;
+  return startedAt + (SCRIPTED.has(kind) && answered ? STREAM_AFTER_MS : HOLDS_CLOCK_MS);
 }
 
 function withoutFragment(url: string): string {

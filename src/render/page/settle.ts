@@ -2,56 +2,47 @@ import type { Settled } from '../in-page/settle.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { TIMED_OUT } from './deadline.js';
 import type { DocumentState } from './main-document.js';
-import { FONTS_BUDGET_MS, LONG_POLL_AFTER_MS, QUIET_MS } from './network.js';
+import { FONTS_BUDGET_MS, LONG_POLL_AFTER_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
+import { passTime } from './page-clock.js';
 import { PageMoved } from './page-moved.js';
 
+/** The page's time that passes from its load to its picture, and again after each later step. */
+const RUN_MS = 2_000;
+export const RUN_AGAIN_MS = 300;
+/** More of it while numbers still change: counters often take 2 s and a little. */
+const COUNTING_MAX_MS = 2_500;
 /** decisions.md, Capture semantics: `wait_for_idle` takes at most this long. */
 const SETTLE_MAX_MS = 5_000;
-const STILL_MAX_MS = 1_000;
 /** A refresh within this time leads to the intended page. */
 const SOON_S = 1;
 const REFRESHES_FOLLOWED = 5;
 /** A refresh that has not started this long after its time is ignored. */
 const REFRESH_LATE_MS = 1_500;
 
-/**
- * The time-limited settling of `wait_for_idle`: idle network, fonts, images in the viewport, two frames without layout change. A page
- * without scripts and pending loads takes only two frames. Never fails a capture; rejects only if the capture must stop.
- *
- * @param meanwhile called for each wait
- */
-export async function settle(page: OpenPage, meanwhile: Meanwhile = NOTHING): Promise<void> {
-  const { deadlines } = page;
-  const maxMs = Math.min(SETTLE_MAX_MS, deadlines.leftMs());
-  const over = AbortSignal.timeout(maxMs);
-  await deadlines.within(settleUntil(page, { over, endsAt: monotonicNow() + maxMs, meanwhile }), maxMs);
-}
-
-/** Work to do while waiting for a page. */
-export interface Meanwhile {
-  /**
-   * Called when a wait begins.
-   *
-   * @param how.rests the page cannot change by itself, or its network has long been idle: the wait is for two frames only
-   */
-  begin(how: { rests: boolean }): void;
-  /** Called when the network has become idle. @returns whether the page is known to have settled, so that no further checks are needed */
-  holds(): Promise<boolean>;
-}
-
-const NOTHING: Meanwhile = { begin() {}, holds: async () => false };
-
 interface Limit {
   over: AbortSignal;
   /** ms by `monotonicNow`. */
   endsAt: number;
-  meanwhile: Meanwhile;
 }
 
-async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
+/**
+ * The time-limited settling of `wait_for_idle`: lets time pass on the page's clock, then waits for fonts and images in the viewport. A page
+ * without scripts and pending loads takes only two frames. Never fails a capture; rejects only if the capture must stop.
+ *
+ * @param ms of the page's time
+ */
+export async function settle(page: OpenPage, ms = RUN_MS): Promise<void> {
+  const { deadlines } = page;
+  const maxMs = Math.min(SETTLE_MAX_MS, deadlines.leftMs());
+  const over = AbortSignal.timeout(maxMs);
+  await deadlines.within(settleUntil(page, ms, { over, endsAt: monotonicNow() + maxMs }), maxMs);
+}
+
+async function settleUntil(page: OpenPage, ms: number, limit: Limit): Promise<void> {
   const { main, network } = page;
   let stayed: DocumentState | null = null;
+  let ran: DocumentState | null = null;
   while (!limit.over.aborted) {
     const shown = main.current;
     const first = await ask(page, limit, true);
@@ -60,31 +51,37 @@ async function settleUntil(page: OpenPage, limit: Limit): Promise<void> {
       if (!(await leaves(page, shown, afterS))) stayed = shown;
       continue;
     }
-    const rests = first !== null && !main.navigating && (first.inert ? network.isIdle() : network.isQuiet(QUIET_MS));
-    limit.meanwhile.begin({ rests });
-    if (!rests) {
-      await untilQuiet(page, limit);
-      if (!limit.over.aborted && (await limit.meanwhile.holds())) return;
-    }
+    const rests = first?.inert === true && !main.navigating && network.isIdle();
+    if (!rests) await run(page, ran === shown ? RUN_AGAIN_MS : ms, limit);
+    ran = shown;
     const last = await ask(page, limit, false);
-    if (rests && first.inert) return;
+    if (rests) return;
     if (last !== null && last.backgrounds.length > 0) {
       await network.ended(last.backgrounds, limit.over);
       continue;
     }
-    if (last !== null && main.current === shown && !main.navigating && network.isIdle(LONG_POLL_AFTER_MS)) return;
+    const isAtRest = network.talk() !== null || network.isIdle(LONG_POLL_AFTER_MS);
+    if (last !== null && main.current === shown && !main.navigating && isAtRest) return;
     if (last === null) await main.until(() => main.current !== shown);
     if (main.navigating) await main.until(() => !main.navigating);
     await main.until(() => main.current?.loaded === true || main.current?.failure !== null);
   }
 }
 
-/** Long polls stay open, but a page that still looks like a loading shell is waited for. */
-async function untilQuiet({ network, world, deadlines }: OpenPage, { over, endsAt }: Limit): Promise<void> {
-  await network.quiet(QUIET_MS, over, LONG_POLL_AFTER_MS);
-  if (over.aborted || network.isIdle()) return;
-  const look = await deadlines.within(world.call('content.look'), endsAt - monotonicNow()).catch((): typeof TIMED_OUT => TIMED_OUT);
-  if (look === TIMED_OUT || look.seen !== null) await network.quiet(QUIET_MS, over);
+/** Lets time pass on the page's clock, and more while numbers change. */
+async function run(page: OpenPage, ms: number, { endsAt }: Limit): Promise<void> {
+  const leftMs = () => Math.max(0, endsAt - monotonicNow());
+  try {
+    await passTime(page, ms, { realMs: leftMs() });
+    for (let more = 0; more < COUNTING_MAX_MS && leftMs() > 0 && (await isCounting(page, leftMs())); more += RUN_AGAIN_MS)
+      await passTime(page, RUN_AGAIN_MS, { realMs: leftMs() });
+  } catch (error) {
+    if (!(error instanceof PageMoved)) throw error;
+  }
+}
+
+async function isCounting({ world, deadlines }: OpenPage, ms: number): Promise<boolean> {
+  return (await deadlines.within(world.call('settlement.isCounting'), ms)) === true;
 }
 
 /** Seconds until the page's refresh; null if it has none, or has followed too many. */
@@ -116,8 +113,6 @@ async function ask({ world, network, deadlines }: OpenPage, limit: Limit, isFirs
     imagesInFlight: pending.filter(({ kind }) => kind === 'image').map(({ url }) => url),
     fontsMs: Math.min(leftMs, Math.max(0, FONTS_BUDGET_MS - oldestFont)),
     imagesMs: leftMs,
-    stillMs: Math.min(leftMs, STILL_MAX_MS),
-    countingMs: leftMs,
   };
   try {
     const settled = await deadlines.within(world.call('settlement.settle', budgets), leftMs);

@@ -2,21 +2,48 @@ import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
-import type { SectionPlan, SectionsTaken } from './sections.js';
 import { bandEnd, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
+/** A part of the page to capture. */
+export interface BandPlan {
+  /** CSS px of the page; `to` is exclusive. */
+  from: number;
+  to: number;
+  /** CSS px by which the page is scrolled to the right. */
+  scrollX: number;
+  /** Columns of the page to keep, CSS px; null keeps those of the view. */
+  columns: { left: number; right: number } | null;
+  /** The page's own: below 1 on phones for pages made for desktops. */
+  zoom: number;
+  /** Picture px per CSS px: density times zoom. */
+  ratio: number;
+  /** ms by `monotonicNow`: no band but the first is begun later. */
+  lastStart: number;
+  /** ms by `monotonicNow`. */
+  deadline: number;
+}
+
+export interface BandsTaken {
+  count: number;
+  /** px. */
+  width: number;
+  height: number;
+  /** Whether all of the part was captured. */
+  whole: boolean;
+}
+
 /**
- * The browser's own capture beyond the viewport: one for most pages, several below one another where one would not be true.
- * The page is not scrolled: fixed elements are where they stand at the top.
+ * The browser's own capture beyond the viewport: one for most pages, several below one another where one would take too much memory. The
+ * page has been stopped, and is not scrolled: fixed elements are where they stand.
  *
  * @param mostPixels of one capture
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
 export async function takeBands(
   tools: { session: PageSession; store: SectionStore },
-  plan: SectionPlan,
+  plan: BandPlan,
   mostPixels = SHOT_MAX_PIXELS,
-): Promise<SectionsTaken> {
+): Promise<BandsTaken> {
   const { session, store } = tools;
   const { ratio, zoom } = plan;
   let count = 0;

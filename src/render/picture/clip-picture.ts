@@ -19,7 +19,7 @@ export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: 
   const begun = performance.now();
   await using store = await SectionStore.open(session.temporaryDir, encoding.transparent);
   const page = boundedPage(session, deadline);
-  await page.call('scrollers.expandAll');
+  await page.call('scrollers.expandAgain');
   const { density, limited } = fitDensity(clip, options.view.deviceScaleFactor, encoding.format);
   await setDensity(session, { view: options.view, density, deadline });
   const { pageHeight, viewHeight, zoom, scrollX } = await page.call('scroll.measure');
@@ -34,13 +34,9 @@ export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: 
       from: clip.y,
       to: bottom,
       columns: { left: clip.x, right },
-      start: 0,
       scrollX,
-      viewHeight,
       zoom,
       ratio,
-      keep: 'page',
-      finishMotion: options.reduceMotion,
       lastStart: deadline - 1_000,
       deadline,
     },

@@ -6,15 +6,13 @@ import { type BoundedPage, boundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
 import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
+import { arrange } from './full-page-picture.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { pin } from './place-section.js';
 import { SectionStore } from './section-store.js';
-import { type SectionPlan, takeSections } from './sections.js';
 
 /**
- * One element, whole: by sections when it is taller than the view, beyond the viewport when it is wider. The page's fixed elements are
- * not over it, unless it is one of them.
+ * One element, whole, also where it is larger than the view. The page's fixed elements are not over it, unless it is one of them.
  *
  * @throws CaptureError `render_incomplete` when nothing visible matches, `invalid_request` when the browser rejects the selector
  */
@@ -26,27 +24,21 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   const { box: own, density, limited } = await findAtDensity(order, { page, selector, encoding });
   const extent = await page.call('scroll.measure');
   const { viewHeight, zoom, pageHeight, scrollX, scrollY } = extent;
-  const viewWidth = options.view.width / zoom;
   const box = padded(own, options.padding, extent);
   const ratio = density * zoom;
   const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
-  const plan: SectionPlan = {
+  await arrange(page, { keep: 'none', down: Math.max(0, box.bottom - scrollY - viewHeight) });
+  const plan = {
     from: box.top,
     to: box.top + cut.height / zoom,
     columns: { left: box.left, right: box.right },
-    start: startOf(box, { scrollY, viewHeight }),
     scrollX,
-    viewHeight,
     zoom,
     ratio,
-    keep: 'none',
-    finishMotion: options.reduceMotion,
     lastStart: deadline - 1_000,
     deadline,
   };
-  const wide = box.left < -0.5 || box.right > viewWidth + 0.5;
-  if (wide) await pin(page, { first: true, last: true, keep: 'none' });
-  const taken = wide ? await takeBands({ session, store }, plan) : await takeSections({ session, page, store }, plan);
+  const taken = await takeBands({ session, store }, plan);
   const encoded = await encodeSections(order, store, { encoding, begun });
   const whole = taken.whole && cut.height >= (box.bottom - box.top) * zoom - 0.5;
   return {
@@ -71,12 +63,6 @@ function padded(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' 
     right: Math.max(box.right, Math.min(page.right, box.right + padding)),
     bottom: Math.max(box.bottom, Math.min(page.pageHeight, box.bottom + padding)),
   };
-}
-
-/** An element that the view shows whole is captured where the view stands; else from its top edge down. */
-function startOf(box: ElementBox, view: { scrollY: number; viewHeight: number }): number {
-  const inView = box.top >= view.scrollY && box.bottom <= view.scrollY + view.viewHeight;
-  return inView ? view.scrollY : Math.floor(box.top);
 }
 
 async function findAtDensity(

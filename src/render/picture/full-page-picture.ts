@@ -1,6 +1,10 @@
 import type { RenderDiagnostics, StoppedReason } from '../../contract/capture-data.js';
 import type { ImageFormat } from '../../contract/capture-request.js';
-import { takeBands } from './bands.js';
+import type { Pinning } from '../in-page/pin.js';
+import { monotonicNow } from '../monotonic-now.js';
+import { resumePage, stopPage } from '../page/stop-page.js';
+import type { PageSession } from '../page-session.js';
+import { type BandPlan, type BandsTaken, takeBands } from './bands.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
 import { encodeSections } from './encode-sections.js';
@@ -9,17 +13,18 @@ import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
 import type { ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
-import { type SectionsTaken, takeSections } from './sections.js';
-import { FLAT_SHOT_PIXELS } from './shoot.js';
 
 /** Encoding 100 million pixels while another capture runs. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
-/** One section, slow. */
-const SECTION_MS = 500;
+/** Time for a frame to draw itself. */
+const DRAWN_WITHIN_MS = 100;
+/** The page's time for a virtualised list to draw its rows, or for a card to appear. */
+const REACTION_MS = 600;
+const SLICE_MS = 100;
+/** One band, slow. */
+const BAND_MS = 500;
 
-/**
- * The whole page, stitched without a seam: by sections, or by the browser's own capture beyond the viewport where that is asked for, or shows the same.
- */
+/** The whole page, in bands that are stitched without a seam; by sections, pinned elements are moved to where they belong first. */
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
   await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent);
   const begun = performance.now();
@@ -50,45 +55,74 @@ export async function expandPage(
 ): Promise<ExpandedPage> {
   const { session, options, deadline } = order;
   const page = boundedPage(session, deadline);
-  await page.call('scrollers.expandAll');
+  await page.call('scrollers.expandAgain');
   const extent = await settleDensity(order, page, { scroll, format: how.format ?? 'png' });
   const pixels = options.view.width * extent.density * extent.height * extent.density;
+  const algorithm = options.fullPageAlgorithm;
+  if (algorithm === 'by_sections') await arrange(page, { keep: 'page', down: extent.height - extent.viewHeight });
   const plan = {
     from: 0,
-    start: 0,
-    scrollX: extent.scrollX,
     to: extent.height,
+    scrollX: extent.scrollX,
     columns: null,
-    viewHeight: extent.viewHeight,
     zoom: extent.zoom,
     ratio: extent.density * extent.zoom,
-    keep: 'page' as const,
-    finishMotion: options.reduceMotion,
-    lastStart: deadline - SECTION_MS - pixels * ENCODE_MS_PER_PIXEL,
+    lastStart: deadline - BAND_MS - pixels * ENCODE_MS_PER_PIXEL,
     deadline,
   };
-  const algorithm = options.fullPageAlgorithm;
-  const tools = { session, page, store: how.store };
-  const taken =
-    algorithm === 'native'
-      ? await takeBands(tools, plan)
-      : (await isFlat(order, page, { scroll, extent }))
-        ? await takeBands(tools, plan, FLAT_SHOT_PIXELS)
-        : await takeSections(tools, plan);
+  const taken = await takeStretches(order, page, { store: how.store, plan });
   return { width: taken.width, height: taken.height, diagnostics: describe(taken, extent, { scroll, algorithm }) };
 }
 
-/** Whether the browser's captures beyond the view, which take less time, show what sections would: the page is then as its sections are. */
-async function isFlat(
-  { options }: PictureOrder,
+/** By sections, a stretch whose content exists only while it is in view, as in a virtualised list, is taken at its own scroll position. */
+async function takeStretches(
+  { session, options }: PictureOrder,
   page: BoundedPage,
-  { scroll, extent }: { scroll: ScrollReport; extent: Settled },
-): Promise<boolean> {
-  if (!scroll.isCalm || extent.zoom !== 1 || extent.scrollX !== 0) return false;
-  if (!(await page.call('flat.isFlat'))) return false;
-  await page.call('flat.imagesDecoded');
-  if (options.reduceMotion) await page.call('motion.end');
-  return true;
+  { store, plan }: { store: SectionStore; plan: BandPlan },
+): Promise<BandsTaken> {
+  const tools = { session, store };
+  const gone = options.fullPageAlgorithm === 'by_sections' ? await page.call('virtualised.gone') : [];
+  let sum: BandsTaken = { count: 0, width: 0, height: 0, whole: true };
+  let from = plan.from;
+  const take = async (to: number) => {
+    if (to <= from || !sum.whole) return;
+    const { count, width, height, whole } = await takeBands(tools, { ...plan, from, to });
+    sum = { count: sum.count + count, width: Math.max(sum.width, width), height: sum.height + height, whole };
+    from = to;
+  };
+  for (const { top, bottom } of gone) {
+    await take(Math.min(top, plan.to));
+    if (from >= plan.to || monotonicNow() > plan.lastStart) break;
+    await resumePage(session);
+    await page.call('scroll.step', { to: top });
+    await react(session, page);
+    await stopPage(session, options);
+    await page.call('pin.place', { first: false, last: bottom >= plan.to, keep: 'page', down: 0 });
+    await take(Math.min(bottom, plan.to));
+  }
+  if (gone.length > 0) {
+    await resumePage(session);
+    await page.call('scroll.step', { to: 0 });
+    await stopPage(session, options);
+  }
+  await take(plan.to);
+  return { ...sum, whole: from >= plan.to };
+}
+
+/** Lets the page draw what is in view now. */
+async function react({ clockEvent }: PageSession, page: BoundedPage): Promise<void> {
+  await page.call('frames.sleep', DRAWN_WITHIN_MS);
+  if (clockEvent === null) return;
+  for (let spent = 0; spent < REACTION_MS; spent += SLICE_MS)
+    await page.call('clock.ahead', { ask: clockEvent, ms: SLICE_MS, realMs: SLICE_MS, frame: false });
+}
+
+/** Moves what is pinned to where it belongs in a picture beyond the view. */
+export async function arrange(page: BoundedPage, { keep, down }: Pick<Pinning, 'keep' | 'down'>): Promise<void> {
+  const pinning = { first: true, last: true, keep, down };
+  await page.call('pin.place', pinning);
+  // In a page that the view shows whole nothing is repeated.
+  if (keep === 'none' || down > 0) await page.call('pseudos.place', pinning);
 }
 
 interface Settled {
@@ -125,7 +159,7 @@ async function settleDensity(
 }
 
 function describe(
-  taken: SectionsTaken,
+  taken: BandsTaken,
   extent: Settled,
   how: { scroll: ScrollReport; algorithm: RenderDiagnostics['algorithm'] },
 ): RenderDiagnostics {

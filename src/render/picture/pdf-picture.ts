@@ -98,7 +98,7 @@ async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHe
   await setDensity(session, { view: options.view, density: options.view.deviceScaleFactor, deadline });
   await within(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.ownPaper');
-  await page.call('scrollers.expandAll');
+  await page.call('scrollers.expandAgain');
   const { pageHeight } = await page.call('scroll.measure');
   return { page, pageHeight };
 }

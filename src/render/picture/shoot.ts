@@ -20,9 +20,6 @@ export interface Shot {
   beyond?: { x: number; y: number; width: number; height: number; scale: number };
 }
 
-/** Of one capture of a flat page: 42 MB in the browser. */
-export const FLAT_SHOT_PIXELS = SHOT_MAX_PIXELS / 4;
-
 /** One capture by the browser, of the viewport as it stands or of a part of the document beyond it. */
 export async function shoot(session: PageSession, deadline: number, shot: Shot): Promise<Buffer> {
   const { data } = await within(session, deadline, () =>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureProxy } from '../../egress/egress.js';
@@ -5,8 +6,10 @@ import { emulateUserAgentInPage } from '../emulate/emulate-user-agent.js';
 import type { Emulation, PageEmulation } from '../emulate/emulation-of.js';
 import { identityOf } from '../emulate/user-agent.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
+import { clockScript } from '../page/page-clock.js';
 import { World } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
+import type { Renderers } from './renderers.js';
 
 const HOST = { platform: process.platform, arch: process.arch };
 
@@ -21,6 +24,7 @@ export interface OpenPageSession extends PageSession {
 
 export interface PageSessionOptions {
   chromium: Pick<ChromiumProcess, 'browser' | 'takeOver'>;
+  renderers: Pick<Renderers, 'started' | 'processorMs'>;
   /** Owned by the page session, and closed with it. */
   captureProxy: CaptureProxy;
   emulation: Emulation;
@@ -35,6 +39,7 @@ export interface PageSessionOptions {
  */
 export async function openPageSession({
   chromium,
+  renderers,
   captureProxy,
   emulation,
   chromiumVersion,
@@ -44,12 +49,21 @@ export async function openPageSession({
   try {
     const identity = identityOf(emulation.contextOptions.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
-    const page = await context.newPage();
+    const { result: page, pid } = await renderers.started(() => context.newPage());
     const cdp = await chromium.takeOver(await context.newCDPSession(page));
     const world = new World(cdp);
-    const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), world.install()]);
+    const clockEvent = randomUUID();
+    const [{ frameTree }] = await Promise.all([
+      cdp.send('Page.getFrameTree'),
+      cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: clockScript(clockEvent) }),
+      world.install(),
+    ]);
     const mainFrameId = frameTree.frame.id;
-    return staged({ context, page, cdp, mainFrameId, world, captureProxy, chromiumVersion, temporaryDir }, emulation.pageOptions);
+    const processorMs = () => renderers.processorMs(pid);
+    return staged(
+      { context, page, cdp, mainFrameId, world, clockEvent, processorMs, captureProxy, chromiumVersion, temporaryDir },
+      emulation.pageOptions,
+    );
   } catch (error) {
     context.close().catch(() => {});
     throw error;
@@ -90,7 +104,19 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
 }
 
 function staged(
-  parts: Pick<PageSession, 'context' | 'page' | 'cdp' | 'mainFrameId' | 'world' | 'captureProxy' | 'chromiumVersion' | 'temporaryDir'>,
+  parts: Pick<
+    PageSession,
+    | 'context'
+    | 'page'
+    | 'cdp'
+    | 'mainFrameId'
+    | 'world'
+    | 'clockEvent'
+    | 'processorMs'
+    | 'captureProxy'
+    | 'chromiumVersion'
+    | 'temporaryDir'
+  >,
   pageOptions: PageEmulation,
 ): OpenPageSession {
   const lost = new AbortController();

@@ -10,6 +10,7 @@ import { SharedLoss } from '../page-session.js';
 import { BrowserLoad, type HeavyReport } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
+import { Renderers } from './renderers.js';
 import { Late, settlesWithin, within } from './within.js';
 
 /** A browser that has not responded for this long is considered hung. */
@@ -72,6 +73,7 @@ export class PooledBrowser implements AsyncDisposable {
   private lastHeavyAt: number;
   private readonly group: GroupWatch;
   private readonly load: BrowserLoad;
+  private readonly renderers: Renderers;
   /** Aborted when the browser can no longer be used: pending work on it may never settle by itself. */
   private readonly end = new AbortController();
 
@@ -86,6 +88,7 @@ export class PooledBrowser implements AsyncDisposable {
     const { pid } = chromium;
     this.group = new GroupWatch(pid);
     this.processes = new BrowserProcesses(pid, this.group);
+    this.renderers = new Renderers(browserSession);
     this.load = new BrowserLoad({ ...options, pid, group: this.group, user: options.launch.user });
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
@@ -252,7 +255,14 @@ export class PooledBrowser implements AsyncDisposable {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
       const { temporaryDir } = this.options;
-      const opening = openPageSession({ chromium: this.chromium, captureProxy, emulation, chromiumVersion: this.version, temporaryDir });
+      const opening = openPageSession({
+        chromium: this.chromium,
+        renderers: this.renderers,
+        captureProxy,
+        emulation,
+        chromiumVersion: this.version,
+        temporaryDir,
+      });
       const session = await within(abortable(opening, this.end.signal), OPEN_TIMEOUT_MS);
       this.sessions.add(session);
       return session;

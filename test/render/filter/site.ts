@@ -95,6 +95,8 @@ export async function aPageSession(
     cdp,
     mainFrameId: frameTree.frame.id,
     world: new World(cdp),
+    clockEvent: null,
+    processorMs: async () => null,
     captureProxy: { refuses } as PageSession['captureProxy'],
     chromiumVersion: browser.version(),
     temporaryDir: tmpdir(),

@@ -37,7 +37,6 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
   const noGuard = {
     blockedRequests: 0,
     answerBanners: async () => ({ outcome: 'none', scrollFreed: false }),
-    glance: async () => true,
     stop: async () => {},
   };
   const deps: RenderDeps = {

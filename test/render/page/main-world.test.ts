@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askMainWorld, hasListener, runInMainWorld } from '../../../src/render/page/main-world.js';
+import { askMainWorld, runInMainWorld } from '../../../src/render/page/main-world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import { aPool, aSite, NEVER, type Site, someOptions, type TestPool } from '../pool/fixture.js';
 
@@ -70,17 +70,5 @@ it('a script that is run in the main world may return more than is read, and its
   await opened('/', async (_page, { cdp }) => {
     expect(await runInMainWorld(cdp, LONG, 10_000)).toBeNull();
     expect(await runInMainWorld(cdp, 'throw new Error("no")', 10_000)).toMatchObject({ exception: { className: 'Error' } });
-  });
-});
-
-it('listeners are found by their type; a page with more than can be read is taken to listen', async () => {
-  await opened('/', async (page, { cdp }) => {
-    expect(await hasListener(cdp, 'window', ['scroll'])).toBe(false);
-    await page.evaluate(() => addEventListener('scroll', () => {}));
-    expect(await hasListener(cdp, 'window', ['scroll'])).toBe(true);
-    expect(await hasListener(cdp, 'document', ['scroll'])).toBe(false);
-  });
-  await opened('/listeners', async (_page, { cdp }) => {
-    expect(await hasListener(cdp, 'window', ['scroll'])).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { document, html, wait } from '../../fixtures/site/answer.js';
+import { document, html } from '../../fixtures/site/answer.js';
 import { siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();
@@ -101,24 +101,6 @@ describe('wait_for_idle', () => {
     expect(await rig.failure(url, { ...wish, wait_for_idle: false })).toMatchObject({ code: 'render_incomplete' });
   });
 
-  it('counts its quiet from the last activity, be it before load', async () => {
-    site.route('/slow-sheet', async (_request, response) => {
-      await wait(response, 600);
-      response.writeHead(200, { 'content-type': 'image/svg+xml' }).end('<svg xmlns="http://www.w3.org/2000/svg"/>');
-    });
-    // The load event comes at once with the answer, the answer long after all else: the quiet is counted from it.
-    const { timings } = await rig.capture(serve('/quiet', '<h1>Page</h1><img src="/slow-sheet"><script>1</script>'));
-    expect(timings.settle).toBeGreaterThan(200);
-    const busy = serve(
-      '/busy-then-load',
-      '<h1>Page</h1><script>onload = () => { const end = Date.now() + 500; while (Date.now() < end); }</script>',
-    );
-    const settled = [];
-    // The fastest of some: whatever else the machine does slows only some of them down.
-    for (let i = 0; i < 4; i++) settled.push((await rig.capture(busy)).timings.settle ?? 0);
-    expect(Math.min(...settled)).toBeLessThan(timings.settle ?? 0);
-  });
-
   it.concurrent('does not wait for streams, and not long for hung pixels', async () => {
     expect((await rig.capture(site.url('/streams'))).timings.settle).toBeLessThan(2_500);
     expect((await rig.capture(site.url('/hung-pixel'))).timings.settle).toBeLessThan(2_500);
@@ -134,8 +116,8 @@ describe('wait_for_idle', () => {
     }
   });
 
-  it.concurrent('does not wait for a long poll', async () => {
-    expect((await rig.capture(site.url('/long-poll'))).timings.settle).toBeLessThan(3_000);
+  it.concurrent('waits for a request without an answer no longer than 5 s', async () => {
+    expect((await rig.capture(site.url('/long-poll'))).timings.settle).toBeLessThan(6_500);
   });
 
   it.concurrent('waits for a slow answer where the page shows that it is loading', async () => {
@@ -147,10 +129,10 @@ describe('wait_for_idle', () => {
     expect((await rig.capture(url, { fail_if_content_missing: ['awaited content'] })).width).toBe(800);
   });
 
-  it.concurrent('takes 5 s at most, and fails nothing', async () => {
+  it.concurrent('gives a page that asks its server again and again two seconds at the real pace', async () => {
     site.route('/beat', (_request, response) => response.end('beat'));
     const { timings } = await rig.capture(serve('/beats', '<h1>Beating</h1><script>setInterval(() => fetch("/beat"), 100)</script>'));
-    expect(timings.settle).toBeGreaterThan(4_500);
+    expect(timings.settle).toBeGreaterThan(1_900);
     expect(timings.settle).toBeLessThan(6_500);
   });
 
@@ -197,8 +179,10 @@ describe('wait_for_idle', () => {
 describe.concurrent('wait_for_content', () => {
   it('waits while the page says that it loads', async () => {
     const missing = { fail_if_content_missing: ['the content that was awaited'] };
-    expect(await rig.failure(site.url('/shell/then-content'), missing)).toMatchObject({ code: 'render_incomplete' });
-    expect((await rig.capture(site.url('/shell/then-content'), { ...missing, wait_for_content: true })).width).toBe(800);
+    const code = `fetch('/image/9x9/ff0000.png?wait=7000').then(() => { it.textContent = 'The content that was awaited' })`;
+    const url = serve('/says-loading', `<main id="it">Loading…</main><script>${code}</script>`);
+    expect(await rig.failure(url, missing)).toMatchObject({ code: 'render_incomplete' });
+    expect((await rig.capture(url, { ...missing, wait_for_content: true, timeout: 15_000 })).width).toBe(800);
   });
 
   it('waits for the request that a page still without content has in flight', async () => {

@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../../src/egress/egress.js';
 import { chromiumFlags } from '../../../src/render/launch/chromium-flags.js';
+import { clockScript } from '../../../src/render/page/page-clock.js';
 import { World } from '../../../src/render/page/world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import { launchAnyBrowser } from '../install/any-browser.js';
@@ -12,6 +13,8 @@ export function launchChromium(): Promise<Browser> {
   const flags = chromiumFlags({ profile: '', sandbox: false, userAgent: null, roomyShm: true });
   return launchAnyBrowser({ ignoreDefaultArgs: true, args: flags.filter((flag) => !flag.startsWith('--user-data-dir')) });
 }
+
+const CLOCK = 'clock-of-tests';
 
 type Wire = Record<string, unknown>;
 
@@ -34,6 +37,7 @@ export async function aPageSession(
   });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
+  await page.addInitScript(clockScript(CLOCK));
   await page.route('https://fixture.test/**', (route) => route.fulfill({ contentType: 'text/html', body: html }));
   await page.goto('https://fixture.test/');
   const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), cdp.send('Network.enable')]);
@@ -43,6 +47,8 @@ export async function aPageSession(
     cdp,
     mainFrameId: frameTree.frame.id,
     world: new World(cdp),
+    clockEvent: CLOCK,
+    processorMs: async () => null,
     captureProxy: closedProxy(),
     chromiumVersion: browser.version(),
     temporaryDir: tmpdir(),

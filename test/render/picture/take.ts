@@ -1,6 +1,8 @@
 import type { Browser } from 'playwright-core';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import { Deadlines } from '../../../src/render/page/deadline.js';
 import { NetworkTracker } from '../../../src/render/page/network.js';
+import { stopPage } from '../../../src/render/page/stop-page.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import type { Picture } from '../../../src/render/picture/picture.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
@@ -20,12 +22,14 @@ export async function take(
 ): Promise<Taken> {
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
   await using session = await aPageSession(browser, { html, options: wanted });
-  const page = { session, network: new NetworkTracker(session) };
+  using deadlines = new Deadlines({ timeout: 300_000, delay: 0 }, [session.lost]);
+  const page = { session, deadlines, world: session.world, network: new NetworkTracker(session) };
   const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = (wanted.fullPage || wanted.format === 'pdf') && wanted.selector === null;
   const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
   if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
+  await stopPage(session, wanted);
   const picture = await takePicture(session, wanted, { deadline, scroll, encodes: new EncodeQueue() });
   return { ...picture, scroll };
 }

@@ -2,5 +2,5 @@
 
 export { dismiss, freeScroll } from './dismiss.js';
 export { holdBack } from './hold-back.js';
-export { awaitBanner, glance, hideFromStart, hides, isBanner, lay, look } from './look.js';
+export { awaitBanner, hideFromStart, isBanner, lay, look } from './look.js';
 export { tellFrames } from './overlays.js';

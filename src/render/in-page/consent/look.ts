@@ -71,20 +71,6 @@ export function look({ bannerCss, refused, last }: LookFor): Look {
   return { ...seen, banner: 'none' };
 }
 
-/** What hiding rules may be about, by a look that leaves all as it is; null where there is a banner to answer, to wait for or to hide. */
-export function glance({ bannerCss, refused }: Omit<LookFor, 'last'>): Pick<Look, 'ids' | 'classes' | 'hrefs'> | null {
-  if (startSheet !== null) keepAdopted([startSheet]);
-  if (bannerCss === null) return features();
-  const onTop = boxesOnTop();
-  if (findBanners(onTop).length > 0 || hasFrameOnTop(onTop) || (!awaited && scriptRuns(new Set(refused)))) return null;
-  return laid || !hides({ css: bannerCss }) ? features() : null;
-}
-
-/** Whether hiding rules would hide a box in view. */
-export function hides({ css }: { css: string }): boolean {
-  return css !== '' && shownMatches(sheetOf(css)) > 0;
-}
-
 /** In a frame: whether its document is nothing but a banner. */
 export function isBanner(): boolean {
   return documentAsBanner() !== null;

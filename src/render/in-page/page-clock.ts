@@ -1,0 +1,317 @@
+/**
+ * A page's clock: its timers, animation frames and times. It keeps to the real time until it is told to run ahead. Runs in the page's own
+ * world, before the page's scripts, in every frame; it calls only native functions that it took before the page could replace them.
+ */
+
+/** Asks for the page's time to run ahead. `ms` are of the page's time, `realMs` limit the real time that this may take. */
+export interface ClockOrder {
+  ms: number;
+  realMs: number;
+}
+
+/** The page's own statement of how its clock stands, which a page can forge. */
+export interface ClockState {
+  /** ms of the page's time until the next timer or animation frame; null if there is none. */
+  nextMs: number | null;
+  /** ms that the page's time is ahead of the real time. */
+  offsetMs: number;
+}
+
+interface Timer {
+  id: number;
+  run: () => void;
+  /** ms of the page's time. */
+  due: number;
+  /** ms between two calls of an interval; null for a timeout. */
+  every: number | null;
+  nesting: number;
+  native: number;
+}
+
+/** The HTML standard: from this level of nested timers on, each waits 4 ms at least. */
+const NESTING_CLAMPED = 5;
+const NESTED_MIN_MS = 4;
+const FRAME_MS = 1_000 / 60;
+const DELAY_MAX_MS = 2_147_483_647;
+
+/**
+ * Takes over the clock of this frame. Events pass through `performance`, whose listeners survive `document.open()`.
+ *
+ * @param ask the name of the event that asks for it to run ahead, with a ClockOrder, and is cancelled to say that it does; the event
+ *   `<ask>-done` has its ClockState. Only our isolated world knows the name.
+ */
+export function install(ask: string): void {
+  const { apply, construct } = Reflect;
+  const { round } = Math;
+  const NativeDate = Date;
+  const nativeNow = NativeDate.now;
+  const page = performance;
+  const nativePerformanceNow = Performance.prototype.now;
+  const [nativeSetTimeout, nativeClearTimeout, nativeFrameRequest, nativeReport] = [
+    setTimeout,
+    clearTimeout,
+    requestAnimationFrame,
+    reportError,
+  ];
+  const { dispatchEvent, addEventListener } = EventTarget.prototype;
+  const { preventDefault } = Event.prototype;
+  const detailOf = getterOf(CustomEvent.prototype, 'detail');
+  const timeStampOf = getterOf(Event.prototype, 'timeStamp');
+  const { postMessage } = MessagePort.prototype;
+  const NativeEvent = CustomEvent;
+  const NativePromise = Promise;
+  const { then } = NativePromise.prototype;
+  // biome-ignore lint/security/noGlobalEval: what a page gives as code is run as the browser would, under its content policy
+  const evaluate = globalThis.eval;
+  const { port1, port2 } = new MessageChannel();
+
+  const timers = new Map<number, Timer>();
+  const { get, set, delete: remove, forEach } = Map.prototype;
+  let frames: { id: number; run: FrameRequestCallback | null }[] = [];
+  let flushing: typeof frames = [];
+  let lastTimerId = 0;
+  let lastFrameId = 0;
+  let lastFrameAt = 0;
+  let nativeFrame = false;
+  let nesting = 0;
+  let offset = 0;
+  let isAhead = false;
+
+  const realNow = (): number => apply(nativePerformanceNow, page, []);
+  const now = (): number => realNow() + offset;
+
+  function call(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      nativeReport(error);
+    }
+  }
+
+  function arm(timer: Timer): void {
+    const isDue = (): void => {
+      if (!isAhead) fire(timer);
+    };
+    timer.native = Number(nativeSetTimeout(isDue, timer.due - now()));
+  }
+
+  function fire(timer: Timer): void {
+    if (apply(get, timers, [timer.id]) !== timer) return;
+    if (timer.every === null) apply(remove, timers, [timer.id]);
+    else {
+      timer.nesting += 1;
+      timer.due = Math.max(timer.due + timer.every, now());
+      if (!isAhead) arm(timer);
+    }
+    nesting = timer.nesting;
+    call(timer.run);
+    nesting = 0;
+  }
+
+  function add(run: () => void, delay: number, isInterval: boolean): number {
+    const asked = delay > 0 && delay <= DELAY_MAX_MS ? delay : 0;
+    const ms = nesting >= NESTING_CLAMPED ? Math.max(NESTED_MIN_MS, asked) : asked;
+    const id = ++lastTimerId;
+    const every = isInterval ? Math.max(NESTED_MIN_MS, ms) : null;
+    const timer = { id, run, due: now() + ms, every, nesting: nesting + 1, native: 0 };
+    apply(set, timers, [id, timer]);
+    if (!isAhead) arm(timer);
+    return id;
+  }
+
+  function clear(id: unknown): void {
+    const timer: Timer | undefined = apply(get, timers, [Number(id)]);
+    if (timer === undefined) return;
+    apply(remove, timers, [timer.id]);
+    nativeClearTimeout(timer.native);
+  }
+
+  function timerTrap(isInterval: boolean) {
+    return (native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown => {
+      // A call that the browser refuses gets the browser's own error.
+      if (given.length === 0 || !isThisWindow(self)) return apply(native, self, given);
+      const [handler, delay, ...args] = given;
+      const code = typeof handler === 'function' ? null : `${handler}`;
+      const run = code === null ? () => apply(handler as () => void, window, args) : () => evaluate(code);
+      return add(run, Number(delay), isInterval);
+    };
+  }
+
+  function clearTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
+    return isThisWindow(self) ? clear(given[0]) : apply(native, self, given);
+  }
+
+  function askForFrame(): void {
+    if (isAhead || nativeFrame || frames.length === 0) return;
+    nativeFrame = true;
+    nativeFrameRequest((time) => {
+      nativeFrame = false;
+      if (!isAhead) flush(time + offset);
+    });
+  }
+
+  function flush(time: number): void {
+    lastFrameAt = Math.max(lastFrameAt, time);
+    flushing = frames;
+    frames = [];
+    for (let at = 0; at < flushing.length; at++) {
+      const run = flushing[at]?.run;
+      if (run) call(() => apply(run, window, [lastFrameAt]));
+    }
+    flushing = [];
+    askForFrame();
+  }
+
+  function frameTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
+    if (typeof given[0] !== 'function' || !isThisWindow(self)) return apply(native, self, given);
+    frames[frames.length] = { id: ++lastFrameId, run: given[0] as FrameRequestCallback };
+    askForFrame();
+    return lastFrameId;
+  }
+
+  function cancelFrameTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
+    if (!isThisWindow(self)) return apply(native, self, given);
+    const id = Number(given[0]);
+    for (const list of [frames, flushing])
+      for (let at = 0; at < list.length; at++) {
+        const entry = list[at];
+        if (entry?.id === id) entry.run = null;
+      }
+  }
+
+  function eachTimer(visit: (timer: Timer) => void): void {
+    apply(forEach, timers, [visit]);
+  }
+
+  function earliestTimer(): Timer | null {
+    let earliest: Timer | null = null;
+    eachTimer((timer) => {
+      if (earliest === null || timer.due < earliest.due) earliest = timer;
+    });
+    return earliest;
+  }
+
+  function nextFrameAt(): number {
+    return frames.length === 0 ? Number.POSITIVE_INFINITY : Math.max(lastFrameAt + FRAME_MS, now());
+  }
+
+  /** Calls what is due next, if that is before the given time. @returns whether anything was */
+  function step(until: number): boolean {
+    const timer = earliestTimer();
+    const frameAt = nextFrameAt();
+    const at = Math.min(timer?.due ?? Number.POSITIVE_INFINITY, frameAt);
+    if (at > until) return false;
+    offset += Math.max(0, at - now());
+    if (timer === null || frameAt < timer.due) flush(frameAt);
+    else fire(timer);
+    return true;
+  }
+
+  let wake: () => void = () => {};
+  port1.onmessage = () => wake();
+  /** A task of its own, so that promises and messages come between. */
+  function nextTask(): Promise<void> {
+    return new NativePromise((resolve) => {
+      wake = resolve;
+      apply(postMessage, port2, [0]);
+    });
+  }
+
+  async function ahead({ ms, realMs }: ClockOrder): Promise<void> {
+    const until = now() + ms;
+    const realUntil = realNow() + realMs;
+    isAhead = true;
+    eachTimer((timer) => nativeClearTimeout(timer.native));
+    try {
+      while (realNow() < realUntil) {
+        if (!step(until)) {
+          offset += Math.max(0, until - now());
+          break;
+        }
+        await nextTask();
+      }
+    } finally {
+      isAhead = false;
+      eachTimer(arm);
+      askForFrame();
+    }
+  }
+
+  function state(): ClockState {
+    const next = Math.min(earliestTimer()?.due ?? Number.POSITIVE_INFINITY, nextFrameAt());
+    return { nextMs: next === Number.POSITIVE_INFINITY ? null : Math.max(0, next - now()), offsetMs: offset };
+  }
+
+  const onAsk = (event: Event): void => {
+    apply(preventDefault, event, []);
+    const order: ClockOrder | null = apply(detailOf, event, []);
+    if (isAhead || order === null) return;
+    const done = () => apply(dispatchEvent, page, [new NativeEvent(`${ask}-done`, { detail: state() })]);
+    apply(then, ahead(order), [done, done]);
+  };
+  // The first document of a frame shares its window with the empty one before it, whose clock was taken over already.
+  if (!page.dispatchEvent(new NativeEvent(ask, { cancelable: true, detail: null }))) return;
+  apply(addEventListener, page, [ask, onAsk]);
+
+  replace(window, 'setTimeout', timerTrap(false));
+  replace(window, 'setInterval', timerTrap(true));
+  replace(window, 'clearTimeout', clearTrap);
+  replace(window, 'clearInterval', clearTrap);
+  replace(window, 'requestAnimationFrame', frameTrap);
+  replace(window, 'cancelAnimationFrame', cancelFrameTrap);
+  replace(Performance.prototype, 'now', (native, self, given) => Number(apply(native, self, given)) + (self === page ? offset : 0));
+  replace(NativeDate, 'now', () => round(nativeNow() + offset));
+  replaceGetter(Event.prototype, 'timeStamp', (self) => apply(timeStampOf, self, []) + offset);
+  replaceDate();
+  replacePostTask();
+
+  function replaceDate(): void {
+    const shifted: typeof Date = new Proxy(NativeDate, {
+      construct: (native, given, target) =>
+        construct(native, given.length === 0 ? [round(nativeNow() + offset)] : given, target === shifted ? native : target),
+      apply: () => `${construct(NativeDate, [round(nativeNow() + offset)])}`,
+    });
+    NativeDate.prototype.constructor = shifted;
+    define(window, 'Date', { value: shifted });
+  }
+
+  /** A task with a delay waits for it on this clock, and is then passed on without it. */
+  function replacePostTask(): void {
+    const { Scheduler } = window as unknown as { Scheduler?: { prototype: object } };
+    if (Scheduler === undefined) return;
+    replace(Scheduler.prototype, 'postTask', (native, self, given) => {
+      const [task, options] = given as [unknown, { delay?: unknown; signal?: AbortSignal } | undefined];
+      const delay = Number(options?.delay);
+      if (typeof task !== 'function' || !(delay > 0) || options?.signal?.aborted) return apply(native, self, given);
+      return new NativePromise((resolve) => {
+        add(() => resolve(apply(native, self, [task, { ...options, delay: 0 }])), delay, false);
+      });
+    });
+  }
+
+  function isThisWindow(self: unknown): boolean {
+    return self === undefined || self === null || self === window;
+  }
+}
+
+type Trap = (native: never, self: unknown, given: unknown[]) => unknown;
+
+/** A proxy keeps the name, the length and the prototype of the native function, and shows no source. */
+function replace(holder: object, name: string, trap: Trap): void {
+  const { value } = Object.getOwnPropertyDescriptor(holder, name) ?? {};
+  if (typeof value === 'function')
+    define(holder, name, { value: new Proxy(value, { apply: trap as ProxyHandler<typeof value>['apply'] }) });
+}
+
+function replaceGetter(holder: object, name: string, read: (self: object) => unknown): void {
+  define(holder, name, { get: new Proxy(getterOf(holder, name), { apply: (_native, self) => read(self) }) });
+}
+
+/** Keeps the other attributes of the property. */
+function define(holder: object, name: string, change: PropertyDescriptor): void {
+  Object.defineProperty(holder, name, { ...Object.getOwnPropertyDescriptor(holder, name), ...change });
+}
+
+function getterOf(holder: object, name: string): () => never {
+  return Object.getOwnPropertyDescriptor(holder, name)?.get as () => never;
+}

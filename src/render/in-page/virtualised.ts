@@ -1,0 +1,73 @@
+import { isPinned } from './containing.js';
+import { isUnveiled, pageScroller, viewHeight } from './dom.js';
+import { surveyed } from './survey.js';
+
+/**
+ * Rows of a virtualised list exist only while they are in view, and some pages hide again what is not. While the page is scrolled through, a
+ * few elements of each view are noted; where they are gone afterwards, the page must be pictured at that scroll position.
+ */
+
+/** CSS px of the page. */
+export interface Stretch {
+  top: number;
+  bottom: number;
+}
+
+interface Noted extends Stretch {
+  /** Each with the position of its top edge, CSS px of the page. */
+  elements: Map<Element, number>;
+}
+
+const MOST_STRETCHES = 300;
+const ACROSS = [0.2, 0.5, 0.8];
+const DOWN = [0.1, 0.3, 0.5, 0.7, 0.9];
+/** Share of a view's elements that must be gone, or elsewhere. */
+const GONE_SHARE = 0.5;
+
+const noted: Noted[] = [];
+
+/** Notes what is in view. */
+export function note(): void {
+  if (noted.length >= MOST_STRETCHES) return;
+  const { scrollTop } = pageScroller();
+  const height = viewHeight();
+  const elements = new Map<Element, number>();
+  for (const across of ACROSS)
+    for (const down of DOWN) {
+      const element = Document.prototype.elementFromPoint.call(document, innerWidth * across, height * down);
+      if (element === null || element === document.documentElement || element === document.body || isPinned(element)) continue;
+      if (!isUnveiled(element)) continue;
+      elements.set(element, element.getBoundingClientRect().top + scrollTop);
+    }
+  if (elements.size > 0) noted.push({ top: scrollTop, bottom: scrollTop + height, elements });
+}
+
+/** With the page at its top: the stretches that it shows only at their own scroll position, in order, without overlaps. */
+export function gone(): Stretch[] {
+  const { scrollTop } = pageScroller();
+  const missing = noted.filter(({ top, bottom, elements }) => {
+    const elsewhere = [...elements].filter(([element, at]) => {
+      return !isUnveiled(element) || Math.abs(element.getBoundingClientRect().top + scrollTop - at) > (bottom - top) / 2;
+    });
+    return elsewhere.length > elements.size * GONE_SHARE;
+  });
+  const found: Stretch[] = [];
+  for (const { top, bottom } of [...missing, ...frames()].sort((a, b) => a.top - b.top)) {
+    const from = Math.max(top, found.at(-1)?.bottom ?? 0);
+    if (from < bottom) found.push({ top: from, bottom });
+  }
+  return found.slice(0, MOST_STRETCHES);
+}
+
+/** Frames that the view does not show are not drawn: the views that do. */
+function frames(): Stretch[] {
+  const { scrollTop } = pageScroller();
+  const height = viewHeight();
+  return surveyed('iframe,frame,object,embed').flatMap((frame) => {
+    const box = Element.prototype.getBoundingClientRect.call(frame);
+    if (box.bottom <= height || box.width <= 1 || box.height <= 1 || !isUnveiled(frame)) return [];
+    const top = Math.floor(Math.max(height, box.top + scrollTop));
+    const views = Math.min(MOST_STRETCHES, Math.ceil((box.bottom + scrollTop - top) / height));
+    return Array.from({ length: views }, (_, at) => ({ top: top + at * height, bottom: top + (at + 1) * height }));
+  });
+}

@@ -1,0 +1,150 @@
+/**
+ * Runs a page's clock ahead: its timers, animation frames and finite animations come to their end in a fraction of their time. The clock
+ * waits for requests in flight, and keeps to the real time while the page talks to a server.
+ */
+
+import { source as clockSource } from '../in-page/page-clock.js?bundled';
+import type { Ran, RunOrder } from '../in-page/run-clock.js';
+import { source as runSource } from '../in-page/run-clock.js?bundled';
+import { monotonicNow } from '../monotonic-now.js';
+import type { PageSession } from '../page-session.js';
+import { TIMED_OUT } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+
+/** The page's time from one look at its requests to the next. */
+const SLICE_MS = 100;
+/** After this much of the page's time a real frame follows, even if nothing is animated. */
+const FRAME_EVERY_MS = 200;
+/** The real time that one slice may take; whatever floods timers or frames is cut off there. */
+const SLICE_MAX_MS = 500;
+const REAL_PACE_MS = 50;
+/** Processor time of the renderer in one look from which it works on something that the clock does not know: a worker, a decoder. */
+const WORKS_MS = 5;
+const LOOK_EVERY_MS = 15;
+const FRAMES_MAX = 20;
+
+type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world'>;
+
+/** How far the clock of a page has run. */
+export interface ClockRun {
+  /** ms of the page's time that passed ahead of the real time, and at its pace. */
+  aheadMs: number;
+  realPaceMs: number;
+  /** Why it kept to the real time. */
+  talk: string | null;
+}
+
+/** The script that takes over a page's clock. @param ask the name of the event that asks it to run, unknown to the page */
+export function clockScript(ask: string): string {
+  return `(() => { ${clockSource}\nstillframe.install(${JSON.stringify(ask)}); })();`;
+}
+
+/**
+ * Lets `ms` of the page's time pass.
+ *
+ * @param how.realMs limits the real time that this takes
+ * @param how.sliceMs the page's time from one look at its requests to the next; default 100
+ * @param how.holds false: requests in flight do not hold the clock, nor does what the renderer works on
+ * @throws PageMoved (page-moved.ts) if the document is replaced in the meantime
+ */
+export async function passTime(
+  page: TimedPage,
+  ms: number,
+  { realMs, sliceMs = SLICE_MS, holds = true }: { realMs: number; sliceMs?: number; holds?: boolean },
+): Promise<ClockRun> {
+  const { network, deadlines } = page;
+  const endsAt = monotonicNow() + realMs;
+  const over = AbortSignal.timeout(realMs);
+  const run: ClockRun = { aheadMs: 0, realPaceMs: 0, talk: null };
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  while (run.aheadMs + run.realPaceMs < ms && !over.aborted) {
+    if (holds) await deadlines.orEnd(network.answered(over));
+    // Real time passes on the page's clock as well.
+    const began = monotonicNow();
+    const leftMs = ms - run.aheadMs - run.realPaceMs;
+    const talk = page.session.clockEvent === null ? 'off' : network.talk();
+    // The page's jobs take their real time, however far its clock has run.
+    if (talk !== null && run.talk === null) run.aheadMs = 0;
+    if (talk === null) {
+      const frame = run.aheadMs - drawnAt >= FRAME_EVERY_MS || leftMs <= sliceMs;
+      const slice = Math.min(sliceMs, leftMs);
+      const nextMs = await advance(page, slice, { frame, endsAt });
+      if (frame) drawnAt = run.aheadMs;
+      run.aheadMs += slice;
+      network.clockMs += slice;
+      const restMs = leftMs - slice;
+      // Nothing will happen until the end.
+      if (restMs > 0 && nextMs > restMs && network.isIdle()) {
+        await advance(page, restMs, { frame: true, endsAt });
+        run.aheadMs += restMs;
+        network.clockMs += restMs;
+      }
+    } else {
+      run.talk = talk;
+      await deadlines.sleep(Math.min(REAL_PACE_MS, leftMs, Math.max(0, endsAt - monotonicNow())));
+    }
+    run.realPaceMs += monotonicNow() - began;
+  }
+  if (holds) await untilIdle(page, over);
+  return run;
+}
+
+/** Runs the clocks of all frames ahead. @returns ms of the page's time until anything is due in one of them */
+async function advance(page: TimedPage, ms: number, { frame, endsAt }: { frame: boolean; endsAt: number }): Promise<number> {
+  const { world, deadlines, session } = page;
+  const ask = session.clockEvent ?? '';
+  const leftMs = Math.max(0, endsAt - monotonicNow());
+  const order: RunOrder = { ask, ms, frame, realMs: Math.min(SLICE_MAX_MS, leftMs) };
+  const answers = Promise.all([world.call('clock.ahead', order), ...(await childFrames(session)).map((id) => aheadIn(session, id, order))]);
+  const ran = await deadlines.within(answers, leftMs);
+  return ran === TIMED_OUT ? 0 : Math.min(...ran.map(dueMs));
+}
+
+function dueMs(ran: Ran | null): number {
+  return ran === null || ran.nextMs === null ? Number.POSITIVE_INFINITY : ran.nextMs;
+}
+
+/** Ids of the frames of the page that share its renderer. */
+async function childFrames({ page, cdp }: PageSession): Promise<string[]> {
+  if (page.frames().length <= 1) return [];
+  const found: string[] = [];
+  const visit = (trees: FrameTree[] = []): void => {
+    for (const { frame, childFrames } of trees) {
+      found.push(frame.id);
+      visit(childFrames);
+    }
+  };
+  const { frameTree } = await cdp.send('Page.getFrameTree');
+  visit(frameTree.childFrames as FrameTree[] | undefined);
+  return found.slice(0, FRAMES_MAX);
+}
+
+interface FrameTree {
+  frame: { id: string };
+  childFrames?: FrameTree[];
+}
+
+/** A frame that goes away has nothing to do any more. */
+async function aheadIn({ cdp }: PageSession, frameId: string, order: RunOrder): Promise<Ran | null> {
+  try {
+    const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: 'stillframe clock' });
+    const expression = `(() => { ${runSource}\nreturn stillframe.ahead(${JSON.stringify(order)}); })()`;
+    // biome-ignore lint/plugin: the context is our own world
+    const { result } = await cdp.send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true });
+    return (result.value as Ran | undefined) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Waits while the page's renderer works on what no clock knows: workers, decoders, WebCrypto, compiling. */
+async function untilIdle({ session, deadlines, network }: TimedPage, over: AbortSignal): Promise<void> {
+  let before = await session.processorMs();
+  while (!over.aborted && before !== null) {
+    await deadlines.sleep(LOOK_EVERY_MS);
+    const now = await session.processorMs();
+    if (now === null || now - before < WORKS_MS) return;
+    before = now;
+    await deadlines.orEnd(network.answered(over));
+  }
+}
