@@ -27,7 +27,7 @@ export async function inspect(session: PageSession, how: { timeoutMs: number; wo
   const deadline = monotonicNow() + how.timeoutMs;
   const page = boundedPage(session, deadline);
   const source = await page.call('source.read', SOURCE_MOST_CHARS).catch((error: unknown) => {
-    if (isTooLong(error)) return NO_SOURCE;
+    if (isTooLong(error, 'answer')) return NO_SOURCE;
     throw error;
   });
   const [markdown, accessibleTree] = await Promise.all([

@@ -21,12 +21,12 @@ function scriptsOf({ expression, arguments: given }: Record<string, unknown>): s
   return [expression, ...values].filter((value) => typeof value === 'string');
 }
 
-/** The message of a command whose answer was longer than its limit. */
-export function tooLongMessage(maxBytes: number): string {
-  return `the answer is longer than ${maxBytes} bytes`;
+/** The message of a command whose answer was longer than its limit. @param threw whether the answer tells of an exception */
+export function tooLongMessage(maxBytes: number, threw: boolean): string {
+  return `the ${threw ? 'exception' : 'answer'} is longer than ${maxBytes} bytes`;
 }
 
-/** Whether a command failed because its answer was longer than its limit. */
-export function isTooLong(error: unknown): boolean {
-  return error instanceof Error && /the answer is longer than \d+ bytes/.test(error.message);
+/** Whether a command failed because its answer, or the exception that it tells of, was longer than its limit. */
+export function isTooLong(error: unknown, what: 'answer' | 'exception'): boolean {
+  return error instanceof Error && error.message.includes(`the ${what} is longer than `);
 }

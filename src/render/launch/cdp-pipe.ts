@@ -52,6 +52,8 @@ export class CdpPipe {
   private fate: MessageClass | null = null;
   /** The end of the current message, if it is an answer that is too long. */
   private tail: Buffer | null = null;
+  /** Whether that answer tells of an exception. */
+  private threw = false;
   private readonly waiting: Whole[] = [];
   private waitingBytes = 0;
   private over = false;
@@ -117,7 +119,10 @@ export class CdpPipe {
 
   private add(part: Buffer): void {
     this.bytes += part.length;
-    if (this.tail !== null) this.tail = endOf([this.tail, part]);
+    if (this.tail !== null) {
+      this.threw ||= tellsException([this.tail, part]);
+      this.tail = endOf([this.tail, part]);
+    }
     if (this.fate?.kept === false) return;
     if (this.room === null) this.parts.push(part);
     else if (this.bytes <= this.room.length) part.copy(this.room, this.bytes - part.length);
@@ -137,7 +142,11 @@ export class CdpPipe {
     const { fate } = this;
     if (fate === null || !fate.kept) return;
     if (this.bytes > fate.maxBytes) {
-      if (fate.id !== null) this.tail = endOf(this.room === null ? this.parts : [this.room.subarray(0, this.bytes - part.length), part]);
+      if (fate.id !== null) {
+        const soFar = this.room === null ? this.parts : [this.room.subarray(0, this.bytes - part.length), part];
+        this.threw = tellsException(soFar);
+        this.tail = endOf(soFar);
+      }
       this.parts = [];
       this.room = null;
       this.fate = { ...fate, kept: false };
@@ -153,7 +162,7 @@ export class CdpPipe {
   private finish(): void {
     if (this.over) return;
     const fate = this.fate ?? this.judge();
-    const content = this.tail === null ? this.wholeMessage(fate) : tooLong(fate, sessionOf(this.tail));
+    const content = this.tail === null ? this.wholeMessage(fate) : tooLong(fate, { sessionId: sessionOf(this.tail), threw: this.threw });
     this.forget();
     if (content === null || content.length === 0) return;
     this.waiting.push({ content, fate });
@@ -170,6 +179,7 @@ export class CdpPipe {
 
   private forget(): void {
     this.tail = null;
+    this.threw = false;
     this.parts = [];
     this.bytes = 0;
     this.room = null;
@@ -196,9 +206,16 @@ function endOf(parts: readonly Buffer[]): Buffer {
   return Buffer.concat(parts.map((part) => part.subarray(-SESSION_TAIL_BYTES))).subarray(-SESSION_TAIL_BYTES);
 }
 
+/** In a string of a page, the quotes would be escaped. */
+const EXCEPTION = '"exceptionDetails":{';
+
+function tellsException(parts: readonly Buffer[]): boolean {
+  return Buffer.concat(parts).includes(EXCEPTION);
+}
+
 /** The answer in place of one that is too long: its command fails. */
-function tooLong({ id, maxBytes }: MessageClass, sessionId: string): Buffer {
-  const error = { message: tooLongMessage(maxBytes) };
+function tooLong({ id, maxBytes }: MessageClass, { sessionId, threw }: { sessionId: string; threw: boolean }): Buffer {
+  const error = { message: tooLongMessage(maxBytes, threw) };
   return Buffer.from(JSON.stringify({ id, error, ...(sessionId === '' ? {} : { sessionId }) }));
 }
 

@@ -40,10 +40,13 @@ export async function runInMainWorld(cdp: CdpSession, expression: string, timeou
   try {
     return (await evaluate(cdp, expression, timeoutMs)).exceptionDetails ?? null;
   } catch (error) {
-    if (isTooLong(error)) return null;
+    if (isTooLong(error, 'answer')) return null;
+    if (isTooLong(error, 'exception')) return UNREADABLE;
     throw error;
   }
 }
+
+const UNREADABLE: Thrown = { exceptionId: 0, text: 'an exception that is too long to be read', lineNumber: 0, columnNumber: 0 };
 
 function evaluate(cdp: CdpSession, expression: string, timeout: number) {
   return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });

@@ -118,7 +118,6 @@ describe('the pipe', () => {
     ['the main world, asked by us', 'Runtime.evaluate', { expression: `${MAIN_WORLD_MARK} x` }, 16],
     ['the main world, asked by Playwright', 'Runtime.callFunctionOn', { arguments: [{}, { value: `${MAIN_WORLD_MARK} x` }] }, 16],
     ['any other script', 'Runtime.evaluate', { expression: 'x', contextId: 1 }, 4 * 1024],
-    ['a question for listeners', 'DOMDebugger.getEventListeners', {}, 256],
   ])('limits the answer of %s, and of no later command', async (_who, method, params, limitKb) => {
     const ends = aPipe();
     const answer = (id: number, kb: number) =>
