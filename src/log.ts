@@ -11,6 +11,9 @@ export interface LogOptions {
 /** Limit of each string of a line, and of all strings of a line together. */
 const STRING_MAX_CHARS = 8_192;
 const LINE_MAX_CHARS = 65_536;
+/** Limit of the entries of each object and list. */
+const ENTRIES_MAX = 256;
+const NAME_MAX_CHARS = 256;
 
 const REDACTED = ['authorization', 'password', 'secret', '*.authorization', '*.password', '*.secret', 'headers', '*.headers'];
 
@@ -28,12 +31,19 @@ function cutLine(line: string): string {
   if (line.length <= STRING_MAX_CHARS) return line;
   let left = LINE_MAX_CHARS;
   const cut = (_name: string, value: unknown): unknown => {
+    if (typeof value === 'object' && value !== null) return left > 0 ? fewEntries(value) : '…';
     if (typeof value !== 'string') return value;
     const kept = value.slice(0, Math.min(left, STRING_MAX_CHARS));
     left -= kept.length;
     return kept.length < value.length ? `${kept}… (${value.length} characters)` : value;
   };
   return `${JSON.stringify(JSON.parse(line), cut)}\n`;
+}
+
+function fewEntries(value: object): object {
+  if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX);
+  const entries = Object.entries(value).slice(0, ENTRIES_MAX);
+  return Object.fromEntries(entries.map(([name, entry]) => [name.slice(0, NAME_MAX_CHARS), entry]));
 }
 
 /** For tests and commands that log nothing. */
