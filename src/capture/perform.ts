@@ -16,6 +16,11 @@ const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 2_000;
 /** How long a picture is kept in memory for a storage that is away, before the job returns to the queue. */
 const HOLD_MS = 300_000;
+/** How often a job returns to the queue because this machine had no browser or no room for it, before that fails it. */
+const RELEASES_MAX = 60;
+const RELEASES_KNOWN = 1_000;
+/** It waits for so many retry delays before that. */
+const RELEASE_DELAYS = 4;
 /** How often a job's progress is written; shorter captures write none. */
 const TELL_PROGRESS_MS = 500;
 
@@ -32,6 +37,8 @@ export interface PerformDeps {
   retryDelayMs: number;
   /** Default: five minutes. */
   holdMs?: number;
+  /** How often each job has returned to the queue for want of a browser or of room. Absent: that fails a job. */
+  releases?: Map<string, number>;
   log: Log;
   now(): number;
 }
@@ -215,10 +222,13 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   const { error, stop, spentMs, timeoutMs } = failure;
   const waiting = { log: deps.log, jobId: job.id, stop };
   if (error instanceof LostClaim) return LOST;
-  if (stop.aborted || error instanceof StillAway) {
+  if (stop.aborted || error instanceof StillAway || (isOutage(error) && mayRelease(deps, job.id))) {
+    if (isOutage(error)) deps.log.warn({ job_id: job.id, err: error }, 'a capture returns to the queue: this machine cannot make it now');
+    if (isOutage(error)) await pause(RELEASE_DELAYS * deps.retryDelayMs, undefined, { signal: stop }).catch(() => undefined);
     await insist(waiting, () => deps.store.release(claim));
     return { state: 'released', code: null };
   }
+  deps.releases?.delete(job.id);
   const stored = toStoredError(error);
   const { code, details } = stored;
   const facts = { job_id: job.id, request_id: job.requestId, url: jobUrl(job.options), attempt: job.attempt, code, details };
@@ -236,6 +246,21 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   const told = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
   await tellEnded(deps, ended, { facts: told, timings: {}, waiting });
   return ended.length === 0 ? LOST : { state: 'failed', code };
+}
+
+/** No browser, or no room for files: the fault of this machine, and not of the job. */
+function isOutage(error: unknown): boolean {
+  return error instanceof CaptureError && error.status === 503;
+}
+
+/** A job may itself be the reason why there is no room. */
+function mayRelease({ releases }: PerformDeps, id: string): boolean {
+  if (releases === undefined) return false;
+  const times = (releases.get(id) ?? 0) + 1;
+  const [oldest] = releases.keys();
+  if (releases.size >= RELEASES_KNOWN && oldest !== undefined) releases.delete(oldest);
+  releases.set(id, times);
+  return times <= RELEASES_MAX;
 }
 
 interface Waiting {
@@ -260,8 +285,7 @@ async function insist<T>({ log, jobId, stop, limitMs = Infinity }: Waiting, step
     try {
       return await step();
     } catch (error) {
-      const isAway = error instanceof CaptureError && error.status === 503;
-      if (!isAway) throw error;
+      if (!(error instanceof CaptureError) || !isOutage(error)) throw error;
       if (stop.aborted || performance.now() >= deadline) throw new StillAway(error.message, { cause: error });
       if (waitMs === FIRST_RETRY_MS) log.warn({ err: error, job_id: jobId }, 'a finished capture waits for the database or the storage');
     }

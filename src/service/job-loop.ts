@@ -23,7 +23,7 @@ export interface JobLoopOptions extends LoopRules {
 export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, now, onError }: JobLoopOptions): Loop<ClaimedJob> {
   const { store, artifacts } = deps;
   const worker = `${hostname()}-${process.pid}`;
-  const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, now };
+  const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, releases: new Map<string, number>(), now };
   return new Loop<ClaimedJob>({
     concurrency,
     claim: async (slots) => {

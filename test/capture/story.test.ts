@@ -63,6 +63,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     now: Date.now,
     ...over,
   };
+  const releases = new Map<string, number>();
   const performDeps = (render: PerformDeps['render'], storage: PerformDeps['artifacts'] = artifacts): PerformDeps => ({
     store,
     artifacts: storage,
@@ -73,6 +74,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     },
     leaseMs: LEASE_MS,
     retryDelayMs: 0,
+    releases,
     log: silentLog(),
     now: Date.now,
   });
@@ -188,6 +190,21 @@ describe('the story of a capture', () => {
     });
     expect(await world.store.findJob(submitted.id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
     expect([renders, refusals]).toEqual([1, -1]);
+  });
+
+  it('returns a job to the queue, uncounted, while the machine has no browser or no room for it, but not without end', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    const away = () => Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'No browser was free in time.' }));
+    await world.perform(await world.claim(), away);
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
+    await world.perform(await world.claim(), async () => aRendering());
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+    const other = await world.submit({ url: 'https://example.com/other' });
+    for (let released = 0; released < 60; released++) await world.perform(await world.claim(), away);
+    expect(await world.store.findJob(other.id)).toMatchObject({ state: 'prioritized' });
+    await world.perform(await world.claim(), away);
+    expect(await world.store.findJob(other.id)).toMatchObject({ state: 'failed' });
   });
 
   it('keeps a picture while the storage is away, and asks it whether it is back before it announces another name', async () => {
