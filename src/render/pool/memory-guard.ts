@@ -10,8 +10,8 @@ const PROCESS_BYTES = { min: 512 * MiB, max: 4096 * MiB };
 
 export interface GuardedBrowser {
   ownProcesses(): GroupProcess[];
-  /** Ends one process, and the captures that depend on it. */
-  endProcess(process: GroupProcess): void;
+  /** Ends one process, and the captures that depend on it. @param shared whether another capture may be the reason */
+  endProcess(process: GroupProcess, shared: boolean): void;
 }
 
 export interface MemoryGuardOptions {
@@ -51,7 +51,8 @@ export class MemoryGuard implements Disposable {
     const { browser, entry, bytes } = largest;
     log.warn({ pid: entry.pid, renderer: entry.renderer, bytes, totalBytes }, 'a browser process used too much memory and was ended');
     this.endedPid = entry.pid;
-    browser.endProcess(entry);
+    // While the memory of all is scarce, the largest process may be one that uses what was reserved for it.
+    browser.endProcess(entry, bytes <= this.processMaxBytes);
   }
 }
 

@@ -16,6 +16,8 @@ const HOST = { platform: process.platform, arch: process.arch };
 /** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {
   pageOptions: PageEmulation;
+  /** null: not known. */
+  rendererPid: number | null;
   /** Aborts `lost`. */
   lose(why: Error): void;
   /** Closes page, context and proxy. No time limit: the browser may not respond. */
@@ -61,7 +63,7 @@ export async function openPageSession({
     const mainFrameId = frameTree.frame.id;
     const processorMs = () => renderers.processorMs(pid);
     return staged(
-      { context, page, cdp, mainFrameId, world, clockEvent, processorMs, captureProxy, chromiumVersion, temporaryDir },
+      { rendererPid: pid, context, page, cdp, mainFrameId, world, clockEvent, processorMs, captureProxy, chromiumVersion, temporaryDir },
       emulation.pageOptions,
     );
   } catch (error) {
@@ -105,7 +107,8 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
 
 function staged(
   parts: Pick<
-    PageSession,
+    OpenPageSession,
+    | 'rendererPid'
     | 'context'
     | 'page'
     | 'cdp'

@@ -239,9 +239,13 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /** Ends a renderer with its capture, or a process that all captures of the browser share with all of them; the browser stays. */
-  endProcess({ pid, renderer }: GroupProcess): void {
+  endProcess({ pid, renderer }: GroupProcess, shared: boolean): void {
     if (pid === this.chromium.pid) this.lose('the browser process used too much memory');
     else if (!renderer) this.loseSessions('a process of the browser used too much memory');
+    else if (shared) {
+      const own = [...this.sessions].find(({ rendererPid }) => rendererPid === pid);
+      own?.lose(new SharedLoss('memory was scarce'));
+    }
     killProcess(pid);
   }
 

@@ -22,13 +22,16 @@ async function aProcess(bytes: number): Promise<number> {
 }
 
 /** Ends what it is told to end, and notes it. */
-function aBrowser(pids: number[]): GuardedBrowser & { ended: number[] } {
+function aBrowser(pids: number[]): GuardedBrowser & { ended: number[]; shared: boolean[] } {
   const ended: number[] = [];
+  const shared: boolean[] = [];
   return {
     ended,
+    shared,
     ownProcesses: () => pids.flatMap((pid) => readProcess(pid) ?? []).map((entry) => ({ ...entry, renderer: true })),
-    endProcess: ({ pid }) => {
+    endProcess: ({ pid }, isShared) => {
       ended.push(pid);
+      shared.push(isShared);
       killProcess(pid);
     },
   };
@@ -48,6 +51,14 @@ it('ends the largest process while all together use more than the budget, and th
   const from = looks;
   await expect.poll(() => looks, { timeout: 60_000 }).toBeGreaterThan(from + 5);
   expect(browsers.map(({ ended }) => ended)).toEqual([[large], []]);
+  // Its capture may have used no more than was reserved for it, so it is repeated.
+  expect(browsers[0]?.shared).toEqual([true]);
+});
+
+it('ends a process that alone exceeds the limit of one as the fault of its own capture', { timeout: 120_000 }, async () => {
+  const browser = aBrowser([await aProcess(600 * MiB)]);
+  using _guard = new MemoryGuard({ memoryBytes: 1_024 * MiB, browsers: () => [browser], log: silentLog() });
+  await expect.poll(() => browser.shared, { timeout: 60_000 }).toEqual([false]);
 });
 
 it('ends no small process, even if the server alone uses more than the budget', { timeout: 120_000 }, async () => {
