@@ -27,6 +27,8 @@ export interface Config {
   baseUrl: string | null;
   chromium: string | null;
   browserInstall: boolean;
+  /** Whether pages get a clock that can be run ahead. */
+  clock: boolean;
   /** `required`: do not start without the sandbox. */
   sandbox: boolean | 'required';
   concurrency: number;
@@ -181,6 +183,14 @@ export const SETTINGS: { [K in keyof Config]: Setting } = {
     flag: '--no-browser-install',
     argument: '',
     help: 'do not install a browser if none is found',
+    default: true,
+    parse: onOff,
+  },
+  clock: {
+    env: 'CLOCK',
+    flag: '--no-clock',
+    argument: '',
+    help: 'leave the clocks of pages alone instead of running them ahead',
     default: true,
     parse: onOff,
   },

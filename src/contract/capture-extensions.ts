@@ -60,6 +60,10 @@ export const extensionFields = {
     .boolean()
     .optional()
     .meta({ description: 'transparent background where the page paints nothing; png and webp only', example: true, ...EXTENSION }),
+  real_time: z
+    .boolean()
+    .optional()
+    .meta({ description: "leave the page's clock at the real time instead of running it ahead to the end of its animations", example: true, ...EXTENSION }),
   resize: z
     .strictObject({
       width: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'output px', example: 640 }),

@@ -66,6 +66,8 @@ export interface CaptureExtensions {
   /** CSS px. */
   padding: number;
   omitBackground: boolean;
+  /** The page's clock is not run ahead. */
+  realTime: boolean;
   resize: ResizeOption | null;
   /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
@@ -80,6 +82,7 @@ export const EXTENSION_DEFAULTS: CaptureExtensions = {
   clip: null,
   padding: 0,
   omitBackground: false,
+  realTime: false,
   resize: null,
   tolerate: [],
 };
@@ -103,6 +106,7 @@ export function toCaptureExtensions(wire: WireExtensions): CaptureExtensions {
     clip: wire.clip ?? null,
     padding: wire.padding ?? 0,
     omitBackground: wire.omit_background ?? false,
+    realTime: wire.real_time ?? false,
     resize:
       wire.resize === undefined ? null : { width: wire.resize.width ?? null, height: wire.resize.height ?? null, fit: wire.resize.fit },
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),

@@ -6,7 +6,7 @@ export const FIELD_GROUPS: readonly (readonly [heading: string, fields: RegExp])
   ['PDF', /^pdf\b/],
   ['Login', /^(cookies|storage_state)$/],
   ['Viewport and device', /^(device$|viewport\.)/],
-  ['Waiting', /^(delay|timeout|wait_|reduce_motion)/],
+  ['Waiting', /^(delay|timeout|wait_|reduce_motion|real_time)/],
   ['Checks (the capture fails if they do not hold)', /^(fail_if_|min_capture_|tolerate$)/],
   ['Blocking and editing the page', /^(block_|hide_|remove_|custom_)/],
   ['Emulation', /^(dark_mode|color_scheme|locale|timezone|user_agent|region|verify_egress)$/],

@@ -1,5 +1,5 @@
 import type { CaptureOptions } from '../contract/capture-request.js';
-import { SHOT_MAX_PIXELS } from './picture/shoot.js';
+import { BAND_PIXELS, SHOT_MAX_PIXELS } from './picture/shoot.js';
 
 /** A page before it is pictured, in all processes. */
 const PAGE_BYTES = 200_000_000;
@@ -19,9 +19,9 @@ function largestShot({ view, fullPage, clip, selector }: CaptureOptions): number
   const { width, height, deviceScaleFactor: density } = view;
   const viewPixels = width * height * density ** 2;
   const clipPixels = clip === null ? 0 : clip.width * clip.height * density ** 2;
-  const pagePixels = fullPage ? SHOT_MAX_PIXELS : 0;
-  // An element may be wider than the view; on a mobile view, the page decides how many CSS px one shot has.
-  const elementPixels = selector === null ? 0 : SHOT_MAX_PIXELS;
+  const pagePixels = fullPage ? BAND_PIXELS : 0;
+  // On a mobile view, the page decides how many CSS px one shot has.
+  const elementPixels = selector === null ? 0 : BAND_PIXELS;
   const largest = Math.max(viewPixels, clipPixels, pagePixels, elementPixels);
   return view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
 }

@@ -227,7 +227,7 @@ function stagesOf(times: StageTimes, { timings: { begun, shoot, encode } }: Pict
 async function prepare({ blocker, countries }: RenderDeps, { options, id }: RenderOrder, on: Running) {
   const { session, deadlines } = on;
   const preparing = Promise.all([
-    openPage(session, deadlines, new Tolerance(options.tolerate)),
+    openPage(session, deadlines, { tolerance: new Tolerance(options.tolerate), realTime: options.realTime }),
     blocker.guard(session, options, id),
     verifyEgress(countries, { captureProxy: session.captureProxy, options, deadlines }),
     checkSelectors(on, options),

@@ -53,6 +53,7 @@ export class Renderer implements AsyncDisposable {
         pagesPerBrowser: Math.ceil(config.concurrency / browsers),
         runDir: config.dataDir,
         sandbox: config.sandbox,
+        clock: config.clock,
         memoryBytes,
         log,
         signal: given.signal,

@@ -63,7 +63,8 @@ async function judgePinned(setting: Setting): Promise<(string | null)[]> {
     stickyInSection: viewHeight + 80,
     stickyBottom: end - 40,
     fixedBottom: end - 40,
-    backToTop: end - 50,
+    // A page at its top shows no way back to it.
+    backToTop: null,
     lateClone: null,
   };
   const verdicts: (string | null)[] = [];

@@ -5,8 +5,6 @@ import { SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
 
 /** From util-linux or BusyBox; without either, priorities stay unchanged. */
 const RENICE = 'renice';
-/** The scheduling class SCHED_IDLE, for one thread after the other: each call takes one. */
-const IDLE_EACH = 'for thread do chrt -i -p 0 "$thread"; done';
 
 /**
  * Sets the niceness (0 to 19) of threads. Root may lack the right to do so for threads of another user, as in a container; that user has it.
@@ -20,14 +18,6 @@ export async function lowerPriority(threads: readonly number[], niceness: number
   if (refused.length === 0 || user === null) return refused.length === 0;
   await runAs(user, RENICE, [String(niceness), '-p', ...refused.map(String)]);
   return left().length === 0;
-}
-
-/**
- * Lets threads run only while no others want the CPU, and hand it over at once, where the lowest niceness lets others wait for the end of a
- * time slice at each of their wake-ups. Without effect where the system has no `chrt` (util-linux, BusyBox).
- */
-export async function runWhenIdle(threads: readonly number[], user: Unprivileged | null): Promise<void> {
-  if (threads.length > 0) await runAs(user, 'sh', ['-c', IDLE_EACH, 'sh', ...threads.map(String)]);
 }
 
 /** Never fails. */

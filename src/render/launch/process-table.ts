@@ -30,9 +30,6 @@ export interface GroupProcess extends ProcessEntry {
 }
 
 const PAGE_BYTES = 4_096;
-/** Length of a clock tick in /proc, on every system that Chromium runs on. */
-export const TICK_MS = 10;
-
 /** @returns null if there is no such process (any more) */
 export function readProcess(pid: number): ProcessEntry | null {
   const stat = readStat(`/proc/${pid}/stat`);

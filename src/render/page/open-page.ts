@@ -17,14 +17,20 @@ export interface OpenPage {
   readonly network: NetworkTracker;
   readonly world: World;
   readonly tolerance: Tolerance;
+  /** Whether its clock keeps to the real time. */
+  readonly realTime: boolean;
 }
 
 /** Starts watching a page session and dismissing its dialogs. Must be called before the navigation; one round trip. */
-export async function openPage(session: PageSession, deadlines: Deadlines, tolerance: Tolerance): Promise<OpenPage> {
+export async function openPage(
+  session: PageSession,
+  deadlines: Deadlines,
+  { tolerance, realTime }: Pick<OpenPage, 'tolerance' | 'realTime'>,
+): Promise<OpenPage> {
   dismissDialogs(session);
   const network = new NetworkTracker(session);
   const main = await deadlines.orEnd(MainDocument.watch(session, (url) => network.forgetBefore(url)));
-  return { session, deadlines, main, network, world: session.world, tolerance };
+  return { session, deadlines, main, network, world: session.world, tolerance, realTime };
 }
 
 /**

@@ -23,7 +23,7 @@ const WORKS_MS = 5;
 const LOOK_EVERY_MS = 15;
 const FRAMES_MAX = 20;
 
-type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world'>;
+type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime'>;
 
 /** How far the clock of a page has run. */
 export interface ClockRun {
@@ -62,7 +62,7 @@ export async function passTime(
     // Real time passes on the page's clock as well.
     const began = monotonicNow();
     const leftMs = ms - run.aheadMs - run.realPaceMs;
-    const talk = page.session.clockEvent === null ? 'off' : network.talk();
+    const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.talk();
     // The page's jobs take their real time, however far its clock has run.
     if (talk !== null && run.talk === null) run.aheadMs = 0;
     if (talk === null) {

@@ -2,7 +2,7 @@ import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
-import { bandEnd, pngSize, SHOT_MAX_PIXELS, SHOT_MAX_ROWS, shoot } from './shoot.js';
+import { BAND_PIXELS, bandEnd, pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
 
 /** A part of the page to capture. */
 export interface BandPlan {
@@ -36,13 +36,11 @@ export interface BandsTaken {
  * The browser's own capture beyond the viewport: one for most pages, several below one another where one would take too much memory. The
  * page has been stopped, and is not scrolled: fixed elements are where they stand.
  *
- * @param mostPixels of one capture
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
 export async function takeBands(
   tools: { session: PageSession; store: SectionStore },
   plan: BandPlan,
-  mostPixels = SHOT_MAX_PIXELS,
 ): Promise<BandsTaken> {
   const { session, store } = tools;
   const { ratio, zoom } = plan;
@@ -54,7 +52,7 @@ export async function takeBands(
   // The browser counts from the leftmost column, which a page written from right to left does not begin at.
   const originX = cssLayoutViewport.pageX - plan.scrollX;
   const columns = plan.columns ?? { left: 0, right: cssVisualViewport.clientWidth };
-  const rowsAtOnce = Math.min(SHOT_MAX_ROWS, mostPixels / ((columns.right - columns.left) * ratio));
+  const rowsAtOnce = Math.min(SHOT_MAX_ROWS, BAND_PIXELS / ((columns.right - columns.left) * ratio));
   const most = Math.max(1, Math.floor(rowsAtOnce / ratio));
   while (y < plan.to && (count === 0 || monotonicNow() <= plan.lastStart)) {
     const end = bandEnd(y, most, plan);

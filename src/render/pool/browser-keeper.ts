@@ -25,6 +25,8 @@ export interface KeeperOptions {
   /** See PageSession. */
   temporaryDir: string;
   sandbox: SandboxWish;
+  /** See PoolOptions. */
+  clock?: boolean;
   /** Chromium's version, if known before the start. */
   version: string | null;
   /** The emulation of the page that each browser draws before its first use. */
@@ -218,6 +220,7 @@ export class BrowserKeeper implements AsyncDisposable {
     const browser = await PooledBrowser.start({
       launch: { executable, profiles, version, ...mode, signal: this.ended.signal },
       egress,
+      clock: this.options.clock ?? true,
       temporaryDir,
       log,
       now,

@@ -39,6 +39,8 @@ export interface PoolOptions {
   runDir: string;
   /** `required`: never start a browser without its sandbox. */
   sandbox: boolean | 'required';
+  /** Whether pages get a clock that can be run ahead. Default: true. */
+  clock?: boolean;
   log: Log;
   /** Captures after which a browser is replaced, without effect on clients. Default: 500. */
   recycleAfter?: number;

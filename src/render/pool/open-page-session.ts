@@ -30,6 +30,8 @@ export interface PageSessionOptions {
   /** Owned by the page session, and closed with it. */
   captureProxy: CaptureProxy;
   emulation: Emulation;
+  /** Whether the page gets a clock that can be run ahead. */
+  clock: boolean;
   chromiumVersion: string;
   /** See PageSession. */
   temporaryDir: string;
@@ -44,6 +46,7 @@ export async function openPageSession({
   renderers,
   captureProxy,
   emulation,
+  clock,
   chromiumVersion,
   temporaryDir,
 }: PageSessionOptions): Promise<OpenPageSession> {
@@ -54,10 +57,10 @@ export async function openPageSession({
     const { result: page, pid } = await renderers.started(() => context.newPage());
     const cdp = await chromium.takeOver(await context.newCDPSession(page));
     const world = new World(cdp);
-    const clockEvent = randomUUID();
+    const clockEvent = clock ? randomUUID() : null;
     const [{ frameTree }] = await Promise.all([
       cdp.send('Page.getFrameTree'),
-      cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: clockScript(clockEvent) }),
+      clockEvent === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: clockScript(clockEvent) }),
       world.install(),
     ]);
     const mainFrameId = frameTree.frame.id;

@@ -33,6 +33,8 @@ const YIELDING_REST_MS = 60_000;
 export interface PooledBrowserOptions {
   launch: LaunchOptions;
   egress: Pick<Egress, 'openCaptureProxy'>;
+  /** Whether pages get a clock that can be run ahead. */
+  clock: boolean;
   /** See PageSession. */
   temporaryDir: string;
   log: Log;
@@ -258,12 +260,13 @@ export class PooledBrowser implements AsyncDisposable {
   private async open(emulation: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const { temporaryDir } = this.options;
+      const { temporaryDir, clock } = this.options;
       const opening = openPageSession({
         chromium: this.chromium,
         renderers: this.renderers,
         captureProxy,
         emulation,
+        clock,
         chromiumVersion: this.version,
         temporaryDir,
       });

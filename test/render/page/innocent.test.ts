@@ -35,7 +35,7 @@ async function verdict(url: string): Promise<unknown> {
   using deadlines = new Deadlines({ timeout: 10_000, delay: 0 }, []);
   const lease = await rig.deps.pool.acquire({ ...OPTIONS, url }, deadlines.signal, {});
   try {
-    const page = await openPage(lease.session, deadlines, new Tolerance([]));
+    const page = await openPage(lease.session, deadlines, { tolerance: new Tolerance([]), realTime: false });
     await navigate(page, url);
     await checkPage(page, await waitUntil(page, 'load'), OPTIONS);
     return 'pictured';

@@ -23,7 +23,7 @@ export async function take(
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
   await using session = await aPageSession(browser, { html, options: wanted });
   using deadlines = new Deadlines({ timeout: 300_000, delay: 0 }, [session.lost]);
-  const page = { session, deadlines, world: session.world, network: new NetworkTracker(session) };
+  const page = { session, deadlines, world: session.world, realTime: false, network: new NetworkTracker(session) };
   const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = (wanted.fullPage || wanted.format === 'pdf') && wanted.selector === null;
   const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
