@@ -51,7 +51,14 @@ it('cuts many strings of one line at 64 KB together', async () => {
 
 it('keeps 256 entries of each object and list, and 256 characters of each name', async () => {
   const [line] = await written((log) =>
-    log.info({ list: Array.from({ length: 100_000 }, (_, nth) => nth), names: { ['n'.repeat(100_000)]: 1 }, many: Object.fromEntries(Array.from({ length: 10_000 }, (_, nth) => [nth, nth])) }, 'x'),
+    log.info(
+      {
+        list: Array.from({ length: 100_000 }, (_, nth) => nth),
+        names: { ['n'.repeat(100_000)]: 1 },
+        many: Object.fromEntries(Array.from({ length: 10_000 }, (_, nth) => [nth, nth])),
+      },
+      'x',
+    ),
   );
   expect(JSON.stringify(line).length).toBeLessThan(8_192);
   expect(line).toMatchObject({ list: Array.from({ length: 256 }, (_, nth) => nth), names: { ['n'.repeat(256)]: 1 }, msg: 'x' });

@@ -63,7 +63,11 @@ export const extensionFields = {
   real_time: z
     .boolean()
     .optional()
-    .meta({ description: "leave the page's clock at the real time instead of running it ahead to the end of its animations", example: true, ...EXTENSION }),
+    .meta({
+      description: "leave the page's clock at the real time instead of running it ahead to the end of its animations",
+      example: true,
+      ...EXTENSION,
+    }),
   resize: z
     .strictObject({
       width: z.int().min(1).max(limits.RESIZE_MAX_PX).optional().meta({ description: 'output px', example: 640 }),

@@ -38,10 +38,7 @@ export interface BandsTaken {
  *
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
-export async function takeBands(
-  tools: { session: PageSession; store: SectionStore },
-  plan: BandPlan,
-): Promise<BandsTaken> {
+export async function takeBands(tools: { session: PageSession; store: SectionStore }, plan: BandPlan): Promise<BandsTaken> {
   const { session, store } = tools;
   const { ratio, zoom } = plan;
   let count = 0;

@@ -37,8 +37,6 @@ export interface KeeperOptions {
   now(): number;
   /** Called when a browser has started, and may open pages. */
   onReady(browser: PooledBrowser): void;
-  /** See PooledBrowserOptions. */
-  onHeavy(browser: PooledBrowser): void;
 }
 
 /** Delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
@@ -225,8 +223,6 @@ export class BrowserKeeper implements AsyncDisposable {
       log,
       now,
       onGone: (gone, why) => this.replace(gone, why),
-      onHeavy: (browser) => this.options.onHeavy(browser),
-      onRested: (browser) => this.recycle(browser),
     });
     this.starting.add(browser);
     try {

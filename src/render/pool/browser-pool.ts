@@ -14,18 +14,15 @@ import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { badEmulation, isBadEmulation, noBrowser } from './acquire-failure.js';
 import { BrowserKeeper } from './browser-keeper.js';
-import { type Choice, chooseBrowser } from './choose-browser.js';
+import { chooseBrowser } from './choose-browser.js';
 import { MemoryGuard } from './memory-guard.js';
 import { MostUsedEmulation } from './most-used-emulation.js';
 import type { OpenPageSession } from './open-page-session.js';
-import { type Expectation, PageHistory, type PageName, pageName } from './page-history.js';
 import type { PooledBrowser } from './pooled-browser.js';
 import { profilesRoot, sweepProfiles } from './profile-dir.js';
 import { sweepAbandoned, sweepTemporary, temporaryDirOf } from './sweep-abandoned.js';
 
 const READY_WITHIN_MS = 30_000;
-/** How long after a quick capture more of them are expected. */
-const ABOUT_MS = 10_000;
 const HOST = { platform: process.platform, arch: process.arch };
 
 export interface PoolOptions {
@@ -57,15 +54,8 @@ export interface PageLease {
   readonly session: PageSession;
   /** Aborts `session.lost` if the browser has a fault that may have affected the page. */
   verify(): void;
-  /** Closes page, context and proxy, within 2 s, 5 s where the browser yields: kills it when it does not answer. Tolerates repetition. */
+  /** Closes page, context and proxy, within 2 s: kills it when it does not answer. Tolerates repetition. */
   release(): Promise<void>;
-}
-
-/** One capture's page, for the history. */
-interface Visit {
-  /** null: not recorded in the history. */
-  page: PageName | null;
-  expected: Expectation;
 }
 
 /** Who captures, and what only its own page may reach. */
@@ -73,10 +63,6 @@ type CapturePassage = Pick<Passage, 'requester' | 'local'>;
 
 export class BrowserPool implements AsyncDisposable {
   private readonly mostUsed = new MostUsedEmulation();
-  private readonly history = new PageHistory(() => this.now());
-  /** When the last capture ended that was quick and no surprise, and the last one came that was known to be quick. */
-  private quickAt = Number.NEGATIVE_INFINITY;
-  private knownQuickAt = Number.NEGATIVE_INFINITY;
   private readonly keeper: BrowserKeeper;
   private readonly defaultEmulation: Emulation;
   private readonly memory: MemoryGuard;
@@ -98,7 +84,6 @@ export class BrowserPool implements AsyncDisposable {
       followAfterMs: options.followAfterMs,
       now: () => this.now(),
       onReady: (browser) => this.welcome(browser),
-      onHeavy: (browser) => this.makeYield(browser),
     });
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
     this.memory = new MemoryGuard({ memoryBytes, browsers: () => this.keeper.running(), log });
@@ -167,9 +152,8 @@ export class BrowserPool implements AsyncDisposable {
     const emulation = emulationOf(options, this.version, HOST);
     this.mostUsed.note(emulation);
     for (;;) {
-      const visit = this.visitOf(options);
-      const browser = await this.reserve(emulation, visit.expected, signal);
-      const lease = await this.lease(browser, { emulation, visit }, signal);
+      const browser = await this.reserve(emulation, signal);
+      const lease = await this.lease(browser, emulation, signal);
       if (lease === null) continue;
       this.begin(lease, options, passage);
       return lease;
@@ -189,7 +173,7 @@ export class BrowserPool implements AsyncDisposable {
       throw noBrowser(signal.aborted ? signal.reason : error);
     });
     browser.active += 1;
-    const lease = await this.lease(browser, { emulation, visit: { page: null, expected: 'unknown' } }, signal);
+    const lease = await this.lease(browser, emulation, signal);
     if (lease === null) throw noBrowser(new Error('the browser died before it had a page'));
     this.begin(lease, options, passage);
     return lease;
@@ -202,12 +186,8 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** @returns null if the browser has crashed in the meantime, and another one can be tried */
-  private async lease(
-    browser: PooledBrowser,
-    { emulation, visit }: { emulation: Emulation; visit: Visit },
-    signal: AbortSignal,
-  ): Promise<PageLease | null> {
-    const taking = browser.take(emulation, (heavy) => this.learn(visit, heavy));
+  private async lease(browser: PooledBrowser, emulation: Emulation, signal: AbortSignal): Promise<PageLease | null> {
+    const taking = browser.take(emulation);
     try {
       const session = await abortable(taking, signal);
       browser.served += 1;
@@ -248,55 +228,18 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** Waits for a browser if there is none. Counts the capture at once, so that two simultaneous ones get different browsers. */
-  private async reserve(emulation: Emulation, page: Expectation, signal: AbortSignal): Promise<PooledBrowser> {
+  private async reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
-      const choice = this.choose(emulation, page);
-      if (choice !== null) {
-        const { browser, toYield } = choice;
+      const { pagesPerBrowser } = this.options;
+      const browser = chooseBrowser(this.keeper.live(), { emulationKey: emulation.key, pagesPerBrowser });
+      if (browser !== null) {
         if (browser.active > 0) this.keeper.hurry();
         browser.active += 1;
-        if (toYield) this.makeYield(browser);
         return browser;
       }
       await this.keeper.newcomer(signal);
     }
-  }
-
-  private choose(emulation: Emulation, page: Expectation): Choice<PooledBrowser> | null {
-    if (page === 'quick') this.knownQuickAt = this.now();
-    return chooseBrowser(this.keeper.live(), {
-      page,
-      emulationKey: emulation.key,
-      pagesPerBrowser: this.options.pagesPerBrowser,
-      quickAbout: this.isLately(this.quickAt),
-      knownQuickAbout: this.isLately(this.knownQuickAt),
-    });
-  }
-
-  /** Captures with a caller's script or proxy are not recorded, since they are not typical of the page. */
-  private visitOf({ url, fullPage, customJs, proxy }: CaptureOptions): Visit {
-    const page = customJs === null && proxy === null ? pageName(url, fullPage) : null;
-    return { page, expected: page === null ? 'unknown' : this.history.expect(page) };
-  }
-
-  private learn({ page, expected }: Visit, heavy: boolean): void {
-    if (page !== null) this.history.note(page, heavy);
-    if (!heavy && expected !== 'heavy') this.quickAt = this.now();
-  }
-
-  private isLately(at: number): boolean {
-    return Math.abs(this.now() - at) < ABOUT_MS;
-  }
-
-  /** Lowers a browser's priority only if others benefit, and only while another browser keeps its priority. */
-  private makeYield(browser: PooledBrowser): void {
-    if (!this.isLately(this.quickAt) || this.keeper.live().every((other) => other === browser || other.yielding)) return;
-    this.options.log.debug(
-      { pid: browser.chromium.pid, captures: browser.active },
-      'a browser with heavy pages now runs at a lower priority',
-    );
-    browser.yieldToOthers();
   }
 
   /** Closes the page that a new browser has drawn, if another emulation is needed. */

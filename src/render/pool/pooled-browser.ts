@@ -7,9 +7,9 @@ import { BrowserProcesses } from '../launch/browser-processes.js';
 import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
 import { type GroupProcess, GroupWatch, killProcess, readProcess } from '../launch/process-table.js';
 import { SharedLoss } from '../page-session.js';
-import { BrowserLoad, type HeavyReport } from './browser-load.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
+import { RendererPriority } from './renderer-priority.js';
 import { Renderers } from './renderers.js';
 import { Late, settlesWithin, within } from './within.js';
 
@@ -21,14 +21,10 @@ const LOOK_EVERY_MS = 500;
 const LOOK_AGAIN_MS = 100;
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Where others go first. */
-const YIELDING_CLOSE_TIMEOUT_MS = 5_000;
 /** Time limit for resizing an open page, which is immediate unless its browser has stopped drawing. */
 const EMULATE_TIMEOUT_MS = 5_000;
 /** A capture that takes this long may be waiting for a browser that has stopped drawing. */
 const LONG_LEASE_MS = 5_000;
-/** A browser with a lower priority that has had no heavy page for this long is replaced by one with normal priority. */
-const YIELDING_REST_MS = 60_000;
 
 export interface PooledBrowserOptions {
   launch: LaunchOptions;
@@ -41,10 +37,6 @@ export interface PooledBrowserOptions {
   now(): number;
   /** Called once, when the browser can no longer be used. */
   onGone(browser: PooledBrowser, why: string): void;
-  /** Called twice a second while one of its pages is heavy and the browser has normal priority. */
-  onHeavy(browser: PooledBrowser): void;
-  /** Called if it has a lower priority and no page was heavy for a minute, and again after each further minute. */
-  onRested(browser: PooledBrowser): void;
 }
 
 interface WarmSession {
@@ -72,9 +64,8 @@ export class PooledBrowser implements AsyncDisposable {
   /** Whether the browser has room for its temporary files. */
   roomy = true;
   private lastAskedAt: number;
-  private lastHeavyAt: number;
   private readonly group: GroupWatch;
-  private readonly load: BrowserLoad;
+  private readonly priority: RendererPriority;
   private readonly renderers: Renderers;
   /** Aborted when the browser can no longer be used: pending work on it may never settle by itself. */
   private readonly end = new AbortController();
@@ -86,12 +77,13 @@ export class PooledBrowser implements AsyncDisposable {
   ) {
     this.lastAnswerAt = options.now();
     this.lastAskedAt = this.lastAnswerAt;
-    this.lastHeavyAt = this.lastAnswerAt;
     const { pid } = chromium;
     this.group = new GroupWatch(pid);
     this.processes = new BrowserProcesses(pid, this.group);
     this.renderers = new Renderers(browserSession);
-    this.load = new BrowserLoad({ ...options, pid, group: this.group, user: options.launch.user });
+    this.priority = new RendererPriority(options.launch.user, () =>
+      options.log.warn('process priorities cannot be lowered on this system: heavy pages slow down other captures'),
+    );
     this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose(chromium.fault() ?? 'the browser process ended'));
@@ -122,21 +114,6 @@ export class PooledBrowser implements AsyncDisposable {
     return this.chromium.browser.version();
   }
 
-  /** Whether its shared processes are busy, so that another page would wait for the others. */
-  get strained(): boolean {
-    return this.load.strained;
-  }
-
-  /** Whether the whole browser has a lower priority. */
-  get yielding(): boolean {
-    return this.load.yielding;
-  }
-
-  yieldToOthers(): void {
-    this.lastHeavyAt = this.options.now();
-    this.load.yieldToOthers();
-  }
-
   /** Page sessions opened in advance with these context options, including those still being opened. */
   warmFor(key: string): number {
     return this.warm.filter((entry) => entry.key === key).length;
@@ -148,10 +125,9 @@ export class PooledBrowser implements AsyncDisposable {
 
   /**
    * A page session with the emulation, opened in advance if there is one.
-   * @param report called when it is known whether its page was heavy
    * @throws Error if it cannot be opened within 15 s
    */
-  async take(emulation: Emulation, report: HeavyReport): Promise<OpenPageSession> {
+  async take(emulation: Emulation): Promise<OpenPageSession> {
     const index = this.warm.findIndex((entry) => entry.key === emulation.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
     const ready = await (found?.session ?? this.open(emulation));
@@ -161,7 +137,6 @@ export class PooledBrowser implements AsyncDisposable {
       this.leasedAt.set(session, this.options.now());
       // The end of a process is noticed only if the process was noted before.
       if (this.leasedAt.size === 1) this.processes.look(this.options.now());
-      this.load.begin(session, report);
       return session;
     } catch (error) {
       if (error instanceof Late) this.lose('a page did not accept its emulation');
@@ -204,21 +179,15 @@ export class PooledBrowser implements AsyncDisposable {
     await Promise.allSettled(rest.map(async (entry) => this.close(await entry.session)));
   }
 
-  /** Closes a page session within 2 s, within 5 s where the browser yields; one that does not manage that is killed. */
+  /** Closes a page session within 2 s; a browser that does not manage that is killed. */
   async close(session: OpenPageSession): Promise<void> {
     this.sessions.delete(session);
-    if (this.leasedAt.delete(session)) this.endUsage(session);
+    this.leasedAt.delete(session);
     if (this.gone) return void (await session.captureProxy[Symbol.asyncDispose]());
-    const closed = await settlesWithin(session.close(), this.yielding ? YIELDING_CLOSE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
+    const closed = await settlesWithin(session.close(), CLOSE_TIMEOUT_MS);
     if (closed) return;
-    this.load.reportHeavy(session);
     this.lose('a page could not be closed');
     await session.captureProxy[Symbol.asyncDispose]();
-  }
-
-  private endUsage(session: OpenPageSession): void {
-    if (this.gone) this.load.forget(session);
-    else this.load.end(session, session.lost.aborted);
   }
 
   /** Loses the browser, and thus its captures, if one of the processes that all its pages need has ended or is stopped. */
@@ -307,8 +276,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.tellOfRoom();
     const now = this.options.now();
     if (this.leasedAt.size > 0) this.endStoppedRenderers(now);
-    this.load.look();
-    this.tellOfLoad(now);
+    if (this.leasedAt.size > 0) this.priority.update(this.group.processes(now));
     if (now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
   }
 
@@ -327,13 +295,6 @@ export class PooledBrowser implements AsyncDisposable {
       this.options.log.error({ dir: profiles }, 'the disk of the temporary directory is full: browsers cannot work');
     if (!this.roomy && roomy) this.options.log.info({ dir: profiles }, 'the disk of the temporary directory has room again');
     this.roomy = roomy;
-  }
-
-  private tellOfLoad(now: number): void {
-    const rested = this.yielding && Math.abs(now - this.lastHeavyAt) >= YIELDING_REST_MS;
-    if (this.load.heavy || rested) this.lastHeavyAt = now;
-    if (this.load.heavy && !this.yielding) this.options.onHeavy(this);
-    if (rested) this.options.onRested(this);
   }
 
   private async ask(now: number): Promise<void> {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
 import { type GroupProcess, readProcess } from '../../../src/render/launch/process-table.js';
@@ -53,40 +52,9 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
 });
 
 /** `SCHED_IDLE` of Linux. */
-const IDLE = 5;
-
-/** The scheduling class of a process's main thread (the 41st field of its stat; the name before the third may contain spaces). */
-function schedulingClass({ pid }: GroupProcess): number {
-  const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'latin1');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38]);
-}
-
-it('a renderer that has used a second of CPU time runs only while the CPU is idle, but for the thread that lets its page be closed', async () => {
-  const [messages, greedy, modest] = await Promise.all([aProcess(true, 'Chrome_ChildIOT'), aProcess(true), aProcess(true)]);
-  const priority = new RendererPriority(null, refused);
-  const look = (ticks: number) => priority.update([messages, greedy].map((one) => ({ ...one, cpuTicks: ticks })).concat(modest));
-  look(99);
-  expect(schedulingClass(greedy)).toBe(0);
-  look(101);
-  await expect.poll(() => schedulingClass(greedy), { timeout: 10_000 }).toBe(IDLE);
-  expect([messages, modest].map(schedulingClass)).toEqual([0, 0]);
-});
+const _IDLE = 5;
 
 it('a process that has ended meanwhile is no fault', async () => {
   const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };
   expect(() => new RendererPriority(null, refused).update([{ ...gone, cpuTicks: 500 }])).not.toThrow();
-});
-
-it('where everything yields, so do those that are no renderers, and those that come later', async () => {
-  const [greedy, modest, other] = await Promise.all([true, true, false].map((renderer) => aProcess(renderer)));
-  if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
-  const priority = new RendererPriority(null, refused);
-  priority.wholeBrowser = true;
-  priority.update([
-    { ...greedy, cpuTicks: 150 },
-    { ...other, cpuTicks: 1 },
-  ]);
-  expect([greedy, modest, other].map(({ pid }) => getPriority(pid))).toEqual([19, own, more(17)]);
-  priority.update([modest]);
-  expect(getPriority(modest.pid)).toBe(more(17));
 });
