@@ -17,7 +17,7 @@ export interface Settled {
 }
 
 export interface Budgets {
-  /** Do not wait for anything yet if the page runs scripts: its clock is run first. */
+  /** Do not wait for anything if the page runs scripts: its clock is run first. */
   first: boolean;
   imagesInFlight: string[];
   fontsMs: number;
@@ -35,7 +35,6 @@ export async function settle({ first, imagesInFlight, fontsMs, imagesMs }: Budge
   const fonts = documentProperty('fonts');
   if (fonts.status === 'loading') await orLate(fonts.ready, fontsMs);
   await orLate(Promise.all(imagesInView().map(decoded)), imagesMs);
-  if (first) return settled;
   await passFrames(2, FRAMES_MAX_MS);
   apply();
   return imagesInFlight.length === 0 ? settled : { ...settled, backgrounds: backgroundsAmong(imagesInFlight) };

@@ -23,6 +23,8 @@ const ACROSS = [0.2, 0.5, 0.8];
 const DOWN = [0.1, 0.3, 0.5, 0.7, 0.9];
 /** Share of a view's elements that must be gone, or elsewhere. */
 const GONE_SHARE = 0.5;
+/** Part of a view that is taken of it. */
+const STEP_SHARE = 0.75;
 
 const noted: Noted[] = [];
 
@@ -51,23 +53,29 @@ export function gone(): Stretch[] {
     });
     return elsewhere.length > elements.size * GONE_SHARE;
   });
-  const found: Stretch[] = [];
+  const ranges: Stretch[] = [];
   for (const { top, bottom } of [...missing, ...frames()].sort((a, b) => a.top - b.top)) {
-    const from = Math.max(top, found.at(-1)?.bottom ?? 0);
-    if (from < bottom) found.push({ top: from, bottom });
+    const last = ranges.at(-1);
+    if (last !== undefined && top <= last.bottom) last.bottom = Math.max(last.bottom, bottom);
+    else ranges.push({ top, bottom });
   }
-  return found.slice(0, MOST_STRETCHES);
+  return ranges.flatMap(inSteps).slice(0, MOST_STRETCHES);
 }
 
-/** Frames that the view does not show are not drawn: the views that do. */
+/** At the bottom edge of the view, elements may not be shown yet. */
+function inSteps({ top, bottom }: Stretch): Stretch[] {
+  const step = Math.floor(viewHeight() * STEP_SHARE);
+  const count = Math.min(MOST_STRETCHES, Math.ceil((bottom - top) / step));
+  return Array.from({ length: count }, (_, at) => ({ top: top + at * step, bottom: Math.min(bottom, top + (at + 1) * step) }));
+}
+
+/** Frames that the view does not show are not drawn. */
 function frames(): Stretch[] {
   const { scrollTop } = pageScroller();
   const height = viewHeight();
   return surveyed('iframe,frame,object,embed').flatMap((frame) => {
     const box = Element.prototype.getBoundingClientRect.call(frame);
     if (box.bottom <= height || box.width <= 1 || box.height <= 1 || !isUnveiled(frame)) return [];
-    const top = Math.floor(Math.max(height, box.top + scrollTop));
-    const views = Math.min(MOST_STRETCHES, Math.ceil((box.bottom + scrollTop - top) / height));
-    return Array.from({ length: views }, (_, at) => ({ top: top + at * height, bottom: top + (at + 1) * height }));
+    return [{ top: Math.floor(Math.max(height, box.top + scrollTop)), bottom: Math.ceil(box.bottom + scrollTop) }];
   });
 }

@@ -56,6 +56,7 @@ export async function passTime(
   const endsAt = monotonicNow() + realMs;
   const over = AbortSignal.timeout(realMs);
   const run: ClockRun = { aheadMs: 0, realPaceMs: 0, talk: null };
+  const frames = new ChildFrames(page.session);
   let drawnAt = Number.NEGATIVE_INFINITY;
   while (run.aheadMs + run.realPaceMs < ms && !over.aborted) {
     if (holds) await deadlines.orEnd(network.answered(over));
@@ -68,14 +69,14 @@ export async function passTime(
     if (talk === null) {
       const frame = run.aheadMs - drawnAt >= FRAME_EVERY_MS || leftMs <= sliceMs;
       const slice = Math.min(sliceMs, leftMs);
-      const nextMs = await advance(page, slice, { frame, endsAt });
+      const nextMs = await advance(page, slice, { frames, frame, endsAt });
       if (frame) drawnAt = run.aheadMs;
       run.aheadMs += slice;
       network.clockMs += slice;
       const restMs = leftMs - slice;
       // Nothing will happen until the end.
       if (restMs > 0 && nextMs > restMs && network.isIdle()) {
-        await advance(page, restMs, { frame: true, endsAt });
+        await advance(page, restMs, { frames, frame: true, endsAt });
         run.aheadMs += restMs;
         network.clockMs += restMs;
       }
@@ -89,14 +90,20 @@ export async function passTime(
   return run;
 }
 
+interface Advance {
+  frames: ChildFrames;
+  frame: boolean;
+  endsAt: number;
+}
+
 /** Runs the clocks of all frames ahead. @returns ms of the page's time until anything is due in one of them */
-async function advance(page: TimedPage, ms: number, { frame, endsAt }: { frame: boolean; endsAt: number }): Promise<number> {
+async function advance(page: TimedPage, ms: number, { frames, frame, endsAt }: Advance): Promise<number> {
   const { world, deadlines, session } = page;
   const ask = session.clockEvent ?? '';
   const leftMs = Math.max(0, endsAt - monotonicNow());
   const order: RunOrder = { ask, ms, frame, realMs: Math.min(SLICE_MAX_MS, leftMs) };
-  const answers = Promise.all([world.call('clock.ahead', order), ...(await childFrames(session)).map((id) => aheadIn(session, id, order))]);
-  const ran = await deadlines.within(answers, leftMs);
+  const inFrames = (await frames.ids()).map((id) => aheadIn(session, id, order));
+  const ran = await deadlines.within(Promise.all([world.call('clock.ahead', order), ...inFrames]), leftMs);
   return ran === TIMED_OUT ? 0 : Math.min(...ran.map(dueMs));
 }
 
@@ -104,19 +111,31 @@ function dueMs(ran: Ran | null): number {
   return ran === null || ran.nextMs === null ? Number.POSITIVE_INFINITY : ran.nextMs;
 }
 
-/** Ids of the frames of the page that share its renderer. */
-async function childFrames({ page, cdp }: PageSession): Promise<string[]> {
-  if (page.frames().length <= 1) return [];
-  const found: string[] = [];
-  const visit = (trees: FrameTree[] = []): void => {
-    for (const { frame, childFrames } of trees) {
-      found.push(frame.id);
-      visit(childFrames);
-    }
-  };
-  const { frameTree } = await cdp.send('Page.getFrameTree');
-  visit(frameTree.childFrames as FrameTree[] | undefined);
-  return found.slice(0, FRAMES_MAX);
+/** The frames of a page that share its renderer. */
+class ChildFrames {
+  #count = 1;
+  #ids: string[] = [];
+
+  constructor(private readonly session: PageSession) {}
+
+  /** Asks the browser only when the number of frames has changed. */
+  async ids(): Promise<string[]> {
+    const { page, cdp } = this.session;
+    const { length } = page.frames();
+    if (length === this.#count) return this.#ids;
+    this.#count = length;
+    const found: string[] = [];
+    const visit = (trees: FrameTree[] = []): void => {
+      for (const { frame, childFrames } of trees) {
+        found.push(frame.id);
+        visit(childFrames);
+      }
+    };
+    const { frameTree } = await cdp.send('Page.getFrameTree');
+    visit(frameTree.childFrames as FrameTree[] | undefined);
+    this.#ids = found.slice(0, FRAMES_MAX);
+    return this.#ids;
+  }
 }
 
 interface FrameTree {

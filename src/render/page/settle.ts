@@ -52,10 +52,10 @@ async function settleUntil(page: OpenPage, ms: number, limit: Limit): Promise<vo
       continue;
     }
     const rests = first?.inert === true && !main.navigating && network.isIdle();
-    if (!rests) await run(page, ran === shown ? RUN_AGAIN_MS : ms, limit);
+    if (rests) return;
+    await run(page, ran === shown ? RUN_AGAIN_MS : ms, limit);
     ran = shown;
     const last = await ask(page, limit, false);
-    if (rests) return;
     if (last !== null && last.backgrounds.length > 0) {
       await network.ended(last.backgrounds, limit.over);
       continue;

@@ -94,7 +94,7 @@ async function stop(scrolled: Scrolled, since: number, mostMs: number): Promise<
   const { network } = scrolled;
   const over = AbortSignal.timeout(mostMs);
   await network.loaded(since, over);
-  await passTime(scrolled, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS, holds: false });
+  await passTime(scrolled, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   await network.loaded(since, over);
 }
 
