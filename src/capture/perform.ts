@@ -250,7 +250,7 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
 
 /** No browser, or no room for files: the fault of this machine, and not of the job. */
 function isOutage(error: unknown): boolean {
-  return error instanceof CaptureError && error.status === 503;
+  return error instanceof CaptureError && error.code === 'internal_error' && error.status === 503;
 }
 
 /** A job may itself be the reason why there is no room. */
@@ -285,7 +285,7 @@ async function insist<T>({ log, jobId, stop, limitMs = Infinity }: Waiting, step
     try {
       return await step();
     } catch (error) {
-      if (!(error instanceof CaptureError) || !isOutage(error)) throw error;
+      if (!(error instanceof CaptureError) || error.status !== 503) throw error;
       if (stop.aborted || performance.now() >= deadline) throw new StillAway(error.message, { cause: error });
       if (waitMs === FIRST_RETRY_MS) log.warn({ err: error, job_id: jobId }, 'a finished capture waits for the database or the storage');
     }

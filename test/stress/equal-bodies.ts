@@ -112,6 +112,7 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { ...TARGET, selector: 'p', padding: 8 },
   ],
   omit_background: [TARGET, { ...TARGET, omit_background: true }],
+  real_time: [TARGET, { ...TARGET, real_time: true }],
   tolerate: [TARGET, { ...TARGET, tolerate: ['target_error'] }],
   ...Object.fromEntries(
     Object.entries(NESTED).flatMap(([outer, [base, changes]]) =>
