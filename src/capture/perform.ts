@@ -4,7 +4,7 @@ import { CaptureError, toStoredError } from '../contract/capture-error.js';
 import { jobUrl } from '../contract/capture-request.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
-import type { Rendering, RenderOrder } from '../render/render.js';
+import type { Rendering, RenderOrder } from '../render/capture.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import { deservesSecondAttempt } from './second-attempt.js';

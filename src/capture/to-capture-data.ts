@@ -1,7 +1,7 @@
 import type { CaptureData, CaptureWarning } from '../contract/capture-data.js';
 import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
 import { keepFinalUrl } from '../contract/final-url.js';
-import type { Rendering } from '../render/render.js';
+import type { Rendering } from '../render/capture.js';
 
 export interface Kept {
   options: CaptureOptions;

@@ -20,6 +20,7 @@ interface CaptureFlags extends NetworkFlags {
   format?: string;
   html?: string;
   json?: boolean;
+  debug?: string;
 }
 
 const EXAMPLES = `
@@ -48,6 +49,10 @@ export function addCaptureCommand(program: Command): void {
     )
     .option('--force', 'overwrite an existing file')
     .option('--json', 'print the result of the capture, or its error, as JSON (with -o -: on standard error)')
+    .option(
+      '--debug <dir>',
+      'write the timeline of the capture, the roles of pinned elements and each band of the picture into a directory',
+    )
     .addHelpText('after', EXAMPLES);
   addCaptureFlags(capture);
   addNetworkFlags(capture.optionsGroup('Network:'));
@@ -79,7 +84,16 @@ async function understand(text: string | undefined, flags: CaptureFlags, command
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
   if (file !== null) await checkWritable(file, force);
   else if (process.stdout.isTTY) throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
-  return { config, target, options, file, force, publicOnly: flags.publicOnly === true, network: localNetworkOf(config, flags) };
+  return {
+    config,
+    target,
+    options,
+    file,
+    force,
+    publicOnly: flags.publicOnly === true,
+    network: localNetworkOf(config, flags),
+    debug: flags.debug ?? null,
+  };
 }
 
 function targetOf(text: string | undefined, { html }: CaptureFlags, command: Command): CaptureTarget {

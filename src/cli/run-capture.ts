@@ -8,6 +8,7 @@ import { allowedOnThisMachine } from './allowed-here.js';
 import type { Captured } from './capture-report.js';
 import { type CaptureTarget, isPrivate } from './capture-target.js';
 import { captureTarget, type LocalNetwork, localPageOf } from './capture-target-page.js';
+import { debugFolder } from './debug-folder.js';
 import { describeMissing } from './describe-missing.js';
 import { UsageError } from './operator-error.js';
 import { type LocalPage, newPageZone } from './page-server.js';
@@ -25,6 +26,8 @@ export interface CaptureOrder {
   force: boolean;
   publicOnly: boolean;
   network: LocalNetwork;
+  /** A directory for the timeline and the bands of the capture; null: none. */
+  debug: string | null;
 }
 
 const STDIN_MAX_BYTES = 64_000_000;
@@ -56,6 +59,7 @@ async function readStdin(): Promise<Buffer> {
 
 async function render(order: CaptureOrder, page: LocalPage | null): Promise<EngineCapture> {
   const { config, options, publicOnly, target, network } = order;
+  const debug = order.debug === null ? undefined : debugFolder(order.debug);
   const name = nameOf(order);
   using progress = new ProgressLine(process.stderr, name);
   if (target.kind === 'url' && !publicOnly && isPrivate(options.url) && isFirstNotice(config)) progress.say(privateNote(options.url));
@@ -74,7 +78,7 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   return await captureTarget(
     engine,
     { page, name, options, zone, network, onMissing, onRefused },
-    { onProgress: (value) => progress.tell(value) },
+    { onProgress: (value) => progress.tell(value), debug },
   );
 }
 

@@ -139,7 +139,7 @@ export interface CaptureData {
          */
         final_url_cut?: true;
         /**
-         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password)
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead)
          * @example [
          *       {
          *         "code": "target_error",
@@ -153,7 +153,7 @@ export interface CaptureData {
              * @example target_error
              * @enum {string}
              */
-            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "missing_file" | "redirected_to_login";
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "missing_file" | "redirected_to_login" | "loaded_in_real_time";
             /**
              * for people; may change
              * @example The target answered with status 404.
@@ -882,6 +882,11 @@ export interface CaptureRequest {
      * @example true
      */
     omit_background?: boolean;
+    /**
+     * leave the page's clock at the real time instead of running it ahead to the end of its animations
+     * @example true
+     */
+    real_time?: boolean;
     /**
      * scale the finished image down, never up
      * @example {

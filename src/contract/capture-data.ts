@@ -24,7 +24,14 @@ export interface Inspection {
 }
 
 /** Failures that `tolerate` allowed, and what may be unexpected in a picture (extensions.md, Fields). */
-export const WARNING_CODES = [...TOLERATED_CODES, 'pdf_without_text', 'density_lowered', 'missing_file', 'redirected_to_login'] as const;
+export const WARNING_CODES = [
+  ...TOLERATED_CODES,
+  'pdf_without_text',
+  'density_lowered',
+  'missing_file',
+  'redirected_to_login',
+  'loaded_in_real_time',
+] as const;
 
 export interface CaptureWarning {
   code: (typeof WARNING_CODES)[number];
@@ -98,7 +105,7 @@ export const captureDataSchema = z
           .optional()
           .meta({
             description:
-              'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password)',
+              'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead)',
           }),
       })
       .optional()

@@ -10,7 +10,7 @@ import { principalOf } from './guard.js';
 /** `Retry-After` while the server is shutting down: about as long as a restart takes. */
 const DRAIN_RETRY_SECONDS = 5;
 /** In chronological order (decisions.md, Capture semantics). */
-const TIMED_STAGES = ['queue', 'navigate', 'settle', 'scroll', 'shoot', 'encode', 'store'];
+const TIMED_STAGES = ['queue', 'navigate', 'run', 'settle', 'scroll', 'stop', 'shoot', 'encode', 'store'];
 
 /**
  * Shared by every route that captures: accepts the submission durably and, if it is synchronous, waits for its end. Sets the headers

@@ -15,7 +15,8 @@ import { ATTEMPT_BUDGET } from '../contract/limits.js';
 import type { Egress, LocalPassage } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
-import type { Rendering } from '../render/render.js';
+import type { Rendering } from '../render/capture.js';
+import type { DebugSink } from '../render/debug-sink.js';
 import { Renderer } from '../service/renderer.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { Slots } from '../work/slots.js';
@@ -37,6 +38,8 @@ export interface CaptureHow {
   onProgress?: ((progress: number) => void) | undefined;
   /** For a page of the machine's own user. */
   local?: LocalPassage | undefined;
+  /** Told each step. */
+  debug?: DebugSink | undefined;
 }
 
 export interface EngineCapture {
@@ -82,12 +85,12 @@ export class Engine implements AsyncDisposable {
    *
    * @throws CaptureError with any code of a capture; `internal_error` (503) after the end
    */
-  async capture(options: CaptureOptions, { signal, onProgress, local }: CaptureHow = {}): Promise<EngineCapture> {
+  async capture(options: CaptureOptions, { signal, onProgress, local, debug }: CaptureHow = {}): Promise<EngineCapture> {
     // Of its own: many captures listening to one signal would be taken for a leak.
     const ends = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     ends.throwIfAborted();
     refuseBlockedDestinations(this.#egress, options, {});
-    const order = { id: `capture-${++this.#captures}`, options, local, onProgress: onProgress ?? (() => undefined) };
+    const order = { id: `capture-${++this.#captures}`, options, local, debug, onProgress: onProgress ?? (() => undefined) };
     return await this.#slots.run(() => this.#attempts(order, ends), ends);
   }
 
@@ -133,6 +136,7 @@ interface EngineOrder {
   id: string;
   options: CaptureOptions;
   local: LocalPassage | undefined;
+  debug: DebugSink | undefined;
   onProgress(progress: number): void;
 }
 

@@ -31,6 +31,7 @@ export async function warningsOf(
     ...densityLowered(picture, options),
     ...(missing.size === 0 ? [] : [missingFiles(missing)]),
     ...((await asksForPassword(page, options)) ? [REDIRECTED_TO_LOGIN] : []),
+    ...(page.realTime && !options.realTime ? [LOADED_IN_REAL_TIME] : []),
   ];
 }
 
@@ -55,6 +56,12 @@ function missingFiles(missing: ReadonlySet<string>): CaptureWarning {
   const message = `\`html\` refers to files that it does not contain: ${[...missing].join(', ')}. Set \`base_url\` to the address that has them, or embed them as data URLs.`;
   return { code: 'missing_file', message };
 }
+
+const LOADED_IN_REAL_TIME: CaptureWarning = {
+  code: 'loaded_in_real_time',
+  message:
+    "The page's server refused what its scripts asked for once the page's clock had run ahead (401 or 403), so the page was loaded again in real time. `real_time: true` does so at once.",
+};
 
 const REDIRECTED_TO_LOGIN: CaptureWarning = {
   code: 'redirected_to_login',

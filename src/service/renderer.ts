@@ -5,6 +5,7 @@ import type { Egress } from '../egress/egress.js';
 import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
+import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
 import { Blocker } from '../render/filter/blocker.js';
 import { inspect } from '../render/inspect/inspect.js';
 import { MarkdownWorker } from '../render/inspect/markdown-worker.js';
@@ -13,7 +14,7 @@ import { installChromium } from '../render/install/install-chromium.js';
 import { MemoryBudget } from '../render/memory-budget.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
 import { BrowserPool } from '../render/pool/browser-pool.js';
-import { type RenderDeps, type Rendering, type RenderOrder, render } from '../render/render.js';
+import { render } from '../render/render.js';
 
 export interface RendererParts {
   egress: Egress;

@@ -15,7 +15,7 @@ import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
-import type { Rendering, RenderOrder } from '../../src/render/render.js';
+import type { Rendering, RenderOrder } from '../../src/render/capture.js';
 import type { ClaimedJob, EndedJob, Store } from '../../src/store/store.js';
 import { countFiles } from '../artifacts/count-files.js';
 import { aCaller, aStore, type Caller, claimOne, RULES } from '../store/factories.js';

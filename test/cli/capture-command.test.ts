@@ -56,6 +56,22 @@ describe('stillframe capture', () => {
     await expectRefused([`localhost:${port}/article`, '-o', 'b.png'], 1, '--force');
   });
 
+  it('writes why a picture looks as it does into the directory of --debug', async () => {
+    const html = `<nav style="position:sticky;top:0" id="bar">Bar</nav><div style="height:3000px"></div><script>setTimeout(() => { document.title = 'late' }, 900)</script>`;
+    const { status, stderr } = await stillframe(['capture', '--html', html, '--full-page', '-o', 'debugged.png', '--debug', 'why']);
+    expect(status, stderr).toBe(0);
+    const lines = readFileSync(join(dir, 'why/timeline.jsonl'), 'utf8').trimEnd().split('\n');
+    const steps: Record<string, unknown>[] = lines.map((line) => JSON.parse(line));
+    const clock = steps.find(({ step }) => step === 'clock');
+    expect(clock).toMatchObject({ askedMs: 2_000, talk: null });
+    expect(clock?.aheadMs).toBeGreaterThan(1_500);
+    expect(steps).toContainEqual(
+      expect.objectContaining({ step: 'pinned', elements: [expect.objectContaining({ element: 'nav#bar', role: 'in-flow' })] }),
+    );
+    expect(readFileSync(join(dir, 'why/band-1.png')).subarray(0, 4)).toEqual(PNG);
+    await expectRefused(['capture', '--html', html, '-o', 'other.png', '--debug', 'debugged.png/why'], 2, '--debug');
+  });
+
   it('takes a file with what lies beside it, and tells all of it as JSON', async () => {
     const { status, stdout, stderr } = await stillframe(['page/index.html', '--json', '--inspect-page', '--viewport-width', '400']);
     expect(status, stderr).toBe(0);

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../../src/config.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../src/egress/egress.js';
 import { type Log, silentLog } from '../../src/log.js';
-import type { Rendering } from '../../src/render/render.js';
+import type { Rendering } from '../../src/render/capture.js';
 import { Renderer } from '../../src/service/renderer.js';
 import type { TestGate } from './open-test-egress.js';
 

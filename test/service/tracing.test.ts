@@ -73,7 +73,7 @@ describe('the trace of a capture', () => {
     expect(attempt).toMatchObject({ parentSpanId: submission.spanId, kind: KIND.consumer, status: 0 });
     expect(attempt.attributes).toMatchObject({ 'stillframe.attempt': 1, 'stillframe.mode': 'sync', 'stillframe.state': 'completed' });
     const stages = childrenOf(spans, attempt);
-    expect(stages).toEqual(['queue', 'prepare', 'navigate', 'settle', 'scroll', 'settle', 'shoot', 'encode', 'store']);
+    expect(stages).toEqual(['queue', 'prepare', 'navigate', 'run', 'settle', 'scroll', 'settle', 'stop', 'shoot', 'encode', 'store']);
     const inOrder = spans.filter((span) => span.parentSpanId === attempt.spanId).sort((a, b) => a.startMs - b.startMs);
     for (const [i, stage] of inOrder.entries()) {
       expect(stage.startMs).toBeGreaterThanOrEqual(attempt.startMs - 2);

@@ -3,7 +3,7 @@ import { duration } from './say.js';
 const WIDTH = 300;
 const ROW = 10;
 /** As they follow each other; those that are not named come last. */
-const ORDER = ['queue', 'open', 'navigate', 'settle', 'scroll', 'shoot', 'encode', 'store'];
+const ORDER = ['queue', 'open', 'navigate', 'run', 'settle', 'scroll', 'stop', 'shoot', 'encode', 'store'];
 
 /** How long each stage of a capture took, one after the other. The drawing repeats what the table says. */
 export function Stages({ timings }: { timings: Record<string, number> }) {

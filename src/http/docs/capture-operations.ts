@@ -40,7 +40,7 @@ function submitScreenshot(): Operation {
           captureDataSchema,
           {
             ...rateHeaders(),
-            'server-timing': header('milliseconds by stage: queue, navigate, settle, scroll, shoot, encode, store'),
+            'server-timing': header('milliseconds by stage: queue, navigate, run, settle, scroll, stop, shoot, encode, store'),
             'x-job-id': header('id of the job'),
             ...pictureHeaders(),
           },

@@ -35,6 +35,8 @@ export interface Pins {
 }
 
 const MOST_ELEMENTS = 60_000;
+const ROLES_TOLD = 200;
+const NAME_MAX_CHARS = 120;
 const _LATE_MAX_MS = 1_000;
 const _STILL_FRAMES = 4;
 
@@ -51,6 +53,15 @@ export function place(pinning: Pinning): void {
   for (const [element, role] of state.roles) show(state, element, role === 'top' ? first : role === 'bottom' ? last : role !== 'away');
   if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops(state);
   for (const [element, role] of state.roles) spread(state, element, { role, down });
+}
+
+/** Each pinned element, for those who look into how a page was pictured; at most 200. */
+export function roles(): { element: string; role: Role; top: number; height: number }[] {
+  return [...current().roles].slice(0, ROLES_TOLD).map(([element, role]) => {
+    const { top, height } = element.getBoundingClientRect();
+    const name = `${element.localName}${element.id === '' ? '' : `#${element.id}`}${[...element.classList].map((one) => `.${one}`).join('')}`;
+    return { element: name.slice(0, NAME_MAX_CHARS), role, top: Math.round(top), height: Math.round(height) };
+  });
 }
 
 /** Changes to the page for the picture, which are undone after it. */

@@ -11,6 +11,7 @@ const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'fon
 const REPORTS = new Set(['ping', 'beacon', 'cspviolationreport']);
 /** Kinds that the page's scripts ask for. */
 const SCRIPTED = new Set(['fetch', 'xhr']);
+const REFUSALS = new Set([401, 403]);
 const PIXEL_HANGS_AFTER_MS = 1_500;
 /** A fetch that still runs this long after its response headers is a stream. */
 const STREAM_AFTER_MS = 2_000;
@@ -67,11 +68,13 @@ export class NetworkTracker {
   #imageAt = Number.NEGATIVE_INFINITY;
   /** How far the page's clock has run ahead, ms. */
   clockMs = 0;
+  /** Whether a script was refused what it asked for after that: its server may take it to come from the future. */
+  refusedAhead = false;
 
   constructor({ cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>) {
     this.#mainFrameId = mainFrameId;
     cdp.on('Network.requestWillBeSent', (event) => this.#start(event));
-    cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response.mimeType));
+    cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
     cdp.on('Network.loadingFinished', ({ requestId }) => this.#end(requestId));
     cdp.on('Network.loadingFailed', ({ requestId }) => this.#end(requestId));
     cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
@@ -166,9 +169,10 @@ export class NetworkTracker {
     this.#touch();
   }
 
-  #onResponse(requestId: string, mimeType: string): void {
+  #onResponse(requestId: string, { mimeType, status }: { mimeType: string; status: number }): void {
     const flight = this.#flights.get(requestId);
     if (flight === undefined) return;
+    if (this.clockMs > 0 && SCRIPTED.has(flight.kind) && REFUSALS.has(status)) this.refusedAhead = true;
     flight.answered = true;
     if (!/^text\/event-stream/i.test(mimeType)) return;
     this.#end(requestId);

@@ -1,3 +1,4 @@
+import type { DebugSink } from '../debug-sink.js';
 import type { PageSession } from '../page-session.js';
 import type { Deadlines } from './deadline.js';
 import { MainDocument } from './main-document.js';
@@ -18,19 +19,20 @@ export interface OpenPage {
   readonly world: World;
   readonly tolerance: Tolerance;
   /** Whether its clock keeps to the real time. */
-  readonly realTime: boolean;
+  realTime: boolean;
+  readonly debug?: DebugSink | undefined;
 }
 
 /** Starts watching a page session and dismissing its dialogs. Must be called before the navigation; one round trip. */
 export async function openPage(
   session: PageSession,
   deadlines: Deadlines,
-  { tolerance, realTime }: Pick<OpenPage, 'tolerance' | 'realTime'>,
+  { tolerance, realTime, debug }: Pick<OpenPage, 'tolerance' | 'realTime' | 'debug'>,
 ): Promise<OpenPage> {
   dismissDialogs(session);
   const network = new NetworkTracker(session);
   const main = await deadlines.orEnd(MainDocument.watch(session, (url) => network.forgetBefore(url)));
-  return { session, deadlines, main, network, world: session.world, tolerance, realTime };
+  return { session, deadlines, main, network, world: session.world, tolerance, realTime, debug };
 }
 
 /**

@@ -10,6 +10,7 @@ import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
+import { groupPending } from './pending-requests.js';
 
 /** The page's time from one look at its requests to the next. */
 const SLICE_MS = 100;
@@ -23,13 +24,15 @@ const WORKS_MS = 5;
 const LOOK_EVERY_MS = 15;
 const FRAMES_MAX = 20;
 
-type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime'>;
+type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'debug'>;
 
 /** How far the clock of a page has run. */
 export interface ClockRun {
   /** ms of the page's time that passed ahead of the real time, and at its pace. */
   aheadMs: number;
   realPaceMs: number;
+  /** Real ms for which requests held it. */
+  heldMs: number;
   /** Why it kept to the real time. */
   talk: string | null;
 }
@@ -55,13 +58,17 @@ export async function passTime(
   const { network, deadlines } = page;
   const endsAt = monotonicNow() + realMs;
   const over = AbortSignal.timeout(realMs);
-  const run: ClockRun = { aheadMs: 0, realPaceMs: 0, talk: null };
+  const run: ClockRun = { aheadMs: 0, realPaceMs: 0, heldMs: 0, talk: null };
   const frames = new ChildFrames(page.session);
   let drawnAt = Number.NEGATIVE_INFINITY;
   while (run.aheadMs + run.realPaceMs < ms && !over.aborted) {
+    const asked = monotonicNow();
+    const holding = page.debug === undefined ? [] : groupPending(network.pending());
     if (holds) await deadlines.orEnd(network.answered(over));
     // Real time passes on the page's clock as well.
     const began = monotonicNow();
+    run.heldMs += began - asked;
+    if (began - asked > 1) page.debug?.note({ step: 'held', forMs: Math.round(began - asked), holding });
     const leftMs = ms - run.aheadMs - run.realPaceMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.talk();
     // The page's jobs take their real time, however far its clock has run.
@@ -87,6 +94,7 @@ export async function passTime(
     run.realPaceMs += monotonicNow() - began;
   }
   if (holds) await untilIdle(page, over);
+  page.debug?.note({ step: 'clock', askedMs: ms, ...run });
   return run;
 }
 

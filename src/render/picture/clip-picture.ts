@@ -17,7 +17,7 @@ import { SectionStore } from './section-store.js';
 export async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encoding): Promise<Picture> {
   const { session, options, deadline } = order;
   const begun = performance.now();
-  await using store = await SectionStore.open(session.temporaryDir, encoding.transparent);
+  await using store = await SectionStore.open(session.temporaryDir, encoding.transparent, order.debug);
   const page = boundedPage(session, deadline);
   await page.call('scrollers.expandAgain');
   const { density, limited } = fitDensity(clip, options.view.deviceScaleFactor, encoding.format);

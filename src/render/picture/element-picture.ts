@@ -19,7 +19,7 @@ import { SectionStore } from './section-store.js';
 export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
   const { session, options, deadline } = order;
   const begun = performance.now();
-  await using store = await SectionStore.open(session.temporaryDir, encoding.transparent);
+  await using store = await SectionStore.open(session.temporaryDir, encoding.transparent, order.debug);
   const page = boundedPage(session, deadline);
   const { box: own, density, limited } = await findAtDensity(order, { page, selector, encoding });
   const extent = await page.call('scroll.measure');

@@ -26,7 +26,7 @@ const BAND_MS = 500;
 
 /** The whole page, in bands that are stitched without a seam; by sections, pinned elements are moved to where they belong first. */
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
-  await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent);
+  await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
   const begun = performance.now();
   const taken = await expandPage(order, scroll, { store, format: encoding.format });
   const encoded = await encodeSections(order, store, { encoding, begun });
@@ -60,6 +60,7 @@ export async function expandPage(
   const pixels = options.view.width * extent.density * extent.height * extent.density;
   const algorithm = options.fullPageAlgorithm;
   if (algorithm === 'by_sections') await arrange(page, { keep: 'page', down: extent.height - extent.viewHeight });
+  if (order.debug !== undefined) order.debug.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const plan = {
     from: 0,
     to: extent.height,
@@ -76,12 +77,13 @@ export async function expandPage(
 
 /** By sections, a stretch whose content exists only while it is in view, as in a virtualised list, is taken at its own scroll position. */
 async function takeStretches(
-  { session, options }: PictureOrder,
+  { session, options, debug }: PictureOrder,
   page: BoundedPage,
   { store, plan }: { store: SectionStore; plan: BandPlan },
 ): Promise<BandsTaken> {
   const tools = { session, store };
   const gone = options.fullPageAlgorithm === 'by_sections' ? await page.call('virtualised.gone') : [];
+  debug?.note({ step: 'stretches', gone });
   let sum: BandsTaken = { count: 0, width: 0, height: 0, whole: true };
   let from = plan.from;
   const take = async (to: number) => {

@@ -75,7 +75,7 @@ function isCut({ feedCut }: ScrollReport, { height, pageHeight }: { height: numb
 }
 
 async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
-  await using store = await SectionStore.open(order.session.temporaryDir, false);
+  await using store = await SectionStore.open(order.session.temporaryDir, false, order.debug);
   const begun = performance.now();
   const { diagnostics } = await expandPage(order, scroll, { store, format: null });
   const strips = await store.strips();

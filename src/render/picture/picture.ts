@@ -1,5 +1,6 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { DebugSink } from '../debug-sink.js';
 import type { PageSession } from '../page-session.js';
 import type { EncodeQueue } from './encode-queue.js';
 
@@ -22,4 +23,5 @@ export interface PictureOrder {
   /** ms by `monotonicNow`; long pages stop early enough to be encoded. */
   deadline: number;
   encodes: EncodeQueue;
+  debug?: DebugSink | undefined;
 }

@@ -35,7 +35,7 @@ const END_WAIT_MS = 800;
 /** Consecutive scrolls without movement or new content. */
 const STUCK_STEPS = 3;
 
-type Scrolled = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime'>;
+type Scrolled = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'debug'>;
 
 export interface Descending {
   /** ms by `monotonicNow`. */

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { DebugSink } from '../debug-sink.js';
 import { ownedName } from '../pool/owned-name.js';
 import { pngSize } from './shoot.js';
 
@@ -44,23 +45,28 @@ export class SectionStore implements AsyncDisposable {
 
   readonly #channels: 3 | 4;
 
-  private constructor(folder: string, channels: 3 | 4) {
+  readonly #debug: DebugSink | undefined;
+
+  private constructor(folder: string, channels: 3 | 4, debug: DebugSink | undefined) {
     this.#folder = folder;
     this.#channels = channels;
+    this.#debug = debug;
   }
 
   /**
    * @param dir is created if only it is missing
    * @param transparent keeps the alpha channel
+   * @param debug is given each part
    * @throws CaptureError internal_error 503 if nothing can be written there
    */
-  static async open(dir: string, transparent: boolean): Promise<SectionStore> {
+  static async open(dir: string, transparent: boolean, debug?: DebugSink): Promise<SectionStore> {
     const folder = await stored(makeFolder(dir));
-    return new SectionStore(folder, transparent ? 4 : 3);
+    return new SectionStore(folder, transparent ? 4 : 3, debug);
   }
 
   /** Keeps a part of a png, below all that is kept already. Works in the background; what fails is told by strips(). */
   add(png: Buffer, cut: Cut): void {
+    this.#debug?.picture(png);
     this.#written = this.#written.then(() => this.#append({ png, cut }));
     this.#written.catch(() => {});
   }

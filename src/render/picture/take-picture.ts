@@ -9,7 +9,6 @@ import { within } from './bounded-page.js';
 import { takeClip } from './clip-picture.js';
 import { takeElement } from './element-picture.js';
 import { encodingOf } from './encode.js';
-import type { EncodeQueue } from './encode-queue.js';
 import { takeFullPage } from './full-page-picture.js';
 import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
@@ -29,9 +28,9 @@ import { takeView } from './view-picture.js';
 export async function takePicture(
   session: PageSession,
   options: CaptureOptions,
-  how: { deadline: number; scroll: ScrollReport | null; encodes: EncodeQueue },
+  how: Pick<PictureOrder, 'deadline' | 'encodes' | 'debug'> & { scroll: ScrollReport | null },
 ): Promise<Picture> {
-  const order: PictureOrder = { session, options, deadline: how.deadline, encodes: how.encodes };
+  const order: PictureOrder = { session, options, deadline: how.deadline, encodes: how.encodes, debug: how.debug };
   const { format } = options;
   if (format === 'pdf') return options.pdf === null ? takePdf(order, how.scroll) : takePagedPdf(order, options.pdf);
   const encoding = encodingOf(options, format);

@@ -6,10 +6,11 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
+import type { RenderDeps, Rendering } from '../../../src/render/capture.js';
 import { MemoryBudget } from '../../../src/render/memory-budget.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
-import { type RenderDeps, type Rendering, render } from '../../../src/render/render.js';
+import { render } from '../../../src/render/render.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 

@@ -99,6 +99,17 @@ describe.concurrent('a page that talks to a server', () => {
   });
 });
 
+it('a page whose server refuses what comes from the future is loaded again in real time, which is told', async () => {
+  site.route('/clock/token', (_request, response, url) => {
+    const ahead = Number(url.searchParams.get('iat')) - Date.now();
+    response.writeHead(ahead > 500 ? 401 : 200).end(ahead > 500 ? 'refused' : 'welcome');
+  });
+  const script = `setTimeout(async () => { out.textContent = await (await fetch('/clock/token?iat=' + Date.now())).text() }, 1200)`;
+  const { warnings } = await shows(page(script), 'welcome');
+  expect(warnings).toMatchObject([{ code: 'loaded_in_real_time' }]);
+  expect((await shows(page(script), 'welcome', { real_time: true })).warnings).toEqual([]);
+});
+
 describe.concurrent('delay', () => {
   it('passes on the page’s clock', async () => {
     const url = page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`);

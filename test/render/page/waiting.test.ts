@@ -11,6 +11,11 @@ async function colourAt(png: Uint8Array, left: number, top: number): Promise<str
   return data.toString('hex').slice(0, 6);
 }
 
+/** ms in which the page's clock was run, and the page was looked at. */
+function settledMs({ run = 0, settle = 0 }: Record<string, number>): number {
+  return run + settle;
+}
+
 function serve(path: string, body: string, head = ''): string {
   site.route(path, (_request, response) => html(response, document('Page', body, head)));
   return site.url(path);
@@ -58,7 +63,7 @@ describe.concurrent('wait_until', () => {
   it('a font that never loads delays the capture and does not fail it', async () => {
     const { timings } = await rig.capture(site.url('/hung-font'), { timeout: 8_000 });
     expect(timings.navigate).toBeGreaterThan(2_800);
-    expect(timings.settle).toBeLessThan(1_500);
+    expect(settledMs(timings)).toBeLessThan(1_500);
   });
 });
 
@@ -89,7 +94,7 @@ describe('wait_for_idle', () => {
   it('costs a page without scripts next to nothing', async () => {
     const settled = [];
     // The fastest of many: whatever else the machine does slows only some of them down.
-    for (let i = 0; i < 15; i++) settled.push((await rig.capture(site.url('/article'))).timings.settle ?? 0);
+    for (let i = 0; i < 15; i++) settled.push(settledMs((await rig.capture(site.url('/article'))).timings));
     expect(Math.min(...settled)).toBeLessThan(60);
   });
 
@@ -102,8 +107,8 @@ describe('wait_for_idle', () => {
   });
 
   it.concurrent('does not wait for streams, and not long for hung pixels', async () => {
-    expect((await rig.capture(site.url('/streams'))).timings.settle).toBeLessThan(2_500);
-    expect((await rig.capture(site.url('/hung-pixel'))).timings.settle).toBeLessThan(2_500);
+    expect(settledMs((await rig.capture(site.url('/streams'))).timings)).toBeLessThan(2_500);
+    expect(settledMs((await rig.capture(site.url('/hung-pixel'))).timings)).toBeLessThan(2_500);
   });
 
   it.concurrent('does not wait for workers that have come, shared ones either', async () => {
@@ -112,12 +117,12 @@ describe('wait_for_idle', () => {
     );
     for (const kind of ['Worker', 'SharedWorker']) {
       const url = serve(`/${kind}`, `<h1>Page</h1><script>new ${kind}('/worker.js')</script>`);
-      expect((await rig.capture(url, { wait_until: 'networkidle' })).timings.settle).toBeLessThan(2_500);
+      expect(settledMs((await rig.capture(url, { wait_until: 'networkidle' })).timings)).toBeLessThan(2_500);
     }
   });
 
   it.concurrent('waits for a request without an answer no longer than 5 s', async () => {
-    expect((await rig.capture(site.url('/long-poll'))).timings.settle).toBeLessThan(6_500);
+    expect(settledMs((await rig.capture(site.url('/long-poll'))).timings)).toBeLessThan(6_500);
   });
 
   it.concurrent('waits for a slow answer where the page shows that it is loading', async () => {
@@ -132,8 +137,8 @@ describe('wait_for_idle', () => {
   it.concurrent('gives a page that asks its server again and again two seconds at the real pace', async () => {
     site.route('/beat', (_request, response) => response.end('beat'));
     const { timings } = await rig.capture(serve('/beats', '<h1>Beating</h1><script>setInterval(() => fetch("/beat"), 100)</script>'));
-    expect(timings.settle).toBeGreaterThan(1_900);
-    expect(timings.settle).toBeLessThan(6_500);
+    expect(settledMs(timings)).toBeGreaterThan(1_900);
+    expect(settledMs(timings)).toBeLessThan(6_500);
   });
 
   it.concurrent('waits for images in view', async () => {
@@ -147,7 +152,7 @@ describe('wait_for_idle', () => {
   it.concurrent('does not wait for a pixel that hangs, put in after load, nor hold it for incomplete', async () => {
     const code = 'onload = () => { const it = new Image(1, 1); it.src = "/hang?pixel"; document.body.append(it) }';
     const url = serve('/late-pixel', `<h1>A page that counts its visitors</h1><script>${code}</script>`);
-    expect((await rig.capture(url, { fail_if_incomplete: true })).timings.settle).toBeLessThan(3_500);
+    expect(settledMs((await rig.capture(url, { fail_if_incomplete: true })).timings)).toBeLessThan(3_500);
   });
 
   it.concurrent.each([
@@ -158,8 +163,8 @@ describe('wait_for_idle', () => {
     const code = `onload = () => document.body.insertAdjacentHTML('beforeend', '${box}')`;
     const { content, timings } = await rig.capture(serve(`/background/${name.length}`, `<h1>Page</h1><script>${code}</script>`));
     expect(await colourAt(content, 400, 300)).toBe(colour);
-    expect(timings.settle).toBeGreaterThan(atLeastMs);
-    expect(timings.settle).toBeLessThan(atLeastMs + 2_800);
+    expect(settledMs(timings)).toBeGreaterThan(atLeastMs);
+    expect(settledMs(timings)).toBeLessThan(atLeastMs + 2_800);
   });
 
   it.concurrent('waits for an image whose size comes with it', async () => {
@@ -171,7 +176,7 @@ describe('wait_for_idle', () => {
 
   it.concurrent('survives a page that has replaced everything that scripts are made of', async () => {
     const { timings } = await rig.capture(site.url('/prototypes'), { fail_if_incomplete: true, fail_if_content_missing: ['Enough words'] });
-    expect(timings.settle).toBeLessThan(2_000);
+    expect(settledMs(timings)).toBeLessThan(2_000);
     expect((await rig.capture(site.url('/clobbered'), { fail_if_content_missing: ['ordinary page'] })).width).toBe(800);
   });
 });
@@ -190,7 +195,7 @@ describe.concurrent('wait_for_content', () => {
     const url = serve('/slow-answer', `<header>Acme</header><main id="it"></main><script>${code}</script>`);
     const wish = { wait_for_content: true, timeout: 20_000, fail_if_content_missing: ['the awaited content'] };
     const { timings } = await rig.capture(url, wish);
-    expect(timings.settle).toBeLessThan(12_000);
+    expect(settledMs(timings)).toBeLessThan(12_000);
   });
 
   it('waits for the end of a text that grows by and by', async () => {
@@ -201,18 +206,18 @@ describe.concurrent('wait_for_content', () => {
     }, 500)`;
     const url = serve('/growing', `<main id="it" style="margin-top:200px">Loading…</main><script>${code}</script>`);
     const wish = { wait_for_content: true, fail_if_content_missing: ['that is all.'] };
-    expect((await rig.capture(url, wish)).timings.settle).toBeLessThan(8_000);
+    expect(settledMs((await rig.capture(url, wish)).timings)).toBeLessThan(8_000);
   });
 
   it('does not wait for text that is written and deleted again and again', async () => {
     const code = 'const all = "typed words"; let i = 0; setInterval(() => { it.textContent = all.slice(0, Math.max(1, i++ % 20)) }, 100)';
     const url = serve('/typing', `<h1>A page with a heading</h1><p id="it">w</p><script>${code}</script>`);
-    expect((await rig.capture(url, { wait_for_content: true, timeout: 20_000 })).timings.settle).toBeLessThan(9_000);
+    expect(settledMs((await rig.capture(url, { wait_for_content: true, timeout: 20_000 })).timings)).toBeLessThan(9_000);
   });
 
   it('does not wait for ever for a page that is simply small', async () => {
     const { timings } = await rig.capture(serve('/small', '<b>Hi</b><script>1</script>'), { wait_for_content: true, timeout: 20_000 });
-    expect(timings.settle).toBeLessThan(6_000);
+    expect(settledMs(timings)).toBeLessThan(6_000);
   });
 });
 
