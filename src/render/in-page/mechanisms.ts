@@ -1,16 +1,13 @@
 /** What had to be done to this document for its picture, for the log: a mechanism that fires on no real page need not be kept. */
 export type Mechanism =
-  | 'backdrop_filter'
   | 'element_freed'
   | 'fixed'
   | 'fixed_background'
   | 'held_for_paper'
   | 'hidden_by_own_style'
-  | 'moved_while_scrolled'
   | 'page_revealed'
   | 'pinned_pseudo_element'
   | 'put_back'
-  | 'reveals'
   | 'scroll_unlocked'
   | 'scroller_expanded'
   | 'sticky';
