@@ -102,6 +102,8 @@ test('followers fail with their leader unless they were promised more time', asy
   const longest = (await follow({ options: someOptions({ timeout: 60_000 }), mode: 'sync' })).job;
   const claimed = await claimNext(it.store);
   const ended = await it.store.fail(claimOf(claimed), FAILURE, NOON + 5_000);
+  // On a busy machine a slice of them ends sooner.
+  for (let more = await it.store.endFollowers(leader.id); more !== null; more = await it.store.endFollowers(leader.id)) ended.push(...more);
   expect(ended.map(({ id, state }) => [id, state])).toEqual([
     [leader.id, 'failed'],
     [same.id, 'failed'],
