@@ -1,4 +1,4 @@
-import { nextFrame, sleep } from './frames.js';
+import { framesCome, sleep } from './frames.js';
 import { finiteMotion } from './motion.js';
 import type { ClockOrder, ClockState } from './page-clock.js';
 
@@ -9,6 +9,8 @@ export interface RunOrder extends ClockOrder {
   ask: string;
   /** Whether a real frame must follow, even if more is due soon: observers of size and visibility are called only in those. */
   frame: boolean;
+  /** Whether to wait for frames: those of the main frame are those of all, and a frame that is not shown has none. */
+  draws: boolean;
 }
 
 export interface Ran {
@@ -27,18 +29,20 @@ const BUSY: ClockState = { nextMs: 0, offsetMs: 0 };
  *
  * @returns null if this document has no clock of ours
  */
-export async function ahead({ ask, ms, realMs, frame }: RunOrder): Promise<Ran | null> {
+export async function ahead({ ask, ms, realMs, frame, draws }: RunOrder): Promise<Ran | null> {
   const state = await tell(ask, { ms, realMs });
   if (state === null) return null;
   const moving = moveMotion(ms);
   const nextMs = dueMs(state);
   const isQuiet = nextMs === null || nextMs > ms;
-  if (!frame && !moving && !isQuiet) return { nextMs };
-  await nextFrame(FRAME_MAX_MS);
-  // Observers are called at the end of the frame's task, and may set timers.
+  if (!draws || (!frame && !moving && !isQuiet)) return { nextMs: moving ? 0 : nextMs };
+  // An animation that has ended says so in a frame: one that is late may start another.
+  if (!(await framesCome(FRAME_MAX_MS))) return { nextMs: 0 };
+  // Observers are called at the end of the frame's task, and may set timers; the end of one animation may start another.
   await sleep(0);
   const after = await tell(ask, { ms: 0, realMs });
-  return { nextMs: moving || after === null ? 0 : dueMs(after) };
+  const isMoving = moving || finiteMotion().length > 0;
+  return { nextMs: isMoving || after === null ? 0 : dueMs(after) };
 }
 
 function dueMs({ nextMs }: ClockState): number | null {

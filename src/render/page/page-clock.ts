@@ -109,8 +109,8 @@ async function advance(page: TimedPage, ms: number, { frames, frame, endsAt }: A
   const { world, deadlines, session } = page;
   const ask = session.clockEvent ?? '';
   const leftMs = Math.max(0, endsAt - monotonicNow());
-  const order: RunOrder = { ask, ms, frame, realMs: Math.min(SLICE_MAX_MS, leftMs) };
-  const inFrames = (await frames.ids()).map((id) => aheadIn(session, id, order));
+  const order: RunOrder = { ask, ms, frame, draws: true, realMs: Math.min(SLICE_MAX_MS, leftMs) };
+  const inFrames = (await frames.ids()).map((id) => aheadIn(session, id, { ...order, draws: false }));
   const ran = await deadlines.within(Promise.all([world.call('clock.ahead', order), ...inFrames]), leftMs);
   return ran === TIMED_OUT ? 0 : Math.min(...ran.map(dueMs));
 }

@@ -116,7 +116,7 @@ async function react({ clockEvent }: PageSession, page: BoundedPage): Promise<vo
   await page.call('frames.sleep', DRAWN_WITHIN_MS);
   if (clockEvent === null) return;
   for (let spent = 0; spent < REACTION_MS; spent += SLICE_MS)
-    await page.call('clock.ahead', { ask: clockEvent, ms: SLICE_MS, realMs: SLICE_MS, frame: false });
+    await page.call('clock.ahead', { ask: clockEvent, ms: SLICE_MS, realMs: SLICE_MS, frame: false, draws: true });
 }
 
 /** Moves what is pinned to where it belongs in a picture beyond the view. */
