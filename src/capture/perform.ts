@@ -223,8 +223,10 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   const waiting = { log: deps.log, jobId: job.id, stop };
   if (error instanceof LostClaim) return LOST;
   if (stop.aborted || error instanceof StillAway || (isOutage(error) && mayRelease(deps, job.id))) {
-    if (isOutage(error)) deps.log.warn({ job_id: job.id, err: error }, 'a capture returns to the queue: this machine cannot make it now');
-    if (isOutage(error)) await pause(RELEASE_DELAYS * deps.retryDelayMs, undefined, { signal: stop }).catch(() => undefined);
+    if (isOutage(error)) {
+      deps.log.warn({ job_id: job.id, err: error }, 'a capture returns to the queue: this machine cannot make it now');
+      await pause(RELEASE_DELAYS * deps.retryDelayMs, undefined, { signal: stop }).catch(() => undefined);
+    }
     await insist(waiting, () => deps.store.release(claim));
     return { state: 'released', code: null };
   }

@@ -199,7 +199,7 @@ async function shoot(shooting: Shooting & { shown: DocumentState }, options: Cap
   times.enter('settle', 50);
   await clearBanners(page, options, { guard, last: !waits && !scrolls });
   if (options.waitForContent) await contentReady(page);
-  if (options.delay > 0) await deadlines.outside(() => passDelay(page, options.delay));
+  if (options.delay > 0) await deadlines.outside(() => passTime(page, options.delay, { realMs: options.delay }));
   if (waits) await clearBanners(page, options, { guard, last: !scrolls });
   await dropStalledStyleSheets(page, shooting.shown);
   times.enter('scroll', 60);
@@ -247,10 +247,6 @@ async function stop(page: OpenPage, options: CaptureOptions, { deadline, expands
   if (network.hasLoadedImages(DECODED_AFTER_MS)) await within(world.call('frames.passFrames', 2, FRAMES_MAX_MS));
 }
 
-async function passDelay(page: OpenPage, delay: number): Promise<void> {
-  await passTime(page, delay, { realMs: delay });
-}
-
 /** When a picture of the view must be there, ms by `monotonicNow`. */
 function viewDeadline({ endsAt, budgetEndsAt }: Deadlines): number {
   return Math.min(endsAt, budgetEndsAt + PICTURE_GRACE_MS);
@@ -280,12 +276,12 @@ async function reach(page: OpenPage, selector: string, options: CaptureOptions):
   await deadlines.within(scrollToElement(page, selector, { deadline: monotonicNow() + leftMs, settle: quiet }), leftMs);
 }
 
-/** What lies there may load only once it is scrolled to. */
+/** Whether a part of the clip is below the view, where content may load only once it is scrolled to. */
 function clipsBelowView({ clip, view }: CaptureOptions): boolean {
   return clip !== null && clip.y + clip.height > view.height;
 }
 
-/** The picture may have been taken while the page settled, and its stages have times of their own. */
+/** The stage `picture` is told as its two parts, whose times the picture brings along. */
 function stagesOf(times: StageTimes, { timings: { begun, shoot, encode } }: Picture): StageTime[] {
   const shot = { name: 'shoot', began: begun, ended: begun + shoot, failed: false };
   const encoded = { name: 'encode', began: shot.ended, ended: shot.ended + encode, failed: false };

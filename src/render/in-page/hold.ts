@@ -3,7 +3,7 @@ import { passFrames } from './frames.js';
 import { force } from './styles.js';
 import { surveyAgain, treesOf } from './survey.js';
 
-/** Of an indeterminate progress bar. */
+/** The value shown for an indeterminate progress bar. */
 const BAR_AT = '0.25';
 /** Levels of nested frames. */
 const DEPTH_MAX = 3;
@@ -71,7 +71,7 @@ function pauseMedia(root: Document): void {
   for (const media of treesOf(root).flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
 }
 
-/** What runs by time; scrolling drives the rest. */
+/** Animations that run by time, and not by scrolling. */
 function runningMotion(root: Document): Animation[] {
   const animations = treesOf(root).flatMap((tree) => tree.getAnimations());
   const timeline = documentProperty('timeline', root);

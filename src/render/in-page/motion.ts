@@ -1,4 +1,4 @@
-import { nextFrame, orLate } from './frames.js';
+import { nextFrame } from './frames.js';
 
 /** The end of an animation can start others, repeatedly: a page that never stops is captured in motion. */
 const ROUNDS = 3;
@@ -21,7 +21,7 @@ export async function end(): Promise<void> {
 }
 
 /** @returns whether anything was still running */
-export function finishMotion(): boolean {
+function finishMotion(): boolean {
   let ended = false;
   for (const animation of finiteMotion()) {
     try {
@@ -32,10 +32,4 @@ export function finishMotion(): boolean {
     }
   }
   return ended;
-}
-
-/** Waits for them to end, at most `ms`. */
-export async function motionEnded(ms: number): Promise<void> {
-  const ends = finiteMotion().map((animation) => animation.finished.catch(() => {}));
-  if (ends.length > 0) await orLate(Promise.all(ends), ms);
 }

@@ -13,8 +13,6 @@ export interface ClockOrder {
 export interface ClockState {
   /** ms of the page's time until the next timer or animation frame; null if there is none. */
   nextMs: number | null;
-  /** ms that the page's time is ahead of the real time. */
-  offsetMs: number;
 }
 
 interface Timer {
@@ -47,12 +45,10 @@ export function install(ask: string): void {
   const nativeNow = NativeDate.now;
   const page = performance;
   const nativePerformanceNow = Performance.prototype.now;
-  const [nativeSetTimeout, nativeClearTimeout, nativeFrameRequest, nativeReport] = [
-    setTimeout,
-    clearTimeout,
-    requestAnimationFrame,
-    reportError,
-  ];
+  const nativeSetTimeout = setTimeout;
+  const nativeClearTimeout = clearTimeout;
+  const nativeFrameRequest = requestAnimationFrame;
+  const nativeReport = reportError;
   const { dispatchEvent, addEventListener } = EventTarget.prototype;
   const { preventDefault } = Event.prototype;
   const detailOf = getterOf(CustomEvent.prototype, 'detail');
@@ -239,7 +235,7 @@ export function install(ask: string): void {
 
   function state(): ClockState {
     const next = Math.min(earliestTimer()?.due ?? Number.POSITIVE_INFINITY, nextFrameAt());
-    return { nextMs: next === Number.POSITIVE_INFINITY ? null : Math.max(0, next - now()), offsetMs: offset };
+    return { nextMs: next === Number.POSITIVE_INFINITY ? null : Math.max(0, next - now()) };
   }
 
   const onAsk = (event: Event): void => {

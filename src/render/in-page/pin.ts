@@ -3,7 +3,7 @@ import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js
 import { all, eachElement, flatTreeParent, isWithin, pageScroller, viewHeight } from './dom.js';
 import { marked } from './element.js';
 import { fire } from './mechanisms.js';
-import { abandon, adopt, styleOf } from './styles.js';
+import { adopt, forceAll, styleOf } from './styles.js';
 
 /** Shows every pinned element once and in its place, whatever the number of sections (decisions.md, `full_page`, `by_sections`). */
 
@@ -30,21 +30,19 @@ export interface Pins {
   hidden: Map<HTMLElement, () => void>;
   /** Elements that contain a pinned element with a role of its own. */
   holders: Set<Element>;
-  undo: (() => void)[];
   backdropsHidden: boolean;
 }
 
 const MOST_ELEMENTS = 60_000;
 const ROLES_TOLD = 200;
 const NAME_MAX_CHARS = 120;
-const _LATE_MAX_MS = 1_000;
-const _STILL_FRAMES = 4;
 
 let pins: Pins | null = null;
 
 /**
  * With a section in view: sticky elements, and elements that became fixed by scrolling, return to the flow. Elements fixed at the top are
- * shown in the first section, those fixed to the bottom in the last. */
+ * shown in the first section, those fixed to the bottom in the last.
+ */
 export function place(pinning: Pinning): void {
   const { first, last, keep, down } = pinning;
   const state = current();
@@ -52,7 +50,7 @@ export function place(pinning: Pinning): void {
   for (const element of state.putBack) putBack(state, element);
   for (const [element, role] of state.roles) show(state, element, role === 'top' ? first : role === 'bottom' ? last : role !== 'away');
   if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops(state);
-  for (const [element, role] of state.roles) spread(state, element, { role, down });
+  for (const [element, role] of state.roles) spread(element, { role, down });
 }
 
 /** Each pinned element, for those who look into how a page was pictured; at most 200. */
@@ -64,7 +62,7 @@ export function roles(): { element: string; role: Role; top: number; height: num
   });
 }
 
-/** Changes to the page for the picture, which are undone after it. */
+/** Changes to the page for the picture. */
 export function current(): Pins {
   pins ??= {
     roles: new Map(),
@@ -72,17 +70,9 @@ export function current(): Pins {
     putBack: new Set(),
     hidden: new Map(),
     holders: new Set(),
-    undo: [],
     backdropsHidden: false,
   };
   return pins;
-}
-
-/** Restores all pinned elements. */
-export function release(): void {
-  for (const undo of pins?.undo.reverse() ?? []) undo();
-  for (const unhide of pins?.hidden.values() ?? []) unhide();
-  pins = null;
 }
 
 /** Elements pinned at the top of the page before scrolling. When an element is captured, its first section counts as the top. */
@@ -93,9 +83,9 @@ export function isAtTop(first: boolean): boolean {
 function visit(state: Pins, element: HTMLElement, pinning: Pinning): void {
   const style = getComputedStyle(element);
   if (pinning.first) remember(state, element, style);
-  if (pinning.first && style.backgroundAttachment.includes('fixed')) unfix(state, element);
+  if (pinning.first && style.backgroundAttachment.includes('fixed')) unfix(element);
   // Its content is not drawn beyond the view; it still contains what is fixed in it.
-  if (style.contentVisibility === 'auto') force(state, element, { 'content-visibility': 'visible', contain: 'layout style paint' });
+  if (style.contentVisibility === 'auto') forceAll(element, { 'content-visibility': 'visible', contain: 'layout style paint' });
   if (!/sticky|fixed/.test(style.position) || state.roles.has(element)) return;
   // An element without a box gets its role once it has one.
   if (element.getClientRects().length === 0 || element.style === undefined) return;
@@ -107,17 +97,6 @@ function remember(state: Pins, element: Element, style: CSSStyleDeclaration): vo
   const { position, top, left, right, bottom } = style;
   if (element.getClientRects().length === 0) return;
   state.origins.set(element, position === 'static' ? position : [position, top, left, right, bottom].join('|'));
-}
-
-function force(state: Pins, element: HTMLElement, properties: Record<string, string>): void {
-  const style = styleOf(element);
-  for (const [property, value] of Object.entries(properties)) {
-    const old = style.getPropertyValue(property);
-    const priority = style.getPropertyPriority(property);
-    if (old === value && priority === 'important') continue;
-    style.setProperty(property, value, 'important');
-    state.undo.push(() => style.setProperty(property, old, priority));
-  }
 }
 
 interface Asked {
@@ -136,9 +115,9 @@ function unstick(state: Pins, element: HTMLElement, { style, pinning }: Asked): 
   if (!isScrolledByPage(flatTreeParent(element))) return;
   const layered = style.zIndex === 'auto';
   const before = element.getBoundingClientRect().top;
-  force(state, element, { position: 'relative', inset: 'auto', ...(layered ? { 'z-index': '0' } : {}) });
+  forceAll(element, { position: 'relative', inset: 'auto', ...(layered ? { 'z-index': '0' } : {}) });
   const pushed = before - element.getBoundingClientRect().top;
-  if (isAtTop(pinning.first) && pushed > 0.5 && before < viewHeight()) force(state, element, { top: `${pushed}px` });
+  if (isAtTop(pinning.first) && pushed > 0.5 && before < viewHeight()) forceAll(element, { top: `${pushed}px` });
 }
 
 function assignRole(state: Pins, element: HTMLElement, asked: Asked): void {
@@ -162,7 +141,7 @@ function putBack(state: Pins, element: HTMLElement): void {
   const [origin = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = state.origins.get(element)?.split('|') ?? [];
   const position = origin === 'sticky' ? 'relative' : origin;
   const isStatic = position === 'static' || origin === 'sticky';
-  force(state, element, isStatic ? { position } : { position, top, left, right, bottom });
+  forceAll(element, isStatic ? { position } : { position, top, left, right, bottom });
 }
 
 function roleOf(element: HTMLElement, { style, pinning }: Asked): Role {
@@ -200,7 +179,7 @@ function standsApart(state: Pins, element: HTMLElement, asked: Asked & { contain
   const outside = inner.top >= around.bottom || inner.bottom <= around.top;
   if (!outside || roleOf(element, asked) !== (role === 'top' ? 'bottom' : 'top')) return false;
   state.holders.add(container);
-  force(state, element, { visibility: 'visible' });
+  forceAll(element, { visibility: 'visible' });
   return true;
 }
 
@@ -231,9 +210,9 @@ function hide(element: HTMLElement, property: 'visibility' | 'opacity'): () => v
 }
 
 /** A fixed background would end with the view. */
-function unfix(state: Pins, element: HTMLElement): void {
+function unfix(element: HTMLElement): void {
   fire('fixed_background');
-  force(state, element, { 'background-attachment': 'scroll' });
+  forceAll(element, { 'background-attachment': 'scroll' });
 }
 
 function isInTopLayer(element: Element | null): boolean {
@@ -243,12 +222,11 @@ function isInTopLayer(element: Element | null): boolean {
 function hideDialogBackdrops(state: Pins): void {
   if (state.backdropsHidden || all(':modal, :popover-open').length === 0) return;
   state.backdropsHidden = true;
-  const sheet = adopt('::backdrop { opacity: 0 !important; transition: none !important }');
-  state.undo.push(() => abandon(sheet));
+  adopt('::backdrop { opacity: 0 !important; transition: none !important }');
 }
 
 /** By its insets, so that it keeps its size and the box that it is positioned in. */
-function spread(state: Pins, element: HTMLElement, { role, down }: { role: Role; down: number }): void {
+function spread(element: HTMLElement, { role, down }: { role: Role; down: number }): void {
   if (down <= 0 || (role !== 'bottom' && role !== 'backdrop') || !element.isConnected) return;
   const { top, bottom } = getComputedStyle(element);
   const [above, below] = [Number.parseFloat(top), Number.parseFloat(bottom)];
@@ -256,5 +234,5 @@ function spread(state: Pins, element: HTMLElement, { role, down }: { role: Role;
   const moved: Record<string, string> = { transition: 'none', bottom: `${below - down}px` };
   const { height } = element.getBoundingClientRect();
   const reach = { 'box-sizing': 'border-box', height: `${height + down}px`, 'max-height': 'none' };
-  force(state, element, { ...moved, ...(role === 'bottom' ? { top: `${above + down}px` } : reach) });
+  forceAll(element, { ...moved, ...(role === 'bottom' ? { top: `${above + down}px` } : reach) });
 }

@@ -1,5 +1,5 @@
 import { body, eachElement, pageScroller } from './dom.js';
-import { adopt, force, styleOf } from './styles.js';
+import { adopt, forceAll, styleOf } from './styles.js';
 
 /**
  * In print, the paper is the viewport: whatever depends on the viewport's height must keep the size that it has on the screen.
@@ -56,7 +56,7 @@ export function boxPage(height: number): void {
   const bottomMargin = Number.parseFloat(getComputedStyle(box).marginBottom) || 0;
   const size = `${Math.max(0, height - top - bottomMargin)}px`;
   const rules = { contain: 'size', overflow: 'clip', 'box-sizing': 'border-box', height: size, 'min-height': size, 'max-height': size };
-  for (const [property, value] of Object.entries(rules)) force(box, property, value);
+  forceAll(box, rules);
 }
 
 /** In print, pinned elements would be repeated on every sheet: they are moved to where they are at the page's top, or at its end. */
@@ -68,7 +68,7 @@ export function pinOnce(pageHeight: number): void {
   });
   for (const [element, properties] of moved) {
     keepStyle(styleOf(element));
-    for (const [property, value] of Object.entries(properties)) force(element, property, value);
+    forceAll(element, properties);
   }
 }
 

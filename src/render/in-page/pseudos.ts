@@ -2,8 +2,8 @@ import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js
 import { all, body, documentProperty, isWithin, viewHeight } from './dom.js';
 import { marked } from './element.js';
 import { fire } from './mechanisms.js';
-import { current, isAtTop, type Pinning } from './pin.js';
-import { abandon, adopt } from './styles.js';
+import { isAtTop, type Pinning } from './pin.js';
+import { adopt } from './styles.js';
 
 type Role = 'top' | 'bottom' | 'backdrop' | 'away' | 'in-flow';
 
@@ -24,20 +24,11 @@ let pinned: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
 
 /**
  * Does for pseudo-elements what `pin.place` does for elements: sticky ones return to the flow, fixed ones are shown once. `pin.place` must
- * run first; undoing it undoes this, too.
+ * run first.
  */
 export function place(pinning: Pinning): void {
-  pinned ??= { found: findPseudos(pinning), sheet: ownSheet() };
+  pinned ??= { found: findPseudos(pinning), sheet: adopt('') };
   pinned.sheet.replaceSync(pinned.found.map((pseudo) => ruleOf(pseudo, pinning)).join('\n'));
-}
-
-function ownSheet(): CSSStyleSheet {
-  const sheet = adopt('');
-  current().undo.push(() => {
-    abandon(sheet);
-    pinned = null;
-  });
-  return sheet;
 }
 
 function findPseudos(pinning: Pinning): Pseudo[] {
@@ -49,7 +40,6 @@ function findPseudos(pinning: Pinning): Pseudo[] {
       const role = style.position === 'fixed' ? roleOfFixed(host, style, pinning) : isScrolledByPage(host) ? 'in-flow' : null;
       if (role === null) continue;
       host.setAttribute('data-stillframe-pin', String(index));
-      current().undo.push(() => host.removeAttribute('data-stillframe-pin'));
       const pushed = role === 'in-flow' && name === 'before' ? pushOf(host, style, isAtTop(pinning.first)) : 0;
       found.push({ selector: `[data-stillframe-pin="${index}"]::${name}`, role, flat: style.zIndex === 'auto', pushed });
     }
@@ -91,7 +81,7 @@ function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, last, down }:
 }
 
 /** Elements that may have a pinned pseudo-element: the root, the body and their outermost boxes, which carry such banners. */
-export function hosts(): HTMLElement[] {
+function hosts(): HTMLElement[] {
   const outer = [documentProperty('documentElement'), body(), ...all('body > *, body > * > *')].slice(0, MOST_HOSTS);
   return outer.filter((host): host is HTMLElement => host instanceof HTMLElement);
 }

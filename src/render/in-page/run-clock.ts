@@ -22,7 +22,7 @@ export interface Ran {
 const LATE_MS = 500;
 const FRAME_MAX_MS = 100;
 /** A page that does not answer is taken to have more to do. */
-const BUSY: ClockState = { nextMs: 0, offsetMs: 0 };
+const BUSY: ClockState = { nextMs: 0 };
 
 /**
  * Runs the page's time ahead, and its transitions and animations by the same time.

@@ -20,6 +20,10 @@ export function force(element: HTMLElement, property: string, value: string): vo
   styleOf(element).setProperty(property, value, 'important');
 }
 
+export function forceAll(element: HTMLElement, properties: Record<string, string>): void {
+  for (const [property, value] of Object.entries(properties)) force(element, property, value);
+}
+
 /** Adds a style sheet that no content policy forbids. */
 export function adopt(css: string): CSSStyleSheet {
   const sheet = new CSSStyleSheet();
@@ -33,8 +37,4 @@ export function keepAdopted(sheets: readonly CSSStyleSheet[]): void {
   const there = documentProperty('adoptedStyleSheets');
   if (sheets.every((sheet) => there.includes(sheet))) return;
   document.adoptedStyleSheets = [...there.filter((sheet) => !sheets.includes(sheet)), ...sheets];
-}
-
-export function abandon(sheet: CSSStyleSheet): void {
-  document.adoptedStyleSheets = documentProperty('adoptedStyleSheets').filter((one) => one !== sheet);
 }

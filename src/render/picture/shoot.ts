@@ -9,7 +9,7 @@ export const SHOT_MAX_ROWS = 16_384;
 /** Of one capture that holds more than is kept of it: 168 MB in the browser. */
 export const SHOT_MAX_PIXELS = 42_000_000;
 
-/** Of one band of a page: 42 MB in the browser. */
+/** Limit of one band of a page, which takes 42 MB in the browser. */
 export const BAND_PIXELS = SHOT_MAX_PIXELS / 4;
 
 export interface Shot {
