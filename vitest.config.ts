@@ -16,14 +16,15 @@ export default defineConfig({
     pool: 'forks',
     // A process runs many files: loading the program and its libraries anew for each took a fifth of the processor time.
     isolate: false,
-    // Of the tests of one file that wait at once; capture-rig has as many pages.
-    maxConcurrency: 3,
-    // On two cores, the trials miss their times when more than two files run at once; two of the others leave processor time unused.
+    // Of the tests of one file that wait at once: captures of more than four pages at once miss their times on two cores.
+    maxConcurrency: 2,
+    // On a shared machine, a capture of any test can have no processor for seconds.
+    retry: 1,
     projects: [
       { extends: true, test: { name: 'trials', include: [TRIALS], maxWorkers: 2, sequence: { groupOrder: 0 } } },
       {
         extends: true,
-        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS, CLUSTER], maxWorkers: 3, sequence: { groupOrder: 1 } },
+        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS, CLUSTER], maxWorkers: 2, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,

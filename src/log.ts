@@ -8,7 +8,7 @@ export interface LogOptions {
   format: 'json' | 'pretty';
 }
 
-/** Limit of each string of a line, and of all strings of a line together. */
+/** Limit of each string of a line, of all strings of a line together, and of the line. */
 const STRING_MAX_CHARS = 8_192;
 const LINE_MAX_CHARS = 65_536;
 /** Limit of the entries of each object and list. */
@@ -37,7 +37,21 @@ function cutLine(line: string): string {
     left -= kept.length;
     return kept.length < value.length ? `${kept}… (${value.length} characters)` : value;
   };
-  return `${JSON.stringify(JSON.parse(line), cut)}\n`;
+  const text = JSON.stringify(JSON.parse(line), cut);
+  return `${text.length <= LINE_MAX_CHARS ? text : fieldsThatFit(text)}\n`;
+}
+
+/** Many entries, long names and escapes add up beyond what their strings have: then the message stays, and the fields that fit beside it. */
+function fieldsThatFit(line: string): string {
+  const { msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const sizeOf = (name: string, value: unknown) => JSON.stringify({ [name]: value }).length;
+  let left = LINE_MAX_CHARS - sizeOf('msg', msg) - sizeOf('omitted_fields', ENTRIES_MAX);
+  const fitting = Object.entries(fields).filter(([name, value]) => {
+    const fits = sizeOf(name, value) <= left;
+    if (fits) left -= sizeOf(name, value);
+    return fits;
+  });
+  return JSON.stringify({ ...Object.fromEntries(fitting), omitted_fields: Object.keys(fields).length - fitting.length, msg });
 }
 
 function fewEntries(value: object): object {

@@ -64,6 +64,16 @@ it('keeps 256 entries of each object and list, and 256 characters of each name',
   expect(line).toMatchObject({ list: Array.from({ length: 256 }, (_, nth) => nth), names: { ['n'.repeat(256)]: 1 }, msg: 'x' });
 });
 
+it('keeps a whole line within 64 KB, with its message and the fields that fit', async () => {
+  const nested = Object.fromEntries(Array.from({ length: 200 }, (_, nth) => [nth, Array.from({ length: 200 }, () => nth)]));
+  const [line] = await written((log) =>
+    log.warn({ job_id: 'job_1', nested, escaped: '\u0001'.repeat(50_000), code: 'x' }, '\u0001'.repeat(50_000)),
+  );
+  expect(JSON.stringify(line).length).toBeLessThanOrEqual(64 * 1024);
+  expect(line).toMatchObject({ level: 40, job_id: 'job_1', code: 'x', omitted_fields: 2, msg: expect.stringContaining('characters') });
+  expect(line).not.toHaveProperty('nested');
+});
+
 function longest(value: unknown): number {
   if (typeof value === 'string') return value.length;
   return typeof value === 'object' && value !== null ? Math.max(0, ...Object.values(value).map(longest)) : 0;

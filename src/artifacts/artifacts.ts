@@ -57,6 +57,8 @@ export interface Artifacts extends AsyncDisposable {
   readonly isLocal: boolean;
   /** Whether the last call found the storage unusable: a reason to ask `isReady` before work begins. */
   readonly isFailing: boolean;
+  /** Why nothing can be stored until the operator corrects something; null while that is not known, and during an outage. */
+  readonly refusal: string | null;
   /**
    * Durable once resolved; readers never see part of a file.
    *
@@ -83,12 +85,12 @@ export interface Artifacts extends AsyncDisposable {
  *
  * @throws CaptureError `internal_error` (503)
  */
-export async function requireStorage(artifacts: Pick<Artifacts, 'isFailing' | 'isReady'>): Promise<void> {
+export async function requireStorage(artifacts: Pick<Artifacts, 'isFailing' | 'isReady' | 'refusal'>): Promise<void> {
   if (!artifacts.isFailing || (await artifacts.isReady())) return;
   throw new CaptureError({
     code: 'internal_error',
     status: 503,
-    message: 'Pictures cannot be stored at the moment. Try again shortly.',
+    message: artifacts.refusal ?? 'Pictures cannot be stored at the moment. Try again shortly.',
     retryAfterSeconds: 5,
   });
 }

@@ -24,6 +24,11 @@ export class BucketError extends Error {
     return this.status === null || PASSING.has(this.status);
   }
 
+  /** Whether no try succeeds until the operator corrects something: credentials, a policy, the name of the bucket. */
+  get isRefusal(): boolean {
+    return this.status === 401 || this.status === 403 || this.code === 'NoSuchBucket';
+  }
+
   get isTooLarge(): boolean {
     return this.status === 413 || this.code === 'EntityTooLarge';
   }

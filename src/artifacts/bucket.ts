@@ -79,16 +79,17 @@ export class Bucket implements AsyncDisposable {
    * @throws BucketError unless the response is 2xx
    */
   async send(call: BucketCall): Promise<Answer> {
+    const isWrite = call.method === 'PUT';
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(new Error(`no response within ${call.limitMs} ms`)), call.limitMs);
     try {
       const answer = await this.#insist(call, limit.signal);
-      this.#pulse.beat();
+      this.#pulse.beat({ isWrite });
       return answer;
     } catch (error) {
       const isOfObject = error instanceof BucketError && ((error.isMissing && call.key !== null) || error.isTooLarge);
-      if (isOfObject) this.#pulse.beat();
-      else this.#pulse.miss(error);
+      if (isOfObject) this.#pulse.beat({ isWrite });
+      else this.#pulse.miss(error, { isWrite });
       throw error;
     } finally {
       clearTimeout(timer);

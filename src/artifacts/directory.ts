@@ -37,6 +37,7 @@ class ArtifactDirectory implements Artifacts {
   readonly isLocal = true;
   /** Whether the last put failed: a full disk, or a directory that is not there or cannot be written to. */
   isFailing = false;
+  readonly refusal = null;
   readonly #dir: string;
   readonly #log: Log;
   /** Subdirectories that exist durably: their entry in `dir` has been synced. */

@@ -34,6 +34,8 @@ const PUT_MS = 15_000;
 const PUT_MS_PER_MB = 500;
 /** How long a question about the storage waits; the probe goes on, since a slow storage is not one that is away. */
 const PROBE_MS = 2_000;
+/** An object without content, which is written while the bucket refuses writes. No artifact has this name. */
+const PROBE_KEY = 'write-probe';
 const HASH_CHUNK_BYTES = 1024 * 1024;
 
 /** Artifacts in a bucket, as `<prefix><name>`. Makes no call. */
@@ -63,6 +65,10 @@ class S3Artifacts implements Artifacts {
 
   get isFailing(): boolean {
     return this.#pulse.isFailing;
+  }
+
+  get refusal(): string | null {
+    return this.#pulse.refusal;
   }
 
   async put(content: Uint8Array, extension: string, announce?: Announce): Promise<StoredArtifact> {
@@ -179,8 +185,9 @@ class S3Artifacts implements Artifacts {
 
   /** Asks the bucket itself; whoever asks meanwhile shares the answer. */
   #ask(): Promise<boolean> {
-    this.#probe ??= this.#bucket
-      .read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 })
+    const asking = () =>
+      this.#pulse.refusesWrites ? this.#writeProbe() : this.#bucket.read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 });
+    this.#probe ??= asking()
       .then(
         () => true,
         () => false,
@@ -189,6 +196,12 @@ class S3Artifacts implements Artifacts {
         this.#probe = null;
       });
     return this.#probe;
+  }
+
+  async #writeProbe(): Promise<void> {
+    const call = { key: PROBE_KEY, limitMs: CALL_MS, tries: 1 };
+    await this.#bucket.read({ ...call, method: 'PUT', headers: { 'content-length': '0' } });
+    await this.#bucket.read({ ...call, method: 'DELETE' }).catch(() => undefined);
   }
 
   /** @throws CaptureError `internal_error` (503) if the bucket fails */

@@ -1,4 +1,5 @@
 import type { Log } from '../log.js';
+import { BucketError } from './bucket-error.js';
 
 /** How long an answer stands for the state of the storage. */
 const FRESH_MS = 5_000;
@@ -9,6 +10,9 @@ export class StoragePulse {
   /** Of the monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY;
   #isFailing = false;
+  /** Why no call can succeed at the moment; null after any other failure. */
+  #refusal: string | null = null;
+  #refusesWrites = false;
 
   constructor(log: Log) {
     this.#log = log;
@@ -23,14 +27,38 @@ export class StoragePulse {
     return !this.#isFailing && performance.now() - this.#beatAt < FRESH_MS;
   }
 
-  beat(): void {
+  get refusal(): string | null {
+    return this.#refusal;
+  }
+
+  /** Whether the bucket refuses to store, whatever else it allows: only a write can tell when that has ended. */
+  get refusesWrites(): boolean {
+    return this.#refusesWrites;
+  }
+
+  beat({ isWrite }: { isWrite: boolean }): void {
+    if (this.#refusesWrites && !isWrite) return;
     if (this.#isFailing) this.#log.info('the bucket can be used again');
     this.#isFailing = false;
+    this.#refusal = null;
+    this.#refusesWrites = false;
     this.#beatAt = performance.now();
   }
 
-  miss(error: unknown): void {
-    if (!this.#isFailing) this.#log.error({ err: error }, 'the bucket cannot be used: captures are answered with 503 until it can');
+  miss(error: unknown, { isWrite }: { isWrite: boolean }): void {
+    const isRefusal = error instanceof BucketError && error.isRefusal;
+    if (isRefusal && this.#refusal === null) {
+      this.#log.error({ err: error }, 'the bucket refuses access: captures are answered with 503 until its operator corrects that');
+    } else if (!this.#isFailing) {
+      this.#log.error({ err: error }, 'the bucket cannot be used: captures are answered with 503 until it can');
+    }
     this.#isFailing = true;
+    this.#refusal = isRefusal ? say(error) : null;
+    this.#refusesWrites ||= isRefusal && isWrite;
   }
+}
+
+function say({ status, code }: BucketError): string {
+  const reason = [status, code].filter((part) => part !== '').join(' ');
+  return `The bucket refuses access (${reason}). The operator has to correct its name, the credentials or the policy; \`stillframe doctor\` says which.`;
 }

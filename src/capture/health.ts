@@ -16,6 +16,8 @@ export interface HealthDeps {
   hasRoom(): Promise<boolean>;
   /** Whether another picture can be stored. */
   canStore(): Promise<boolean>;
+  /** As in Artifacts. */
+  storageRefusal(): string | null;
   /** File descriptors of this process; undefined where they are not known. Rejects if there is none left to look with. */
   descriptors(): Promise<WireHealth['descriptors']>;
   webhooksActive(): boolean;
@@ -44,6 +46,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       deps.store.settlement(deps.now()),
       deps.store.webhookTotals(),
     ]);
+    const refusal = canStore ? null : deps.storageRefusal();
     const hasMeans = hasRoom && canStore && !isShortOfDescriptors({ descriptors });
     const ready = (ownBrowsers > 0 || !deps.rendersHere) && hasMeans && !queue.paused && !deps.draining();
     return {
@@ -52,6 +55,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
         redis: 'ready',
         database,
         storage,
+        ...(refusal === null ? {} : { problem: refusal }),
         ...workers(readyBrowsers, isSandboxed(deps, others)),
         ...(descriptors === undefined ? {} : { descriptors }),
         queue: { ...queue, total_pending: queue.waiting + queue.prioritized + queue.delayed + queue.active },

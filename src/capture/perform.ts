@@ -27,7 +27,7 @@ const TELL_PROGRESS_MS = 500;
 export interface PerformDeps {
   store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
     Pick<RetentionStore, 'keptArtifacts'>;
-  artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady'>;
+  artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   /** Called for each job that ended, after its commit. */
   onEnded(job: EndedJob, timings: Record<string, number>): void;
@@ -45,7 +45,7 @@ export interface PerformDeps {
 
 /**
  * Renders one claimed job and commits its result. Never rejects because the capture failed: that is a result as well. A database or a
- * storage that is away is waited for, and never recorded as the failure of a job.
+ * storage that is away is waited for, and never recorded as the failure of a job; a storage that refuses the picture all that time is.
  *
  * @param stop aborted when the server can wait no longer: the job returns to the queue as if it had not been claimed
  */
@@ -171,6 +171,10 @@ async function keep(
     return await deps.artifacts.put(rendering.content, rendering.format, async (name) => {
       if (!(await deps.store.announceArtifact(claim, name))) throw new LostClaim();
     });
+  }).catch((error: unknown) => {
+    const { refusal } = deps.artifacts;
+    if (!(error instanceof StillAway) || refusal === null || stop.aborted) throw error;
+    throw new CaptureError({ code: 'internal_error', message: refusal, cause: error });
   });
   const now = deps.now();
   const durationMs = Math.round(performance.now() - startedAt);
@@ -235,11 +239,13 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   const { code, details } = stored;
   const facts = { job_id: job.id, request_id: job.requestId, url: jobUrl(job.options), attempt: job.attempt, code, details };
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed with an internal error');
-  const dueAt = deps.now() + deps.retryDelayMs;
+  const now = deps.now();
+  const dueAt = now + deps.retryDelayMs;
+  const begunAt = Math.round(now - spentMs);
   if (
     job.attempt < job.attemptBudget &&
     deservesSecondAttempt(error, timeoutMs - spentMs - deps.retryDelayMs) &&
-    (await insist(waiting, () => deps.store.retryLater(claim, dueAt, deps.now())))
+    (await insist(waiting, () => deps.store.retryLater(claim, dueAt, deps.now(), begunAt)))
   ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return { state: 'delayed', code };

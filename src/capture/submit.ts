@@ -19,7 +19,7 @@ import { refuseBlockedDestinations } from './refuse-blocked.js';
 
 export interface SubmitDeps {
   store: Pick<JobStore, 'accept' | 'cachedArtifact' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
-  artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'isFailing' | 'isReady'>;
+  artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'isFailing' | 'isReady' | 'refusal'>;
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];

@@ -1,4 +1,4 @@
-import type { CaptureData, CaptureWarning } from '../contract/capture-data.js';
+import type { CaptureData, CaptureNotes } from '../contract/capture-data.js';
 import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
 import { keepFinalUrl } from '../contract/final-url.js';
 import type { Rendering } from '../render/capture.js';
@@ -14,7 +14,7 @@ export interface Kept {
 export function toCaptureData(rendering: Rendering, { options, artifact, durationMs }: Kept): CaptureData {
   return {
     url: shownUrl(options),
-    ...withWarnings(keepFinalUrl(rendering.finalUrl), rendering.warnings),
+    ...withNotes(keepFinalUrl(rendering.finalUrl), rendering),
     format: rendering.format,
     width: rendering.width,
     height: rendering.height,
@@ -30,7 +30,7 @@ export function toCaptureData(rendering: Rendering, { options, artifact, duratio
   };
 }
 
-function withWarnings({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes'>, warnings: CaptureWarning[]) {
-  const all = warnings.length === 0 ? notes : { ...notes, warnings };
-  return { finalUrl, ...(all === undefined ? {} : { notes: all }) };
+function withNotes({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes'>, { warnings, changed }: Rendering) {
+  const all: CaptureNotes = { ...notes, ...(warnings.length === 0 ? {} : { warnings }), ...(changed === null ? {} : { changed }) };
+  return { finalUrl, ...(Object.keys(all).length === 0 ? {} : { notes: all }) };
 }

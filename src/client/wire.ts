@@ -128,7 +128,47 @@ export interface CaptureData {
      *           "code": "target_error",
      *           "message": "The target answered with status 404."
      *         }
-     *       ]
+     *       ],
+     *       "changed": {
+     *         "blocked": [
+     *           {
+     *             "option": "block_trackers",
+     *             "url": "https://metrics.example/collect.js",
+     *             "rule": "||metrics.example^$3p",
+     *             "list": "easyprivacy"
+     *           }
+     *         ],
+     *         "banner": {
+     *           "outcome": "rejected",
+     *           "platform": "Onetrust"
+     *         },
+     *         "hidden": [
+     *           "div.ad-slot"
+     *         ],
+     *         "expanded": [
+     *           "main.feed"
+     *         ],
+     *         "pinned": [
+     *           {
+     *             "element": "nav#top.bar",
+     *             "role": "top"
+     *           }
+     *         ],
+     *         "scroll_unlocked": false,
+     *         "clock": {
+     *           "ahead_ms": 2300,
+     *           "real_time_ms": 140,
+     *           "held_ms": 80,
+     *           "held_by": [
+     *             {
+     *               "kind": "fetch",
+     *               "host": "api.example.com",
+     *               "count": 2
+     *             }
+     *           ]
+     *         },
+     *         "untrusted_content": true
+     *       }
      *     }
      */
     diagnostics?: {
@@ -139,7 +179,7 @@ export interface CaptureData {
          */
         final_url_cut?: true;
         /**
-         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead)
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
          * @example [
          *       {
          *         "code": "target_error",
@@ -153,13 +193,221 @@ export interface CaptureData {
              * @example target_error
              * @enum {string}
              */
-            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "missing_file" | "redirected_to_login" | "loaded_in_real_time";
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
             /**
              * for people; may change
              * @example The target answered with status 404.
              */
             message: string;
         }[];
+        /**
+         * what was done to the page, with `explain=1` in the query or `inspect_page`
+         * @example {
+         *       "blocked": [
+         *         {
+         *           "option": "block_trackers",
+         *           "url": "https://metrics.example/collect.js",
+         *           "rule": "||metrics.example^$3p",
+         *           "list": "easyprivacy"
+         *         }
+         *       ],
+         *       "banner": {
+         *         "outcome": "rejected",
+         *         "platform": "Onetrust"
+         *       },
+         *       "hidden": [
+         *         "div.ad-slot"
+         *       ],
+         *       "expanded": [
+         *         "main.feed"
+         *       ],
+         *       "pinned": [
+         *         {
+         *           "element": "nav#top.bar",
+         *           "role": "top"
+         *         }
+         *       ],
+         *       "scroll_unlocked": false,
+         *       "clock": {
+         *         "ahead_ms": 2300,
+         *         "real_time_ms": 140,
+         *         "held_ms": 80,
+         *         "held_by": [
+         *           {
+         *             "kind": "fetch",
+         *             "host": "api.example.com",
+         *             "count": 2
+         *           }
+         *         ]
+         *       },
+         *       "untrusted_content": true
+         *     }
+         */
+        changed?: {
+            /**
+             * the first 50 blocked requests
+             * @example [
+             *       {
+             *         "option": "block_trackers",
+             *         "url": "https://metrics.example/collect.js",
+             *         "rule": "||metrics.example^$3p",
+             *         "list": "easyprivacy"
+             *       }
+             *     ]
+             */
+            blocked: {
+                /**
+                 * the option whose filter lists block the request
+                 * @example block_trackers
+                 */
+                option: string;
+                /**
+                 * without its query
+                 * @example https://metrics.example/collect.js
+                 */
+                url: string;
+                /**
+                 * the filter rule
+                 * @example ||metrics.example^$3p
+                 */
+                rule: string;
+                /**
+                 * the filter list that has the rule; empty if it is not known
+                 * @example easyprivacy
+                 */
+                list: string;
+            }[];
+            /**
+             * what became of a consent banner
+             * @example {
+             *       "outcome": "rejected",
+             *       "platform": "Onetrust"
+             *     }
+             */
+            banner: {
+                /**
+                 * whether a consent banner was declined or only hidden
+                 * @example rejected
+                 * @enum {string}
+                 */
+                outcome: "none" | "rejected" | "hidden" | "failed";
+                /**
+                 * the consent platform, if it is known
+                 * @example Onetrust
+                 */
+                platform?: string;
+            };
+            /**
+             * elements that filter rules hide, at most 50
+             * @example [
+             *       "div.ad-slot"
+             *     ]
+             */
+            hidden: string[];
+            /**
+             * scrolling boxes that were made as tall as their content
+             * @example [
+             *       "main.feed"
+             *     ]
+             */
+            expanded: string[];
+            /**
+             * fixed and sticky elements, at most 50
+             * @example [
+             *       {
+             *         "element": "nav#top.bar",
+             *         "role": "top"
+             *       }
+             *     ]
+             */
+            pinned: {
+                /**
+                 * tag, id and classes of an element
+                 * @example nav#top.bar
+                 */
+                element: string;
+                /**
+                 * its place in the picture: `top` or `bottom` of the page, `backdrop` (behind all of it), `in-flow` (where it stands without being pinned), `kept` (as the page has it), `away` (left out)
+                 * @example top
+                 */
+                role: string;
+            }[];
+            /**
+             * whether a page that prevented scrolling was made to scroll
+             * @example false
+             */
+            scroll_unlocked: boolean;
+            /**
+             * how the page's clock ran, ms
+             * @example {
+             *       "ahead_ms": 2300,
+             *       "real_time_ms": 140,
+             *       "held_ms": 80,
+             *       "held_by": [
+             *         {
+             *           "kind": "fetch",
+             *           "host": "api.example.com",
+             *           "count": 2
+             *         }
+             *       ]
+             *     }
+             */
+            clock: {
+                /**
+                 * the page's time that passed ahead of the real time
+                 * @example 2300
+                 */
+                ahead_ms: number;
+                /**
+                 * the time that passed at the real pace
+                 * @example 140
+                 */
+                real_time_ms: number;
+                /**
+                 * the real time for which requests held the clock
+                 * @example 80
+                 */
+                held_ms: number;
+                /**
+                 * the requests that held the clock
+                 * @example [
+                 *       {
+                 *         "kind": "fetch",
+                 *         "host": "api.example.com",
+                 *         "count": 2
+                 *       }
+                 *     ]
+                 */
+                held_by: {
+                    /**
+                     * type of the request
+                     * @example fetch
+                     */
+                    kind: string;
+                    /**
+                     * its host
+                     * @example api.example.com
+                     */
+                    host: string;
+                    /**
+                     * number of such requests at once
+                     * @example 2
+                     */
+                    count: number;
+                }[];
+                /**
+                 * why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`
+                 * @example socket
+                 */
+                real_time_because?: string;
+            };
+            /**
+             * names, URLs and hosts come from the page
+             * @example true
+             * @enum {boolean}
+             */
+            untrusted_content: true;
+        };
     };
     /**
      * the text of the page, with `inspect_page`
@@ -378,7 +626,7 @@ export interface CaptureRequest {
      */
     timeout?: number;
     /**
-     * CSS selector to wait for before the capture
+     * CSS selector of an element to wait for before the capture; `>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`
      * @example #content
      */
     wait_for_selector?: string;
@@ -513,19 +761,19 @@ export interface CaptureRequest {
      */
     block_trackers?: boolean;
     /**
-     * capture only the first visible element that matches this CSS selector; not with format pdf
+     * capture only the first visible element that matches this CSS selector; `>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`, and here also into those of other origins; not with format pdf
      * @example main
      */
     selector?: string;
     /**
-     * hide elements that match this CSS selector, keeping their space. Default: `[]`.
+     * hide elements that match this CSS selector, keeping their space; `>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`. Default: `[]`.
      * @example [
      *       ".newsletter"
      *     ]
      */
     hide_selectors?: string[];
     /**
-     * remove elements that match this CSS selector. Default: `[]`.
+     * remove elements that match this CSS selector; `>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`. Default: `[]`.
      * @example [
      *       ".newsletter"
      *     ]
@@ -795,7 +1043,7 @@ export interface CaptureRequest {
             left?: number | string;
         };
         /**
-         * scale of the rendering. Default: `1`.
+         * scale of the rendering, before `fit_width`. Default: `1`.
          * @example 1
          */
         scale?: number;
@@ -810,15 +1058,25 @@ export interface CaptureRequest {
          */
         page_ranges?: string;
         /**
-         * HTML of the header on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Runs no scripts, and loads nothing but data: URLs
+         * HTML of the header on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Text is 10px high and begins and ends where the page's text does, unless the template sets a font size, or a padding or margin of 0.1in or more on that side. Runs no scripts, and loads nothing but data: URLs
          * @example <span style="font-size:9px">Page <span class="pageNumber"></span></span>
          */
         header_template?: string;
         /**
-         * HTML of the footer on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Runs no scripts, and loads nothing but data: URLs
+         * HTML of the footer on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Text is 10px high and begins and ends where the page's text does, unless the template sets a font size, or a padding or margin of 0.1in or more on that side. Runs no scripts, and loads nothing but data: URLs
          * @example <span style="font-size:9px">Page <span class="pageNumber"></span></span>
          */
         footer_template?: string;
+        /**
+         * print header and footer on the first page too; it is counted in any case. Default: `true`.
+         * @example false
+         */
+        first_page_header?: boolean;
+        /**
+         * scale content that is wider than the paper down to its width, from `scale` to no less than about 0.07, with the warning `scaled_to_fit`; if false, what is too wide is cut off. Default: `true`.
+         * @example false
+         */
+        fit_width?: boolean;
         /**
          * prefer the page's own @page size over `paper`. Default: `false`.
          * @example false
@@ -877,6 +1135,16 @@ export interface CaptureRequest {
      * @example 16
      */
     padding?: number;
+    /**
+     * full page also in width: what lies beside the viewport is in the picture too, up to 8,000 CSS px; needs `full_page`
+     * @example true
+     */
+    full_width?: boolean;
+    /**
+     * greatest height of a full page in CSS px; what lies below is left out, and `truncated` is true; needs `full_page`
+     * @example 4000
+     */
+    max_height?: number;
     /**
      * transparent background where the page paints nothing; png and webp only
      * @example true
@@ -1289,7 +1557,7 @@ export interface Health {
      */
     database: "ready" | "unavailable";
     /**
-     * why the database is unavailable, and what the operator can do
+     * why the database or the storage is unavailable, and what the operator can do
      * @example The database cannot be written to at the moment. Try again shortly.
      */
     problem?: string;

@@ -28,9 +28,13 @@ export const WARNING_CODES = [
   ...TOLERATED_CODES,
   'pdf_without_text',
   'density_lowered',
+  'scaled_to_fit',
   'missing_file',
   'redirected_to_login',
   'loaded_in_real_time',
+  'content_cut_right',
+  'content_cut_left',
+  'content_missing',
 ] as const;
 
 export interface CaptureWarning {
@@ -38,11 +42,32 @@ export interface CaptureWarning {
   message: string;
 }
 
+/** Changes made to a page for its picture. Names of elements and URLs come from the page. */
+export interface CaptureChanges {
+  /** Requests that filter rules blocked, the first 50. */
+  blocked: { option: string; url: string; rule: string; list: string }[];
+  /** The outcome of declining consent banners, and the name of their platform if it is known. */
+  banner: { outcome: 'none' | 'rejected' | 'hidden' | 'failed'; platform: string | null };
+  hidden: string[];
+  expanded: string[];
+  pinned: { element: string; role: string }[];
+  scrollUnlocked: boolean;
+  /** How far the page's clock ran, and what held it, ms. */
+  clock: {
+    aheadMs: number;
+    realTimeMs: number;
+    heldMs: number;
+    heldBy: { kind: string; host: string; count: number }[];
+    realTimeBecause: string | null;
+  };
+}
+
 export interface CaptureNotes {
   /** `finalUrl` was longer than URL_MAX_BYTES. */
   finalUrlCut?: true;
   /** Never empty. */
   warnings?: CaptureWarning[];
+  changed?: CaptureChanges;
 }
 
 export interface CaptureData {
@@ -67,6 +92,75 @@ export interface CaptureData {
 }
 
 export const RENDER_DIAGNOSTICS_VERSION = 1;
+
+const elementName = z.string().meta({ description: 'tag, id and classes of an element', example: 'nav#top.bar' });
+const elements = (description: string, example: string) => z.array(elementName).meta({ description, example: [example] });
+const ms = (description: string, example: number) => z.number().meta({ description, example });
+
+const changesSchema = z.object({
+  blocked: z
+    .array(
+      z.object({
+        option: z.string().meta({ description: 'the option whose filter lists block the request', example: 'block_trackers' }),
+        url: z.string().meta({ description: 'without its query', example: 'https://metrics.example/collect.js' }),
+        rule: z.string().meta({ description: 'the filter rule', example: '||metrics.example^$3p' }),
+        list: z.string().meta({ description: 'the filter list that has the rule; empty if it is not known', example: 'easyprivacy' }),
+      }),
+    )
+    .meta({
+      description: 'the first 50 blocked requests',
+      example: [
+        { option: 'block_trackers', url: 'https://metrics.example/collect.js', rule: '||metrics.example^$3p', list: 'easyprivacy' },
+      ],
+    }),
+  banner: z
+    .object({
+      outcome: z
+        .enum(['none', 'rejected', 'hidden', 'failed'])
+        .meta({ description: 'whether a consent banner was declined or only hidden', example: 'rejected' }),
+      platform: z.string().optional().meta({ description: 'the consent platform, if it is known', example: 'Onetrust' }),
+    })
+    .meta({ description: 'what became of a consent banner', example: { outcome: 'rejected', platform: 'Onetrust' } }),
+  hidden: elements('elements that filter rules hide, at most 50', 'div.ad-slot'),
+  expanded: elements('scrolling boxes that were made as tall as their content', 'main.feed'),
+  pinned: z
+    .array(
+      z.object({
+        element: elementName,
+        role: z.string().meta({
+          description:
+            'its place in the picture: `top` or `bottom` of the page, `backdrop` (behind all of it), `in-flow` (where it stands without being pinned), `kept` (as the page has it), `away` (left out)',
+          example: 'top',
+        }),
+      }),
+    )
+    .meta({ description: 'fixed and sticky elements, at most 50', example: [{ element: 'nav#top.bar', role: 'top' }] }),
+  scroll_unlocked: z.boolean().meta({ description: 'whether a page that prevented scrolling was made to scroll', example: false }),
+  clock: z
+    .object({
+      ahead_ms: ms("the page's time that passed ahead of the real time", 2_300),
+      real_time_ms: ms('the time that passed at the real pace', 140),
+      held_ms: ms('the real time for which requests held the clock', 80),
+      held_by: z
+        .array(
+          z.object({
+            kind: z.string().meta({ description: 'type of the request', example: 'fetch' }),
+            host: z.string().meta({ description: 'its host', example: 'api.example.com' }),
+            count: z.int().meta({ description: 'number of such requests at once', example: 2 }),
+          }),
+        )
+        .meta({ description: 'the requests that held the clock', example: [{ kind: 'fetch', host: 'api.example.com', count: 2 }] }),
+      real_time_because: z.string().optional().meta({
+        description: 'why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`',
+        example: 'socket',
+      }),
+    })
+    .meta({
+      description: "how the page's clock ran, ms",
+      example: { ahead_ms: 2_300, real_time_ms: 140, held_ms: 80, held_by: [{ kind: 'fetch', host: 'api.example.com', count: 2 }] },
+    }),
+  untrusted_content: z.literal(true).meta({ description: 'names, URLs and hosts come from the page', example: true }),
+});
 
 export const captureDataSchema = z
   .object({
@@ -105,8 +199,11 @@ export const captureDataSchema = z
           .optional()
           .meta({
             description:
-              'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead)',
+              'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
           }),
+        changed: changesSchema.optional().meta({
+          description: 'what was done to the page, with `explain=1` in the query or `inspect_page`',
+        }),
       })
       .optional()
       .meta({ description: 'other remarks about the capture', 'x-stillframe-extension': true }),
@@ -162,6 +259,27 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): WireCa
   };
 }
 
-function toWireNotes({ finalUrlCut, warnings }: CaptureNotes): WireCaptureData['diagnostics'] {
-  return { ...(finalUrlCut === true ? { final_url_cut: true } : {}), ...(warnings === undefined ? {} : { warnings }) };
+function toWireNotes({ finalUrlCut, warnings, changed }: CaptureNotes): WireCaptureData['diagnostics'] {
+  return {
+    ...(finalUrlCut === true ? { final_url_cut: true } : {}),
+    ...(warnings === undefined ? {} : { warnings }),
+    ...(changed === undefined ? {} : { changed: toWireChanges(changed) }),
+  };
+}
+
+function toWireChanges({ banner, clock, scrollUnlocked, ...same }: CaptureChanges): z.output<typeof changesSchema> {
+  const { aheadMs, realTimeMs, heldMs, heldBy, realTimeBecause } = clock;
+  return {
+    ...same,
+    banner: { outcome: banner.outcome, ...(banner.platform === null ? {} : { platform: banner.platform }) },
+    scroll_unlocked: scrollUnlocked,
+    clock: {
+      ahead_ms: aheadMs,
+      real_time_ms: realTimeMs,
+      held_ms: heldMs,
+      held_by: heldBy,
+      ...(realTimeBecause === null ? {} : { real_time_because: realTimeBecause }),
+    },
+    untrusted_content: true,
+  };
 }

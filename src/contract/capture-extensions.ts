@@ -56,6 +56,24 @@ export const extensionFields = {
     .max(limits.PADDING_MAX_PX)
     .optional()
     .meta({ description: 'CSS px kept around the element of `selector`, within the page', example: 16, ...EXTENSION }),
+  full_width: z
+    .boolean()
+    .optional()
+    .meta({
+      description: `full page also in width: what lies beside the viewport is in the picture too, up to ${limits.FULL_WIDTH_MAX_PX.toLocaleString('en-US')} CSS px; needs \`full_page\``,
+      example: true,
+      ...EXTENSION,
+    }),
+  max_height: z
+    .int()
+    .min(1)
+    .max(limits.CLIP_MAX_PX)
+    .optional()
+    .meta({
+      description: 'greatest height of a full page in CSS px; what lies below is left out, and `truncated` is true; needs `full_page`',
+      example: 4_000,
+      ...EXTENSION,
+    }),
   omit_background: z
     .boolean()
     .optional()

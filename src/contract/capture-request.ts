@@ -16,6 +16,7 @@ import { targetUrlSchema } from './target-url-schema.js';
 
 const line = (maxChars: number) => limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
 const selector = () => limited(4_096).trim().min(1);
+const DEEP = '`>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`';
 const markers = () => z.array(limited(limits.MARKER_MAX_CHARS).trim().min(1)).max(limits.MARKERS_MAX_ITEMS).default([]);
 
 const viewport = z
@@ -115,7 +116,9 @@ export const captureRequestSchema = z
       .max(limits.TIMEOUT_MS.max)
       .default(limits.TIMEOUT_MS.default)
       .meta({ description: 'ms for navigation, waits and checks together' }),
-    wait_for_selector: selector().optional().meta({ description: 'CSS selector to wait for before the capture' }),
+    wait_for_selector: selector()
+      .optional()
+      .meta({ description: `CSS selector of an element to wait for before the capture; ${DEEP}` }),
     wait_for_content: z
       .boolean()
       .default(false)
@@ -155,13 +158,19 @@ export const captureRequestSchema = z
     block_trackers: z.boolean().default(true).meta({ description: 'block trackers' }),
     selector: selector()
       .optional()
-      .meta({ description: 'capture only the first visible element that matches this CSS selector; not with format pdf' }),
+      .meta({
+        description: `capture only the first visible element that matches this CSS selector; ${DEEP}, and here also into those of other origins; not with format pdf`,
+      }),
     hide_selectors: z
       .array(selector())
       .max(256)
       .default([])
-      .meta({ description: 'hide elements that match this CSS selector, keeping their space' }),
-    remove_selectors: z.array(selector()).max(256).default([]).meta({ description: 'remove elements that match this CSS selector' }),
+      .meta({ description: `hide elements that match this CSS selector, keeping their space; ${DEEP}` }),
+    remove_selectors: z
+      .array(selector())
+      .max(256)
+      .default([])
+      .meta({ description: `remove elements that match this CSS selector; ${DEEP}` }),
     custom_css: limited(limits.CUSTOM_CODE_MAX_CHARS).optional().meta({ description: 'CSS injected into the page from the first paint' }),
     custom_js: limited(limits.CUSTOM_CODE_MAX_CHARS)
       .optional()

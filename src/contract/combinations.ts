@@ -21,6 +21,7 @@ interface Rule {
 
 const given = (value: unknown): boolean => value !== undefined;
 const isPdf = (body: Body): boolean => body.format === 'pdf';
+const isFullPage = (body: Body): boolean => body.full_page === true && !given(body.selector) && !given(body.clip);
 
 /** Fields that cannot be combined with the format or another field: 400 `unsupported_option`. */
 const UNSUPPORTED: readonly Rule[] = [
@@ -37,6 +38,16 @@ const UNSUPPORTED: readonly Rule[] = [
     path: 'omit_background',
     breaks: (body) => body.omit_background === true && (isPdf(body) || body.format === 'jpeg'),
     message: 'needs format `png` or `webp`.',
+  },
+  {
+    path: 'full_width',
+    breaks: (body) => body.full_width === true && (!isFullPage(body) || isPdf(body)),
+    message: 'needs `full_page` and format `png`, `jpeg` or `webp`, without `selector` and `clip`.',
+  },
+  {
+    path: 'max_height',
+    breaks: (body) => given(body.max_height) && (!isFullPage(body) || given(body.pdf)),
+    message: 'needs `full_page`, without `selector`, `clip` and `pdf`.',
   },
   { path: 'resize', breaks: (body) => isPdf(body) && given(body.resize), message: 'cannot be combined with format `pdf`.' },
 ];

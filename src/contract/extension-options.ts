@@ -34,6 +34,8 @@ export interface PdfOption {
   pageRanges: string | null;
   headerTemplate: string | null;
   footerTemplate: string | null;
+  firstPageHeader: boolean;
+  fitWidth: boolean;
   preferCssPageSize: boolean;
   media: 'print' | 'screen';
   outline: boolean;
@@ -65,12 +67,17 @@ export interface CaptureExtensions {
   clip: ClipOption | null;
   /** CSS px. */
   padding: number;
+  fullWidth: boolean;
+  /** CSS px. */
+  maxHeight: number | null;
   omitBackground: boolean;
   /** The page's clock is not run ahead. */
   realTime: boolean;
   resize: ResizeOption | null;
   /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
+  /** Whether the result tells what was done to the page: `explain=1` of the query, or `inspect_page`. */
+  explain: boolean;
 }
 
 export const EXTENSION_DEFAULTS: CaptureExtensions = {
@@ -81,10 +88,13 @@ export const EXTENSION_DEFAULTS: CaptureExtensions = {
   pdf: null,
   clip: null,
   padding: 0,
+  fullWidth: false,
+  maxHeight: null,
   omitBackground: false,
   realTime: false,
   resize: null,
   tolerate: [],
+  explain: false,
 };
 
 export function toCaptureExtensions(wire: WireExtensions): CaptureExtensions {
@@ -105,11 +115,14 @@ export function toCaptureExtensions(wire: WireExtensions): CaptureExtensions {
     pdf: wire.pdf === undefined ? null : toPdfOption(wire.pdf),
     clip: wire.clip ?? null,
     padding: wire.padding ?? 0,
+    fullWidth: wire.full_width ?? false,
+    maxHeight: wire.max_height ?? null,
     omitBackground: wire.omit_background ?? false,
     realTime: wire.real_time ?? false,
     resize:
       wire.resize === undefined ? null : { width: wire.resize.width ?? null, height: wire.resize.height ?? null, fit: wire.resize.fit },
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
+    explain: false,
   };
 }
 
@@ -125,6 +138,8 @@ function toPdfOption(wire: WirePdf): PdfOption {
     pageRanges: wire.page_ranges ?? null,
     headerTemplate: wire.header_template ?? null,
     footerTemplate: wire.footer_template ?? null,
+    firstPageHeader: wire.first_page_header,
+    fitWidth: wire.fit_width,
     preferCssPageSize: wire.prefer_css_page_size,
     media: wire.media,
     outline: wire.outline,

@@ -2,7 +2,7 @@
 export const FIELD_GROUPS: readonly (readonly [heading: string, fields: RegExp])[] = [
   ['Output', /^(format|quality|inspect_page)$/],
   ['HTML', /^(html|base_url)$/],
-  ['What to capture', /^(full_page|selector$|clip\b|padding$|omit_background$|resize\b)/],
+  ['What to capture', /^(full_page|full_width$|max_height$|selector$|clip\b|padding$|omit_background$|resize\b)/],
   ['PDF', /^pdf\b/],
   ['Login', /^(cookies|storage_state)$/],
   ['Viewport and device', /^(device$|viewport\.)/],

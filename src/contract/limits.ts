@@ -57,6 +57,8 @@ export const COOKIE_MAX_BYTES = 4_096;
 export const ORIGIN_MAX_CHARS = 1_024;
 export const STORAGE_STATE_MAX_BYTES = 65_536;
 export const PADDING_MAX_PX = 200;
+/** The maximum width of a page that is captured in all of its width. */
+export const FULL_WIDTH_MAX_PX = 8_000;
 /** The maximum height of a captured page. */
 export const CLIP_MAX_PX = 100_000;
 export const RESIZE_MAX_PX = 16_383;
@@ -64,6 +66,7 @@ export const PDF_LENGTH_MAX_CHARS = 32;
 export const PDF_TEMPLATE_MAX_CHARS = 16_384;
 /** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
+export const PDF_SCALE = { min: 0.1, max: 2 } as const;
 /** Jobs on one page of GET /v1/jobs. */
 export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;
 /** Codes may be repeated. */

@@ -41,7 +41,7 @@ const template = (what: string) =>
     })
     .optional()
     .meta({
-      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Runs no scripts, and loads nothing but data: URLs`,
+      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Text is 10px high and begins and ends where the page's text does, unless the template sets a font size, or a padding or margin of 0.1in or more on that side. Runs no scripts, and loads nothing but data: URLs`,
       example: '<span style="font-size:9px">Page <span class="pageNumber"></span></span>',
     });
 
@@ -75,7 +75,12 @@ export const pdfSchema = z.strictObject({
       description: 'page margins: top, right, bottom and left, or one length for all of them; a number is CSS px (default: none)',
       example: { top: '10mm', bottom: '10mm' },
     }),
-  scale: z.number().min(0.1).max(2).default(1).meta({ description: 'scale of the rendering', example: 1 }),
+  scale: z
+    .number()
+    .min(limits.PDF_SCALE.min)
+    .max(limits.PDF_SCALE.max)
+    .default(1)
+    .meta({ description: 'scale of the rendering, before `fit_width`', example: 1 }),
   print_background: z.boolean().default(true).meta({ description: 'print background colors and images', example: true }),
   page_ranges: limited(256)
     .refine(isPageRanges, 'must be page numbers and ranges from 1 up, such as 1-3,5')
@@ -83,6 +88,15 @@ export const pdfSchema = z.strictObject({
     .meta({ description: 'pages to keep (default: all)', example: '1-3,5' }),
   header_template: template('header'),
   footer_template: template('footer'),
+  first_page_header: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'print header and footer on the first page too; it is counted in any case', example: false }),
+  fit_width: z.boolean().default(true).meta({
+    description:
+      'scale content that is wider than the paper down to its width, from `scale` to no less than about 0.07, with the warning `scaled_to_fit`; if false, what is too wide is cut off',
+    example: false,
+  }),
   prefer_css_page_size: z.boolean().default(false).meta({ description: "prefer the page's own @page size over `paper`", example: false }),
   media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type', example: 'print' }),
   outline: z.boolean().default(false).meta({ description: 'embed an outline made from the headings', example: true }),

@@ -43,6 +43,8 @@ export interface SubmissionRules {
   webhookAllow: readonly string[];
   /** STILLFRAME_TOLERATE, for requests without `tolerate`. Default: none. */
   tolerate?: readonly ToleratedCode[];
+  /** The query has `explain=1`. */
+  explain?: boolean;
 }
 
 /**
@@ -77,7 +79,11 @@ export function invalidRequest(issues: RequestIssue[]): CaptureError {
 function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submission {
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
   const asked = toCaptureOptions(wire);
-  const options = wire.tolerate === undefined ? { ...asked, tolerate: sorted(rules.tolerate) } : asked;
+  const options = {
+    ...asked,
+    tolerate: wire.tolerate === undefined ? sorted(rules.tolerate) : asked.tolerate,
+    explain: rules.explain === true || wire.inspect_page,
+  };
   // A repeated request stays equal even if the operator has changed a default since.
   const compared = { ...withoutExtensions(wire, 'sync'), headers: options.headers, ...usedExtensions(asked), mode };
   return {

@@ -2,11 +2,12 @@
  * One capture, from an open page session to its picture, as one flat list of steps. Knows no job, account, store or HTTP.
  */
 
-import type { CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
+import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { DebugSink } from './debug-sink.js';
+import { explain } from './explain.js';
 import type { MemoryBudget } from './memory-budget.js';
 import { monotonicNow } from './monotonic-now.js';
 import { checkOutput, refuseWhite } from './page/check-output.js';
@@ -68,6 +69,8 @@ export interface Rendering {
   finalUrl: string;
   blockedRequests: number;
   warnings: CaptureWarning[];
+  /** With the option `explain`. */
+  changed: CaptureChanges | null;
   egressCountry: string | null;
   diagnostics: RenderDiagnostics;
   inspection: Inspection | null;
@@ -100,6 +103,7 @@ export interface PageLease {
 interface BlockGuard {
   readonly blockedRequests: number;
   answerBanners(signal: AbortSignal, last: boolean): Promise<{ outcome: string }>;
+  explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>>;
 }
 
 const MECHANISMS_MAX_MS = 500;
@@ -144,6 +148,8 @@ export async function capture(deps: RenderDeps, order: RenderOrder, on: Running)
   checkOutput(picture, options, tolerance);
   const warnings = [...tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
   await logMechanisms(deps.log, order.id, page);
+  const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
+  if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
   if (options.inspectPage) times.enter('inspect', 90);
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs: inspectMs(deadlines) })) : null;
   const { prepare: _prepare, picture: _picture, inspect: _inspect, ...timings } = times.taken();
@@ -156,6 +162,7 @@ export async function capture(deps: RenderDeps, order: RenderOrder, on: Running)
     finalUrl: finalUrl(session, shown, options),
     blockedRequests: guard.blockedRequests + session.captureProxy.refusedCount,
     warnings,
+    changed,
     egressCountry,
     diagnostics: picture.diagnostics,
     inspection,
@@ -190,7 +197,7 @@ async function untilItStays(shooting: Shooting, options: CaptureOptions): Promis
 /** From a loaded page to its picture: run, clear of banners, wait, scroll, check, stop, picture. */
 async function shoot(shooting: Shooting & { shown: DocumentState }, options: CaptureOptions): Promise<Picture> {
   const { page, guard, times, encodes } = shooting;
-  const { session, deadlines } = page;
+  const { deadlines } = page;
   const scrolls = options.selector === null && (options.fullPage || options.format === 'pdf' || clipsBelowView(options));
   const waits = options.waitForContent || options.delay > 0;
   times.enter('run', 40);
@@ -213,12 +220,12 @@ async function shoot(shooting: Shooting & { shown: DocumentState }, options: Cap
   times.enter('stop', 75);
   await stop(page, options, { deadline, expands: options.clip !== null && !scrolls });
   times.enter('picture', 80);
-  const how = { deadline, scroll, encodes, debug: page.debug };
+  const how = { deadline, scroll, encodes };
   const taking = () =>
-    takePicture(session, options, how).catch((error: unknown) => {
+    takePicture(page, options, how).catch((error: unknown) => {
       // An element or a part of the page that is not there: the view is what stands.
       page.tolerance.orThrow(error);
-      return takePicture(session, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? scroll : null });
+      return takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? scroll : null });
     });
   // A view's picture is begun anew when the page moves: its time counts, so that the whole ends in time.
   return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.outside(taking);
@@ -260,12 +267,14 @@ async function clearBanners(page: OpenPage, options: CaptureOptions, { guard, la
 }
 
 async function scrolled(page: OpenPage, guard: BlockGuard, options: CaptureOptions): Promise<ScrollReport> {
+  // A page that does not respond at all is given up as soon as one that is not scrolled.
+  const respondsBy = viewDeadline(page.deadlines);
   const deadline = Math.min(monotonicNow() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
   const quiet = async () => {
     if (options.waitForIdle) await settle(page, RUN_AGAIN_MS);
     await clearBanners(page, options, { guard, last: true });
   };
-  return await scrollThrough(page, options, { deadline, settle: quiet });
+  return await scrollThrough(page, options, { deadline, respondsBy, settle: quiet });
 }
 
 /** Within the budget: what is late is pictured as it stands. */

@@ -14,8 +14,8 @@ export interface PageSession {
   readonly world: World;
   /** The name of the event that asks the page's clock to run ahead; null if the page has its own clock. */
   readonly clockEvent: string | null;
-  /** Processor time that the page's renderer has used so far, in steps of 10 ms; null if that is not known. */
-  processorMs(): Promise<number | null>;
+  /** ms for which the page's renderer has worked so far, or has waited for a processor; null if that is not known. */
+  busyMs(): Promise<number | null>;
   readonly captureProxy: CaptureProxy;
   /** Chromium's full version, as `156.0.8078.79`. */
   readonly chromiumVersion: string;

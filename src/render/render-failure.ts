@@ -1,6 +1,7 @@
 import { CaptureError } from '../contract/capture-error.js';
 import { isClosed, PageMoved } from './page/page-moved.js';
 import { type PageSession, SharedLoss } from './page-session.js';
+import { NoBrowser } from './pool/acquire-failure.js';
 
 /** Errors of a capture as a whole. */
 
@@ -24,10 +25,10 @@ export function isSharedLoss(error: unknown): boolean {
   return error instanceof CaptureError && error.cause instanceof SharedLoss;
 }
 
-/** A page that was lost with a browser that it shared, and crashed again with a browser of its own, is not tried any more. */
+/** A page that was lost with a browser that it shared, and crashed again with a browser of its own, is not tried any more. A full disk stays what it is. */
 export function crashedAgain(error: unknown): unknown {
   if (!(error instanceof CaptureError)) return error;
-  if (error.code === 'internal_error') {
+  if (error instanceof NoBrowser) {
     const message = 'The browser crashed during the capture, and no other one could be started for it.';
     return new CaptureError({ code: 'render_crashed', message, cause: error });
   }

@@ -1,5 +1,6 @@
 import type { CaptureWarning } from '../contract/capture-data.js';
 import { type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
+import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
 import { TIMED_OUT } from './page/deadline.js';
 import type { OpenPage } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
@@ -29,6 +30,9 @@ export async function warningsOf(
   return [
     ...pdfWithoutText(picture, options),
     ...densityLowered(picture, options),
+    ...contentCut(picture, options),
+    ...scaledToFit(picture),
+    ...contentMissing(picture, options),
     ...(missing.size === 0 ? [] : [missingFiles(missing)]),
     ...((await asksForPassword(page, options)) ? [REDIRECTED_TO_LOGIN] : []),
     ...(page.realTime && !options.realTime ? [LOADED_IN_REAL_TIME] : []),
@@ -50,6 +54,32 @@ function densityLowered({ diagnostics }: Picture, { format, view, resize }: Capt
   if (resize !== null || density >= view.deviceScaleFactor) return [];
   const message = `The picture has ${density} pixels per CSS pixel: with ${view.deviceScaleFactor}, as requested, it would be too large for ${format}.`;
   return [{ code: 'density_lowered', message }];
+}
+
+function contentCut({ cut }: Picture, { fullWidth, format }: CaptureOptions): CaptureWarning[] {
+  if (cut === undefined) return [];
+  const { pageWidth, shownWidth, side } = cut;
+  const fact = `The page is ${pageWidth} CSS px wide: what lies to the ${side} of the ${shownWidth} px in the picture is left out.`;
+  const wider = format === 'pdf' ? 'A wider `viewport` may fit it.' : '`full_width: true` takes all of it.';
+  const way = fullWidth ? `\`full_width\` takes at most ${FULL_WIDTH_MAX_PX} px.` : wider;
+  return [{ code: `content_cut_${side}`, message: `${fact} ${way}` }];
+}
+
+function scaledToFit({ fitted }: Picture): CaptureWarning[] {
+  if (fitted === undefined) return [];
+  const fact = `The page is wider than the paper and is printed at a scale of ${Number(fitted.scale.toFixed(2))} to fit`;
+  const rest = fitted.isCut ? ', but what is wider still is cut off.' : '.';
+  const way = 'A wider paper or `pdf.landscape` keeps it larger; `pdf.fit_width: false` cuts it off instead.';
+  return [{ code: 'scaled_to_fit', message: `${fact}${rest} ${way}` }];
+}
+
+function contentMissing({ lacksContent, diagnostics }: Picture, { format }: CaptureOptions): CaptureWarning[] {
+  if (lacksContent !== true) return [];
+  const fact =
+    'The page shows some of its content, such as rows of a virtualised list, only while it is scrolled there. The picture lacks it.';
+  const wanted = format === 'pdf' ? '`full_page` and `full_page_algorithm: by_sections`' : '`full_page_algorithm: by_sections`';
+  const way = diagnostics.algorithm === 'by_sections' ? '' : ` A picture with ${wanted} has the rows of lists.`;
+  return [{ code: 'content_missing', message: fact + way }];
 }
 
 function missingFiles(missing: ReadonlySet<string>): CaptureWarning {

@@ -271,6 +271,7 @@ export class Service implements AsyncDisposable {
       sandboxed: () => this.renderer?.sandboxed ?? false,
       hasRoom: () => hasRoom(this.config.dataDir),
       canStore: () => artifacts.isReady(),
+      storageRefusal: () => artifacts.refusal,
       descriptors: readDescriptors,
       webhooksActive: () => this.does('webhook') && !this.draining,
       draining: () => this.draining,

@@ -133,11 +133,14 @@ export type Acceptance =
   | { kind: 'links_limit_exceeded'; limit: number; used: number; resetsAt: number }
   | { kind: 'queue_full'; waiting: number };
 
+/** What a link asks for. `timeout` is that of its options. */
+export type LinkWish = Pick<NewJob, 'accountId' | 'cacheIdentity'> & Pick<CaptureOptions, 'timeout'>;
+
 /** What could answer a link. */
 export interface LinkAnswer {
   /** The newest picture, of any age, with the job that rendered it; null if there is none, or it is deleted. */
   picture: { job: JobSnapshot; renderedAt: number; artifactName: string } | null;
-  /** Whether a new one is being rendered. */
+  /** Whether a new one is being rendered, by a job with at least the timeout of the link. */
   inFlight: boolean;
 }
 
@@ -153,7 +156,7 @@ export interface ClaimedJob {
   enqueuedAt: number;
   claimedAt: number;
   workerId: string;
-  /** When its first attempt began; a second attempt shares its time budget. */
+  /** When its first attempt began, for a second one that with the memory for it; a second attempt shares its time budget. */
   firstClaimedAt: number;
   /** When a second attempt was due; null for the first, and after a restart. */
   dueAt: number | null;
@@ -210,7 +213,7 @@ export interface JobPage {
 export interface JobStore {
   /** The artifact that `accept` would answer from now; null if none, and for a repeated submission. */
   cachedArtifact(job: NewJob): Promise<string | null>;
-  findLinkAnswer(wish: Pick<NewJob, 'accountId' | 'cacheIdentity'>): Promise<LinkAnswer>;
+  findLinkAnswer(wish: LinkWish): Promise<LinkAnswer>;
   /** ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
   /**
@@ -228,7 +231,7 @@ export interface JobStore {
   announceArtifact(claim: Claim, name: string): Promise<boolean>;
   /**
    * ONE transaction: job, credits, cached result, artifact row, deliveries, and the first of its followers; `endFollowers` ends the
-   * others. Empty if the claim was lost.
+   * others. Empty if the claim was lost. A try that seemed to fail may have been committed: its repetition returns the jobs of that.
    */
   complete(claim: Claim, capture: FinishedCapture, now: number): Promise<EndedJob[]>;
   /** Like `complete`, for a failure; followers with a longer timeout than this job continue on their own. */
@@ -237,8 +240,13 @@ export interface JobStore {
   endFollowers(leaderId: string): Promise<EndedJob[] | null>;
   /** Ended jobs that still have followers, because of a restart. */
   endedLeaders(): Promise<string[]>;
-  /** Returns a job to the queue as `delayed` until `dueAt`, for a second attempt. @returns false if the claim was lost */
-  retryLater(claim: Claim, dueAt: number, now: number): Promise<boolean>;
+  /**
+   * Returns a job to the queue as `delayed` until `dueAt`, for a second attempt.
+   *
+   * @param begunAt when the time budget began to count, if that was after the first claim
+   * @returns false if the claim was lost
+   */
+  retryLater(claim: Claim, dueAt: number, now: number, begunAt?: number): Promise<boolean>;
   /** Undoes a claim (when the server drains). */
   release(claim: Claim): Promise<boolean>;
   /**

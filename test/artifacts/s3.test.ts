@@ -132,6 +132,26 @@ test('a short outage is survived by further tries, and a long one is 503, until 
   expect(told).not.toMatch(/S3RVER|Signature|secret words/);
 });
 
+test('a bucket that may be read and refuses to store is not ready until it takes a write, and says why', async () => {
+  const lines: string[] = [];
+  const log = pino({}, new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
+  await using world = await aWorld({}, log);
+  const { artifacts, server } = world;
+  server.trouble(403, /^PUT/);
+  await expect(artifacts.put(PICTURE, 'png')).rejects.toMatchObject(UNREACHABLE);
+  for (let i = 0; i < 2; i++) expect([await artifacts.isReady(), artifacts.isFailing]).toEqual([false, true]);
+  expect(await artifacts.open(newArtifactName('png'))).toBeNull();
+  expect(artifacts.isFailing).toBe(true);
+  expect(artifacts.refusal).toContain('refuses access (403 SlowDown)');
+  server.trouble('none');
+  expect([await artifacts.isReady(), artifacts.isFailing, artifacts.refusal]).toEqual([true, false, null]);
+  expect(server.names()).toEqual([]);
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+    'the bucket refuses access: captures are answered with 503 until its operator corrects that',
+    'the bucket can be used again',
+  ]);
+});
+
 test('no call waits for a storage that never answers', { timeout: 30_000 }, async () => {
   await using world = await aWorld();
   world.server.trouble('silent');

@@ -21,6 +21,7 @@ function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthD
     sandboxed: () => false,
     hasRoom: async () => true,
     canStore: async () => true,
+    storageRefusal: () => null,
     descriptors: async () => undefined,
     webhooksActive: () => true,
     draining: () => false,
@@ -48,6 +49,13 @@ test('its own browsers that are not ready count unless there are others', async 
   expect((await checkHealth(deps(starting, [{ sandboxed: true }]))).data).toMatchObject({ ready_workers: 1, sandboxed: true });
   const down = { rendersHere: true, sandboxed: () => true };
   expect((await checkHealth(deps(down, []))).data).toMatchObject({ ready_workers: 0, sandboxed: true });
+});
+
+test('tells why the storage refuses pictures, and nothing of it once it takes them', async () => {
+  const storageRefusal = () => 'The bucket refuses access.';
+  const refusing = await checkHealth(deps({ ...here, storageRefusal, canStore: async () => false }, []));
+  expect(refusing).toMatchObject({ ready: false, data: { storage: 'unavailable', problem: storageRefusal() } });
+  expect((await checkHealth(deps({ ...here, storageRefusal }, []))).data).not.toHaveProperty('problem');
 });
 
 test.each([

@@ -18,12 +18,12 @@ import { silentLog } from '../../src/log.js';
 import type { Rendering, RenderOrder } from '../../src/render/capture.js';
 import type { ClaimedJob, EndedJob, Store } from '../../src/store/store.js';
 import { countFiles } from '../artifacts/count-files.js';
-import { aCaller, aStore, type Caller, claimOne, RULES } from '../store/factories.js';
+import { aCaller, aStore, type Caller, claimOne, IS_POSTGRES, RULES } from '../store/factories.js';
 
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;
 const AWAY = { code: 'internal_error', status: 503, message: 'away' } as const;
-const READY = { isFailing: false, isReady: async () => true };
+const READY = { isFailing: false, refusal: null, isReady: async () => true };
 const PICTURE = Buffer.from('the bytes of a picture');
 
 interface World extends AsyncDisposable {
@@ -136,6 +136,7 @@ const aRendering = (over: Partial<Rendering> = {}): Rendering => ({
   width: 2560,
   height: 1440,
   warnings: [],
+  changed: null,
   finalUrl: 'https://example.com/',
   blockedRequests: 3,
   egressCountry: null,
@@ -228,6 +229,20 @@ describe('the story of a capture', () => {
     });
     expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
     expect({ renders, puts, probes }).toEqual({ renders: 1, puts: 2, probes: 3 });
+  });
+
+  it('fails a job whose picture the storage refuses for as long as it would be held', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({});
+    const refusing = {
+      ...READY,
+      refusal: 'The bucket refuses access.',
+      put: () => Promise.reject(new CaptureError(AWAY)),
+      remove: async () => {},
+    };
+    await world.claimAndPerform(draws, refusing);
+    const error = { code: 'internal_error', message: 'The bucket refuses access.' };
+    expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', result: { outcome: { ok: false, error } } });
   });
 
   it('returns a job to the queue, uncounted, when the storage stays away, although the database is away for a moment as well', async () => {
@@ -351,6 +366,22 @@ describe('the story of a capture', () => {
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 20_000]);
   });
 
+  it('does not count the wait for memory of a first attempt against the second', async () => {
+    await using world = await aWorld();
+    await world.submit({ timeout: 20_000 });
+    const { orders, crash } = crashes();
+    const claimed = await world.claim();
+    const { now } = Date;
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 10_000);
+    onTestFinished(() => clock.mockRestore());
+    await world.perform(claimed, (order) => {
+      order.onBegin?.();
+      return crash(order);
+    });
+    await world.perform(await world.claim(), crash);
+    expect(orders[1]?.options.timeout).toBeGreaterThan(15_000);
+  });
+
   it('gives an attempt that a restart put back the whole budget', async () => {
     await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
@@ -428,6 +459,26 @@ describe('the story of a capture', () => {
     };
     const { name } = await aPicture(world, 'https://example.com/');
     expect((await world.artifacts.open(name))?.bytes).toBe(PICTURE.length);
+  });
+
+  it.skipIf(IS_POSTGRES).each<['complete' | 'fail', PerformDeps['render']]>([
+    ['complete', draws],
+    ['fail', () => Promise.reject(new CaptureError({ code: 'target_error', message: 'no' }))],
+  ])('tells of all jobs that a step ended although its sync failed: %s', async (step, render) => {
+    await using world = await aWorld();
+    const { store } = world;
+    const jobs = [await world.submit({}), await world.submit({ sync: false })];
+    const actual: (...given: never[]) => Promise<EndedJob[]> = store[step];
+    let tries = 0;
+    const failing = async (...given: never[]) => {
+      const ended = await actual(...given);
+      if (++tries === 1) throw new CaptureError(AWAY);
+      return ended;
+    };
+    Object.assign(store, { [step]: failing });
+    await world.perform(await world.claim(), render);
+    expect(tries).toBe(2);
+    expect(world.ended.map((one) => one.id)).toEqual(jobs.map((job) => job.id));
   });
 
   it('lets identical captures share one render, each with its own job and charge', async () => {
@@ -635,6 +686,7 @@ describe('sweeping', () => {
       open: (wanted) => (isAway ? Promise.resolve(null) : artifacts.open(wanted)),
       isPresent: async () => !isAway,
       isLocal: true,
+      refusal: null,
       isFailing: false,
       isReady: async () => !isAway,
     };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
+import { runCommand } from '../fixtures/run-command.js';
 import { runProgram } from '../fixtures/run-program.js';
 
 let dir: string;
@@ -11,7 +12,7 @@ let bucket: BucketServer;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'stillframe-bucket-commands-'));
   bucket = await startBucketServer();
-  expect((await runProgram(['migrate'], { cwd: dir })).status).toBe(0);
+  expect((await runCommand(['migrate'], { cwd: dir })).status).toBe(0);
 });
 
 afterAll(async () => {
@@ -32,7 +33,8 @@ function variables(over: Record<string, string> = {}): Record<string, string> {
 }
 
 async function findingOf(env: Record<string, string>): Promise<{ state: string; found: string; advice: string } | undefined> {
-  const { stdout } = await runProgram(['doctor', '--json'], { cwd: dir, env });
+  // Without a browser to start.
+  const { stdout } = await runCommand(['doctor', '--json'], { cwd: dir, env: { STILLFRAME_CHROMIUM: '/nonexistent', ...env } });
   return JSON.parse(stdout).find(({ check }: { check: string }) => check === 'Bucket');
 }
 
@@ -64,16 +66,16 @@ describe('doctor', () => {
 
 describe('backup', () => {
   it('says that the pictures in the bucket are not part of it', async () => {
-    const { status, stdout, stderr } = await runProgram(['backup', join(dir, 'a.db')], { cwd: dir, env: variables() });
+    const { status, stdout, stderr } = await runCommand(['backup', join(dir, 'a.db')], { cwd: dir, env: variables() });
     expect([status, stdout.trim()]).toEqual([0, join(dir, 'a.db')]);
     expect(stderr).toContain('bucket pictures are not part of this copy');
   });
 
   it('refuses to copy them, before it copies anything', async () => {
-    const { status, stderr } = await runProgram(['backup', join(dir, 'b.db'), '--artifacts'], { cwd: dir, env: variables() });
+    const { status, stderr } = await runCommand(['backup', join(dir, 'b.db'), '--artifacts'], { cwd: dir, env: variables() });
     expect(status).toBe(1);
     expect(stderr).toContain('The pictures are in the bucket pictures');
-    expect((await runProgram(['backup', join(dir, 'b.db')], { cwd: dir })).status).toBe(0);
+    expect((await runCommand(['backup', join(dir, 'b.db')], { cwd: dir })).status).toBe(0);
   });
 });
 

@@ -2,8 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../fixtures/run-command.js';
 import { type Run, runProgram } from '../fixtures/run-program.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
+import { rememberBrowsers } from '../render/install/any-browser.js';
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
 
@@ -14,6 +16,7 @@ beforeAll(async () => {
   site = await startSite({ host: '127.0.0.1' });
   port = new URL(site.url('/')).port;
   dir = mkdtempSync(join(tmpdir(), 'stillframe-command-'));
+  rememberBrowsers(dir);
   mkdirSync(join(dir, 'page'));
   writeFileSync(
     join(dir, 'page/index.html'),
@@ -26,8 +29,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const stillframe = (args: string[], input?: string): Promise<Run> =>
-  runProgram(args, { cwd: dir, ...(input === undefined ? {} : { input }) });
+const stillframe = (args: string[], input = ''): Promise<Run> => runCommand(args, { cwd: dir, input });
 
 /** A single line with the error; no picture was written. */
 async function expectRefused(args: string[], status: number, words: string): Promise<void> {
@@ -88,7 +90,7 @@ describe('stillframe capture', () => {
 
   it('takes standard input to standard output, and prints what the page says for people', async () => {
     const html = '<h1>Grüße</h1><p>From a pipe, with \u001b[31mcolour</p>';
-    const picture = await stillframe(['capture', '-', '-o', '-', '--format', 'png', '--inspect-page'], html);
+    const picture = await runProgram(['capture', '-', '-o', '-', '--format', 'png', '--inspect-page'], { cwd: dir, input: html });
     expect(picture.status, picture.stderr).toBe(0);
     expect(picture.bytes.subarray(0, 4)).toEqual(PNG);
     expect(picture.stderr).toContain('# Grüße');
@@ -99,7 +101,8 @@ describe('stillframe capture', () => {
   });
 
   it('prints the error as JSON as well, and exits 1', async () => {
-    const { status, stdout, stderr } = await stillframe([`localhost:${port}/status/404`, '--json', '-o', 'none.png']);
+    const args = [`localhost:${port}/status/404`, '--json', '-o', 'none.png'];
+    const { status, stdout, stderr } = await runProgram(args, { cwd: dir });
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'target_error', retriable: false, details: { status: 404 } } });
     expect(stderr).toContain('stillframe: target_error: ');
@@ -146,9 +149,14 @@ describe('a capture that is asked for wrongly', () => {
     [['capture', 'example.com', '--hide-selectors', ''], '--hide-selectors must be at least'],
     [['capture', '-'], 'Standard input is empty'],
     [['capture'], "missing required argument 'url'"],
-    [['serve', '--port', 'x'], '--port is "x"'],
   ])('%j exits 2 and says why', async (args, words) => {
     await expectRefused(args, 2, words);
+  });
+
+  it('ends the program with 2', async () => {
+    const { status, stdout, stderr } = await runProgram(['serve', '--port', 'x'], { cwd: dir });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('--port is "x"');
   });
 
   it('is told as JSON as well', async () => {
@@ -159,13 +167,12 @@ describe('a capture that is asked for wrongly', () => {
 });
 
 describe('tables', () => {
-  it('have no colours in a pipe, whatever the environment says', async () => {
+  it('have no colours in a pipe, also under CI', async () => {
     expect((await stillframe(['keys', 'create', '--label', 'one'])).stdout).toMatch(/^sf_live_\w+\n$/);
-    for (const env of [{}, { NO_COLOR: '1' }, { CI: 'true' }]) {
-      const { stdout } = await runProgram(['keys', 'list'], { cwd: dir, env });
-      expect(stdout).toContain('one');
-      expect(stdout).not.toContain('\u001b');
-      expect((await runProgram(['accounts', 'list'], { cwd: dir, env })).stdout).not.toContain('\u001b');
-    }
+    const inPipe = { cwd: dir, env: { CI: 'true' } };
+    const { stdout } = await runProgram(['keys', 'list'], inPipe);
+    expect(stdout).toContain('one');
+    expect(stdout).not.toContain('\u001b');
+    expect((await runProgram(['accounts', 'list'], inPipe)).stdout).not.toContain('\u001b');
   });
 });

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runProgram } from '../fixtures/run-program.js';
+import { runCommand } from '../fixtures/run-command.js';
 
 let dir: string;
 let script: string;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'stillframe-completion-'));
-  script = (await runProgram(['completion', 'bash'], { cwd: dir })).stdout;
+  script = (await runCommand(['completion', 'bash'], { cwd: dir })).stdout;
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -45,7 +45,7 @@ describe('the completion for bash', () => {
 
 describe('the completions for other shells', () => {
   it.each(['zsh', 'fish'])('%s knows the commands, flags and values, and its quotes are closed', async (shell) => {
-    const { stdout, status } = await runProgram(['completion', shell], { cwd: dir });
+    const { stdout, status } = await runCommand(['completion', shell], { cwd: dir });
     expect(status).toBe(0);
     for (const word of ['keys create', 'full-page-algorithm', 'webp', 'bash']) expect(stdout).toContain(word);
     const unescaped = stdout.replaceAll(shell === 'zsh' ? "'\\''" : "\\'", '');
@@ -53,7 +53,7 @@ describe('the completions for other shells', () => {
   });
 
   it('are refused for a shell that is not known, with those that are', async () => {
-    const { status, stdout, stderr } = await runProgram(['completion', 'tcsh'], { cwd: dir });
+    const { status, stdout, stderr } = await runCommand(['completion', 'tcsh'], { cwd: dir });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('bash, zsh, fish');
   });

@@ -5,7 +5,9 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reportFonts } from '../../src/cli/report-fonts.js';
 import { startCollector } from '../fixtures/otlp-collector.js';
+import { runCommand } from '../fixtures/run-command.js';
 import { runProgram } from '../fixtures/run-program.js';
+import { rememberBrowsers } from '../render/install/any-browser.js';
 
 const PATH = process.env.PATH;
 let dir: string;
@@ -15,6 +17,7 @@ beforeAll(() => {
   const fcList = join(dir, 'fc-list');
   writeFileSync(fcList, "#!/bin/sh\necho 'en|ru|el|ar|he|hi|bn|ta|te|und-zsye'\n");
   chmodSync(fcList, 0o755);
+  rememberBrowsers(dir);
   process.env.PATH = `${dir}${delimiter}${PATH}`;
 });
 
@@ -27,6 +30,7 @@ describe('on a machine without fonts for some scripts', () => {
   it('doctor names them and the packages to install, without colours in a pipe under CI', async () => {
     const { stdout } = await runProgram(['doctor'], { cwd: dir, env: { CI: 'true' } });
     expect(stdout).toMatch(/^warn {2}Fonts +none for Chinese, Japanese, Korean, Thai: .+\n +→ .+noto/im);
+    expect(stdout).toMatch(/^(ok|warn) +Chromium +\d+\./m);
     expect(stdout).not.toContain('\u001b');
   });
 
@@ -40,7 +44,8 @@ describe('on a machine without fonts for some scripts', () => {
 
 describe('traces', () => {
   const doctor = async (env: Record<string, string>) => {
-    const { stdout } = await runProgram(['doctor', '--json'], { cwd: dir, env });
+    // Without a browser to start.
+    const { stdout } = await runCommand(['doctor', '--json'], { cwd: dir, env: { STILLFRAME_CHROMIUM: '/nonexistent', ...env } });
     return (JSON.parse(stdout) as { check: string; state: string; found: string }[]).filter(({ check }) => check === 'Traces');
   };
 

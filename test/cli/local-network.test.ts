@@ -3,14 +3,34 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runProgram } from '../fixtures/run-program.js';
+import { allowedOnThisMachine, localNetworkOf } from '../../src/cli/allowed-here.js';
+import { captureTarget, LOCAL_PAGE } from '../../src/cli/capture-target-page.js';
+import { type LocalPage, newPageZone } from '../../src/cli/page-server.js';
+import { readConfig } from '../../src/config.js';
+import { parseSubmission } from '../../src/contract/submission.js';
+import { Engine } from '../../src/library/engine.js';
+import { silentLog } from '../../src/log.js';
+import { runCommand } from '../fixtures/run-command.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
+import { rememberBrowsers } from '../render/install/any-browser.js';
+
+const CONFIG = {
+  ...readConfig({}, {}),
+  lists: false,
+  browserInstall: false,
+  allowDestinations: ['127.0.0.2'],
+  concurrency: 1,
+  browsers: 1,
+};
+const ZONE = newPageZone();
 
 /** A site on the public internet, and one on this machine. */
 let internet: Site;
 let local: Site;
 let dir: string;
+let engine: Engine;
 let seen: number;
+let pages = 0;
 beforeAll(async () => {
   internet = await startSite({ host: '127.0.0.2' });
   local = await startSite({ host: '127.0.0.1' });
@@ -18,6 +38,15 @@ beforeAll(async () => {
     site.route('/open', (_, response) => response.writeHead(200, { 'access-control-allow-origin': '*' }).end('open'));
   }
   dir = mkdtempSync(join(tmpdir(), 'stillframe-local-'));
+  rememberBrowsers(dir);
+  engine = await Engine.open(
+    { ...CONFIG, dataDir: dir },
+    {
+      allowDestinations: allowedOnThisMachine(CONFIG, { publicOnly: false, zone: ZONE }),
+      log: silentLog(),
+      say: () => undefined,
+    },
+  );
   mkdirSync(join(dir, 'page_files'));
   writeFileSync(join(dir, 'data.json'), '{"pin":"4711"}');
   writeFileSync(join(dir, 'data.html'), '<p>4711</p>');
@@ -37,20 +66,26 @@ beforeEach(() => {
   seen = internet.hits.length;
 });
 afterAll(async () => {
+  await engine[Symbol.asyncDispose]();
   await internet[Symbol.asyncDispose]();
   await local[Symbol.asyncDispose]();
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Captures an HTML file beside the others. */
-async function capture(html: string, args: string[] = []) {
-  writeFileSync(join(dir, 'page.html'), html);
-  const run = await runProgram(['capture', 'page.html', '-o', 'page.png', '--force', '--json', '--inspect-page', ...args], {
-    cwd: dir,
-    env: { STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2' },
-  });
-  expect(run.status, run.stderr).toBe(0);
-  return { text: JSON.parse(run.stdout).inspection.markdown as string, stderr: run.stderr };
+/** Captures an HTML file beside the others, as the commands do. */
+function capture(html: string, allowNetwork: string[] = []) {
+  const path = join(dir, `page-${++pages}.html`);
+  writeFileSync(path, html);
+  return captureOf({ path }, { url: LOCAL_PAGE }, allowNetwork);
+}
+
+async function captureOf(page: LocalPage | null, asked: Record<string, unknown>, allowNetwork: string[] = []) {
+  const body = { ...asked, format: 'png', inspect_page: true, viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
+  const { options } = parseSubmission(body, { forceAsync: false, webhookAllow: [] });
+  const lines: string[] = [];
+  const order = { page, options, name: 'the page', zone: ZONE, network: localNetworkOf(CONFIG, { allowNetwork }) };
+  const { data } = await captureTarget(engine, { ...order, onMissing: () => undefined, onRefused: (line) => void lines.push(line) }, {});
+  return { text: data.inspection?.markdown ?? '', refused: lines };
 }
 
 const pathsAt = (site: Site) => site.hits.map(({ path }) => path);
@@ -89,13 +124,13 @@ describe('a local page that reads the files beside it', () => {
       "const { port } = new SharedWorker('worker.js'); return await new Promise((done) => { port.onmessage = ({ data }) => done(data) })",
     ],
   ])('%s cannot send them anywhere', async (_, read) => {
-    const { text, stderr } = await capture(thief(read));
+    const { text, refused } = await capture(thief(read));
     expect(text).toMatch(/It has read .*4711/);
     const hosts = pathsAt(internet).slice(seen);
     expect(hosts.filter((path) => path.includes('4711'))).toEqual([]);
     expect(hosts).toContain('/image/4x4/ff0000.png?before');
-    expect(stderr).toContain(`127.0.0.2:${internet.port} (`);
-    expect(stderr).toContain(`--allow-network 127.0.0.2:${internet.port}`);
+    expect(refused.join()).toContain(`127.0.0.2:${internet.port} (`);
+    expect(refused.join()).toContain(`--allow-network 127.0.0.2:${internet.port}`);
   });
 
   it('cannot read the pixels of images, whether they have CORS or not, and still show them on the internet', async () => {
@@ -126,32 +161,38 @@ describe('a local page and the network', () => {
     const refused = await capture(page);
     expect(refused.text).toContain('refused refused refused');
     expect(pathsAt(local)).toEqual([]);
-    const lines = refused.stderr.split('\n').filter((line) => line.includes('The local page was refused'));
-    expect(lines).toHaveLength(1);
-    const flags = [`127.0.0.1:${local.port}`, `127.0.0.2:${internet.port}`].flatMap((host) => ['--allow-network', host]);
-    for (const flag of flags) expect(lines[0]).toContain(flag);
-    const allowed = await capture(page, flags);
+    expect(refused.refused).toHaveLength(1);
+    const hosts = [`127.0.0.1:${local.port}`, `127.0.0.2:${internet.port}`];
+    for (const host of hosts) expect(refused.refused[0]).toContain(`--allow-network ${host}`);
+    const allowed = await capture(page, hosts);
     expect(allowed.text).toContain('open open open');
-    expect(allowed.stderr).not.toContain('Refused');
+    expect(allowed.refused).toEqual([]);
     expect(pathsAt(local)).toContain('/image/4x4/00ff00.png');
   });
 
   it('of standard input or --html reaches nothing private either', async () => {
-    const image = local.url('/image/4x4/0000ff.png');
-    const html = `<h1>Piped</h1><img src="${image}">`;
-    for (const [args, input] of [
-      [['capture', '-'], html],
-      [['capture', '--html', html], ''],
-    ] as const) {
-      const run = await runProgram([...args, '-o', 'piped.png', '--force'], { cwd: dir, input });
-      expect(run.status, run.stderr).toBe(0);
-      expect(run.stderr).toContain(`--allow-network 127.0.0.1:${local.port}`);
+    const html = `<h1>Piped</h1><img src="${local.url('/image/4x4/0000ff.png')}">`;
+    for (const run of [() => captureOf({ html: Buffer.from(html) }, { url: LOCAL_PAGE }), () => captureOf(null, { html })]) {
+      expect((await run()).refused.join()).toContain(`--allow-network 127.0.0.1:${local.port}`);
     }
-    expect(pathsAt(local)).not.toContain(new URL(image).pathname);
+    expect(pathsAt(local)).not.toContain('/image/4x4/0000ff.png');
+  });
+
+  it('is named with the flag of the command that allows it', async () => {
+    const input = `<h1>Piped</h1><img src="${local.url('/image/4x4/00ffff.png')}">`;
+    const piped = ['capture', '-', '-o', 'piped.png', '--force'];
+    const refused = await runCommand(piped, { cwd: dir, input });
+    expect(refused.status, refused.stderr).toBe(0);
+    const flag = `--allow-network 127.0.0.1:${local.port}`;
+    expect(refused.stderr).toContain(flag);
+    expect(pathsAt(local)).not.toContain('/image/4x4/00ffff.png');
+    const allowed = await runCommand([...piped, ...flag.split(' ')], { cwd: dir, input });
+    expect(allowed.stderr).not.toContain('was refused');
+    expect(pathsAt(local)).toContain('/image/4x4/00ffff.png');
   });
 
   it('is refused an option that is no host', async () => {
-    const run = await runProgram(['capture', 'data.html', '--allow-network', 'a/b', '-o', 'no.png'], { cwd: dir });
+    const run = await runCommand(['capture', 'data.html', '--allow-network', 'a/b', '-o', 'no.png'], { cwd: dir });
     expect(run).toMatchObject({ status: 2 });
     expect(run.stderr).toContain('--allow-network has "a/b"');
   });
@@ -168,10 +209,10 @@ it('a saved page comes out right with its files, and images of the internet', as
       told.textContent = [getComputedStyle(document.querySelector('h1')).color, ...widths, frames[0].document.body.textContent].join(' ');
     })`,
   );
-  const { text, stderr } = await capture(`<link rel=stylesheet href="page_files/a.css"><h1>Saved</h1><p id=told></p>
+  const { text, refused } = await capture(`<link rel=stylesheet href="page_files/a.css"><h1>Saved</h1><p id=told></p>
     <img src="photo.png"><img src="./photo.png#x" loading=lazy><img src="${internet.url('/image/30x10/ff00ff.png')}">
     <script src="page_files/a.js"></script><script>addEventListener('load', () => undefined)</script>
     <iframe src="page_files/saved_resource.html"></iframe>`);
   expect(text).toMatch(/rgb\(1, 2, 3\) 40 40 30 in the frame\s*and its script/);
-  expect(stderr).not.toContain('Refused');
+  expect(refused).toEqual([]);
 });

@@ -7,8 +7,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemBrowsers } from '../../src/render/install/browser-places.js';
+import { runCommand } from '../fixtures/run-command.js';
 import { runProgram } from '../fixtures/run-program.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
+import { rememberBrowsers } from '../render/install/any-browser.js';
 
 /** Full Chromium, if this machine has it; the headless shell has no windows. */
 const FULL = systemBrowsers().find(({ kind }) => kind === 'chromium');
@@ -67,6 +69,7 @@ beforeAll(async () => {
       .end(`<h1>${request.headers.cookie ?? 'nobody'}</h1><p id=n></p><script>n.textContent = localStorage.getItem('name')</script>`),
   );
   dir = mkdtempSync(join(tmpdir(), 'stillframe-login-'));
+  rememberBrowsers(dir);
 });
 afterAll(async () => {
   await site[Symbol.asyncDispose]();
@@ -122,7 +125,7 @@ describe('stillframe login', () => {
       { name: 'late', value: '1' },
     ]);
     expect(state.origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
-    const seen = await runProgram(
+    const seen = await runCommand(
       ['capture', site.url('/account'), '--storage-state', '@state.json', '--inspect-page', '--json', '-o', 'account.png'],
       { cwd: dir },
     );
@@ -199,7 +202,7 @@ describe('stillframe login', () => {
       const { status, stdout, stderr } = await run;
       expect(status, stderr).toBe(0);
       expect(JSON.parse(stdout)).toEqual({ file: 'by-hand.json', cookies: 1, origins: 1 });
-      const seen = await runProgram(
+      const seen = await runCommand(
         ['capture', site.url('/account'), '--storage-state', '@by-hand.json', '--inspect-page', '--json', '-o', 'hand.png'],
         { cwd: dir },
       );

@@ -4,38 +4,41 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startCollector } from '../fixtures/otlp-collector.js';
 import { runProgram } from '../fixtures/run-program.js';
+import { rememberBrowsers } from '../render/install/any-browser.js';
 import { postCapture } from '../stress/call-api.js';
 import { aTrialDir, runCommand, startServerProcess } from '../stress/server-process.js';
 
 /** Without the API alone, which does nothing and which prom-client loads for exemplars. */
 const OPEN_TELEMETRY = /opentelemetry(?!\/api\/)|otlp/;
 
-/** The scripts that a server loads, as V8 lists them. */
-async function scriptsOf(env: Record<string, string>): Promise<string[]> {
-  using dir = aTrialDir();
-  const coverage = mkdtempSync(join(tmpdir(), 'stillframe-coverage-'));
-  try {
-    const server = startServerProcess({ ...dir, env: { ...env, NODE_V8_COVERAGE: coverage } });
-    await server.ready;
-    await server[Symbol.asyncDispose]();
-    const reports = readdirSync(coverage).map((name) => JSON.parse(readFileSync(join(coverage, name), 'utf8')));
-    return reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url));
-  } finally {
-    rmSync(coverage, { recursive: true, force: true });
-  }
+/** The scripts that a server has loaded until it ended, as V8 lists them. */
+function aCoverage() {
+  const path = mkdtempSync(join(tmpdir(), 'stillframe-coverage-'));
+  return {
+    env: { NODE_V8_COVERAGE: path },
+    scripts(): string[] {
+      const reports = readdirSync(path).map((name) => JSON.parse(readFileSync(join(path, name), 'utf8')));
+      return reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url));
+    },
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  };
 }
 
 it('loads nothing of OpenTelemetry without an endpoint', async () => {
-  const without = await scriptsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
-  expect(without.some((url) => url.endsWith('/dist/main.js'))).toBe(true);
-  expect(without.filter((url) => OPEN_TELEMETRY.test(url))).toEqual([]);
-  await using collector = await startCollector();
-  const withOne = await scriptsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-  expect(withOne.filter((url) => OPEN_TELEMETRY.test(url))).not.toEqual([]);
+  using dir = aTrialDir();
+  rememberBrowsers(dir.dataDir);
+  using coverage = aCoverage();
+  const server = startServerProcess({ ...dir, env: { OTEL_EXPORTER_OTLP_ENDPOINT: '', ...coverage.env } });
+  await server.ready;
+  await server[Symbol.asyncDispose]();
+  expect(coverage.scripts().some((url) => url.endsWith('/dist/main.js'))).toBe(true);
+  expect(coverage.scripts().filter((url) => OPEN_TELEMETRY.test(url))).toEqual([]);
 });
 
-it('goes on with a trace after a crash: the job carries it', async () => {
+it('goes on with a trace after a crash, with OpenTelemetry: the job carries it', async () => {
   using dir = aTrialDir();
+  rememberBrowsers(dir.dataDir);
+  using coverage = aCoverage();
   await using collector = await startCollector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
   const first = startServerProcess({ ...dir, env });
@@ -47,14 +50,16 @@ it('goes on with a trace after a crash: the job carries it', async () => {
   const [submission] = await collector.until('POST /v1/screenshot');
   first.kill('SIGKILL');
   await first.exited;
-  await using second = startServerProcess({ ...dir, env });
+  const second = startServerProcess({ ...dir, env: { ...env, ...coverage.env } });
   await second.ready;
   await runCommand(['queue', 'resume', '--data-dir', dir.dataDir]);
   const [attempt] = await collector.until('capture');
+  await second[Symbol.asyncDispose]();
   expect(attempt).toMatchObject({ traceId: submission?.traceId, parentSpanId: submission?.spanId });
   expect(attempt?.attributes).toMatchObject({ 'stillframe.job_id': body.data.job_id, 'stillframe.mode': 'async' });
   expect(attempt?.attributes).not.toHaveProperty('stillframe.target_host');
   expect(attempt?.resource['service.instance.id']).not.toBe(submission?.resource['service.instance.id']);
+  expect(coverage.scripts().filter((loaded) => OPEN_TELEMETRY.test(loaded))).not.toEqual([]);
 });
 
 it('does not start with a wrong variable', async () => {

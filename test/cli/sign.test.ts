@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runProgram } from '../fixtures/run-program.js';
+import { runCommand } from '../fixtures/run-command.js';
 
 let dir: string;
 beforeAll(() => {
@@ -11,17 +11,17 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 it('the help of `sign` lists the flags of what a link may have, and no others', async () => {
-  const { stdout } = await runProgram(['sign', '--help'], { cwd: dir });
+  const { stdout } = await runCommand(['sign', '--help'], { cwd: dir });
   const flags = new Set(stdout.match(/--[a-z][a-z-]*/g));
   for (const flag of ['--full-page', '--selector', '--device', '--pdf', '--cache-ttl', '--expires-in']) expect(flags).toContain(flag);
   for (const flag of flags) expect(flag).not.toMatch(/^--(headers?|proxy|cookies|storage|custom-js|webhook|html)/);
 });
 
 it('`sign` names the flag whose value the server would refuse', async () => {
-  const { status, stdout } = await runProgram(['keys', 'create', '--label', 'links', '--data-dir', 'data', '--json'], { cwd: dir });
+  const { status, stdout } = await runCommand(['keys', 'create', '--label', 'links', '--data-dir', 'data', '--json'], { cwd: dir });
   expect(status).toBe(0);
   const { id } = JSON.parse(stdout) as { id: string };
-  const command = (words: string[]) => runProgram([...words, '--data-dir', 'data'], { cwd: dir });
+  const command = (words: string[]) => runCommand([...words, '--data-dir', 'data'], { cwd: dir });
   expect((await command(['keys', 'signing-secret', id])).status).toBe(0);
   expect((await command(['sign', 'example.com', '--key', id, '--cache-ttl', '60'])).stdout).toContain('cache_ttl=60');
   const refused = await command(['sign', 'example.com', '--key', id, '--quality', '0']);
@@ -30,12 +30,12 @@ it('`sign` names the flag whose value the server would refuse', async () => {
 
 it('`sign` refuses the flags of what a link may not have', async () => {
   const key = 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
-  const { status, stderr } = await runProgram(['sign', 'example.com', '--key', key, '--custom-js', '1'], { cwd: dir });
+  const { status, stderr } = await runCommand(['sign', 'example.com', '--key', key, '--custom-js', '1'], { cwd: dir });
   expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining("unknown option '--custom-js'") });
 });
 
 it('`keys` makes a key for links alone, and limits what they cost in a month', async () => {
-  const command = (...words: string[]) => runProgram([...words, '--data-dir', 'data'], { cwd: dir });
+  const command = (...words: string[]) => runCommand([...words, '--data-dir', 'data'], { cwd: dir });
   const made = JSON.parse((await command('keys', 'create', '--label', 'public', '--links-only', '--json')).stdout);
   expect(made.scopes).toEqual(['links']);
   const listed = async () => JSON.parse((await command('keys', 'list', '--json')).stdout).find(({ id }: { id: string }) => id === made.id);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readSamples, stageTimes } from '../../src/cli/prometheus-samples.js';
-import { runProgram } from '../fixtures/run-program.js';
+import { runCommand } from '../fixtures/run-command.js';
 import { startService } from '../fixtures/start-service.js';
 
 const BUCKETS = (fast: number, all: number) => `
@@ -20,15 +20,15 @@ test('stages are counted between two looks, or since the start', () => {
 
 test('a server is shown as it is, and one that is not there with what to do', async () => {
   await using service = await startService();
-  const json = await runProgram(['top', '--once', '--json', '--url', service.url], { cwd: '.' });
+  const json = await runCommand(['top', '--once', '--json', '--url', service.url], { cwd: '.' });
   expect([json.status, JSON.parse(json.stdout)]).toMatchObject([
     0,
     { url: service.url, queue: { completed: 0 }, failed_per_second: 0, stages: [] },
   ]);
-  const text = await runProgram(['top', '--once', '--url', `${service.url}/`], { cwd: '.' });
+  const text = await runCommand(['top', '--once', '--url', `${service.url}/`], { cwd: '.' });
   expect(text.stdout).toContain('queue      0 active');
   expect(text.stdout).toContain('no captures yet');
-  const none = await runProgram(['top', '--once', '--url', 'http://127.0.0.1:1'], { cwd: '.' });
+  const none = await runCommand(['top', '--once', '--url', 'http://127.0.0.1:1'], { cwd: '.' });
   expect([none.status, none.stdout]).toEqual([1, '']);
   expect(none.stderr).toMatch(/^stillframe: http:\/\/127\.0\.0\.1:1\/v1\/health does not answer \(.+\): is the server running/);
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
 import { createDatabase, dropDatabase, type PostgresServer } from '../fixtures/postgres.js';
+import { rememberBrowsers } from '../render/install/any-browser.js';
 import { type ServerProcess, startServerProcess } from '../stress/server-process.js';
 
 export interface Cluster extends AsyncDisposable {
@@ -29,6 +30,7 @@ export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cl
     env: { ...settingsOf(databaseUrl, bucket), STILLFRAME_DATA_DIR: join(root, 'commands') },
     start(env = {}, main) {
       const dataDir = join(root, String(servers.length));
+      rememberBrowsers(dataDir);
       const server = startServerProcess({
         dataDir,
         env: { ...settingsOf(databaseUrl, bucket), ...env },

@@ -49,7 +49,7 @@ test('the reason is told: no right to create tables, a database that takes no wr
 
 test('parameters of the URL change no limit that the database keeps, and its options are kept', async () => {
   await using database = await aDatabase();
-  await using opened = openDatabase(`${database.url}?statement_timeout=1&lock_timeout=1&options=-c%20work_mem%3D5MB`);
+  await using opened = openDatabase(`${database.url}?statement_timeout=60000&lock_timeout=60000&options=-c%20work_mem%3D5MB`);
   const names = ['enable_seqscan', 'idle_in_transaction_session_timeout', 'jit', 'lock_timeout', 'statement_timeout', 'work_mem'];
   const rows = await opened.all<{ name: string }>('SELECT name, setting FROM pg_settings WHERE name = ANY($1) ORDER BY name', [names]);
   expect(rows).toEqual([

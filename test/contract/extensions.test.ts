@@ -34,7 +34,7 @@ describe('a request that uses no extension', () => {
   });
 
   it('is equal to one that spells out their defaults', () => {
-    const spelled = parse({ ...URL_ONLY, cookies: [], padding: 0, omit_background: false, tolerate: [] });
+    const spelled = parse({ ...URL_ONLY, cookies: [], padding: 0, omit_background: false, full_width: false, tolerate: [] });
     expect(spelled.identity).toBe(parse(URL_ONLY).identity);
     expect(spelled.cacheIdentity).toBe(parse(URL_ONLY).cacheIdentity);
   });
@@ -48,6 +48,8 @@ describe('extensions in the identity', () => {
     { format: 'pdf', pdf: { paper: 'a4' } },
     { clip: { x: 0, y: 0, width: 10, height: 10 } },
     { selector: 'main', padding: 8 },
+    { full_page: true, full_width: true },
+    { full_page: true, max_height: 4_000 },
     { omit_background: true },
     { resize: { width: 100 } },
     { tolerate: ['target_error'] },
@@ -191,6 +193,8 @@ describe('pdf', () => {
       paper: { width: 11.6929, height: 8.2677 },
       margin: { top: 1, right: 0, bottom: 0, left: 0.5 },
       printBackground: true,
+      firstPageHeader: true,
+      fitWidth: true,
       media: 'print',
     });
     expect(parse(pdf({ paper: { width: '8in', height: '72pt' } })).options.pdf?.paper).toEqual({ width: 8, height: 1 });
@@ -273,6 +277,12 @@ describe('fields that exclude each other', () => {
     [{ format: 'pdf', clip }, 'clip'],
     [{ selector: 'main', clip }, 'clip'],
     [{ padding: 8 }, 'padding'],
+    [{ full_width: true }, 'full_width'],
+    [{ full_page: true, format: 'pdf', full_width: true }, 'full_width'],
+    [{ full_page: true, selector: 'main', full_width: true }, 'full_width'],
+    [{ max_height: 4_000 }, 'max_height'],
+    [{ full_page: true, clip, max_height: 4_000 }, 'max_height'],
+    [{ full_page: true, format: 'pdf', pdf: {}, max_height: 4_000 }, 'max_height'],
     [{ format: 'jpeg', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', resize: { width: 100 } }, 'resize'],
@@ -283,6 +293,8 @@ describe('fields that exclude each other', () => {
   });
 
   it.each([
+    [{ full_page: true, max_height: 0 }, 'max_height'],
+    [{ full_page: true, max_height: 1.5 }, 'max_height'],
     [{ resize: {} }, 'resize'],
     [{ resize: { fit: 'cover' } }, 'resize'],
     [{ clip: { ...clip, width: 0 } }, 'clip.width'],

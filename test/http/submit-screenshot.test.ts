@@ -45,6 +45,16 @@ describe('POST /v1/screenshot', () => {
     expect(edge.submitted[0]?.context).toMatchObject({ idempotencyKey: null, principal: { keyId: 'key_full' } });
   });
 
+  it('asks for a report of the changes with explain=1, and refuses other values', async () => {
+    const edge = fakeEdge();
+    await post(edge, { query: '?explain=1' });
+    await post(edge, {});
+    expect(edge.submitted.map(({ submission }) => submission.options.explain)).toEqual([true, false]);
+    expect((await refusal({ query: '?explain=yes' })).details.issues).toEqual([
+      { path: 'explain', message: 'must be `1` when it is given' },
+    ]);
+  });
+
   it('waits for a sync capture to settle, and answers 202 when it has not', async () => {
     const job = aJob({ state: 'active' });
     const settled: string[] = [];

@@ -170,21 +170,19 @@ describe('parts and forms of a picture', () => {
   });
 
   it.each([
-    [{ width: 100 }, 100, 80],
-    [{ width: 100, height: 100, fit: 'cover' }, 100, 100],
-    [{ width: 100, height: 100, fit: 'contain' }, 100, 100],
-    [{ width: 100, height: 40 }, 50, 40],
-    [{ width: 100, fit: 'cover' }, 100, 80],
-    [{ height: 40, fit: 'contain' }, 50, 40],
-    [{ width: 4000 }, 400, 320],
-    [{ width: 4000, height: 4000, fit: 'contain' }, 400, 320],
-    [{ width: 4000, height: 4000, fit: 'cover' }, 400, 320],
-  ])('resizes to %j, never up', async (resize, width, height) => {
-    for (const format of ['png', 'jpeg', 'webp']) {
-      const { data, picture } = await capture({ url: `${base}/element`, format, resize });
-      expect([data.width, data.height]).toEqual([width, height]);
-      expect(await sharp(picture).metadata()).toMatchObject({ width, height, format });
-    }
+    ['png', { width: 100 }, 100, 80],
+    ['jpeg', { width: 100, height: 100, fit: 'cover' }, 100, 100],
+    ['webp', { width: 100, height: 100, fit: 'contain' }, 100, 100],
+    ['jpeg', { width: 100, height: 40 }, 50, 40],
+    ['webp', { width: 100, fit: 'cover' }, 100, 80],
+    ['png', { height: 40, fit: 'contain' }, 50, 40],
+    ['webp', { width: 4000 }, 400, 320],
+    ['png', { width: 4000, height: 4000, fit: 'contain' }, 400, 320],
+    ['jpeg', { width: 4000, height: 4000, fit: 'cover' }, 400, 320],
+  ])('resizes a %s to %j, never up', async (format, resize, width, height) => {
+    const { data, picture } = await capture({ url: `${base}/element`, format, resize });
+    expect([data.width, data.height]).toEqual([width, height]);
+    expect(await sharp(picture).metadata()).toMatchObject({ width, height, format });
   });
 });
 
@@ -194,7 +192,7 @@ describe('a resized picture', () => {
   it.each([
     [{ width: 100, height: 100, fit: 'cover' }, {}],
     [{ width: 1 }, {}],
-    [{ width: 1 }, { full_page: true, html: `${mark}<div style="height: 4000px"></div>` }],
+    [{ width: 1 }, { full_page: true, html: `${mark}<div style="height: 1600px"></div>` }],
   ])('may be white if the page is not: %j %j', async (resize, extra) => {
     const { data } = await capture({ html: mark, resize, ...extra });
     expect(data.width).toBe(resize.width);
@@ -221,7 +219,6 @@ describe('pdf', () => {
 
   it.each([
     [{}, [612, 792]],
-    [{ paper: 'a4' }, [595, 842]],
     [{ paper: 'a4', landscape: true }, [842, 595]],
     [{ paper: { width: '4in', height: '288pt' } }, [288, 288]],
   ])('prints on the paper of %j', async (pdf, size) => {
@@ -260,14 +257,14 @@ describe('the remarks on a capture', () => {
     (diagnostics?.warnings ?? []).map(({ code }) => code);
 
   it('say that a PDF of pixels has no text, and one of the browser none of that', async () => {
-    const long = { html: '<div style="height:2000px">x</div>', format: 'pdf', cache_ttl: 0, full_page: true };
+    const long = { ...SMALL, html: '<div style="height:800px">x</div>', format: 'pdf', full_page: true };
     expect(codesOf((await service.post(long)).body.data)).toEqual(['pdf_without_text']);
     expect(codesOf((await service.post({ ...long, full_page_algorithm: 'native' })).body.data)).toEqual([]);
     expect(codesOf((await service.post({ ...long, full_page: false })).body.data)).toEqual([]);
   });
 
   it('say that the density was lowered for the format', async () => {
-    const tall = { html: '<div style="height:9000px;background:#123">x</div>', full_page: true, format: 'webp', cache_ttl: 0 };
+    const tall = { html: '<div style="height:8300px;background:#123">x</div>', full_page: true, format: 'webp', cache_ttl: 0 };
     const viewport = { width: 320, height: 320, deviceScaleFactor: 2 };
     const { data } = (await service.post({ ...tall, viewport })).body;
     expect(codesOf(data)).toEqual(['density_lowered']);

@@ -3,7 +3,6 @@ import { run as clock } from '../stress/clock.js';
 import { run as clocks } from '../stress/clocks.js';
 import { run as drain } from '../stress/drain.js';
 import { run as fullDisk } from '../stress/full-disk.js';
-import { run as outage } from '../stress/outage.js';
 import { run as restart } from '../stress/restart.js';
 import { run as troubles } from '../stress/troubles.js';
 
@@ -11,39 +10,34 @@ import { run as troubles } from '../stress/troubles.js';
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
 
 describe('trials of interruptions, in short', () => {
-  it('restart: goes on where it was, and gives a page up that kills the server twice', async () => {
-    const { problems, figures } = await restart({ rounds: 1 });
-    expect(beside(problems, /^(health|orphaned)/)).toEqual([]);
+  it('restart: gives a page up that kills the server twice, and goes on', async () => {
+    const { problems, figures } = await restart({ rounds: 0 });
+    expect(problems).toEqual([]);
     expect(figures.poison_attempts).toBe(2);
   });
 
   it('drain: takes nothing more and loses nothing when it is told to end', async () => {
-    const { problems } = await drain({ rounds: 5 });
+    const { problems } = await drain({ rounds: 2, secondEvery: 2 });
     expect(beside(problems, /^(a drain took|after a second)/)).toEqual([]);
   });
 
   it('clocks: deletes and repeats nothing when the clock jumps', async () => {
-    const { problems } = await clocks({ jumps: [31, -31, 0], holdMs: 6_000 });
+    const { problems } = await clocks({ jumps: [-31, 31], holdMs: 6_000 });
     expect(problems).toEqual([]);
   });
 
   it('clock: deletes nothing when a start finds another time', async () => {
-    const { problems } = await clock({ holdMs: 6_000, jobs: 2 });
-    expect(problems).toEqual([]);
-  });
-
-  it('outage: loses no capture while the bucket or the database is away', { timeout: 600_000 }, async () => {
-    const { problems } = await outage({ seconds: 3, only: 'down,flaky,locked,refused' });
+    const { problems } = await clock({ holdMs: 6_000, jobs: 2, starts: 1 });
     expect(problems).toEqual([]);
   });
 
   it('full-disk: says no while the disk is full, and yes when it is not', async () => {
-    const { problems } = await fullDisk({ rounds: 1, submissions: 5 });
+    const { problems } = await fullDisk({ rounds: 1, submissions: 3, recoveryMs: 30_000, prints: 0 });
     expect(problems).toEqual([]);
   });
 
   it('troubles: a lock, a closed directory and a clock that jumps pass without a restart', async () => {
-    const { problems } = await troubles({ lockSeconds: 1 });
+    const { problems } = await troubles({ lockSeconds: 1, jumps: [2, -2] });
     expect(problems).toEqual([]);
   });
 });

@@ -8,18 +8,26 @@ const beside = (problems: string[], times: RegExp) => problems.filter((problem) 
 
 describe('trials under load, in short', () => {
   it('overload: refuses what is too much, and answers the rest', async () => {
-    const { problems, figures } = await overload({ seconds: 6, calm: 2, queue: 60, wait: 1_000 });
+    const { problems, figures } = await overload({ seconds: 4, calm: 0.5, queue: 20, wait: 600 });
     expect(beside(problems, /^(goodput|a refusal|memory|\d+ sync)/)).toEqual([]);
     expect(figures.refused).toBeGreaterThan(0);
   });
 
   it('fair: gives quick captures their turn beside slow ones of another account', async () => {
-    const { problems } = await fair({ seconds: 5, startMs: 8_000, endMs: 9_000 });
+    const { problems } = await fair({
+      seconds: 8,
+      slowJobs: 24,
+      quickJobs: 2,
+      startMs: 24_000,
+      keptStartMs: 7_500,
+      endMs: 28_000,
+      callbackMs: 5_000,
+    });
     expect(problems).toEqual([]);
   });
 
   it('kill: loses, repeats and charges nothing wrongly when the server is killed', async () => {
-    const { problems, figures } = await kill({ rounds: 5 });
+    const { problems, figures } = await kill({ rounds: 3, orphanMs: 10_000 });
     expect(problems).toEqual([]);
     expect(figures.damaged_databases).toBe(0);
   });

@@ -120,7 +120,7 @@ describe('the main path', () => {
     await using again = await startService({ dataDir: own.dataDir, artifactTtlH: 0 }, own.dataDir);
     const url = kept.body.data.cdn_url.replace(own.url, again.url);
     const isGone = async () => (await fetch(url)).status === 410;
-    await vi.waitUntil(isGone, { timeout: 2_000, interval: 50 });
+    await vi.waitUntil(isGone, { timeout: 30_000, interval: 50 });
   });
 
   it('makes its first key at the first start that succeeds', async () => {
@@ -153,7 +153,7 @@ it('an egress check that does not answer within the budget is told as such', asy
   await new Promise<void>((listening) => void silent.listen(0, '127.0.0.2', listening));
   const { port } = silent.address() as AddressInfo;
   await using checked = await startService({ egressCheckUrl: `http://127.0.0.2:${port}/trace` });
-  const { status, body } = await checked.post({ url: site.url('/static'), region: 'us', timeout: 1_500, ...SMALL });
+  const { status, body } = await checked.post({ url: site.url('/static'), region: 'us', timeout: 3_000, ...SMALL });
   expect([status, body.error.code]).toEqual([503, 'egress_unavailable']);
   silent.close();
 });

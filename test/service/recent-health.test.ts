@@ -17,6 +17,7 @@ function aRecentHealth() {
     sandboxed: () => true,
     hasRoom: async () => true,
     canStore: async () => true,
+    storageRefusal: () => null,
     descriptors: async () => undefined,
     webhooksActive: () => true,
     draining: () => false,

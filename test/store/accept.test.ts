@@ -227,6 +227,25 @@ describe('links', () => {
     expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ reserved: 2 });
   });
 
+  test('a link does not fail with a render in flight that has less time than its own, and shares it until then', async () => {
+    await using it = await aStore();
+    const caller = await aCaller(it.store);
+    const withTimeout = (timeout: number) => aLink(caller, { options: someOptions({ timeout }) });
+    const isInFlight = async (timeout: number) =>
+      (await it.store.findLinkAnswer({ accountId: caller.accountId, cacheIdentity: 'page', timeout })).inFlight;
+    const short = withTimeout(5_000);
+    await it.store.accept(short, RULES);
+    expect([await isInFlight(5_000), await isInFlight(9_000)]).toEqual([true, false]);
+    const long = withTimeout(9_000);
+    expect(await it.store.accept(long, RULES)).toMatchObject({ kind: 'shared', job: { id: long.id } });
+    expect(await it.store.accept(withTimeout(9_000), RULES)).toMatchObject({ kind: 'replayed', job: { id: long.id } });
+    expect(await it.store.accept(withTimeout(4_000), RULES)).toMatchObject({ kind: 'replayed', job: { id: short.id } });
+    expect(await isInFlight(9_000)).toBe(true);
+    const ended = await it.store.fail(claimOf(await claimNext(it.store)), FAILURE, NOON);
+    expect(ended.map(({ id }) => id)).toEqual([short.id]);
+    expect(await claimNext(it.store)).toMatchObject({ id: long.id, options: { timeout: 9_000 } });
+  });
+
   test('of links that arrive at once, one renders', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
@@ -238,7 +257,7 @@ describe('links', () => {
   test('the newest picture is found at any age, with whether a render is in flight; a deleted one is not', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
-    const wish = { accountId: caller.accountId, cacheIdentity: 'page' };
+    const wish = { accountId: caller.accountId, cacheIdentity: 'page', timeout: someOptions().timeout };
     expect(await it.store.findLinkAnswer(wish)).toEqual({ picture: null, inFlight: false });
     const first = aLink(caller);
     await it.store.accept(first, RULES);

@@ -21,6 +21,8 @@ export interface CallerProxyTrialOptions {
   rounds?: number;
   /** 0 leaves out what waits for a time limit. */
   silence?: number;
+  /** Comma list of the kinds of proxies; all when absent. */
+  kinds?: string;
 }
 
 const KINDS: CallerProxyOptions['kind'][] = ['http', 'https', 'socks5'];
@@ -51,7 +53,9 @@ const MEETINGS: Meeting[] = [
   { mood: 'dead targets', expect: 'egress_unavailable', kinds: ['http', 'https'] },
   { mood: 'dead targets', expect: 'navigation_failed', kinds: ['socks5'] },
   { mood: 'private address', expect: 'egress_unavailable' },
-  // The capture's time is up before the proxy's.
+];
+/** The capture's time is up before the proxy's. */
+const HURRIED: Meeting[] = [
   { mood: 'silence', expect: 'egress_unavailable', timeout: 1_500 },
   { mood: 'drip', expect: 'egress_unavailable', timeout: 1_500 },
 ];
@@ -60,7 +64,7 @@ const UNHURRIED: Meeting[] = [
   { mood: 'drip', expect: 'egress_unavailable' },
 ];
 
-export async function run({ rounds = 5, silence = 1 }: CallerProxyTrialOptions = {}): Promise<TrialResult> {
+export async function run({ rounds = 5, silence = 1, kinds }: CallerProxyTrialOptions = {}): Promise<TrialResult> {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
   await using site = await startPlainSite({
@@ -73,8 +77,8 @@ export async function run({ rounds = 5, silence = 1 }: CallerProxyTrialOptions =
   const figures = { captures: 0, pictures: 0, egress_unavailable: 0, went_another_way: 0, secrets_found: 0 };
   const leaks = new Set<string>();
   for (let round = 0; round < rounds; round++) {
-    for (const meeting of round === 0 && silence > 0 ? [...MEETINGS, ...UNHURRIED] : MEETINGS) {
-      for (const kind of meeting.kinds ?? KINDS) {
+    for (const meeting of [...MEETINGS, ...(silence > 0 ? HURRIED : []), ...(silence > 0 && round === 0 ? UNHURRIED : [])]) {
+      for (const kind of (meeting.kinds ?? KINDS).filter((one) => kinds?.split(',').includes(one) ?? true)) {
         const met = await meet({ captures, site, canary }, meeting, kind);
         problems.push(...met.problems.map((problem) => `${kind}, ${meeting.mood}: ${problem}`));
         figures.captures++;

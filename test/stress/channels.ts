@@ -20,6 +20,8 @@ import type { TrialResult } from './trial-result.js';
 export interface ChannelsOptions {
   /** So many of the modes and formats, the first ones. */
   shapes?: number;
+  /** So many of the other ways in which a page comes to the browser, the first ones. */
+  sources?: number;
 }
 
 const PICTURES = ['png', 'jpeg', 'webp'];
@@ -38,7 +40,7 @@ const WAITED_FOR = ['fetch', 'wss', 'worker', 'service worker', 'webtransport', 
 const REFUSED_MIN = 25;
 const WATCH_MS = 25;
 
-export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Promise<TrialResult> {
+export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1 }: ChannelsOptions = {}): Promise<TrialResult> {
   const problems: string[] = [];
   const figures = { browsers: EACH_KIND.length, captures: 0, refused: 0, connections: 0, datagrams: 0, ends_seen: 0 };
   await using canaries = await openCanaries();
@@ -49,7 +51,7 @@ export async function run({ shapes = SHAPES.length }: ChannelsOptions = {}): Pro
     using watch = watchEnds();
     const visits = [
       ...SHAPES.slice(0, shapes).map((shape) => ({ shape, source: 'url' as Source })),
-      ...SOURCES.slice(1).map((source, index) => ({ shape: SHAPES[index] ?? {}, source })),
+      ...SOURCES.slice(1, 1 + sources).map((source, index) => ({ shape: SHAPES[index] ?? {}, source })),
     ];
     for (const { shape, source } of visits) {
       const name = `${executable.kind} ${source} ${JSON.stringify(shape)}`;

@@ -54,6 +54,7 @@ const artifacts = {
   },
   remove: async (name: string) => appendFileSync(order.objects, `-${name}\n`),
   isFailing: false,
+  refusal: null,
   isReady: async () => true,
 };
 
@@ -126,5 +127,6 @@ const RENDERING: Rendering = {
   },
   inspection: null,
   warnings: [],
+  changed: null,
   timings: {},
 };

@@ -37,9 +37,27 @@ export type ClusterOptions = Partial<PartOptions> & { part?: keyof typeof PARTS 
 const CLAIMED_AGAIN_MS = 2_000;
 const CLOCKS_APART_MS = 600_000;
 
+const AS_PROMISED: PartOptions = {
+  kills: 200,
+  restarts: 50,
+  seconds: 70,
+  rounds: 3,
+  measured: 60,
+  submissions: 10_000,
+  servers: 3,
+  sameVersion: 1,
+  trustsOwnClock: 0,
+  seed: 1,
+};
+
 export async function run({ part = 'all', ...given }: ClusterOptions = {}): Promise<TrialResult> {
-  const options = { kills: 200, restarts: 50, seconds: 70, rounds: 3, measured: 60, trustsOwnClock: 0, seed: 1, ...given };
   await using server = await startPostgres();
+  return await runOn(server, { part, ...given });
+}
+
+/** @param server that a part may restart */
+export async function runOn(server: PostgresServer, { part = 'all', ...given }: ClusterOptions): Promise<TrialResult> {
+  const options = { ...AS_PROMISED, ...given };
   const figures: TrialResult['figures'] = {};
   const problems: string[] = [];
   for (const name of part === 'all' ? (Object.keys(PARTS) as (keyof typeof PARTS)[]) : [part]) {
@@ -140,18 +158,19 @@ async function restarts(server: PostgresServer, { restarts: count, seed }: PartO
   return { figures: { restarts: count, jobs, 'taken again after at most (ms)': Math.round(slowest) }, problems };
 }
 
-async function stampede(server: PostgresServer): Promise<PartFound> {
+async function stampede(server: PostgresServer, { submissions }: PartOptions): Promise<PartFound> {
+  const keys = submissions / 100;
   await using ground = await ClusterGround.make(server);
   const doors = [ground.store, ...(await Promise.all([1, 2, 3].map(() => openAt(ground.url))))];
   const nodes = await Promise.all([1, 2, 3, 4].map(() => ground.start({ renderMs: 20 })));
-  const wishes = Array.from({ length: 10_000 }, (_, i) => `key ${i % 100}`);
+  const wishes = Array.from({ length: submissions }, (_, i) => `key ${i % keys}`);
   let unavailable = 0;
   const accept = async (key: string, i: number): Promise<unknown> => {
     const job = aNewJob(ground.caller, { idempotencyKey: key, identity: key, cacheIdentity: key, enqueuedAt: ground.store.now() });
     try {
       return await doors[i % 4]?.accept(job, RULES);
     } catch (error) {
-      // On a busy machine, the last of ten thousand wait too long for a connection.
+      // On a busy machine, the last of thousands wait too long for a connection.
       if (!(error instanceof CaptureError) || error.status !== 503) throw error;
       unavailable += 1;
       return await accept(key, i);
@@ -168,8 +187,8 @@ async function stampede(server: PostgresServer): Promise<PartFound> {
   const taken = answers.filter((answer) => answer?.kind === 'queued').length;
   await ground.untilEnded();
   const problems = await ground.audit();
-  if (jobs !== 100) problems.push(`${jobs} jobs for 100 keys`);
-  if (renders !== 100) problems.push(`${renders} renders for 100 keys`);
+  if (jobs !== keys) problems.push(`${jobs} jobs for ${keys} keys`);
+  if (renders !== keys) problems.push(`${renders} renders for ${keys} keys`);
   if (taken !== 10) problems.push(`${taken} jobs with a quota of 10`);
   await Promise.all(nodes.map((node) => node.end()));
   await Promise.all(doors.slice(1).map((door) => door[Symbol.asyncDispose]()));

@@ -15,20 +15,20 @@ import type { TrialResult } from './trial-result.js';
 export interface DrainOptions {
   /** Signals. */
   rounds?: number;
+  /** Every so many rounds a second signal follows; 5 when absent. */
+  secondEvery?: number;
   seed?: number;
 }
 
 const EXIT_MS = 35_000;
 const SECOND_EXIT_MS = 2_000;
-/** Every so many rounds a second signal follows. */
-const SECOND_EVERY = 5;
 const LOAD_MAX_MS = 800;
 /** Each page takes that long to come, so that captures are under way when the signal comes. */
 const PAGE_MS = 300;
 const CLIENTS = 5;
 const STUCK_AFTER_MS = 60_000;
 
-export async function run({ rounds = 50, seed = 3 }: DrainOptions = {}): Promise<TrialResult<number>> {
+export async function run({ rounds = 50, secondEvery = 5, seed = 3 }: DrainOptions = {}): Promise<TrialResult<number>> {
   await using site = await startSite({ host: '127.0.0.2' });
   site.route('/page', (_, response) => {
     setTimeout(
@@ -42,7 +42,7 @@ export async function run({ rounds = 50, seed = 3 }: DrainOptions = {}): Promise
   const trial = new DrainTrial(crowd, dir.dataDir, problems);
   const random = seeded(seed);
   for (let round = 0; round < rounds; round++) {
-    await trial.round(`round ${round}`, { loadMs: random() * LOAD_MAX_MS, isCutShort: round % SECOND_EVERY === SECOND_EVERY - 1 });
+    await trial.round(`round ${round}`, { loadMs: random() * LOAD_MAX_MS, isCutShort: round % secondEvery === secondEvery - 1 });
   }
   const jobs = await trial.conclude();
   const completed = jobs.filter((job) => job.state === 'completed').length;

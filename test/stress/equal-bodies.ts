@@ -89,6 +89,8 @@ const NESTED: Record<string, [base: Body, changes: Body]> = {
       page_ranges: '1',
       header_template: '<i></i>',
       footer_template: '<i></i>',
+      first_page_header: false,
+      fit_width: false,
       prefer_css_page_size: true,
       media: 'screen',
       outline: true,
@@ -110,6 +112,14 @@ export const PAIRS: Record<string, [Body, Body]> = {
   padding: [
     { ...TARGET, selector: 'p' },
     { ...TARGET, selector: 'p', padding: 8 },
+  ],
+  full_width: [
+    { ...TARGET, full_page: true },
+    { ...TARGET, full_page: true, full_width: true },
+  ],
+  max_height: [
+    { ...TARGET, full_page: true },
+    { ...TARGET, full_page: true, max_height: 4_000 },
   ],
   omit_background: [TARGET, { ...TARGET, omit_background: true }],
   real_time: [TARGET, { ...TARGET, real_time: true }],

@@ -66,7 +66,7 @@ async function end(store: Store, onEnded: (job: EndedJob) => void): Promise<void
   };
   const deps = {
     store,
-    artifacts: { put: async () => artifact, remove: async () => undefined, isFailing: false, isReady: async () => true },
+    artifacts: { put: async () => artifact, remove: async () => undefined, isFailing: false, refusal: null, isReady: async () => true },
     render: async () => rendering as never,
     onEnded,
     ...{ leaseMs: 30_000, retryDelayMs: 0, log: silentLog(), now: Date.now },

@@ -21,17 +21,21 @@ export interface FullDiskOptions {
   rounds?: number;
   /** Submissions while it is full, each time. */
   submissions?: number;
+  /** By when there must be captures again once there is space; 5,000 when absent. */
+  recoveryMs?: number;
+  /** 0: nothing is printed while the temporary directory is full, and it is not emptied. */
+  prints?: number;
 }
 
 const SIZE_MB = 64;
 /** An answer about health may be that old. */
 const HEALTH_MS = 500;
 const SYNC_WAIT_MS = 1_000;
-const RECOVERY_MS = 5_000;
 const STUCK_AFTER_MS = 60_000;
 const PIECE = Buffer.alloc(4_096, 'x');
 
-export async function run({ rounds = 10, submissions = 40 }: FullDiskOptions = {}): Promise<TrialResult> {
+export async function run(options: FullDiskOptions = {}): Promise<TrialResult> {
+  const { rounds = 10, submissions = 40, recoveryMs = 5_000, prints = 1 } = options;
   const disk = mountDisk();
   if (disk === null) return { ok: true, figures: { skipped: 'this user may not mount a file system' }, problems: [] };
   using _disk = disk;
@@ -39,27 +43,37 @@ export async function run({ rounds = 10, submissions = 40 }: FullDiskOptions = {
   const server = startServerProcess({ dataDir: disk.path, env: { STILLFRAME_SYNC_WAIT_MS: String(SYNC_WAIT_MS) } });
   const { url, firstKey } = await server.ready;
   const trial = new FullDisk({ url, key: firstKey ?? '' }, site, disk.path);
-  for (let round = 0; round < rounds; round++) await trial.round(round, submissions);
+  for (let round = 0; round < rounds; round++) await trial.round(round, { submissions, recoveryMs });
   await trial.settle();
   const exit = await Promise.race([server.exited, Promise.resolve(null)]);
   if (exit !== null) trial.problems.push(`the server ended (${exit.signal ?? exit.code})`);
   await server[Symbol.asyncDispose]();
   trial.audit();
-  const temporary = await fillTemporary(site);
+  const temporary = await fillTemporary(site, prints === 1);
   const problems = [...trial.problems, ...temporary.problems];
   return { ok: problems.length === 0, figures: { rounds, ...trial.figures(), ...temporary.figures }, problems };
 }
 
 const TALL = `<!doctype html><body style="margin:0">${Array.from({ length: 240 }, (_, nth) => `<div style="height:100px;background:linear-gradient(${nth}deg,#${(nth * 16).toString(16).padStart(3, '0')},#fed)">${nth}</div>`).join('')}`;
 
+/** A document of more than 10 MB as a PDF, which the browser cannot keep in the rest of a full disk: noise does not compress. */
+const NOISE = `<!doctype html><body style="margin:0"><canvas width="2000" height="2000"></canvas><script>
+const context = document.querySelector('canvas').getContext('2d');
+const picture = context.createImageData(2000, 2000);
+for (let at = 0; at < picture.data.length; at += 65536) crypto.getRandomValues(picture.data.subarray(at, at + 65536));
+for (let at = 3; at < picture.data.length; at += 4) picture.data[at] = 255;
+context.putImageData(picture, 0, 0);
+</script>`;
+
 /** A server whose temporary directory is full, and then emptied. */
-async function fillTemporary(site: Site): Promise<{ problems: string[]; figures: TrialResult['figures'] }> {
+async function fillTemporary(site: Site, withPrints: boolean): Promise<{ problems: string[]; figures: TrialResult['figures'] }> {
   // The path must be short: see profile-dir.ts.
   const disk = mountDisk('/tmp/s', '1777');
   if (disk === null) return { problems: ['no second file system could be mounted'], figures: {} };
   using _disk = disk;
   using dir = aTrialDir();
   site.route('/tall', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(TALL));
+  site.route('/noise', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(NOISE));
   await using server = startServerProcess({ dataDir: dir.dataDir, env: { TMPDIR: disk.path } });
   const { url, firstKey } = await server.ready;
   const at = { url, key: firstKey ?? '' };
@@ -67,7 +81,8 @@ async function fillTemporary(site: Site): Promise<{ problems: string[]; figures:
   const seen: string[] = [];
   const expectAnswer = async (when: string, fields: Record<string, unknown>, statuses: number[]) => {
     const view = { width: 800, height: 600, deviceScaleFactor: 1 };
-    const answer = await postCapture(at, { url: site.url('/tall'), viewport: view, cache_ttl: 0, timeout: 60_000, ...fields });
+    const url = site.url(fields.format === 'pdf' ? '/noise' : '/tall');
+    const answer = await postCapture(at, { url, viewport: view, cache_ttl: 0, timeout: 60_000, ...fields });
     const { status, body } = answer.status === 202 ? await ended(at, answer.body.data.job_id) : answer;
     seen.push(`${when} ${fields.format} ${status}`);
     const isHonest = status !== 503 || /temporary directory/.test(body.error.message);
@@ -83,15 +98,28 @@ async function fillTemporary(site: Site): Promise<{ problems: string[]; figures:
   fill(disk.path);
   await expectHealth('a full temporary directory', 503);
   await expectAnswer('full', { full_page: true, format: 'png' }, [200]);
-  await expectAnswer('full', { full_page: true, format: 'pdf' }, [200, 503]);
+  // Printing needs the temporary directory: the job waits in the queue until there is room.
+  const printed = withPrints ? expectAnswer('full', { format: 'pdf', timeout: 20_000 }, [200]) : Promise.resolve();
+  if (withPrints) await untilSaid(server, 'a capture returns to the queue', problems);
   free(disk.path);
   await expectHealth('a temporary directory with room again', 200);
-  await expectAnswer('free', { format: 'pdf' }, [200]);
-  for (const entry of readdirSync(disk.path)) rmSync(join(disk.path, entry), { recursive: true, force: true });
-  await expectAnswer('emptied', { format: 'pdf' }, [200]);
-  await expectAnswer('emptied', { full_page: true, format: 'png' }, [200]);
+  await printed;
+  if (withPrints) {
+    await expectAnswer('free', { format: 'pdf' }, [200]);
+    for (const entry of readdirSync(disk.path)) rmSync(join(disk.path, entry), { recursive: true, force: true });
+    await expectAnswer('emptied', { format: 'pdf' }, [200]);
+    await expectAnswer('emptied', { full_page: true, format: 'png' }, [200]);
+  }
   if (!server.said.some((line) => line.includes('temporary directory'))) problems.push('the log does not tell of the full directory');
   return { problems, figures: { temporary: seen.join(', ') } };
+}
+
+async function untilSaid({ said }: { said: readonly string[] }, text: string, problems: string[]): Promise<void> {
+  const from = performance.now();
+  while (!said.some((line) => line.includes(text))) {
+    if (performance.now() - from > STUCK_AFTER_MS) return void problems.push(`the log never told: ${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /** The outcome of an accepted job, in the form of a synchronous answer. */
@@ -118,7 +146,7 @@ class FullDisk {
   ) {}
 
   /** Full, refusing; free, capturing. */
-  async round(round: number, submissions: number): Promise<void> {
+  async round(round: number, { submissions, recoveryMs }: Required<Pick<FullDiskOptions, 'submissions' | 'recoveryMs'>>): Promise<void> {
     // Captures are under way while the space goes.
     const visited = this.#visited();
     const before = Promise.all(Array.from({ length: 6 }, (_, nth) => this.#submit(`before-${round}-${nth}`)));
@@ -143,7 +171,7 @@ class FullDisk {
     this.#expect(`round ${round}: health answers ${health.status} on a full disk`, health.status === 503);
     if (round === 0) await this.#askDoctor();
     free(this.dataDir);
-    await this.#recover(round);
+    await this.#recover(round, recoveryMs);
   }
 
   /** Everything that was promised comes to its end. */
@@ -193,9 +221,9 @@ class FullDisk {
     });
   }
 
-  async #recover(round: number): Promise<void> {
+  async #recover(round: number, recoveryMs: number): Promise<void> {
     const from = performance.now();
-    for (let nth = 0; performance.now() - from < RECOVERY_MS; nth++) {
+    for (let nth = 0; performance.now() - from < recoveryMs; nth++) {
       const { status } = await this.#submit(`after-${round}-${nth}`);
       const health = await callApi(`${this.at.url}/v1/health`, this.at.key);
       if (status === 200 && health.status === 200) {
@@ -204,7 +232,7 @@ class FullDisk {
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    this.problems.push(`round ${round}: no capture within ${RECOVERY_MS} ms of the space coming back`);
+    this.problems.push(`round ${round}: no capture within ${recoveryMs} ms of the space coming back`);
   }
 
   async #submit(idempotencyKey: string): Promise<ApiAnswer> {

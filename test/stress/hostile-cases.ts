@@ -57,7 +57,5 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
 export const FEW_CASES: readonly HostileCase[] = HOSTILE_CASES.filter(
   ({ path, wish }) =>
     wish === undefined &&
-    /^\/(pdf|no-content|blank|busy-later|alert-flood|debugger|hang|popups|hostile\/(emptied|redirects|to-dead-port|microtasks|basic-auth|half-chunk|prompts))$/.test(
-      path,
-    ),
+    /^\/(pdf|blank|busy-later|debugger|hang|popups|hostile\/(emptied|redirects|to-dead-port|microtasks|basic-auth|prompts))$/.test(path),
 );

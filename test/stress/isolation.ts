@@ -36,7 +36,7 @@ export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Prom
   for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
   if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
   const shared = await shareNothing(Math.ceil(pairs / 4), { server, site, atOnce, problems });
-  const hsts = await visitByHsts((visit) => inLanes(Math.max(8, Math.ceil(pairs / 4)), atOnce, visit));
+  const hsts = await visitByHsts((visit) => inLanes(Math.max(2, Math.ceil(pairs / 4)), atOnce, visit));
   problems.push(...hsts.problems);
   const figures = { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, 'HSTS visits': hsts.visits };
   return {

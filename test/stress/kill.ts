@@ -23,6 +23,8 @@ export interface KillOptions {
   rounds?: number;
   /** For a repetition. */
   seed?: number;
+  /** By when the browsers of a killed server must have ended; 1,000 when absent. */
+  orphanMs?: number;
 }
 
 /** Inside the server (kill-points.ts). */
@@ -39,13 +41,12 @@ const CLIENTS = 6;
 const PATIENCE_MS = 8_000;
 /** From the start of the process, so that its boot is killed as well. */
 const INSTANT_MAX_MS = 2_500;
-const ORPHAN_GRACE_MS = 1_000;
 const STUCK_AFTER_MS = 60_000;
 const SECRET = 'a webhook secret of this trial';
 const PROBLEMS_MAX = 30;
 
-export async function run({ rounds = 200, seed = 20_261_121 }: KillOptions = {}): Promise<TrialResult> {
-  await using trial = await KillTrial.begin(seed);
+export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 }: KillOptions = {}): Promise<TrialResult> {
+  await using trial = await KillTrial.begin(seed, orphanMs);
   for (let round = 0; round < rounds; round++) await trial.round(round);
   return await trial.conclude(rounds);
 }
@@ -73,14 +74,19 @@ class KillTrial implements AsyncDisposable {
 
   private constructor(
     seed: number,
+    private readonly orphanMs: number,
     private readonly ground: Ground,
   ) {
     this.#random = seeded(seed);
   }
 
-  static async begin(seed: number): Promise<KillTrial> {
+  static async begin(seed: number, orphanMs: number): Promise<KillTrial> {
     const site = await startSite({ host: '127.0.0.2' });
-    const trial = new KillTrial(seed, { dir: aTrialDir(), site, preload: await buildProgram(new URL('kill-points.ts', import.meta.url)) });
+    const trial = new KillTrial(seed, orphanMs, {
+      dir: aTrialDir(),
+      site,
+      preload: await buildProgram(new URL('kill-points.ts', import.meta.url)),
+    });
     site.route('/page', (_, response) => {
       trial.#pass('render start');
       response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
@@ -209,7 +215,7 @@ class KillTrial implements AsyncDisposable {
     const from = performance.now();
     const left = () => processesNaming(root).filter(({ pid }) => readProcess(pid)?.state !== 'Z');
     while (left().length > 0) {
-      if (performance.now() - from > ORPHAN_GRACE_MS) {
+      if (performance.now() - from > this.orphanMs) {
         this.#problem(`${when}: ${left().length} browser processes outlive their server`);
         return;
       }

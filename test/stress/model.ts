@@ -173,7 +173,8 @@ class ModelTrial {
   async fail(): Promise<void> {
     const claim = this.#anyClaim();
     if (claim === null) return;
-    const error = { code: 'target_error', message: 'no', retriable: false, status: 502 } as const;
+    // Each its own, as pictures have names of their own: the same claim with the same error is the repetition of a try, which SQLite answers again.
+    const error = { code: 'target_error', message: `no ${this.#counts.operations}`, retriable: false, status: 502 } as const;
     const ended = await this.#withFollowers(await this.#sides.store.fail(claim, error, this.#now));
     deepStrictEqual(
       ended.map((job) => job.id),

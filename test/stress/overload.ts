@@ -24,6 +24,8 @@ export interface OverloadOptions {
 }
 
 const TIMES_CAPACITY = 10;
+/** A slow machine must fill the queue too, so that there is something to refuse. */
+const TIMES_QUEUE = 3;
 const GOODPUT_LEAST = 0.95;
 const REFUSAL_MS = 50;
 /** Beyond the wait itself. */
@@ -59,7 +61,7 @@ export async function run({
       at,
       site,
       server,
-      ratePerSecond: before * TIMES_CAPACITY,
+      ratePerSecond: Math.max(before * TIMES_CAPACITY, (queue * TIMES_QUEUE) / seconds),
       seconds,
     });
     await untilIdle(at);

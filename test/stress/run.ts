@@ -42,6 +42,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   'webhook-captures': async () => ({ title: 'a receiver that hangs delays no capture', ...(await import('./webhook-captures.js')) }),
   rows: async () => ({ title: 'coloured rows at every height, density, format and algorithm', ...(await import('./rows.js')) }),
   sticky: async () => ({ title: 'fixed and sticky elements, once each and in place', ...(await import('./sticky.js')) }),
+  still: async () => ({ title: 'one picture each of pages beside busy loops, and pages at their end', ...(await import('./still.js')) }),
   'picture-memory': async () => ({ title: 'memory while big pages are pictured', ...(await import('./picture-memory.js')) }),
   vectors: async () => ({ title: 'every spelling of a destination, through the public API', ...(await import('./vectors.js')) }),
   channels: async () => ({ title: 'every way out that a browser has, in every mode and format', ...(await import('./channels.js')) }),

@@ -22,6 +22,8 @@ import type { TrialResult } from './trial-result.js';
 export interface TroublesOptions {
   /** How long the database stays locked; 12 when absent: longer than a submission waits. */
   lockSeconds?: number;
+  /** Times from the true one that the clock jumps to, in hours. */
+  jumps?: number[];
 }
 
 const HEALTH_TELLS_MS = 2_000;
@@ -36,7 +38,7 @@ const JUMPS_H = [2, -2, 26, 0];
 const EVENT_MS = 12_000;
 const SECRET = 'a webhook secret of this trial';
 
-export async function run({ lockSeconds = 12 }: TroublesOptions = {}): Promise<TrialResult> {
+export async function run({ lockSeconds = 12, jumps = JUMPS_H }: TroublesOptions = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   // Each event is refused once, so that it waits for its second attempt while the clock jumps.
   await using receiver = await startReceiver({ script: (_, nth) => (nth % 2 === 1 ? { status: 500 } : { status: 204 }) });
@@ -58,7 +60,7 @@ export async function run({ lockSeconds = 12 }: TroublesOptions = {}): Promise<T
   try {
     await troubles.lock(lockSeconds);
     await troubles.readOnly();
-    for (const hours of JUMPS_H) await troubles.jump(hours * HOUR_MS);
+    for (const hours of jumps) await troubles.jump(hours * HOUR_MS);
     await troubles.settle();
   } finally {
     await server[Symbol.asyncDispose]();

@@ -68,6 +68,10 @@ function submissionRequest(): Operation['request'] {
   return {
     query: z.object({
       mode: z.enum(['async']).optional().meta({ description: 'forces asynchronous mode even when `sync` is true' }),
+      explain: z
+        .enum(['1'])
+        .optional()
+        .meta({ description: 'reports in `diagnostics.changed` what was done to the page', ...EXTENSION }),
     }),
     headers: anyHeaders.extend({
       'Idempotency-Key': z

@@ -149,7 +149,7 @@ export const FIELD_NOTES: Record<string, FieldNote> = {
   'WebhookDelivery.delivered_at': { description: 'Unix milliseconds; null until it is delivered', example: ENQUEUED_AT + 950 },
 
   'Health.problem': {
-    description: 'why the database is unavailable, and what the operator can do',
+    description: 'why the database or the storage is unavailable, and what the operator can do',
     example: 'The database cannot be written to at the moment. Try again shortly.',
   },
   'Health.worker_ready': { description: 'whether a browser has responded within the last 30 seconds', example: true },

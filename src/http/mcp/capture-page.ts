@@ -14,6 +14,8 @@ const REQUEST_FIELDS = captureRequestSchema.pick({
   html: true,
   device: true,
   full_page: true,
+  full_width: true,
+  max_height: true,
   selector: true,
   dark_mode: true,
   locale: true,
@@ -35,7 +37,9 @@ const ARGUMENTS = REQUEST_FIELDS.extend({
   // Described without fields that the tool does not have.
   device: device.meta({ description: 'device preset; takes precedence over `width` and `height`' }),
   dark_mode: darkMode.meta({ description: 'prefers-color-scheme: dark' }),
-  selector: selector.meta({ description: 'picture only the first visible element that matches this CSS selector' }),
+  selector: selector.meta({
+    description: 'picture only the first visible element that matches this CSS selector; `>>>` leads into shadow trees and frames',
+  }),
   hide_selectors: hide.meta({ description: 'CSS selectors of elements to hide, keeping their space' }),
   remove_selectors: remove.meta({ description: 'CSS selectors of elements to remove' }),
   view: z

@@ -43,7 +43,7 @@ export function renderLink(edge: Edge): Handler<EdgeEnv> {
     takeToken(edge, c, { principal, meter: 'links', takes: false });
     const { picture, inFlight } = await edge.findLinkPicture(link.submission, principal);
     const start: Start = (submission, context) =>
-      shared(starting, `${principal.keyId} ${submission.cacheIdentity}`, () => {
+      shared(starting, `${principal.keyId} ${submission.options.timeout} ${submission.cacheIdentity}`, () => {
         // Only a new render costs anything: neither a stored picture nor a render in flight takes a token.
         const verdict = takeToken(edge, c, { principal, meter: 'links', takes: !inFlight });
         if (!inFlight && !verdict.allowed) throw keyLimited(verdict);

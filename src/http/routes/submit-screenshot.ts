@@ -19,11 +19,13 @@ export function submitScreenshot(edge: Edge): Handler<EdgeEnv> {
   return async (c) => {
     const { exchange } = c.var;
     const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
-    const forceAsync = c.req.url.includes('?') && readMode(c.req.queries('mode'));
+    const hasQuery = c.req.url.includes('?');
+    const forceAsync = hasQuery && readSwitch(c.req.queries('mode'), 'mode', 'async');
+    const explain = hasQuery && readSwitch(c.req.queries('explain'), 'explain', '1');
     refuseWhenDraining(edge);
     const { accept } = c.env.incoming.headers;
     const body = withFormat(await readJson(c.env.incoming), accept);
-    const submission = parseSubmission(body, { ...edge.config, forceAsync });
+    const submission = parseSubmission(body, { ...edge.config, forceAsync, explain });
     const form = negotiate(accept, submission.options.format);
     const job = await submitAndSettle(edge, c, { submission, idempotencyKey });
     if (job.result === null) return acceptedAnswer(job, exchange, (data) => answerData(c, data, 202));
@@ -59,14 +61,14 @@ function readIdempotencyKey(header: string | string[] | undefined): string | nul
   });
 }
 
-/** Other query parameters are ignored. */
-function readMode(values: string[] | undefined): boolean {
+/** A query parameter with one possible value. Unknown parameters are ignored. */
+function readSwitch(values: string[] | undefined, name: string, on: string): boolean {
   if (values === undefined) return false;
-  if (values.every((value) => value === 'async')) return true;
-  const message = 'must be `async` when it is given';
+  if (values.every((value) => value === on)) return true;
+  const message = `must be \`${on}\` when it is given`;
   throw new CaptureError({
     code: 'invalid_request',
-    message: `The query parameter \`mode\` ${message}.`,
-    details: { issues: [{ path: 'mode', message }] },
+    message: `The query parameter \`${name}\` ${message}.`,
+    details: { issues: [{ path: name, message }] },
   });
 }

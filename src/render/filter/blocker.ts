@@ -3,19 +3,20 @@
  * Owns the filter engines and their lists. Knows no jobs or destination policy, and not how pictures are made.
  */
 import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
-import { readBuiltInRules } from './built-in.js';
+import { builtInText, readBuiltInRules } from './built-in.js';
 import type { Category } from './category.js';
-import { builtInEngines, type Engines, engineSet } from './engines.js';
+import { builtInEngines, type Engines, engineSet, type Refusal } from './engines.js';
 import { type Guard, guardPage } from './guard-page.js';
 import { listSources } from './list-sources.js';
 import { ListStore, type Manifest } from './list-store.js';
 import { ListThread } from './list-worker.js';
-import { type ListParts, loadEngines, updateLists } from './lists.js';
+import { hasRule, type ListParts, loadEngines, updateLists } from './lists.js';
 
 export interface BlockerOptions {
   dataDir: string;
@@ -104,7 +105,12 @@ export class Blocker implements AsyncDisposable {
    */
   guard(session: PageSession, options: CaptureOptions, id: string): Promise<Guard> {
     return guardPage(
-      { engines: this.engines, consentBundle: this.consentBundle, log: this.options.log.child({ job_id: id }) },
+      {
+        engines: this.engines,
+        listsOf: (refusals) => this.listsOf(refusals),
+        consentBundle: this.consentBundle,
+        log: this.options.log.child({ job_id: id }),
+      },
       session,
       options,
     );
@@ -133,6 +139,28 @@ export class Blocker implements AsyncDisposable {
     clearInterval(this.timer);
     this.end.abort(new Error('stopped'));
     await this.updating?.catch(() => {});
+  }
+
+  /** Looks the rules up in the texts of the lists, since an engine does not keep where its rules come from. */
+  private async listsOf(refusals: readonly Refusal[]): Promise<string[]> {
+    const { store, sources, builtIn } = this.lists;
+    const found = new Array<string>(refusals.length).fill('');
+    const look = async (name: string, category: Category, text: string) => {
+      for (const [nth, refusal] of refusals.entries()) {
+        if (found[nth] !== '' || refusal.category !== category || refusal.filter === undefined) continue;
+        if (hasRule(text, refusal.filter)) found[nth] = name;
+        // A list has megabytes: other work gets its turn between two searches.
+        await setImmediate();
+      }
+    };
+    for (const category of new Set(refusals.map((refusal) => refusal.category))) {
+      await look('built-in', category, builtInText(builtIn, category));
+      for (const source of sources) {
+        const kept = source.category === category ? this.manifest.lists[source.name] : undefined;
+        if (kept !== undefined) await look(source.name, category, (await store.read(kept.file))?.toString() ?? '');
+      }
+    }
+    return found;
   }
 
   private async update(): Promise<void> {

@@ -4,6 +4,14 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 export const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
+/** Their names in a request. */
+export const OPTION_OF: Record<Category, string> = {
+  ads: 'block_ads',
+  trackers: 'block_trackers',
+  chats: 'block_chats',
+  cookies: 'block_cookie_banners',
+};
+
 /** The switches that a capture has on. */
 export function switchedOn(options: Pick<CaptureOptions, 'blockAds' | 'blockTrackers' | 'blockChats' | 'blockCookieBanners'>): Category[] {
   const on: Record<Category, boolean> = {

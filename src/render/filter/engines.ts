@@ -1,4 +1,4 @@
-import { ENGINE_VERSION, FiltersEngine, Request, type RequestType } from '@ghostery/adblocker';
+import { ENGINE_VERSION, FiltersEngine, type NetworkFilter, Request, type RequestType } from '@ghostery/adblocker';
 import { type BuiltInRules, builtInExceptions, builtInText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 import options from './engine-options.json';
@@ -24,6 +24,12 @@ export interface Ask {
   type: RequestType;
   /** The document that makes the request. */
   sourceUrl: string;
+}
+
+export interface Refusal {
+  category: Category;
+  /** The rule that refuses it. */
+  filter: NetworkFilter | undefined;
 }
 
 /** The engines of the built-in rules: prebuilt, or parsed if another version of the library built them. */
@@ -54,17 +60,22 @@ export function matchedPart(url: string): string {
   return url.length <= MATCHED_CHARS ? url : Buffer.from(url.slice(0, MATCHED_CHARS)).toString();
 }
 
+/** The switch whose rules refuse the request, or null. */
+export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
+  return refusalOf(engines, on, ask)?.category ?? null;
+}
+
 /**
- * The first switch whose rules refuse the request, or null. About 5 µs. Of URLs, only the first 2,048 characters are looked at.
+ * The first switch whose rules refuse the request, and the rule; or null. About 5 µs. Of URLs, only the first 2,048 characters are looked at.
  * An exception of any list that is on holds against the rules of all of them, unless a rule is marked important.
  */
-export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
+export function refusalOf(engines: Engines, on: readonly Category[], ask: Ask): Refusal | null {
   const request = Request.fromRawDetails({ ...ask, url: matchedPart(ask.url), sourceUrl: matchedPart(ask.sourceUrl) });
   for (const category of on) {
     const { match, filter } = engines[category].match(request);
     if (!match) continue;
     const others = on.filter((other) => other !== category);
-    if (filter?.isImportant() || !others.some((other) => isExcepted(engines, other, request))) return category;
+    if (filter?.isImportant() || !others.some((other) => isExcepted(engines, other, request))) return { category, filter };
   }
   return null;
 }

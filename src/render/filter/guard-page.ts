@@ -1,16 +1,20 @@
+import type { CaptureChanges } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
 import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
 import type { ProceduralRule } from '../in-page/procedural-rule.js';
+import { source } from '../in-page/scriptlets/run.js?bundled';
+import type { Scriptlet } from '../in-page/scriptlets/scriptlet.js';
 import { PageMoved } from '../page/page-moved.js';
 import type { PageSession } from '../page-session.js';
 import { Interception } from '../requests/interception.js';
 import { TargetHeaders } from '../requests/target-headers.js';
 import { targetSessionOf } from '../requests/target-session-of.js';
-import { CATEGORIES, type Category, switchedOn } from './category.js';
-import { bannerCss, bannerFeatureCss, featureCss, hostCss, proceduralRules, startRules } from './cosmetics.js';
-import type { Engines } from './engines.js';
-import { scriptletSource } from './scriptlets.js';
+import { CATEGORIES, type Category, OPTION_OF, switchedOn } from './category.js';
+import { bannerCss, bannerFeatureCss, featureCss, hostCss, likelyHosts, proceduralRules, siteOf, startRules } from './cosmetics.js';
+import type { Engines, Refusal } from './engines.js';
+import { hidingExceptions } from './hiding-exceptions.js';
+import { readScriptlet } from './scriptlet-syntax.js';
 
 /** One capture's blocking, from before its navigation to its end. */
 export interface Guard {
@@ -25,16 +29,23 @@ export interface Guard {
    * @param last whether the picture is taken next: later banners are kept hidden
    */
   answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport>;
+  /** Reports the requests blocked and the banner declined so far. */
+  explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>>;
   /** Detaches from the page. May be called twice. */
   stop(): Promise<void>;
 }
 
 export interface PageGuardParts {
   engines: Engines;
+  /** The names of the lists that have these rules, empty where it is not known. */
+  listsOf(refusals: readonly Refusal[]): Promise<string[]>;
   /** Source of consent-page.js. */
   consentBundle: string;
   log: Log;
 }
+
+/** Characters of a URL or rule in a report. */
+const TOLD_CHARS = 300;
 
 /** Time limit of answerBanners. */
 const ANSWER_MAX_MS = 7_000;
@@ -55,6 +66,7 @@ const NO_GUARD: Guard = {
   blockedRequests: 0,
   blockedBy: NONE,
   answerBanners: async () => NO_BANNER,
+  explain: async () => ({ blocked: [], banner: { outcome: 'none', platform: null } }),
   stop: async () => {},
 };
 
@@ -63,6 +75,7 @@ class PageGuard implements Guard {
   /** Hosts whose own hiding rules have been applied. */
   readonly #styledHosts = new Set<string>();
   readonly #procedural = new Map<string, Procedural>();
+  #banner: CaptureChanges['banner'] = { outcome: 'none', platform: null };
 
   constructor(
     private readonly parts: PageGuardParts,
@@ -100,12 +113,27 @@ class PageGuard implements Guard {
     if (this.on.length === 0) return NO_BANNER;
     try {
       const report = { ...(await bounded(this.answer(last), signal, this.session.lost)), ms: ms() };
-      if (report.outcome !== 'none') this.parts.log.info({ banner: report }, 'answered a consent banner');
+      if (report.outcome !== 'none') {
+        this.#banner = { outcome: report.outcome, platform: report.platform };
+        this.parts.log.info({ banner: report }, 'answered a consent banner');
+      }
       return report;
     } catch (error) {
       this.parts.log.debug({ err: error }, 'the consent banners of a page could not be answered');
       return { ...NO_BANNER, outcome: 'failed', ms: ms() };
     }
+  }
+
+  async explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>> {
+    const refused = this.#interception?.firstBlocked ?? [];
+    const lists = await this.parts.listsOf(refused);
+    const blocked = refused.map(({ category, url, filter }, nth) => ({
+      option: OPTION_OF[category],
+      url: (url.split(/[?#]/, 1)[0] ?? '').slice(0, TOLD_CHARS),
+      rule: (filter?.toString() ?? '').slice(0, TOLD_CHARS),
+      list: lists[nth] ?? '',
+    }));
+    return { blocked, banner: this.#banner };
   }
 
   async stop(): Promise<void> {
@@ -208,4 +236,32 @@ async function bounded<Result>(work: Promise<Result>, ...signals: AbortSignal[])
     end.addEventListener('abort', onEnd, { once: true });
     work.then(resolve, reject).finally(() => end.removeEventListener('abort', onEnd));
   });
+}
+
+/** Further ones for one host are not run. */
+const SCRIPTLETS_MAX = 200;
+
+/**
+ * The script to run in each document before its own, for the hosts that the target is likely to be served from; null if the lists of
+ * these switches call no scriptlets there.
+ */
+export function scriptletSource(engines: Engines, on: readonly Category[], url: string): string | null {
+  const byHost = Object.fromEntries(likelyHosts(url).map((host) => [host, scriptletsOf(engines, on, `https://${host}/`)]));
+  if (Object.values(byHost).every((scriptlets) => scriptlets.length === 0)) return null;
+  return `(() => { ${source}\nstillframe.run(${JSON.stringify(byHost)}); })();`;
+}
+
+function scriptletsOf(engines: Engines, on: readonly Category[], url: string): Scriptlet[] {
+  const site = siteOf(url);
+  const exceptions = hidingExceptions(engines, on, site);
+  const calls = new Map<string, Scriptlet>();
+  for (const category of on) {
+    const { matches } = engines[category].matchCosmeticFilters({ ...site, getRulesFromDOM: false, getExtendedRules: false });
+    for (const { filter, exception } of matches) {
+      if (!filter?.isScriptInject() || exception !== undefined || !exceptions.allows(filter)) continue;
+      const scriptlet = readScriptlet(filter.getSelector());
+      if (scriptlet !== null) calls.set(filter.getSelector(), scriptlet);
+    }
+  }
+  return [...calls.values()].slice(0, SCRIPTLETS_MAX);
 }

@@ -1,10 +1,11 @@
 /** A worker for one expensive task: checking or parsing filter lists, or extracting them from a package. */
+
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FiltersEngine } from '@ghostery/adblocker';
 import { isBoundedRegex } from './bounded-regex.js';
-import { countRules, type ListFacts, listProblem } from './check-list.js';
 import { commonSyntax } from './common-syntax.js';
 import { ENGINE_OPTIONS } from './engines.js';
 import { MATCHED_CHARS } from './linear-patterns.js';
@@ -68,3 +69,54 @@ function extractLists(dir: string, ids: readonly number[]): Record<number, strin
 }
 
 if (parentPort !== null) parentPort.postMessage(runListJob(workerData as ListJob));
+
+/** A default list with fewer rules is invalid. An operator's own list may be short. */
+const RULES_MIN = 10;
+/** A list that has lost more than this share of its rules is considered truncated, unless it was a short one. */
+const SHRINK_MAX = 0.5;
+/** Those are looked at for each request, whatever its address is. The largest public lists have some hundreds. */
+const REGEXES_MAX = 5_000;
+const REGEX_LINE = /^(?:@@)?\/.+\/(?:\$|[ \t]*$)/;
+const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)[^\n]*\n/im;
+
+/** Lines that are rules: neither empty, nor comment, nor header. */
+function countRules(text: string): number {
+  let count = 0;
+  for (const line of text.split('\n')) if (line.length > 2 && !/^\s*(!|\[|#\s|$)/.test(line)) count += 1;
+  return count;
+}
+
+interface ListFacts {
+  /** Number of rules of the list that it replaces, 0 for none. */
+  formerRules: number;
+  /** Whether the operator has named its address. */
+  isOwn?: boolean;
+  /** Whether the answer stated its length, so that nothing was lost on the way. */
+  isWhole?: boolean;
+}
+
+/**
+ * Checks whether a fetched text may replace a list.
+ *
+ * @returns the problem, or null
+ */
+export function listProblem(text: string, { formerRules, isOwn = false, isWhole = false }: ListFacts): string | null {
+  const normal = text.replaceAll('\r', '').replace(/^\uFEFF/, '');
+  if (/^\s*(<!doctype|<html|<\?xml|\{)/i.test(normal)) return 'is not a filter list';
+  if (normal.includes('\0') || normal.includes('\uFFFD\uFFFD')) return 'is not text';
+  if (!(isOwn && isWhole) && !normal.endsWith('\n') && !/^!\s*checksum/im.test(normal)) return 'ends in the middle of a line';
+  const rules = countRules(normal);
+  if (rules < (isOwn ? 1 : RULES_MIN)) return rules === 1 ? 'has 1 rule' : `has ${rules} rules`;
+  if (formerRules >= RULES_MIN && rules < formerRules * (1 - SHRINK_MAX)) return `has ${rules} rules where it had ${formerRules}`;
+  const regexes = normal.split('\n').filter((line) => REGEX_LINE.test(line)).length;
+  if (regexes > REGEXES_MAX) return `has ${regexes} rules that are regular expressions, more than ${REGEXES_MAX}`;
+  const told = CHECKSUM_LINE.exec(normal)?.[1]?.replace(/=+$/, '');
+  if (told !== undefined && !checksums(normal).includes(told)) return 'does not match its own checksum';
+  return null;
+}
+
+/** The checksum that list authors use: MD5 without the checksum line, with or without empty lines. */
+function checksums(text: string): string[] {
+  const rest = text.replace(CHECKSUM_LINE, '');
+  return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/=+$/, ''));
+}

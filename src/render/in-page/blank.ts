@@ -1,5 +1,5 @@
 import { coverOnTop } from './cover.js';
-import { all, areaInView, body, documentProperty, isVisible } from './dom.js';
+import { all, areaInView, body, documentProperty, isVisible, matches } from './dom.js';
 import { finiteMotion } from './motion.js';
 import { alphaOf } from './styles.js';
 
@@ -11,8 +11,10 @@ export type Rgb = [red: number, green: number, blue: number];
 
 export interface Look {
   sight: Sight;
-  /** The opaque colours behind all content: a view of only these shows nothing. */
+  /** The opaque colours behind all content: a view of only one of these shows no content. */
   backdrops: Rgb[];
+  /** Whether an application has an element to mount in, and nothing is mounted there. */
+  hasEmptyRoot: boolean;
 }
 
 const LOOKED_AT = 5_000;
@@ -29,7 +31,8 @@ let moving: Element[] | null = null;
  */
 export function look(): Look {
   moving = null;
-  return { sight: sightOf(), backdrops: backdrops() };
+  const emptyRoots = all(APP_ROOTS).filter(isEmptyRoot);
+  return { sight: sightOf(), backdrops: backdrops(emptyRoots), hasEmptyRoot: emptyRoots.length > 0 };
 }
 
 function sightOf(): Sight {
@@ -49,9 +52,8 @@ export function hasDrawnCanvas(): boolean {
   return all('canvas').some((canvas) => isShown(canvas) && isDrawn(canvas));
 }
 
-function backdrops(): Rgb[] {
-  const roots = all(APP_ROOTS).filter((root) => isEmptyRoot(root) && coversView(root));
-  return [documentProperty('documentElement'), body(), ...roots].flatMap((element) => {
+function backdrops(emptyRoots: Element[]): Rgb[] {
+  return [documentProperty('documentElement'), body(), ...emptyRoots.filter(coversView)].flatMap((element) => {
     const colour = element === null ? '' : getComputedStyle(element).backgroundColor;
     return alphaOf(colour) === 1 ? [rgbOf(colour)] : [];
   });
@@ -68,7 +70,7 @@ function rgbOf(colour: string): Rgb {
 }
 
 function isEmptyRoot(element: Element): boolean {
-  return element.matches(APP_ROOTS) && element.firstElementChild === null && (element.textContent ?? '').trim() === '';
+  return matches(element, APP_ROOTS) && element.firstElementChild === null && (element.textContent ?? '').trim() === '';
 }
 
 function coversView(element: Element): boolean {

@@ -1,4 +1,4 @@
-import { body, documentProperty, flatTreeParent } from './dom.js';
+import { body, documentProperty, flatTreeParent, matches } from './dom.js';
 
 /** The box relative to which an element keeps its position while the page is scrolled. */
 
@@ -6,7 +6,7 @@ import { body, documentProperty, flatTreeParent } from './dom.js';
 export function fixedContainer(element: Element): Element | null {
   for (let at: Element = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
     // Elements in the top layer are positioned relative to the viewport.
-    if (at.matches(':modal, :popover-open, :fullscreen')) return null;
+    if (matches(at, ':modal, :popover-open, :fullscreen')) return null;
     const style = getComputedStyle(parent);
     if (style.position === 'fixed' || containsFixed(parent, style)) return parent;
   }

@@ -1,3 +1,4 @@
+import { matchesOf } from './deep-selector.js';
 import { all, body, documentProperty, isVisible } from './dom.js';
 import { nextFrame } from './frames.js';
 
@@ -22,5 +23,5 @@ export function asksForPassword(): boolean {
 
 /** Resolves once a match is visible. Visibility also changes by style alone, so each frame is looked at. */
 export async function untilVisible(selector: string): Promise<void> {
-  while (!all(selector).some(isVisible)) await nextFrame();
+  while (!matchesOf(selector).some(({ element, frames }) => [element, ...frames].every(isVisible))) await nextFrame();
 }

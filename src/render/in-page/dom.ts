@@ -43,7 +43,7 @@ const HOSTLESS =
   'a,abbr,b,br,button,circle,code,dd,dl,dt,em,figure,form,g,hr,i,img,input,label,li,line,link,meta,ol,option,path,picture,pre,rect,script,select,small,source,strong,style,sub,sup,svg,table,tbody,td,text,tfoot,th,thead,time,title,tr,tspan,ul,use';
 
 /** The elements of one tree that may have a shadow tree, in tree order. */
-export function mayHost(tree: Tree): Element[] {
+export function mayHost(tree: Tree | Element): Element[] {
   return allIn(tree, `:not(${HOSTLESS})`);
 }
 
@@ -51,10 +51,11 @@ export function shadowRootOf(element: Element): ShadowRoot | null {
   return getters.shadowRoot.call(element);
 }
 
-/** Elements of one tree that match, in tree order. @throws the browser's SyntaxError for an invalid selector */
-export function allIn(tree: Tree, selector: string): Element[] {
+/** Elements of one tree, or below an element in its tree, that match, in tree order. @throws the browser's SyntaxError for an invalid selector */
+export function allIn(tree: Tree | Element, selector: string): Element[] {
   // What lies in a frame is of that frame's realm, where `instanceof` is of no use.
-  const prototype = tree.nodeType === Node.DOCUMENT_NODE ? Document.prototype : DocumentFragment.prototype;
+  const isElement = tree.nodeType === Node.ELEMENT_NODE;
+  const { prototype } = tree.nodeType === Node.DOCUMENT_NODE ? Document : isElement ? Element : DocumentFragment;
   const found: NodeListOf<Element> = prototype.querySelectorAll.call(tree, selector);
   // Its iterator takes several times as long for tens of thousands.
   const elements = new Array<Element>(found.length);
@@ -66,9 +67,9 @@ export function all(selector: string): Element[] {
   return allIn(document, selector);
 }
 
-/** A document, by default this one, and the open shadow trees in it, outer ones first. */
-export function trees(root: Tree = document): Tree[] {
-  const found = [root];
+/** A document, by default this one, or a part of one, and the open shadow trees in it, outer ones first. */
+export function trees<Root extends Tree | Element = Document>(root: Root = document as Tree as Root): (Root | ShadowRoot)[] {
+  const found: (Root | ShadowRoot)[] = [root];
   for (const tree of found) {
     for (const element of mayHost(tree)) {
       const shadow = shadowRootOf(element);
@@ -129,6 +130,11 @@ export function flatTreeChildren(element: Element): Iterable<Node> {
 export function scopeOf(element: Element): DocumentOrShadowRoot {
   const scope = Node.prototype.getRootNode.call(element);
   return scope instanceof ShadowRoot ? scope : document;
+}
+
+/** As `element.matches`: a form may have a field of that name. */
+export function matches(element: Element, selector: string): boolean {
+  return Element.prototype.matches.call(element, selector);
 }
 
 /** Has a box, and neither it nor an ancestor is hidden. */

@@ -1,4 +1,5 @@
-import { allIn, documentProperty } from './dom.js';
+import { matchesOf } from './deep-selector.js';
+import { documentProperty } from './dom.js';
 import { fire } from './mechanisms.js';
 import { keepAdopted } from './styles.js';
 
@@ -40,8 +41,8 @@ export function apply(): void {
   if (edits === null) return;
   keepAdopted(sheets);
   addImports();
-  for (const selector of edits.hide) for (const element of allIn(document, selector)) conceal(element as HTMLElement);
-  for (const selector of edits.remove) for (const element of allIn(document, selector)) remove(element);
+  for (const selector of edits.hide) for (const { element } of matchesOf(selector)) conceal(element as HTMLElement);
+  for (const selector of edits.remove) for (const { element } of matchesOf(selector)) remove(element);
 }
 
 function asSheet(css: string): CSSStyleSheet {
@@ -76,7 +77,9 @@ function conceal(element: HTMLElement): void {
   const { visibility, opacity } = getComputedStyle(element);
   const tried = tries.get(element) ?? 0;
   const { style } = element;
-  if ((visibility !== 'visible' && Number(opacity) === 0) || tried === TRIES_MAX || !(style instanceof CSSStyleDeclaration)) return;
+  // A form's `style` may be a field of that name; what lies in a frame is of that frame's realm.
+  const isStyle = typeof style?.setProperty === 'function';
+  if ((visibility !== 'visible' && Number(opacity) === 0) || tried === TRIES_MAX || !isStyle) return;
   tries.set(element, tried + 1);
   fire('hidden_by_own_style');
   style.setProperty('visibility', 'hidden', 'important');

@@ -1,16 +1,19 @@
 import { leavesSome } from './clipping.js';
-import { allIn, ancestry, documentProperty, isUnveiled, pageScroller, shadowRootOf, type Tree } from './dom.js';
+import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
+import { allIn, ancestry, documentProperty, isVisible as hasVisibleBox, isUnveiled, pageScroller, shadowRootOf, type Tree } from './dom.js';
 import { passFrames } from './frames.js';
 import { fire } from './mechanisms.js';
 import { boxOf, type ElementBox, isEmpty, isOffPage, pageLeft, partsOf } from './parts.js';
-import { force } from './styles.js';
+import { force, forceAll } from './styles.js';
 
 export type Sighting =
   | { box: ElementBox }
   | { problem: 'not_found' | 'not_visible'; matches: number }
+  /** `shown`: the part of the page in which the frame shows its document. */
+  | { problem: 'frame_of_another_origin'; matches: number; place: ForeignPlace | null; shown: ElementBox }
   | { problem: 'invalid_selector'; message: string };
 
-/** The one that is to be pictured. */
+/** The one that is to be pictured, or the frame of this document that it lies in. */
 let chosen: Element | null = null;
 
 export function marked(): Element | null {
@@ -19,34 +22,50 @@ export function marked(): Element | null {
 
 /**
  * Marks the first match in document order that is visible, frees it of scrollers that would show only a part of it, and scrolls to it.
- * One without a box of its own, or with an empty one, is what it has in it. Open shadow roots are searched after the document itself.
+ * One without a box of its own, or with an empty one, is what it has in it. Open shadow roots are searched after the document itself, and
+ * frames of the same origin where `>>>` leads into them.
  */
 export async function mark(selector: string): Promise<Sighting> {
-  let matches: Element[];
+  let matches: Found[];
+  let barred: Search['barred'];
   try {
-    matches = findAll(document, selector);
+    ({ found: matches, barred } = search(selector));
   } catch (error) {
     return { problem: 'invalid_selector', message: String((error as Error).message) };
   }
   // Where all are clipped away, as slides of a carousel that are yet to come, the first can still be scrolled to.
-  const element = matches.find(isShown) ?? matches.find(isVisible);
-  if (element === undefined) return { problem: matches.length === 0 ? 'not_found' : 'not_visible', matches: matches.length };
-  chosen = element;
+  const match = matches.find((one) => holdsTrue(one, isShown)) ?? matches.find((one) => holdsTrue(one, isVisible));
+  if (match !== undefined) return { box: await show(match) };
+  if (barred === null) return { problem: matches.length === 0 ? 'not_found' : 'not_visible', matches: matches.length };
+  const frame = barred.element as HTMLIFrameElement;
+  await show({ element: frame, frames: [] });
+  const everywhere = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity };
+  const shown = onPage(boxInFrames(everywhere, [frame]));
+  return { problem: 'frame_of_another_origin', matches: matches.length, place: barred.place, shown };
+}
+
+/** @returns where it is on the page */
+async function show(match: Found): Promise<ElementBox> {
+  const { element, frames } = match;
+  chosen = frames[0] ?? element;
   const html = documentProperty('documentElement');
   force(html, 'scroll-behavior', 'auto');
   force(html, 'scroll-snap-type', 'none');
-  free(element);
-  bringIntoView(element);
+  grow(match);
+  free(chosen);
+  if (frames.length === 0) bringIntoView(element);
+  else element.scrollIntoView({ behavior: 'instant', block: 'center', inline: 'nearest' });
   await passFrames(2, 250);
+  return onPage(frames.length === 0 ? boxOf(element) : boxInFrames(element.getBoundingClientRect(), frames));
+}
+
+function onPage({ left, right, top, bottom }: ElementBox): ElementBox {
   const { scrollLeft, scrollTop } = pageScroller();
-  const box = boxOf(element);
   return {
-    box: {
-      left: Math.max(pageLeft(), box.left + scrollLeft),
-      right: box.right + scrollLeft,
-      top: Math.max(0, box.top + scrollTop),
-      bottom: box.bottom + scrollTop,
-    },
+    left: Math.max(pageLeft(), left + scrollLeft),
+    right: right + scrollLeft,
+    top: Math.max(0, top + scrollTop),
+    bottom: bottom + scrollTop,
   };
 }
 
@@ -54,12 +73,57 @@ export async function mark(selector: string): Promise<Sighting> {
 export function selectorProblems(selectors: string[]): (string | null)[] {
   return selectors.map((selector) => {
     try {
-      document.querySelector(selector);
+      if (isDeep(selector)) checkDeep(selector);
+      else document.querySelector(selector);
       return null;
     } catch (error) {
       return String((error as Error).message).replace(/^Failed to execute 'querySelector' on 'Document': /, '');
     }
   });
+}
+
+function search(selector: string): Search {
+  if (isDeep(selector)) return findDeep(selector);
+  return { found: findAll(document, selector).map((element) => ({ element, frames: [] })), barred: null };
+}
+
+/** An element in a frame belongs to that frame's realm: it only needs a visible box, and `judge` is applied to the outermost frame. */
+function holdsTrue({ element, frames: [outermost, ...inner] }: Found, judge: (candidate: Element) => boolean): boolean {
+  if (outermost === undefined) return judge(element);
+  return judge(outermost) && [...inner, element].every(hasVisibleBox);
+}
+
+/** A frame shows an element whole that is larger than it only when it grows to its document. */
+function grow({ element, frames }: Found): void {
+  let within = element;
+  for (const frame of frames.toReversed()) {
+    const { width, height } = Element.prototype.getBoundingClientRect.call(within);
+    const { scrollWidth = 0, scrollHeight = 0 } = frame.contentDocument?.scrollingElement ?? {};
+    const sizes: Record<string, string> = {};
+    if (width > frame.clientWidth + 1) Object.assign(sizes, { width: `${scrollWidth}px`, 'max-width': 'none' });
+    if (height > frame.clientHeight + 1) Object.assign(sizes, { height: `${scrollHeight}px`, 'max-height': 'none' });
+    if (Object.keys(sizes).length > 0) forceAll(frame, { 'box-sizing': 'content-box', ...sizes });
+    within = frame;
+  }
+}
+
+/** The part of a box in the innermost frame that the frames show, in the view of this document. */
+function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): ElementBox {
+  let box = inner;
+  for (const frame of frames.toReversed()) {
+    const { left, top, width, height } = Element.prototype.getBoundingClientRect.call(frame);
+    const style = getComputedStyle(frame);
+    const padding = (side: string) => Number.parseFloat(style.getPropertyValue(`padding-${side}`)) || 0;
+    const [wide, high] = [width / (frame.offsetWidth || 1), height / (frame.offsetHeight || 1)];
+    const [mostX, mostY] = [
+      frame.clientWidth - padding('left') - padding('right'),
+      frame.clientHeight - padding('top') - padding('bottom'),
+    ];
+    const across = (x: number) => left + (frame.clientLeft + padding('left') + Math.min(Math.max(0, x), mostX)) * wide;
+    const down = (y: number) => top + (frame.clientTop + padding('top') + Math.min(Math.max(0, y), mostY)) * high;
+    box = { left: across(box.left), right: across(box.right), top: down(box.top), bottom: down(box.bottom) };
+  }
+  return box;
 }
 
 function findAll(tree: Tree, selector: string): Element[] {

@@ -1,5 +1,6 @@
-import { allIn, documentProperty, shadowRootOf } from './dom.js';
+import { allIn, documentProperty, pageScroller, shadowRootOf } from './dom.js';
 import { passFrames } from './frames.js';
+import { isExpanded } from './scrollers.js';
 import { force } from './styles.js';
 import { surveyAgain, treesOf } from './survey.js';
 
@@ -13,15 +14,19 @@ const FRAMES = 2;
 const FRAMES_MAX_MS = 1_000;
 /** Share of an iteration: where few animations look as they do at their start. */
 const AWAY_FROM_START = 0.4;
+/** % of the way of an element through the view. */
+const MIDDLE_OF_VIEW = 50;
 
 /**
  * Freezes what would make two pictures of the same page differ: hides the caret, pauses media, and stops infinite animations at their start,
  * also in frames of the same origin.
  *
  * @param given.motion false: animations stand still where they are
+ * @param given.beyondView whether more than the view is pictured: then scrolling does not drive animations any more
  */
-export async function still({ motion }: { motion: boolean }): Promise<void> {
+export async function still({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
   surveyAgain();
+  if (beyondView) holdProgress();
   const roots = documents(document, DEPTH_MAX);
   for (const root of roots) hideCaret(root);
   for (const root of roots) pauseMedia(root);
@@ -45,6 +50,26 @@ export async function still({ motion }: { motion: boolean }): Promise<void> {
   await passFrames(FRAMES, FRAMES_MAX_MS);
   for (const animation of endless) animation.currentTime = 0;
   await passFrames(FRAMES, FRAMES_MAX_MS);
+}
+
+/** A scroll or view timeline, which TypeScript does not know yet. */
+interface ProgressTimeline extends AnimationTimeline {
+  source: Element | null;
+  /** The element whose way through the view counts. */
+  subject?: Element;
+}
+
+/** Scroll-driven animations stand as at the top of the page; those of an element's own way through the view, as in its middle. */
+function holdProgress(): void {
+  for (const animation of treesOf(document).flatMap((tree) => tree.getAnimations())) {
+    const timeline = animation.timeline as ProgressTimeline | null;
+    if (timeline === null || timeline instanceof DocumentTimeline) continue;
+    if (timeline.source !== pageScroller() && !isExpanded(timeline.source)) continue;
+    const at = timeline.subject === undefined ? 0 : MIDDLE_OF_VIEW;
+    const { startTime, playbackRate } = animation as unknown as { startTime: CSSUnitValue | null; playbackRate: number };
+    animation.pause();
+    (animation as { currentTime: unknown }).currentTime = CSS.percent((at - (startTime?.value ?? 0)) * playbackRate);
+  }
 }
 
 function documents(root: Document, depth: number): Document[] {

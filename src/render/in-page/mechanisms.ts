@@ -5,6 +5,7 @@ export type Mechanism =
   | 'fixed_background'
   | 'held_for_paper'
   | 'hidden_by_own_style'
+  | 'laid_flat'
   | 'page_revealed'
   | 'pinned_pseudo_element'
   | 'put_back'
@@ -12,13 +13,35 @@ export type Mechanism =
   | 'scroller_expanded'
   | 'sticky';
 
-const fired = new Map<Mechanism, number>();
+const NAMES_KEPT = 20;
+const NAME_MAX_CHARS = 120;
 
-export function fire(mechanism: Mechanism, times = 1): void {
+const fired = new Map<Mechanism, number>();
+const names = new Map<Mechanism, string[]>();
+
+export function fire(mechanism: Mechanism, where: Element | number = 1): void {
+  const times = where instanceof Element ? 1 : where;
   if (times > 0) fired.set(mechanism, (fired.get(mechanism) ?? 0) + times);
+  if (!(where instanceof Element)) return;
+  const kept = names.get(mechanism) ?? [];
+  names.set(mechanism, kept);
+  if (kept.length < NAMES_KEPT) kept.push(nameOf(where));
 }
 
 /** How often each has fired in this document. */
 export function told(): Record<string, number> {
   return Object.fromEntries(fired);
+}
+
+/** The elements for which it fired, at most 20. */
+export function elementsOf(mechanism: Mechanism): string[] {
+  return names.get(mechanism) ?? [];
+}
+
+/** `nav#top.bar.dark`, at most 120 characters. */
+export function nameOf(element: Element): string {
+  // A form's `id` and `classList` may be fields of that name.
+  const [id, classes] = ['id', 'class'].map((name) => (Element.prototype.getAttribute.call(element, name) ?? '').slice(0, NAME_MAX_CHARS));
+  const named = `${element.localName}${id === '' ? '' : `#${id}`}${(classes ?? '').replace(/\s*(\S+)/g, '.$1')}`;
+  return named.trim().slice(0, NAME_MAX_CHARS);
 }

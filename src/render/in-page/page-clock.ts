@@ -1,6 +1,7 @@
 /**
  * A page's clock: its timers, animation frames and times. It keeps to the real time until it is told to run ahead. Runs in the page's own
- * world, before the page's scripts, in every frame; it calls only native functions that it took before the page could replace them.
+ * world, before the page's scripts, in every frame and dedicated worker; it calls only native functions that it took before the page could
+ * replace them.
  */
 
 /** Asks for the page's time to run ahead. `ms` are of the page's time, `realMs` limit the real time that this may take. */
@@ -39,6 +40,26 @@ const DELAY_MAX_MS = 2_147_483_647;
  *   `<ask>-done` has its ClockState. Only our isolated world knows the name.
  */
 export function install(ask: string): void {
+  const { apply } = Reflect;
+  const { then } = Promise.prototype;
+  const { dispatchEvent } = EventTarget.prototype;
+  const { preventDefault } = Event.prototype;
+  const detailOf = getterOf(CustomEvent.prototype, 'detail');
+  const NativeEvent = CustomEvent;
+  const page = performance;
+  // The first document of a frame shares its window with the empty one before it, whose clock was taken over already.
+  if (!page.dispatchEvent(new NativeEvent(ask, { cancelable: true, detail: null }))) return;
+  const run = takeOver();
+  page.addEventListener(ask, (event) => {
+    apply(preventDefault, event, []);
+    const order: ClockOrder | null = apply(detailOf, event, []);
+    const ran = order === null ? null : run(order);
+    if (ran !== null) apply(then, ran, [(detail: ClockState) => apply(dispatchEvent, page, [new NativeEvent(`${ask}-done`, { detail })])]);
+  });
+}
+
+/** Takes over the clock of this global object. @returns what runs it ahead; null while it runs */
+export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
   const { apply, construct } = Reflect;
   const { round } = Math;
   const NativeDate = Date;
@@ -49,12 +70,8 @@ export function install(ask: string): void {
   const nativeClearTimeout = clearTimeout;
   const nativeFrameRequest = requestAnimationFrame;
   const nativeReport = reportError;
-  const { dispatchEvent, addEventListener } = EventTarget.prototype;
-  const { preventDefault } = Event.prototype;
-  const detailOf = getterOf(CustomEvent.prototype, 'detail');
   const timeStampOf = getterOf(Event.prototype, 'timeStamp');
   const { postMessage } = MessagePort.prototype;
-  const NativeEvent = CustomEvent;
   const NativePromise = Promise;
   const { then } = NativePromise.prototype;
   // biome-ignore lint/security/noGlobalEval: what a page gives as code is run as the browser would, under its content policy
@@ -125,16 +142,16 @@ export function install(ask: string): void {
   function timerTrap(isInterval: boolean) {
     return (native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown => {
       // A call that the browser refuses gets the browser's own error.
-      if (given.length === 0 || !isThisWindow(self)) return apply(native, self, given);
+      if (given.length === 0 || !isThisGlobal(self)) return apply(native, self, given);
       const [handler, delay, ...args] = given;
       const code = typeof handler === 'function' ? null : `${handler}`;
-      const run = code === null ? () => apply(handler as () => void, window, args) : () => evaluate(code);
+      const run = code === null ? () => apply(handler as () => void, globalThis, args) : () => evaluate(code);
       return add(run, Number(delay), isInterval);
     };
   }
 
   function clearTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
-    return isThisWindow(self) ? clear(given[0]) : apply(native, self, given);
+    return isThisGlobal(self) ? clear(given[0]) : apply(native, self, given);
   }
 
   function askForFrame(): void {
@@ -152,21 +169,21 @@ export function install(ask: string): void {
     frames = [];
     for (let at = 0; at < flushing.length; at++) {
       const run = flushing[at]?.run;
-      if (run) call(() => apply(run, window, [lastFrameAt]));
+      if (run) call(() => apply(run, globalThis, [lastFrameAt]));
     }
     flushing = [];
     askForFrame();
   }
 
   function frameTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
-    if (typeof given[0] !== 'function' || !isThisWindow(self)) return apply(native, self, given);
+    if (typeof given[0] !== 'function' || !isThisGlobal(self)) return apply(native, self, given);
     frames[frames.length] = { id: ++lastFrameId, run: given[0] as FrameRequestCallback };
     askForFrame();
     return lastFrameId;
   }
 
   function cancelFrameTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
-    if (!isThisWindow(self)) return apply(native, self, given);
+    if (!isThisGlobal(self)) return apply(native, self, given);
     const id = Number(given[0]);
     for (const list of [frames, flushing])
       for (let at = 0; at < list.length; at++) {
@@ -217,6 +234,8 @@ export function install(ask: string): void {
     const until = now() + ms;
     const realUntil = realNow() + realMs;
     isAhead = true;
+    // In a new worker, this may be called before its script.
+    await nextTask();
     eachTimer((timer) => nativeClearTimeout(timer.native));
     try {
       while (realNow() < realUntil) {
@@ -238,28 +257,18 @@ export function install(ask: string): void {
     return { nextMs: next === Number.POSITIVE_INFINITY ? null : Math.max(0, next - now()) };
   }
 
-  const onAsk = (event: Event): void => {
-    apply(preventDefault, event, []);
-    const order: ClockOrder | null = apply(detailOf, event, []);
-    if (isAhead || order === null) return;
-    const done = () => apply(dispatchEvent, page, [new NativeEvent(`${ask}-done`, { detail: state() })]);
-    apply(then, ahead(order), [done, done]);
-  };
-  // The first document of a frame shares its window with the empty one before it, whose clock was taken over already.
-  if (!page.dispatchEvent(new NativeEvent(ask, { cancelable: true, detail: null }))) return;
-  apply(addEventListener, page, [ask, onAsk]);
-
-  replace(window, 'setTimeout', timerTrap(false));
-  replace(window, 'setInterval', timerTrap(true));
-  replace(window, 'clearTimeout', clearTrap);
-  replace(window, 'clearInterval', clearTrap);
-  replace(window, 'requestAnimationFrame', frameTrap);
-  replace(window, 'cancelAnimationFrame', cancelFrameTrap);
+  replace(globalThis, 'setTimeout', timerTrap(false));
+  replace(globalThis, 'setInterval', timerTrap(true));
+  replace(globalThis, 'clearTimeout', clearTrap);
+  replace(globalThis, 'clearInterval', clearTrap);
+  replace(globalThis, 'requestAnimationFrame', frameTrap);
+  replace(globalThis, 'cancelAnimationFrame', cancelFrameTrap);
   replace(Performance.prototype, 'now', (native, self, given) => Number(apply(native, self, given)) + (self === page ? offset : 0));
   replace(NativeDate, 'now', () => round(nativeNow() + offset));
   replaceGetter(Event.prototype, 'timeStamp', (self) => apply(timeStampOf, self, []) + offset);
   replaceDate();
   replacePostTask();
+  return (order) => (isAhead ? null : apply(then, ahead(order), [state, state]));
 
   function replaceDate(): void {
     const shifted: typeof Date = new Proxy(NativeDate, {
@@ -268,12 +277,12 @@ export function install(ask: string): void {
       apply: () => `${construct(NativeDate, [round(nativeNow() + offset)])}`,
     });
     NativeDate.prototype.constructor = shifted;
-    define(window, 'Date', { value: shifted });
+    define(globalThis, 'Date', { value: shifted });
   }
 
   /** A task with a delay waits for it on this clock, and is then passed on without it. */
   function replacePostTask(): void {
-    const { Scheduler } = window as unknown as { Scheduler?: { prototype: object } };
+    const { Scheduler } = globalThis as unknown as { Scheduler?: { prototype: object } };
     if (Scheduler === undefined) return;
     replace(Scheduler.prototype, 'postTask', (native, self, given) => {
       const [task, options] = given as [unknown, { delay?: unknown; signal?: AbortSignal } | undefined];
@@ -285,18 +294,30 @@ export function install(ask: string): void {
     });
   }
 
-  function isThisWindow(self: unknown): boolean {
-    return self === undefined || self === null || self === window;
+  function isThisGlobal(self: unknown): boolean {
+    return self === undefined || self === null || self === globalThis;
   }
 }
 
 type Trap = (native: never, self: unknown, given: unknown[]) => unknown;
 
 /** A proxy keeps the name, the length and the prototype of the native function, and shows no source. */
-function replace(holder: object, name: string, trap: Trap): void {
+function replace(owner: object, name: string, trap: Trap): void {
+  const holder = holderOf(owner, name);
   const { value } = Object.getOwnPropertyDescriptor(holder, name) ?? {};
   if (typeof value === 'function')
     define(holder, name, { value: new Proxy(value, { apply: trap as ProxyHandler<typeof value>['apply'] }) });
+}
+
+/** The functions of a worker's global object are in its prototypes. */
+function holderOf(owner: object, name: string): object {
+  let holder = owner;
+  while (!Object.hasOwn(holder, name)) {
+    const next: object | null = Object.getPrototypeOf(holder);
+    if (next === null) return owner;
+    holder = next;
+  }
+  return holder;
 }
 
 function replaceGetter(holder: object, name: string, read: (self: object) => unknown): void {

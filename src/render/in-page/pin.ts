@@ -1,24 +1,21 @@
-import { isBackdrop, isUnseen } from './backdrop.js';
-import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js';
-import { all, eachElement, flatTreeParent, isWithin, pageScroller, viewHeight } from './dom.js';
+import { containsFixed, fixedContainer, isPinned, isScrolledByPage } from './containing.js';
+import { all, eachElement, flatTreeParent, isWithin, pageScroller, scopeOf, viewHeight } from './dom.js';
 import { marked } from './element.js';
-import { fire } from './mechanisms.js';
+import { fire, nameOf } from './mechanisms.js';
 import { adopt, forceAll, styleOf } from './styles.js';
 
 /** Shows every pinned element once and in its place, whatever the number of sections (decisions.md, `full_page`, `by_sections`). */
 
 export interface Pinning {
-  /** The section at the top of the page. */
+  /** Whether the page is at its top, as a visitor finds it. */
   first: boolean;
-  /** The last section. */
-  last: boolean;
   /** `page`: fixed elements are shown once. `none`: only those inside the marked element are; one that contains it is left alone. */
   keep: 'page' | 'none';
   /** CSS px from the end of the view down to the end of the picture: what is fixed to the bottom is moved there, and backgrounds reach there. */
   down: number;
 }
 
-type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
+export type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
 
 export interface Pins {
   roles: Map<HTMLElement, Role>;
@@ -30,35 +27,35 @@ export interface Pins {
   hidden: Map<HTMLElement, () => void>;
   /** Elements that contain a pinned element with a role of its own. */
   holders: Set<Element>;
+  /** Insets and height, CSS px, of each element that has been moved down, before that. */
+  insets: Map<HTMLElement, { top: number; bottom: number; height: number }>;
   backdropsHidden: boolean;
 }
 
 const MOST_ELEMENTS = 60_000;
 const ROLES_TOLD = 200;
-const NAME_MAX_CHARS = 120;
 
 let pins: Pins | null = null;
 
 /**
- * With a section in view: sticky elements, and elements that became fixed by scrolling, return to the flow. Elements fixed at the top are
- * shown in the first section, those fixed to the bottom in the last.
+ * Sticky elements, and elements that became fixed by scrolling, return to the flow. Elements fixed at the top are shown only while the page is
+ * at its top; those fixed to the bottom are moved to the end of the picture.
  */
 export function place(pinning: Pinning): void {
-  const { first, last, keep, down } = pinning;
+  const { first, keep, down } = pinning;
   const state = current();
   eachElement(MOST_ELEMENTS, (element) => visit(state, element, pinning));
   for (const element of state.putBack) putBack(state, element);
-  for (const [element, role] of state.roles) show(state, element, role === 'top' ? first : role === 'bottom' ? last : role !== 'away');
+  for (const [element, role] of state.roles) show(state, element, role === 'top' ? first : role !== 'away');
   if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops(state);
-  for (const [element, role] of state.roles) spread(element, { role, down });
+  for (const [element, role] of state.roles) spread(state, element, { role, down });
 }
 
 /** Each pinned element, for those who look into how a page was pictured; at most 200. */
 export function roles(): { element: string; role: Role; top: number; height: number }[] {
   return [...current().roles].slice(0, ROLES_TOLD).map(([element, role]) => {
     const { top, height } = element.getBoundingClientRect();
-    const name = `${element.localName}${element.id === '' ? '' : `#${element.id}`}${[...element.classList].map((one) => `.${one}`).join('')}`;
-    return { element: name.slice(0, NAME_MAX_CHARS), role, top: Math.round(top), height: Math.round(height) };
+    return { element: nameOf(element), role, top: Math.round(top), height: Math.round(height) };
   });
 }
 
@@ -70,6 +67,7 @@ export function current(): Pins {
     putBack: new Set(),
     hidden: new Map(),
     holders: new Set(),
+    insets: new Map(),
     backdropsHidden: false,
   };
   return pins;
@@ -225,14 +223,54 @@ function hideDialogBackdrops(state: Pins): void {
   adopt('::backdrop { opacity: 0 !important; transition: none !important }');
 }
 
-/** By its insets, so that it keeps its size and the box that it is positioned in. */
-function spread(element: HTMLElement, { role, down }: { role: Role; down: number }): void {
-  if (down <= 0 || (role !== 'bottom' && role !== 'backdrop') || !element.isConnected) return;
-  const { top, bottom } = getComputedStyle(element);
-  const [above, below] = [Number.parseFloat(top), Number.parseFloat(bottom)];
-  if (Number.isNaN(above) || Number.isNaN(below)) return;
-  const moved: Record<string, string> = { transition: 'none', bottom: `${below - down}px` };
-  const { height } = element.getBoundingClientRect();
-  const reach = { 'box-sizing': 'border-box', height: `${height + down}px`, 'max-height': 'none' };
-  forceAll(element, { ...moved, ...(role === 'bottom' ? { top: `${above + down}px` } : reach) });
+/** By its insets, so that it keeps its size and the box that it is positioned in. May be repeated, for another view. */
+function spread(state: Pins, element: HTMLElement, { role, down }: { role: Role; down: number }): void {
+  if ((role !== 'bottom' && role !== 'backdrop') || !element.isConnected) return;
+  const own = state.insets.get(element) ?? (down > 0 ? insetsOf(element) : null);
+  if (own === null) return;
+  state.insets.set(element, own);
+  const reach = { 'box-sizing': 'border-box', height: `${own.height + down}px`, 'max-height': 'none' };
+  const place = role === 'bottom' ? { top: `${own.top + down}px` } : reach;
+  forceAll(element, { transition: 'none', bottom: `${own.bottom - down}px`, ...place });
+}
+
+/** @returns null if the browser does not tell them in px */
+function insetsOf(element: HTMLElement): { top: number; bottom: number; height: number } | null {
+  const style = getComputedStyle(element);
+  const [top, bottom] = [Number.parseFloat(style.top), Number.parseFloat(style.bottom)];
+  return Number.isNaN(top) || Number.isNaN(bottom) ? null : { top, bottom, height: element.getBoundingClientRect().height };
+}
+
+/** Whether a fixed element covers the view behind the content: a background, which is shown in every section. */
+function isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean {
+  if (box.width < innerWidth * 0.95 || box.height < viewHeight() * 0.95) return false;
+  if (Number(style.zIndex) < 0) return true;
+  if (element instanceof HTMLElement && element.innerText.trim()) return false;
+  return style.pointerEvents === 'none' || isUnseen(element, box) || isUnder(element);
+}
+
+function isUnseen(element: Element, box: DOMRect): boolean {
+  const [left, right] = [Math.max(0, box.left), Math.min(innerWidth, box.right)];
+  const [top, bottom] = [Math.max(0, box.top), Math.min(viewHeight(), box.bottom)];
+  const scope = scopeOf(element);
+  return ![0.2, 0.5, 0.8].some((part) => {
+    const hit = scope.elementFromPoint(left + (right - left) * part, top + (bottom - top) * part);
+    return hit !== null && isWithin(hit, element);
+  });
+}
+
+/** Content lies above it in places, and nowhere below it; an overlay, by contrast, covers the content around its dialog. */
+function isUnder(element: Element): boolean {
+  const scope = scopeOf(element);
+  const over = new Set<Element>();
+  const under = new Set<Element>();
+  for (let point = 0; point < 25; point++) {
+    const hits = scope.elementsFromPoint(innerWidth * ((point % 5) * 0.2 + 0.1), viewHeight() * (Math.floor(point / 5) * 0.2 + 0.1));
+    const at = hits.findIndex((hit) => isWithin(hit, element));
+    if (at < 0) return false;
+    for (const hit of hits.slice(0, at)) over.add(hit);
+    for (const hit of hits.slice(at)) if (!isWithin(element, hit) && !isWithin(hit, element)) under.add(hit);
+  }
+  const content = [...over].filter((hit) => !isPinned(hit));
+  return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => isWithin(one, hit)));
 }

@@ -1,4 +1,4 @@
-import { body, eachElement, pageScroller } from './dom.js';
+import { body, documentProperty, eachElement, pageScroller } from './dom.js';
 import { adopt, forceAll, styleOf } from './styles.js';
 
 /**
@@ -6,6 +6,8 @@ import { adopt, forceAll, styleOf } from './styles.js';
  */
 
 const MOST_ELEMENTS = 60_000;
+const TITLE_MAX_CHARS = 2_000;
+const LANGUAGE_MAX_CHARS = 100;
 
 let layout = new Map<HTMLElement, [top: number, height: number, within: number]>();
 /** Inline styles before they were changed. */
@@ -14,6 +16,22 @@ const own = new Map<CSSStyleDeclaration, string>();
 /** Overrides the page's own `@page`, which would turn the paper or add margins. */
 export function ownPaper(): void {
   adopt('@page { size: auto !important; margin: 0 !important; page-orientation: upright !important }');
+}
+
+/** CSS px: of what is laid out, also beyond the viewport's right edge. */
+export function contentWidth(): number {
+  return pageScroller().scrollWidth;
+}
+
+/** Keeps the browser from shrinking a page that is wider than the paper. */
+export function keepWidth(): void {
+  adopt('html, body { overflow-x: clip !important }');
+}
+
+/** The document's title and language, as it declares them. */
+export function documentNames(): { title: string; language: string } {
+  const declared = documentProperty('documentElement').getAttribute('lang') ?? '';
+  return { title: documentProperty('title').slice(0, TITLE_MAX_CHARS), language: declared.trim().slice(0, LANGUAGE_MAX_CHARS) };
 }
 
 /** To be called before an inline style is changed: it is restored if the page cannot be printed. */

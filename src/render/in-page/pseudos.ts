@@ -71,13 +71,12 @@ function pushOf(host: HTMLElement, style: CSSStyleDeclaration, atTop: boolean): 
   return pushed > 0.5 ? pushed : 0;
 }
 
-function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, last, down }: Pinning): string {
+function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, down }: Pinning): string {
   const layer = flat ? '; z-index: 0 !important' : '';
   if (role === 'in-flow') return `${selector} { position: relative !important; inset: ${pushed}px auto auto !important${layer} }`;
-  const shown = role === 'top' ? first : role === 'bottom' && last;
   if (role === 'backdrop') return `${selector} { bottom: ${-down}px !important; height: auto !important; max-height: none !important }`;
-  if (shown && role === 'bottom') return `${selector} { translate: 0 ${down}px !important; transition: none !important }`;
-  return shown ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
+  if (role === 'bottom') return `${selector} { translate: 0 ${down}px !important; transition: none !important }`;
+  return role === 'top' && first ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
 }
 
 /** Elements that may have a pinned pseudo-element: the root, the body and their outermost boxes, which carry such banners. */

@@ -16,6 +16,47 @@ const MOST_ELEMENTS = 60_000;
 let queries = new Map<MediaList, boolean>();
 let sheets = new Set<CSSStyleSheet>();
 
+/** The page's own `@page` rules that hold for all pages, as CSS texts. */
+export interface PageBox {
+  size?: string;
+  'margin-top'?: string;
+  'margin-right'?: string;
+  'margin-bottom'?: string;
+  'margin-left'?: string;
+}
+
+const PAGE_PROPERTIES = ['size', 'margin-top', 'margin-right', 'margin-bottom', 'margin-left'] as const;
+const PAGE_VALUE_MAX_CHARS = 100;
+
+/** With the media that the page is printed for. */
+export function ownPage(): PageBox {
+  const box: PageBox = {};
+  const important = new Set<string>();
+  const read = ({ style }: CSSPageRule): void => {
+    for (const property of PAGE_PROPERTIES) {
+      const value = style.getPropertyValue(property).slice(0, PAGE_VALUE_MAX_CHARS);
+      const isImportant = style.getPropertyPriority(property) === 'important';
+      if (value === '' || (important.has(property) && !isImportant)) continue;
+      box[property] = value;
+      if (isImportant) important.add(property);
+    }
+  };
+  const visit = (rules: CSSRuleList): void => {
+    for (const rule of rules) {
+      if (rule instanceof CSSPageRule && rule.selectorText === '') read(rule);
+      if (rule instanceof CSSMediaRule && !matchMedia(rule.media.mediaText).matches) continue;
+      if (rule instanceof CSSSupportsRule && !CSS.supports(rule.conditionText)) continue;
+      if (rule instanceof CSSImportRule && rule.styleSheet !== null) visitSheet(rule.styleSheet);
+      if (rule instanceof CSSGroupingRule) visit(rule.cssRules);
+    }
+  };
+  const visitSheet = (sheet: CSSStyleSheet): void => {
+    if (!sheet.disabled && matchMedia(sheet.media.mediaText).matches && isReadable(sheet)) visit(sheet.cssRules);
+  };
+  for (const sheet of [...document.styleSheets, ...document.adoptedStyleSheets]) visitSheet(sheet);
+  return box;
+}
+
 /** Records these queries and their results. */
 export function noteQueries(): void {
   queries = new Map();

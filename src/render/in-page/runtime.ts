@@ -6,10 +6,12 @@
 
 export * as activity from './activity.js';
 export * as blank from './blank.js';
+export * as changes from './changes.js';
 export * as consent from './consent/calls.js';
 export * as documents from './document-check.js';
 export * as edits from './edits.js';
 export * as element from './element.js';
+export * as flat from './flat.js';
 export * as frames from './frames.js';
 export * as hold from './hold.js';
 export * as images from './images.js';
@@ -20,6 +22,7 @@ export * as print from './print.js';
 export * as procedural from './procedural.js';
 export * as pseudos from './pseudos.js';
 export * as reveal from './reveal.js';
+export * as rolled from './rolled.js';
 export * as rules from './rules.js';
 export * as clock from './run-clock.js';
 export * as scroll from './scroll.js';

@@ -3,13 +3,15 @@ import { nextFrame, sleep } from './frames.js';
 import { pageLeft } from './parts.js';
 import { note } from './virtualised.js';
 
-const FRAME_MAX_MS = 250;
+/** On a busy machine; what a scroll draws is there once a frame has passed. */
+const FRAME_MAX_MS = 1_000;
 
 export interface PageExtent {
   /** CSS px of the whole document. */
   pageHeight: number;
-  /** The view's height in CSS px, at the page's own zoom. */
+  /** The view's size in CSS px, at the page's own zoom. */
   viewHeight: number;
+  viewWidth: number;
   /** The page's own zoom: below 1 on phones for pages made for desktops. */
   zoom: number;
   scrollY: number;
@@ -23,6 +25,8 @@ export interface PageExtent {
 export interface ScrollStep {
   /** CSS px. */
   to: number;
+  /** CSS px to the right, negative to the left; default: as it stands. */
+  left?: number;
   /** A position in CSS px to show briefly on the way. */
   by?: number;
 }
@@ -33,6 +37,7 @@ export function measure(): PageExtent {
   return {
     pageHeight: scroller.scrollHeight,
     viewHeight: viewHeight(),
+    viewWidth: visualViewport?.width ?? innerWidth,
     zoom: visualViewport?.scale ?? 1,
     scrollY: scroller.scrollTop,
     scrollX: scroller.scrollLeft,
@@ -50,11 +55,12 @@ function columns(scroller: Element): { left: number; right: number } {
 }
 
 /** Scrolls, and lets a frame pass, in which the page learns of it. What has been in view is noted. */
-export async function step({ to, by }: ScrollStep): Promise<void> {
-  note();
+export async function step({ to, by, left }: ScrollStep): Promise<void> {
+  // What lies beside the view is pictured with it.
+  if (left === undefined) note();
   const scroller = pageScroller();
   for (const top of by === undefined ? [to] : [by, to]) {
-    scroller.scrollTo({ top, behavior: 'instant' });
+    scroller.scrollTo({ top, ...(left === undefined ? {} : { left }), behavior: 'instant' });
     await nextFrame(FRAME_MAX_MS);
     // Observers are called at the end of the frame's task.
     await sleep(0);

@@ -1,7 +1,9 @@
 import { body, eachElement, pageScroller } from './dom.js';
-import { contentOf, expand, keep } from './expand.js';
+import { contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
+import { flattenAgain, layFlat } from './flat.js';
 import { pause } from './frames.js';
 import { fire } from './mechanisms.js';
+import { forget, remember } from './rolled.js';
 
 /**
  * Why scrolling through an inner scroller stopped before its end: its height, or the time or number of rounds; null if its end was reached,
@@ -20,8 +22,6 @@ const FEED_MAX_HEIGHT_PX = 30_000;
 const FEED_MAX_MS = 3_000;
 const FEED_WAIT_MS = 60;
 const FEED_LOAD_WAITS = 5;
-/** A list of this length renders all its rows only on demand. */
-const DRAWN_MAX_PX = 100_000;
 
 const expanded: HTMLElement[] = [];
 
@@ -34,6 +34,7 @@ export async function expandAll(): Promise<FeedCut> {
     keep(element, 'scroll-behavior', 'auto');
     keep(element, 'scroll-snap-type', 'none');
   }
+  layFlat();
   unlock();
   expandAgain();
   const refused = new Set<Element>();
@@ -42,13 +43,15 @@ export async function expandAll(): Promise<FeedCut> {
     const scroller = mainScroller(refused);
     if (scroller === null) break;
     const ended = await reachEnd(scroller);
+    if (contentOf(scroller) === scroller) remember(scroller);
     if (!expand(scroller)) {
+      forget(scroller);
       refused.add(scroller);
       continue;
     }
     cut = ended ?? cut;
     expanded.push(scroller);
-    fire('scroller_expanded');
+    fire('scroller_expanded', scroller);
     await tell(scroller);
   }
   return cut;
@@ -56,7 +59,12 @@ export async function expandAll(): Promise<FeedCut> {
 
 /** Expands those again that a page has taken back. */
 export function expandAgain(): void {
+  flattenAgain();
   for (const scroller of expanded) expand(scroller);
+}
+
+export function isExpanded(element: Element | null): boolean {
+  return expanded.some((one) => one === element);
 }
 
 function pageBoxes(): HTMLElement[] {

@@ -1,6 +1,6 @@
 import { runsScript } from './activity.js';
 import { coverOnTop } from './cover.js';
-import { ancestry, areaInView, documentProperty, isVisible } from './dom.js';
+import { ancestry, areaInView, documentProperty, isVisible, matches } from './dom.js';
 import { imagesInView } from './images.js';
 import { surveyed } from './survey.js';
 import { textLength, textsInView, type Words } from './words-in-view.js';
@@ -58,7 +58,7 @@ function loadingAlone(texts: Words[]): string | null {
 }
 
 function isInMain(element: Element, bottom: number): boolean {
-  return bottom > innerHeight * 0.15 && !ancestry(element).some((at) => at.matches(AROUND));
+  return bottom > innerHeight * 0.15 && !ancestry(element).some((at) => matches(at, AROUND));
 }
 
 function unfinishedSign(): string | null {
@@ -113,8 +113,8 @@ function isCovered(texts: Words[]): boolean {
 function isBare(layer: Element): boolean {
   const inside = Array.from(layer.querySelectorAll('*'));
   if (layer.shadowRoot !== null || inside.some((element) => element.shadowRoot !== null)) return false;
-  if (inside.some((element) => element.matches(ASKING))) return false;
-  if (shareOf(inside.filter((element) => element.matches(PICTURES))) >= 0.2) return false;
+  if (inside.some((element) => matches(element, ASKING))) return false;
+  if (shareOf(inside.filter((element) => matches(element, PICTURES))) >= 0.2) return false;
   return layer instanceof HTMLElement && layer.innerText.trim().length < 40;
 }
 

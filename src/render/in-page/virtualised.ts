@@ -1,5 +1,6 @@
 import { isPinned } from './containing.js';
-import { isUnveiled, pageScroller, viewHeight } from './dom.js';
+import { all, isUnveiled, pageScroller, viewHeight } from './dom.js';
+import { emptyParts, inSteps, MOST_STRETCHES, type Stretch } from './rolled.js';
 import { surveyed } from './survey.js';
 
 /**
@@ -7,24 +8,15 @@ import { surveyed } from './survey.js';
  * few elements of each view are noted; where they are gone afterwards, the page must be pictured at that scroll position.
  */
 
-/** CSS px of the page. */
-export interface Stretch {
-  top: number;
-  bottom: number;
-}
-
 interface Noted extends Stretch {
   /** Each with the position of its top edge, CSS px of the page. */
   elements: Map<Element, number>;
 }
 
-const MOST_STRETCHES = 300;
 const ACROSS = [0.2, 0.5, 0.8];
 const DOWN = [0.1, 0.3, 0.5, 0.7, 0.9];
 /** Share of a view's elements that must be gone, or elsewhere. */
 const GONE_SHARE = 0.5;
-/** Part of a view that is taken of it. */
-const STEP_SHARE = 0.75;
 
 const noted: Noted[] = [];
 
@@ -44,29 +36,50 @@ export function note(): void {
   if (elements.size > 0) noted.push({ top: scrollTop, bottom: scrollTop + height, elements });
 }
 
-/** With the page at its top: the stretches that it shows only at their own scroll position, in order, without overlaps. */
-export function gone(): Stretch[] {
+/**
+ * With the page at its top: the stretches that it shows only at their own scroll position, in order, without overlaps.
+ *
+ * @returns `isAll` false if there are too many for one picture
+ */
+export function gone(): { stretches: Stretch[]; isAll: boolean } {
+  const ranges: Stretch[] = [];
+  for (const { top, bottom } of [...missing(), ...frames()].sort((a, b) => a.top - b.top)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && top <= last.bottom) last.bottom = Math.max(last.bottom, bottom);
+    else ranges.push({ top, bottom });
+  }
+  const parts = emptyParts();
+  const apart = ranges.filter(({ top, bottom }) => parts.every((part) => bottom <= part.top || top >= part.bottom));
+  const all = [...apart.flatMap((stretch) => inSteps(stretch, viewHeight())), ...parts].sort((a, b) => a.top - b.top);
+  return {
+    stretches: all.slice(0, MOST_STRETCHES),
+    isAll: all.length <= MOST_STRETCHES && (parts.length + ranges.length === 0 || noted.length < MOST_STRETCHES),
+  };
+}
+
+/** With the page at its top: whether it is empty where it has shown something. */
+export function isMissingSome(): boolean {
+  if (emptyParts().length > 0) return true;
+  const stretches = missing();
+  if (stretches.length === 0) return false;
   const { scrollTop } = pageScroller();
-  const missing = noted.filter(({ top, bottom, elements }) => {
+  const most = viewHeight();
+  const boxes = all('*').flatMap((element) => {
+    const { top, bottom, height } = Element.prototype.getBoundingClientRect.call(element);
+    const shows = element.firstElementChild === null && height > 0 && height < most && isUnveiled(element);
+    return shows ? [{ top: top + scrollTop, bottom: bottom + scrollTop }] : [];
+  });
+  return stretches.some(({ top, bottom }) => !boxes.some((box) => box.bottom > top && box.top < bottom));
+}
+
+function missing(): Stretch[] {
+  const { scrollTop } = pageScroller();
+  return noted.filter(({ top, bottom, elements }) => {
     const elsewhere = [...elements].filter(([element, at]) => {
       return !isUnveiled(element) || Math.abs(element.getBoundingClientRect().top + scrollTop - at) > (bottom - top) / 2;
     });
     return elsewhere.length > elements.size * GONE_SHARE;
   });
-  const ranges: Stretch[] = [];
-  for (const { top, bottom } of [...missing, ...frames()].sort((a, b) => a.top - b.top)) {
-    const last = ranges.at(-1);
-    if (last !== undefined && top <= last.bottom) last.bottom = Math.max(last.bottom, bottom);
-    else ranges.push({ top, bottom });
-  }
-  return ranges.flatMap(inSteps).slice(0, MOST_STRETCHES);
-}
-
-/** At the bottom edge of the view, elements may not be shown yet. */
-function inSteps({ top, bottom }: Stretch): Stretch[] {
-  const step = Math.floor(viewHeight() * STEP_SHARE);
-  const count = Math.min(MOST_STRETCHES, Math.ceil((bottom - top) / step));
-  return Array.from({ length: count }, (_, at) => ({ top: top + at * step, bottom: Math.min(bottom, top + (at + 1) * step) }));
 }
 
 /** Frames that the view does not show are not drawn. */

@@ -1,4 +1,4 @@
-import { ancestry, areaInView, body, documentProperty, isUnveiled, scopeOf } from './dom.js';
+import { ancestry, areaInView, body, documentProperty, isUnveiled, matches, scopeOf } from './dom.js';
 import { alphaOf } from './styles.js';
 import { surveyedTrees } from './survey.js';
 
@@ -82,7 +82,7 @@ function liesOnLayer(element: Element, box: DOMRect, colour: string): boolean {
   const scope = scopeOf(element);
   const stack = scope instanceof ShadowRoot ? scope.elementsFromPoint(x, y) : Document.prototype.elementsFromPoint.call(document, x, y);
   for (const at of stack.slice(Math.max(0, stack.indexOf(element)))) {
-    if (at.matches(PICTURES) || ['::before', '::after'].some((part) => isLayer(getComputedStyle(at, part), colour))) return true;
+    if (matches(at, PICTURES) || ['::before', '::after'].some((part) => isLayer(getComputedStyle(at, part), colour))) return true;
     // Theirs are painted on the canvas, behind all layers.
     if (at === body() || at === documentProperty('documentElement')) continue;
     const differs = differsFrom(colour, getComputedStyle(at));

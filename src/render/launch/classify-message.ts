@@ -43,6 +43,7 @@ const HEARD = new Set([
   'DOM.setChildNodes',
   'Fetch.authRequired',
   'Fetch.requestPaused',
+  'Debugger.paused',
   'Inspector.targetCrashed',
   'Inspector.targetReloadedAfterCrash',
   'Inspector.workerScriptLoaded',

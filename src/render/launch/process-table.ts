@@ -61,6 +61,17 @@ export function threadsOf(pid: number): ThreadEntry[] {
   });
 }
 
+/** ms for which the threads of a process have run, or have waited for a processor, so far; null if that is not known. */
+export function busyMs(pid: number): number | null {
+  const times = listNumbers(`/proc/${pid}/task`).flatMap((tid) => read(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? []);
+  return times.length === 0 ? null : times.reduce((sum, ns) => sum + Number(ns), 0) / 1e6;
+}
+
+/** Whether it draws the browser's own windows, and not a page. */
+export function drawsWindows(pid: number): boolean {
+  return read(`/proc/${pid}/cmdline`)?.includes('--top-chrome-webui') === true;
+}
+
 export function processGroup(group: number): ProcessEntry[] {
   return readProcesses(allPids()).filter((entry) => entry.group === group);
 }

@@ -3,9 +3,8 @@ import type { CDPSession, ConnectOverCDPTransport } from 'playwright-core';
 import { emulateUserAgentInWorker } from '../emulate/emulate-user-agent.js';
 import { type Identity, languagesOf } from '../emulate/user-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
-import { EventCutter } from './cut-event.js';
+import { ChildClocks, type ChildRun, type ClockScripts } from './child-clocks.js';
 import { type CdpSession, PipeSession } from './pipe-session.js';
-import { SharedWorkerScripts } from './shared-worker-scripts.js';
 
 /** Ids of our own commands, separate from Playwright's, which count up from 1. */
 const OWN_IDS_FROM = 1 << 30;
@@ -15,6 +14,10 @@ const CUT_FROM_BYTES = 2_048;
 const SESSION_MAX_BYTES = 64 * 1024 * 1024;
 /** Our own command: service workers of the session's context wait until their rules have been applied. */
 export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
+/** Our own command: workers of the page, and its frames in other processes, get a clock. Its parameters are ClockScripts. */
+export const INSTALL_CLOCKS = 'Stillframe.installClocks';
+/** Our own command: runs those clocks (ChildRun). Answers with `dueMs` as ChildClocks does, null for never. */
+export const RUN_CLOCKS = 'Stillframe.runClocks';
 /** Our own command: answers with the id of the session it is sent on. */
 const TELL_SESSION = 'Stillframe.tellSession';
 /** How long a service worker waits to be resumed by whoever applies its rules, before it is resumed here. */
@@ -64,6 +67,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   /** Contexts whose service workers wait for rules before they run. */
   private readonly held = new Set<string>();
   private readonly workerScripts = new SharedWorkerScripts();
+  private readonly clocks = new ChildClocks((method, params, sessionId) => this.post(method, params, sessionId));
   /** Bytes of large events so far, by session. */
   private readonly spent = new Map<string, number>();
   private readonly cutters = new Map<string, EventCutter>();
@@ -105,6 +109,18 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       this.answer(message);
       return;
     }
+    if (method === INSTALL_CLOCKS) {
+      this.clocks.install(context, params as unknown as ClockScripts);
+      this.answer(message);
+      return;
+    }
+    if (method === RUN_CLOCKS) {
+      const ran = this.clocks.run(context, params as unknown as ChildRun);
+      void ran.then((dueMs) => this.answer(message, { dueMs: Number.isFinite(dueMs) ? dueMs : null }));
+      return;
+    }
+    if (method === 'Emulation.setScriptExecutionDisabled')
+      for (const frame of this.clocks.frameSessions(context)) this.command(method, params ?? {}, frame);
     // Playwright resumes them as soon as it finds them.
     if (method === 'Runtime.runIfWaitingForDebugger' && type === 'service_worker' && this.held.has(context)) {
       setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
@@ -163,6 +179,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   /** To the session that was taken over, or else to Playwright. Nobody waits for the answers to the commands of this class. */
   private pass(message: CdpMessage): void {
     const { id, sessionId = '' } = message;
+    if ((id === undefined || id >= OWN_IDS_FROM) && this.clocks.receive(message)) return;
     const own = this.ownSessions.get(sessionId) ?? this.observerOf(message);
     if (own !== undefined && (id === undefined || id >= OWN_IDS_FROM)) own.receive(message);
     else if (id === undefined || id < OWN_IDS_FROM) this.onmessage?.(message);
@@ -203,6 +220,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.sessions.set(sessionId, { context, type });
     const agent = this.agents.get(context);
     if (agent !== undefined) this.introduce(type, sessionId, agent);
+    this.clocks.add({ sessionId, targetId, type, context });
     return true;
   }
 
@@ -266,6 +284,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const context = this.sessions.get(sessionId)?.context ?? '';
     if (own !== undefined && this.observers.get(context) === own) this.observers.delete(context);
     own?.close();
+    this.clocks.drop(sessionId);
     this.sessions.delete(sessionId);
     this.ownSessions.delete(sessionId);
     this.kept.delete(sessionId);
@@ -279,6 +298,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.agents.delete(context);
     this.observers.delete(context);
     this.workerScripts.forget(context);
+    this.clocks.forget(context);
   }
 
   /** With a user agent that lacks "Headless", Playwright assumes a browser with windows, and adds their frames to the size. */
@@ -287,5 +307,105 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.version = String(result.product).split('/')[1] ?? this.version;
     const userAgent = String(result.userAgent);
     if (!userAgent.includes('Headless')) result.userAgent = userAgent.replace('Chrome/', 'HeadlessChrome/');
+  }
+}
+
+/** Only hostile pages have longer URLs. Above the API's limit for URLs, so that a cut one is recognised by its length. */
+const STRING_MAX_CHARS = 16_384;
+/** Limit once a session has used up its allowance. */
+const SHORT_STRING_CHARS = 1_024;
+const SESSION_CHARS = 2 * 1024 * 1024;
+const ENTRIES_MAX = 256;
+/** Limit of a header's name; headers with longer names are omitted. */
+const NAME_MAX_CHARS = 256;
+
+/** Events that are not stored, and whose headers are returned to the browser unchanged. */
+const PASSING = new Set(['Fetch.requestPaused', 'Target.receivedMessageFromTarget']);
+
+/**
+ * Shortens page content in events before Playwright stores it: it keeps thousands of requests per browser, with all headers and URLs. Keeps 2
+ * million characters of a session's long strings, and then 1,024 of each further one.
+ */
+export class EventCutter {
+  private left = SESSION_CHARS;
+
+  cut(message: CdpMessage): CdpMessage {
+    if (message.method === undefined || message.params === undefined || PASSING.has(message.method)) return message;
+    return { ...message, params: this.cutEntries(message.params) };
+  }
+
+  private cutEntries(entries: Record<string, unknown>): Record<string, unknown> {
+    const kept = Object.entries(entries)
+      .filter(([name]) => name.length <= NAME_MAX_CHARS)
+      .slice(0, ENTRIES_MAX);
+    return Object.fromEntries(kept.map(([name, value]) => [name, this.cutValue(value)]));
+  }
+
+  private cutValue(value: unknown): unknown {
+    if (typeof value === 'string') return this.cutString(value);
+    if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map((item) => this.cutValue(item));
+    return typeof value === 'object' && value !== null ? this.cutEntries(value as Record<string, unknown>) : value;
+  }
+
+  private cutString(text: string): string {
+    if (text.length <= SHORT_STRING_CHARS) return text;
+    const most = this.left > 0 ? STRING_MAX_CHARS : SHORT_STRING_CHARS;
+    this.left -= Math.min(text.length, most);
+    // A slice would keep the whole string in memory.
+    return text.length <= most ? text : Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
+  }
+}
+
+interface Known {
+  /** The sessions and requests that asked for a script, by its URL. */
+  asked: Map<string, { sessionId: string; requestId: string }>;
+  /** URLs of the workers that have started. */
+  workers: Set<string>;
+}
+
+/**
+ * Chromium reports the request for a shared worker's script to the page, but its end only to the worker: for the page, the request would be
+ * in flight for ever. It is ended here once both the worker and its request are known.
+ */
+class SharedWorkerScripts {
+  private readonly contexts = new Map<string, Known>();
+
+  /** To be called for each `Network.requestWillBeSent`. @returns the message that ends the request, if its worker is known */
+  onRequest(context: string, { params, sessionId }: CdpMessage): CdpMessage | null {
+    const { type, loaderId, requestId, request } = params as {
+      type: string;
+      loaderId: string;
+      requestId: string;
+      request: { url: string };
+    };
+    // Worker scripts belong to no document.
+    if (type !== 'Script' || loaderId !== '' || sessionId === undefined) return null;
+    this.of(context).asked.set(request.url, { sessionId, requestId });
+    return this.end(context, request.url, params?.timestamp);
+  }
+
+  /** To be called for each new shared worker. @returns the message that ends its request, if that is known */
+  onWorker(context: string, url: string): CdpMessage | null {
+    this.of(context).workers.add(url);
+    return this.end(context, url, 0);
+  }
+
+  forget(context: string): void {
+    this.contexts.delete(context);
+  }
+
+  private end(context: string, url: string, timestamp: unknown): CdpMessage | null {
+    const { asked, workers } = this.of(context);
+    const found = asked.get(url);
+    if (found === undefined || !workers.has(url)) return null;
+    asked.delete(url);
+    const { sessionId, requestId } = found;
+    return { method: 'Network.loadingFinished', params: { requestId, timestamp, encodedDataLength: 0 }, sessionId };
+  }
+
+  private of(context: string): Known {
+    const known = this.contexts.get(context) ?? { asked: new Map(), workers: new Set() };
+    this.contexts.set(context, known);
+    return known;
   }
 }

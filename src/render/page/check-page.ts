@@ -3,7 +3,6 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { refuseBlank } from './blank-page.js';
 import { recogniseWall } from './bot-wall.js';
-import { asksForText, checkContent } from './check-content.js';
 import { refuseIncomplete } from './content-ready.js';
 import { TIMED_OUT } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
@@ -89,4 +88,43 @@ function tooBusy(timeout: number): CaptureError {
     message: `The page's scripts kept it too busy to be captured within \`timeout\` (${timeout} ms).`,
     details: { waited_for: 'page' },
   });
+}
+
+/** More text than any marker needs; the rest of a long page is not read. */
+const TEXT_MAX_CHARS = 2_000_000;
+const TITLE_MAX_CHARS = 10_000;
+
+type Markers = Pick<CaptureOptions, 'failIfContentMissing' | 'failIfContentContains'>;
+
+/** Whether the checks need the page's text. */
+function asksForText({ failIfContentMissing, failIfContentContains }: Markers): boolean {
+  return failIfContentMissing.length > 0 || failIfContentContains.length > 0;
+}
+
+/**
+ * `fail_if_content_missing` and `fail_if_content_contains`, on title and visible text, ignoring case and white space. The text is compared in
+ * the page's own process: there, a long one delays no other capture.
+ *
+ * @returns false if the page did not respond within `ms`
+ * @throws CaptureError render_incomplete that lists every missing or unwanted marker; PageMoved
+ */
+async function checkContent({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, markers: Markers, ms: number): Promise<boolean> {
+  const { failIfContentMissing, failIfContentContains } = markers;
+  const wanted = [...failIfContentMissing, ...failIfContentContains];
+  const limits = { maxChars: TEXT_MAX_CHARS, titleMaxChars: TITLE_MAX_CHARS };
+  const shown = await deadlines.within(world.call('text.shows', wanted, limits), ms);
+  if (shown === TIMED_OUT) return false;
+  const missing = failIfContentMissing.filter((_, index) => shown[index] !== true);
+  if (missing.length > 0) throw incomplete('fail_if_content_missing', `the page does not show ${quoted(missing)}`, { missing });
+  const found = failIfContentContains.filter((_, index) => shown[failIfContentMissing.length + index] === true);
+  if (found.length > 0) throw incomplete('fail_if_content_contains', `the page shows ${quoted(found)}`, { found });
+  return true;
+}
+
+function incomplete(check: string, what: string, details: Record<string, unknown>): CaptureError {
+  return new CaptureError({ code: 'render_incomplete', message: `\`${check}\`: ${what}.`, details: { check, ...details } });
+}
+
+function quoted(markers: string[]): string {
+  return markers.map((marker) => `"${marker}"`).join(', ');
 }

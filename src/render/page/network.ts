@@ -92,7 +92,16 @@ export class NetworkTracker {
 
   /** Resolves when no request is in flight that the page's clock must wait for; or when `signal` aborts. */
   answered(signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, (now) => Math.max(0, ...[...this.#flights.values()].map((flight) => holdsUntil(flight) - now)));
+    return this.#wake(signal, (now) => this.#holdsMs(now));
+  }
+
+  /** Whether a request is in flight that the page's clock must wait for. */
+  isHolding(): boolean {
+    return this.#holdsMs(performance.now()) > 0;
+  }
+
+  #holdsMs(now: number): number {
+    return this.#longest((flight) => holdsUntil(flight) - now);
   }
 
   /** Requests in flight, oldest first, without streams and hung requests. */
@@ -129,8 +138,11 @@ export class NetworkTracker {
     return this.#wake(signal, () => ([...this.#flights.values()].some(({ url }) => urls.includes(url)) ? Number.POSITIVE_INFINITY : 0));
   }
 
-  /** Forgets the requests of an earlier document: Chromium does not report the end of all that it drops. */
+  /** Forgets the requests and the talk of an earlier document: Chromium does not report the end of all that it drops. */
   forgetBefore(url: string): void {
+    this.#talks.clear();
+    this.#asked.clear();
+    this.#polls = false;
     const flights = [...this.#flights.values()];
     const own = flights.findLast(({ kind, frame, url: asked }) => kind === 'document' && !frame && withoutFragment(asked) === url);
     if (own === undefined) return;
@@ -230,11 +242,13 @@ export class NetworkTracker {
 
   /** ms until the requests in flight stop counting by their age: 0 if none counts, Infinity if one must end first. */
   #countsUntil(now: number, pollsAfterMs: number): number {
+    return this.#longest((flight) => flight.startedAt + patience(flight, pollsAfterMs) - now);
+  }
+
+  /** The longest of these times over all requests in flight, which can be very many; at least 0. */
+  #longest(msOf: (flight: Flight) => number): number {
     let longest = 0;
-    for (const flight of this.#flights.values()) {
-      const left = flight.startedAt + patience(flight, pollsAfterMs) - now;
-      if (left > longest) longest = left;
-    }
+    for (const flight of this.#flights.values()) longest = Math.max(longest, msOf(flight));
     return longest;
   }
 }

@@ -1,5 +1,6 @@
 import type { DebugSink } from '../debug-sink.js';
 import type { PageSession } from '../page-session.js';
+import { ClockTotal } from './clock-total.js';
 import type { Deadlines } from './deadline.js';
 import { MainDocument } from './main-document.js';
 import { NetworkTracker } from './network.js';
@@ -21,6 +22,8 @@ export interface OpenPage {
   /** Whether its clock keeps to the real time. */
   realTime: boolean;
   readonly debug?: DebugSink | undefined;
+  /** How its clock has run so far. */
+  readonly clock: ClockTotal;
 }
 
 /** Starts watching a page session and dismissing its dialogs. Must be called before the navigation; one round trip. */
@@ -32,7 +35,7 @@ export async function openPage(
   dismissDialogs(session);
   const network = new NetworkTracker(session);
   const main = await deadlines.orEnd(MainDocument.watch(session, (url) => network.forgetBefore(url)));
-  return { session, deadlines, main, network, world: session.world, tolerance, realTime, debug };
+  return { session, deadlines, main, network, world: session.world, tolerance, realTime, debug, clock: new ClockTotal() };
 }
 
 /**

@@ -4,10 +4,13 @@
  */
 
 import { source as clockSource } from '../in-page/page-clock.js?bundled';
-import type { Ran, RunOrder } from '../in-page/run-clock.js';
+import type { RunOrder } from '../in-page/run-clock.js';
 import { source as runSource } from '../in-page/run-clock.js?bundled';
+import { type ChildRun, type ClockScripts, dueMs, runFrameClock } from '../launch/child-clocks.js';
+import { RUN_CLOCKS } from '../launch/target-policy.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
+import type { ClockRun } from './clock-total.js';
 import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { groupPending } from './pending-requests.js';
@@ -19,27 +22,24 @@ const FRAME_EVERY_MS = 200;
 /** The real time that one slice may take; whatever floods timers or frames is cut off there. */
 const SLICE_MAX_MS = 500;
 const REAL_PACE_MS = 50;
+/** A wait for requests that took longer than this was one. */
+const HELD_MS = 1;
 /** Processor time of the renderer in one look from which it works on something that the clock does not know: a worker, a decoder. */
 const WORKS_MS = 5;
 const LOOK_EVERY_MS = 15;
 const FRAMES_MAX = 20;
+/** Requests that are named as holding the clock. */
+const PENDING_TOLD = 100;
 
-type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'debug'>;
+/** A page whose clock can run ahead. */
+export type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'debug' | 'clock'>;
 
-/** How far the clock of a page has run. */
-export interface ClockRun {
-  /** ms of the page's time that passed ahead of the real time, and at its pace. */
-  aheadMs: number;
-  realPaceMs: number;
-  /** Real ms for which requests held it. */
-  heldMs: number;
-  /** Why it kept to the real time. */
-  talk: string | null;
-}
-
-/** The script that takes over a page's clock. @param ask the name of the event that asks it to run, unknown to the page */
-export function clockScript(ask: string): string {
-  return `(() => { ${clockSource}\nstillframe.install(${JSON.stringify(ask)}); })();`;
+/** The scripts that take over a page's clock and those of its workers. @param ask the name of the event that asks it to run, unknown to the page */
+export function clockScripts(ask: string): ClockScripts {
+  return {
+    frame: `(() => { ${clockSource}\nstillframe.install(${JSON.stringify(ask)}); })();`,
+    worker: `(() => { ${clockSource}\nreturn stillframe.takeOver(); })();`,
+  };
 }
 
 /**
@@ -63,16 +63,24 @@ export async function passTime(
   let drawnAt = Number.NEGATIVE_INFINITY;
   while (run.aheadMs + run.realPaceMs < ms && !over.aborted) {
     const asked = monotonicNow();
-    const holding = page.debug === undefined ? [] : groupPending(network.pending());
+    const holding = holds && network.isHolding() ? groupPending(network.pending().slice(0, PENDING_TOLD)) : [];
     if (holds) await deadlines.orEnd(network.answered(over));
     // Real time passes on the page's clock as well.
     const began = monotonicNow();
     run.heldMs += began - asked;
-    if (began - asked > 1) page.debug?.note({ step: 'held', forMs: Math.round(began - asked), holding });
+    if (began - asked > HELD_MS) {
+      page.debug?.note({ step: 'held', forMs: Math.round(began - asked), holding });
+      page.clock.addHolders(holding);
+    }
     const leftMs = ms - run.aheadMs - run.realPaceMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.talk();
     // The page's jobs take their real time, however far its clock has run.
     if (talk !== null && run.talk === null) run.aheadMs = 0;
+    // The page handles an answer, and may send another request, before more time passes.
+    if (talk === null && began - asked > HELD_MS) {
+      await advance(page, 0, { frames, frame: false, endsAt });
+      if (network.isHolding()) continue;
+    }
     if (talk === null) {
       const frame = run.aheadMs - drawnAt >= FRAME_EVERY_MS || leftMs <= sliceMs;
       const slice = Math.min(sliceMs, leftMs);
@@ -95,6 +103,7 @@ export async function passTime(
   }
   if (holds) await untilIdle(page, over);
   page.debug?.note({ step: 'clock', askedMs: ms, ...run });
+  page.clock.add(run);
   return run;
 }
 
@@ -110,13 +119,26 @@ async function advance(page: TimedPage, ms: number, { frames, frame, endsAt }: A
   const ask = session.clockEvent ?? '';
   const leftMs = Math.max(0, endsAt - monotonicNow());
   const order: RunOrder = { ask, ms, frame, draws: true, realMs: Math.min(SLICE_MAX_MS, leftMs) };
-  const inFrames = (await frames.ids()).map((id) => aheadIn(session, id, { ...order, draws: false }));
-  const ran = await deadlines.within(Promise.all([world.call('clock.ahead', order), ...inFrames]), leftMs);
-  return ran === TIMED_OUT ? 0 : Math.min(...ran.map(dueMs));
+  const frameExpression = runExpression({ ...order, draws: false });
+  // A frame that goes away has nothing to do any more.
+  const inFrames = (await frames.ids()).map((id) =>
+    runFrameClock(session.cdp, id, frameExpression).then(dueMs, () => Number.POSITIVE_INFINITY),
+  );
+  const main = world.call('clock.ahead', order).then(dueMs);
+  const children = childrenAhead(session, { order: { ms, realMs: order.realMs }, frameExpression });
+  const due = await deadlines.within(Promise.all([main, children, ...inFrames]), leftMs);
+  return due === TIMED_OUT ? 0 : Math.min(...due);
 }
 
-function dueMs(ran: Ran | null): number {
-  return ran === null || ran.nextMs === null ? Number.POSITIVE_INFINITY : ran.nextMs;
+/** Runs the clocks of the page's workers, and of its frames in other processes, ahead. @returns as `advance` */
+async function childrenAhead({ cdp }: PageSession, run: ChildRun): Promise<number> {
+  // Our connection to the browser handles this command; a browser without it rejects the command.
+  const ran: unknown = await cdp.send(RUN_CLOCKS as 'Page.enable', run as never).catch(() => null);
+  return (ran as { dueMs: number | null } | null)?.dueMs ?? Number.POSITIVE_INFINITY;
+}
+
+function runExpression(order: RunOrder): string {
+  return `(() => { ${runSource}\nreturn stillframe.ahead(${JSON.stringify(order)}); })()`;
 }
 
 /** The frames of a page that share its renderer. */
@@ -151,25 +173,12 @@ interface FrameTree {
   childFrames?: FrameTree[];
 }
 
-/** A frame that goes away has nothing to do any more. */
-async function aheadIn({ cdp }: PageSession, frameId: string, order: RunOrder): Promise<Ran | null> {
-  try {
-    const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: 'stillframe clock' });
-    const expression = `(() => { ${runSource}\nreturn stillframe.ahead(${JSON.stringify(order)}); })()`;
-    // biome-ignore lint/plugin: the context is our own world
-    const { result } = await cdp.send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true });
-    return (result.value as Ran | undefined) ?? null;
-  } catch {
-    return null;
-  }
-}
-
 /** Waits while the page's renderer works on what no clock knows: workers, decoders, WebCrypto, compiling. */
 async function untilIdle({ session, deadlines, network }: TimedPage, over: AbortSignal): Promise<void> {
-  let before = await session.processorMs();
+  let before = await session.busyMs();
   while (!over.aborted && before !== null) {
     await deadlines.sleep(LOOK_EVERY_MS);
-    const now = await session.processorMs();
+    const now = await session.busyMs();
     if (now === null || now - before < WORKS_MS) return;
     before = now;
     await deadlines.orEnd(network.answered(over));

@@ -10,8 +10,8 @@ import { PageMoved } from './page-moved.js';
 /** The page's time that passes from its load to its picture, and again after each later step. */
 const RUN_MS = 2_000;
 export const RUN_AGAIN_MS = 300;
-/** More of it while numbers still change: counters often take 2 s and a little. */
-const COUNTING_MAX_MS = 2_500;
+/** More of it while numbers or places still change: counters often take 2 s and a little, the forces of D3 take 5 s by default. */
+const COUNTING_MAX_MS = 3_200;
 /** decisions.md, Capture semantics: `wait_for_idle` takes at most this long. */
 const SETTLE_MAX_MS = 5_000;
 /** A refresh within this time leads to the intended page. */
@@ -68,7 +68,7 @@ async function settleUntil(page: OpenPage, ms: number, limit: Limit): Promise<vo
   }
 }
 
-/** Lets time pass on the page's clock, and more while numbers change. */
+/** Lets time pass on the page's clock, and more while something counts. */
 async function run(page: OpenPage, ms: number, { endsAt }: Limit): Promise<void> {
   const leftMs = () => Math.max(0, endsAt - monotonicNow());
   try {

@@ -7,12 +7,14 @@ import type { PageSession } from '../page-session.js';
  */
 export async function stopPage(
   { cdp, world }: Pick<PageSession, 'cdp' | 'world'>,
-  options: Pick<CaptureOptions, 'reduceMotion'>,
+  options: Pick<CaptureOptions, 'reduceMotion' | 'fullPage' | 'format' | 'selector' | 'clip'>,
 ): Promise<void> {
   // Before scripts are off: our own timers do not run either then.
   await world.call('images.allDecoded');
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
-  await world.call('hold.still', { motion: options.reduceMotion });
+  const { reduceMotion, fullPage, format, selector, clip } = options;
+  const beyondView = fullPage || format === 'pdf' || selector !== null || clip !== null;
+  await world.call('hold.still', { motion: reduceMotion, beyondView });
 }
 
 /** Lets the scripts of the page, or of the one that has replaced it, run again. */

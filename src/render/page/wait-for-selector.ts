@@ -26,9 +26,10 @@ export async function waitForSelector(page: Pick<OpenPage, 'main' | 'world' | 'd
 }
 
 function notSeen(selector: string, timeout: number): CaptureError {
+  const hint = selector.includes('>>>') ? ' Closed shadow trees and frames of another origin are not searched.' : '';
   return new CaptureError({
     code: 'render_timeout',
-    message: `\`wait_for_selector\`: no visible element matched "${selector}" within \`timeout\` (${timeout} ms).`,
+    message: `\`wait_for_selector\`: no visible element matched "${selector}" within \`timeout\` (${timeout} ms).${hint}`,
     details: { waited_for: 'selector', selector },
   });
 }

@@ -48,7 +48,9 @@ export async function takeBands(tools: { session: PageSession; store: SectionSto
   const { cssVisualViewport, cssLayoutViewport } = await within(session, plan.deadline, () => session.cdp.send('Page.getLayoutMetrics'));
   // The browser counts from the leftmost column, which a page written from right to left does not begin at.
   const originX = cssLayoutViewport.pageX - plan.scrollX;
-  const columns = plan.columns ?? { left: 0, right: cssVisualViewport.clientWidth };
+  // Zoomed out, a phone shows columns before the one that such a page begins at.
+  const viewLeft = Math.min(0, cssVisualViewport.pageX);
+  const columns = plan.columns ?? { left: viewLeft, right: viewLeft + cssVisualViewport.clientWidth };
   const rowsAtOnce = Math.min(SHOT_MAX_ROWS, BAND_PIXELS / ((columns.right - columns.left) * ratio));
   const most = Math.max(1, Math.floor(rowsAtOnce / ratio));
   while (y < plan.to && (count === 0 || monotonicNow() <= plan.lastStart)) {

@@ -1,11 +1,13 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { ElementBox } from '../in-page/parts.js';
 import type { PageExtent } from '../in-page/scroll.js';
+import type { PageSession } from '../page-session.js';
 import { takeBands } from './bands.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
 import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
+import { boxOfForeign } from './foreign-element.js';
 import { arrange } from './full-page-picture.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
@@ -27,7 +29,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   const box = padded(own, options.padding, extent);
   const ratio = density * zoom;
   const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
-  await arrange(page, { keep: 'none', down: Math.max(0, box.bottom - scrollY - viewHeight) });
+  await arrange(page, { first: true, keep: 'none', down: Math.max(0, box.bottom - scrollY - viewHeight) });
   const plan = {
     from: box.top,
     to: box.top + cut.height / zoom,
@@ -74,14 +76,14 @@ async function findAtDensity(
   let density = view.deviceScaleFactor;
   for (let limited = false; ; limited = true) {
     await setDensity(session, { view, density, deadline });
-    const box = await find(how.page, how.selector);
+    const box = await find(session, how.page, how.selector);
     const fit = fitDensity({ width: box.right - box.left, height: box.bottom - box.top }, density, how.encoding.format);
     if (fit.density === density) return { box, density, limited: limited || fit.limited };
     density = fit.density;
   }
 }
 
-async function find(page: BoundedPage, selector: string): Promise<ElementBox> {
+async function find(session: PageSession, page: BoundedPage, selector: string): Promise<ElementBox> {
   const sighting = await page.call('element.mark', selector);
   if ('box' in sighting) return sighting.box;
   if (sighting.problem === 'invalid_selector') {
@@ -89,6 +91,18 @@ async function find(page: BoundedPage, selector: string): Promise<ElementBox> {
       code: 'invalid_request',
       message: `\`selector\` is not a CSS selector that the browser understands: ${sighting.message}`,
       details: { issues: [{ path: 'selector', message: sighting.message }] },
+    });
+  }
+  if (sighting.problem === 'frame_of_another_origin') {
+    const { place, shown } = sighting;
+    const box = place === null ? null : await boxOfForeign(session, place, { shown, extent: await page.call('scroll.measure') });
+    if (box !== null) return box;
+    throw new CaptureError({
+      code: 'render_incomplete',
+      message:
+        'The element of `selector` was not visible in the frame of another origin. Select the frame itself, or capture its address; `delay` may help.',
+      retriable: false,
+      details: { check: 'selector', selector, seen: sighting.problem, matches: sighting.matches },
     });
   }
   const seen = sighting.problem === 'not_found' ? 'No element matched.' : `${sighting.matches} elements matched, none was visible.`;

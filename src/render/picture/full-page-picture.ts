@@ -1,26 +1,22 @@
 import type { RenderDiagnostics, StoppedReason } from '../../contract/capture-data.js';
 import type { ImageFormat } from '../../contract/capture-request.js';
 import type { Pinning } from '../in-page/pin.js';
+import type { PageExtent } from '../in-page/scroll.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { resumePage, stopPage } from '../page/stop-page.js';
-import type { PageSession } from '../page-session.js';
 import { type BandPlan, type BandsTaken, takeBands } from './bands.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
 import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
 import { setDensity } from './metrics.js';
-import type { Picture, PictureOrder } from './picture.js';
-import type { ScrollReport } from './scroll-through.js';
+import type { Picture, PictureOrder, SideCut } from './picture.js';
+import { capturedHeight, pageColumns, react, type ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
+import { SHOT_MAX_ROWS } from './shoot.js';
 
 /** Encoding 100 million pixels while another capture runs. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
-/** Time for a frame to draw itself. */
-const DRAWN_WITHIN_MS = 100;
-/** The page's time for a virtualised list to draw its rows, or for a card to appear. */
-const REACTION_MS = 600;
-const SLICE_MS = 100;
 /** One band, slow. */
 const BAND_MS = 500;
 
@@ -32,7 +28,9 @@ export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, en
   const encoded = await encodeSections(order, store, { encoding, begun });
   return {
     ...encoded,
+    lacksContent: taken.lacksContent,
     diagnostics: taken.diagnostics,
+    ...(taken.cut === null ? {} : { cut: taken.cut }),
   };
 }
 
@@ -40,7 +38,9 @@ export interface ExpandedPage {
   /** px. */
   width: number;
   height: number;
+  lacksContent: boolean;
   diagnostics: RenderDiagnostics;
+  cut: SideCut | null;
 }
 
 /**
@@ -57,33 +57,41 @@ export async function expandPage(
   const page = boundedPage(session, deadline);
   await page.call('scrollers.expandAgain');
   const extent = await settleDensity(order, page, { scroll, format: how.format ?? 'png' });
-  const pixels = options.view.width * extent.density * extent.height * extent.density;
+  const pixels = extent.width * extent.density * extent.height * extent.density;
   const algorithm = options.fullPageAlgorithm;
-  if (algorithm === 'by_sections') await arrange(page, { keep: 'page', down: extent.height - extent.viewHeight });
+  if (algorithm === 'by_sections') await arrange(page, { first: true, keep: 'page', down: Math.max(0, extent.height - extent.viewHeight) });
   if (order.debug !== undefined) order.debug.note({ step: 'pinned', elements: await page.call('pin.roles') });
+  const isMissing = algorithm === 'native' && (await page.call('virtualised.isMissingSome'));
+  const hidesPart = await page.call('flat.hidesPart');
   const plan = {
     from: 0,
     to: extent.height,
     scrollX: extent.scrollX,
-    columns: null,
+    columns: extent.columns,
     zoom: extent.zoom,
     ratio: extent.density * extent.zoom,
     lastStart: deadline - BAND_MS - pixels * ENCODE_MS_PER_PIXEL,
     deadline,
   };
   const taken = await takeStretches(order, page, { store: how.store, plan });
-  return { width: taken.width, height: taken.height, diagnostics: describe(taken, extent, { scroll, algorithm }) };
+  const lacksContent = isMissing || hidesPart || taken.skipsStretches;
+  const diagnostics = describe(taken, extent, { scroll, algorithm, options });
+  diagnostics.truncated ||= lacksContent;
+  return { width: taken.width, height: taken.height, lacksContent, diagnostics, cut: extent.cut };
 }
 
 /** By sections, a stretch whose content exists only while it is in view, as in a virtualised list, is taken at its own scroll position. */
 async function takeStretches(
-  { session, options, debug }: PictureOrder,
+  order: PictureOrder,
   page: BoundedPage,
   { store, plan }: { store: SectionStore; plan: BandPlan },
-): Promise<BandsTaken> {
+): Promise<BandsTaken & { skipsStretches: boolean }> {
+  const { session, options, debug } = order;
   const tools = { session, store };
-  const gone = options.fullPageAlgorithm === 'by_sections' ? await page.call('virtualised.gone') : [];
+  const bySections = options.fullPageAlgorithm === 'by_sections';
+  const { stretches: gone, isAll } = bySections ? await page.call('virtualised.gone') : { stretches: [], isAll: true };
   debug?.note({ step: 'stretches', gone });
+  let skipsStretches = !isAll;
   let sum: BandsTaken = { count: 0, width: 0, height: 0, whole: true };
   let from = plan.from;
   const take = async (to: number) => {
@@ -92,39 +100,38 @@ async function takeStretches(
     sum = { count: sum.count + count, width: Math.max(sum.width, width), height: sum.height + height, whole };
     from = to;
   };
+  const showAt = async (top: number) => {
+    await resumePage(session);
+    const since = performance.now();
+    await page.call('rolled.roll', top);
+    await page.call('scroll.step', { to: top });
+    if (top > 0) await react(order, since);
+    // A script that throttles its scroll handler starts transitions late, which would be pictured half way.
+    await page.call('motion.end');
+    await stopPage(session, options);
+    const { scrollY, viewHeight } = await page.call('scroll.measure');
+    await arrange(page, { first: scrollY < 0.5, keep: 'page', down: Math.max(0, plan.to - scrollY - viewHeight) });
+  };
   for (const { top, bottom } of gone) {
     await take(Math.min(top, plan.to));
-    if (from >= plan.to || monotonicNow() > plan.lastStart) break;
-    await resumePage(session);
-    await page.call('scroll.step', { to: top });
-    await react(session, page);
-    await stopPage(session, options);
-    await page.call('pin.place', { first: false, last: bottom >= plan.to, keep: 'page', down: 0 });
+    if (from >= plan.to) break;
+    if (monotonicNow() > plan.lastStart) {
+      skipsStretches = true;
+      break;
+    }
+    await showAt(top);
     await take(Math.min(bottom, plan.to));
   }
-  if (gone.length > 0) {
-    await resumePage(session);
-    await page.call('scroll.step', { to: 0 });
-    await stopPage(session, options);
-  }
+  if (gone.length > 0) await showAt(0);
   await take(plan.to);
-  return { ...sum, whole: from >= plan.to };
-}
-
-/** Lets the page draw what is in view now. */
-async function react({ clockEvent }: PageSession, page: BoundedPage): Promise<void> {
-  await page.call('frames.sleep', DRAWN_WITHIN_MS);
-  if (clockEvent === null) return;
-  for (let spent = 0; spent < REACTION_MS; spent += SLICE_MS)
-    await page.call('clock.ahead', { ask: clockEvent, ms: SLICE_MS, realMs: SLICE_MS, frame: false, draws: true });
+  return { ...sum, whole: from >= plan.to, skipsStretches };
 }
 
 /** Moves what is pinned to where it belongs in a picture beyond the view. */
-export async function arrange(page: BoundedPage, { keep, down }: Pick<Pinning, 'keep' | 'down'>): Promise<void> {
-  const pinning = { first: true, last: true, keep, down };
+export async function arrange(page: BoundedPage, pinning: Pinning): Promise<void> {
   await page.call('pin.place', pinning);
   // In a page that the view shows whole nothing is repeated.
-  if (keep === 'none' || down > 0) await page.call('pseudos.place', pinning);
+  if (pinning.keep === 'none' || pinning.down > 0 || !pinning.first) await page.call('pseudos.place', pinning);
 }
 
 interface Settled {
@@ -136,6 +143,11 @@ interface Settled {
   pageHeight: number;
   /** CSS px to capture. */
   height: number;
+  /** CSS px as shown: at a page's own zoom, the zoomed ones. */
+  width: number;
+  /** null: those of the view. */
+  columns: { left: number; right: number } | null;
+  cut: SideCut | null;
   limited: boolean;
 }
 
@@ -146,30 +158,46 @@ async function settleDensity(
   { scroll, format }: { scroll: ScrollReport; format: ImageFormat },
 ): Promise<Settled> {
   const { session, deadline } = order;
-  const { view } = order.options;
+  const { view, fullWidth, maxHeight } = order.options;
   let density = view.deviceScaleFactor;
   let limited = false;
   for (;;) {
     await setDensity(session, { view, density, deadline });
-    const { pageHeight, viewHeight, zoom, scrollX } = await page.call('scroll.measure');
-    const height = scroll.stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, scroll.captureHeight);
-    const fit = fitDensity({ width: view.width, height: height * zoom }, density, format);
+    const extent = await page.call('scroll.measure');
+    const { pageHeight, viewHeight, zoom, scrollX } = extent;
+    const columns = fullWidth ? pageColumns(extent) : null;
+    const width = columns === null ? view.width : (columns.right - columns.left) * zoom;
+    const height = capturedHeight(scroll, pageHeight, maxHeight);
+    // The columns of one capture end where its rows do.
+    const most = Math.min(density, Math.floor((SHOT_MAX_ROWS / width) * 100) / 100);
+    const fit = fitDensity({ width, height: height * zoom }, most, format);
     limited ||= fit.limited;
-    if (fit.density === density) return { density, zoom, viewHeight, scrollX, pageHeight, height: fit.height / zoom, limited };
+    if (fit.density === density) {
+      const cut = sideCut(extent, width / zoom);
+      return { density, zoom, viewHeight, scrollX, pageHeight, height: fit.height / zoom, width, columns, cut, limited };
+    }
     density = fit.density;
   }
+}
+
+function sideCut({ left, right }: PageExtent, shownWidth: number): SideCut | null {
+  if (right - left < shownWidth + 1) return null;
+  return { pageWidth: Math.round(right - left), shownWidth: Math.round(shownWidth), side: left < 0 ? 'left' : 'right' };
 }
 
 function describe(
   taken: BandsTaken,
   extent: Settled,
-  how: { scroll: ScrollReport; algorithm: RenderDiagnostics['algorithm'] },
+  how: { scroll: ScrollReport; algorithm: RenderDiagnostics['algorithm']; options: Pick<PictureOrder['options'], 'maxHeight'> },
 ): RenderDiagnostics {
   const { pageHeight, height, density, limited } = extent;
   const cut = height < pageHeight - 0.5;
   // A page that was cut for another reason, and fits from there on, ended for that one, whatever its density.
   const byFormat = limited && (how.scroll.stoppedReason === 'end_of_page' || height < how.scroll.captureHeight - 0.5);
-  const stoppedReason: StoppedReason = !taken.whole ? 'time_limit' : byFormat ? 'format_limit' : how.scroll.stoppedReason;
+  // It may have grown past the request's height since it was scrolled through.
+  const byRequest = cut && height === how.options.maxHeight;
+  const ended = byFormat ? 'format_limit' : byRequest ? 'max_height' : how.scroll.stoppedReason;
+  const stoppedReason: StoppedReason = taken.whole ? ended : 'time_limit';
   return {
     algorithm: how.algorithm,
     sections: taken.count,

@@ -2,6 +2,9 @@ import type { View } from '../../contract/capture-request.js';
 import type { PageSession } from '../page-session.js';
 import { within } from './bounded-page.js';
 
+/** Scale of the picture of a page that is only measured. */
+export const MEASURE_SCALE = 0.05;
+
 /**
  * Sets the page's viewport and density on the page session's CDP session: a capture takes its density from the emulation of the
  * session that asks for it, and ignores what another session emulates.

@@ -1,15 +1,17 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/extension-options.js';
+import { CSS_PX_PER_INCH } from '../../contract/lengths.js';
+import { PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { monotonicNow } from '../monotonic-now.js';
-import { boundedPage, within } from './bounded-page.js';
+import { type BoundedPage, boundedPage, within } from './bounded-page.js';
+import { withoutFirstHeader } from './first-page.js';
+import { MEASURE_SCALE, setDensity } from './metrics.js';
+import { withLanguage } from './pdf-language.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type PrintOptions, printStream } from './print-stream.js';
+import { EMPTY_TEMPLATE, type Margins, printTemplate } from './print-template.js';
 import { readPdf } from './read-pdf.js';
-
-/** Chromium prints a date and the title where a template is not given. */
-const EMPTY_TEMPLATE = '<span></span>';
-/** Without it, text of a template without a size of its own is too small to read. A template's own style wins. */
-const TEMPLATE_STYLE = '<style>#header,#footer{font-size:10px}</style>';
+import { type Sheet, sheetOf } from './sheet.js';
 
 /**
  * A PDF as a browser prints it: on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
@@ -24,14 +26,21 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const page = boundedPage(session, deadline);
   const { pageHeight } = await page.call('scroll.measure');
   await within(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
-  const content = await within(session, deadline, () => printStream(session.cdp, toPrintOptions(pdf))).catch((error: unknown) => {
+  const sheet = sheetOf(pdf, await page.call('rules.ownPage'));
+  const fit = pdf.fitWidth ? await fitWidth(order, page, { scale: pdf.scale, sheet }) : null;
+  if (!pdf.fitWidth) await page.call('print.keepWidth');
+  const { language } = await page.call('print.documentNames');
+  const print = () => printStream(session.cdp, toPrintOptions(pdf, { scale: fit?.scale ?? pdf.scale, margins: sheet.margins }));
+  const printed = await within(session, deadline, print).catch((error: unknown) => {
     throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
   });
+  const content = withLanguage(pdf.firstPageHeader ? printed : await withoutHeaderOnFirst(printed, pdf, sheet), language);
   const { width, height, pages } = readPdf(content);
   return {
     content,
     width,
     height,
+    ...(fit?.fitted === undefined ? {} : { fitted: fit.fitted }),
     diagnostics: {
       algorithm: 'native',
       sections: pages,
@@ -44,14 +53,17 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   };
 }
 
-function toPrintOptions(pdf: PdfOption): PrintOptions {
+function toPrintOptions(pdf: PdfOption, { scale, margins }: { scale: number; margins: Margins }): PrintOptions {
   const { headerTemplate, footerTemplate } = pdf;
-  const templates = { headerTemplate: templateOf(headerTemplate), footerTemplate: templateOf(footerTemplate) };
+  const templates = {
+    headerTemplate: headerTemplate === null ? EMPTY_TEMPLATE : printTemplate('header', headerTemplate, margins),
+    footerTemplate: footerTemplate === null ? EMPTY_TEMPLATE : printTemplate('footer', footerTemplate, margins),
+  };
   return {
     ...(headerTemplate === null && footerTemplate === null ? {} : { displayHeaderFooter: true, ...templates }),
     printBackground: pdf.printBackground,
     preferCSSPageSize: pdf.preferCssPageSize,
-    scale: pdf.scale,
+    scale,
     paperWidth: toWholePoints(pdf.paper.width),
     paperHeight: toWholePoints(pdf.paper.height),
     marginTop: pdf.margin.top,
@@ -64,8 +76,12 @@ function toPrintOptions(pdf: PdfOption): PrintOptions {
   };
 }
 
-function templateOf(html: string | null): string {
-  return html === null ? EMPTY_TEMPLATE : TEMPLATE_STYLE + html;
+/** Page 1 of the document, which is not in the file if `page_ranges` leaves it out. */
+async function withoutHeaderOnFirst(printed: Buffer, pdf: PdfOption, { margins }: Sheet): Promise<Buffer> {
+  const { headerTemplate, footerTemplate, pageRanges } = pdf;
+  const hasFirst = pageRanges === null || pageRanges.split(',').some((range) => Number.parseInt(range, 10) === 1);
+  if (!hasFirst || (headerTemplate === null && footerTemplate === null)) return printed;
+  return await withoutFirstHeader(printed, { hasMargins: Object.values(margins).some((margin) => margin > 0) });
 }
 
 /** Inches as the nearest point. Chromium rounds the sides of the paper up to whole points, which makes A4 596 points wide instead of 595. */
@@ -102,4 +118,51 @@ function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption
     details: { issues: [{ path, message }] },
     cause: error,
   });
+}
+
+/** Chromium itself shrinks a page that is wider than its paper, as far as this. */
+const CHROMIUM_SHRINKS = 1.5;
+/** A page may become wider when it is laid out wider. */
+const MOST_MEASURES = 5;
+/** Chromium rounds the paper to whole points: a page that is wider by less than this fits. */
+const TOLERANCE = 1.01;
+/** A page that is wider than its layout by always the same factor never fits. */
+const SAME_FACTOR = 0.9;
+
+/**
+ * The scale to print with, so that the page's content fits the paper's width. What Chromium shrinks by itself is left to it, as it knows the
+ * paper best; `fitted` tells the scale that results.
+ */
+async function fitWidth(
+  order: PictureOrder,
+  page: BoundedPage,
+  { scale, sheet }: { scale: number; sheet: Sheet },
+): Promise<{ scale: number } & Pick<Picture, 'fitted'>> {
+  // A page's own `@page` rule may leave no room at all, or ask for more than any paper has.
+  if (!(sheet.contentWidth > 0 && sheet.contentWidth <= PDF_PAPER_INCHES.max)) return { scale };
+  const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
+  const widest = (paper * scale * CHROMIUM_SHRINKS) / PDF_SCALE.min;
+  let width = paper;
+  let content = await contentWidth(order, page, width);
+  const first = content / paper;
+  for (let measures = 1; measures < MOST_MEASURES && content > width * TOLERANCE && width < widest; measures++) {
+    width = Math.min(content, widest);
+    content = await contentWidth(order, page, width);
+  }
+  const { view } = order.options;
+  await setDensity(order.session, { view, density: view.deviceScaleFactor, deadline: order.deadline });
+  if (width === paper && sheet.shrink <= TOLERANCE) return { scale };
+  const neverFits = width > paper && content / width > first * SAME_FACTOR;
+  const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINKS) : width / paper;
+  return {
+    scale: shrink <= CHROMIUM_SHRINKS ? scale : Math.max(PDF_SCALE.min, scale / shrink),
+    fitted: { scale: scale / shrink / sheet.shrink, isCut: content > width * TOLERANCE },
+  };
+}
+
+/** CSS px, with the page laid out in a view of this width, as it is on paper. */
+async function contentWidth({ session, options, deadline }: PictureOrder, page: BoundedPage, width: number): Promise<number> {
+  const view = { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false };
+  await setDensity(session, { view, density: options.view.deviceScaleFactor, scale: MEASURE_SCALE, deadline });
+  return await page.call('print.contentWidth');
 }

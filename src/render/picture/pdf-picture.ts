@@ -1,18 +1,17 @@
-import type { RenderDiagnostics } from '../../contract/capture-data.js';
+import type { StoppedReason } from '../../contract/capture-data.js';
+import { CSS_PX_PER_INCH } from '../../contract/lengths.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { type BoundedPage, boundedPage, within } from './bounded-page.js';
+import { stitch } from './encode.js';
 import { expandPage } from './full-page-picture.js';
-import { setDensity } from './metrics.js';
+import { MEASURE_SCALE, setDensity } from './metrics.js';
+import { withLanguage } from './pdf-language.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { pixelPdf } from './pixel-pdf.js';
 import { printStream } from './print-stream.js';
 import { readPdf } from './read-pdf.js';
-import type { ScrollReport } from './scroll-through.js';
-import { SectionStore } from './section-store.js';
+import { capturedHeight, type ScrollReport } from './scroll-through.js';
+import { SectionStore, type Strips } from './section-store.js';
 
-const CSS_PX_PER_INCH = 96;
-/** Of the picture of a page that is only measured. */
-const MEASURE_SCALE = 0.05;
 /** What follows the viewport's size by script does so before the next frame is drawn. */
 const NO_FRAME_MS = 100;
 
@@ -29,25 +28,20 @@ export function takePdf(order: PictureOrder, scroll: ScrollReport | null): Promi
 async function printOnViews(order: PictureOrder, scroll: ScrollReport | null): Promise<Picture> {
   const { view } = order.options;
   const begun = performance.now();
-  const { page, pageHeight } = await prepare(order);
-  const height = scroll === null ? pageHeight : capturedHeight(scroll, pageHeight);
+  const { page, pageHeight, lacksContent } = await prepare(order);
+  const height = scroll === null ? pageHeight : capturedHeight(scroll, pageHeight, order.options.maxHeight);
   await page.call('print.pinOnce', height);
   if (height < pageHeight) await page.call('print.boxPage', height);
   const content = await print(order, { height: view.height, pages: '' });
-  return picture(content, begun, {
-    algorithm: 'native',
-    deviceScaleFactor: view.deviceScaleFactor,
-    scrollHeight: pageHeight,
-    stoppedReason: scroll === null || pageHeight <= view.height ? 'viewport' : scroll.stoppedReason,
-    truncated: scroll !== null && isCut(scroll, { height, pageHeight }),
-  });
+  const stoppedReason = scroll === null || pageHeight <= view.height ? 'viewport' : scroll.stoppedReason;
+  const cut = scroll !== null && isCut(scroll, { height, pageHeight });
+  return picture(order, content, { begun, pageHeight, lacksContent, cut, stoppedReason });
 }
 
 async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
-  const { view } = order.options;
   const begun = performance.now();
-  const { page, pageHeight } = await prepare(order);
-  const height = capturedHeight(scroll, pageHeight);
+  const { page, pageHeight, lacksContent } = await prepare(order);
+  const height = capturedHeight(scroll, pageHeight, order.options.maxHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paper = { height: fits ? height : PDF_PAGE_MAX_PX, pages: fits ? '1' : '' };
   if (!(await holdForPaper(order, page, { pageHeight, height, paperHeight: paper.height }))) {
@@ -56,18 +50,8 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
   }
   if (fits || height < pageHeight) await page.call('print.boxPage', height);
   const content = await print(order, paper);
-  return picture(content, begun, {
-    algorithm: 'native',
-    deviceScaleFactor: view.deviceScaleFactor,
-    scrollHeight: pageHeight,
-    stoppedReason: scroll.stoppedReason,
-    truncated: isCut(scroll, { height, pageHeight }),
-  });
-}
-
-/** CSS px. */
-function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, pageHeight: number): number {
-  return stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, captureHeight);
+  const { stoppedReason } = scroll;
+  return picture(order, content, { begun, pageHeight, lacksContent, cut: isCut(scroll, { height, pageHeight }), stoppedReason });
 }
 
 function isCut({ feedCut }: ScrollReport, { height, pageHeight }: { height: number; pageHeight: number }): boolean {
@@ -77,22 +61,25 @@ function isCut({ feedCut }: ScrollReport, { height, pageHeight }: { height: numb
 async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
   await using store = await SectionStore.open(order.session.temporaryDir, false, order.debug);
   const begun = performance.now();
-  const { diagnostics } = await expandPage(order, scroll, { store, format: null });
+  const { diagnostics, lacksContent, cut } = await expandPage(order, scroll, { store, format: null });
+  const { title, language } = await boundedPage(order.session, order.deadline).call('print.documentNames');
   const strips = await store.strips();
   const shot = performance.now();
   const density = diagnostics.deviceScaleFactor;
-  const content = await order.encodes.run(strips.width * strips.height, () => pixelPdf(strips, density));
+  const content = await order.encodes.run(strips.width * strips.height, () => pixelPdf(strips, { density, title, language }));
   const { width, height } = readPdf(content);
   return {
     content,
     width,
     height,
+    lacksContent,
     diagnostics,
+    ...(cut === null ? {} : { cut }),
     timings: { begun, shoot: shot - begun, encode: performance.now() - shot },
   };
 }
 
-async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHeight: number }> {
+async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHeight: number; lacksContent: boolean }> {
   const { session, options, deadline } = order;
   const page = boundedPage(session, deadline);
   await setDensity(session, { view: options.view, density: options.view.deviceScaleFactor, deadline });
@@ -100,7 +87,8 @@ async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHe
   await page.call('print.ownPaper');
   await page.call('scrollers.expandAgain');
   const { pageHeight } = await page.call('scroll.measure');
-  return { page, pageHeight };
+  const lacksContent = (await page.call('virtualised.isMissingSome')) || (await page.call('flat.hidesPart'));
+  return { page, pageHeight, lacksContent };
 }
 
 /**
@@ -140,13 +128,70 @@ function print({ session, options, deadline }: PictureOrder, paper: { height: nu
   return within(session, deadline, () => printStream(session.cdp, { ...size, pageRanges: paper.pages }));
 }
 
-function picture(content: Buffer, begun: number, diagnostics: Omit<RenderDiagnostics, 'sections'>): Picture {
+interface Printed {
+  begun: number;
+  pageHeight: number;
+  lacksContent: boolean;
+  /** Whether the page goes on below what is printed. */
+  cut: boolean;
+  stoppedReason: StoppedReason;
+}
+
+function picture({ options }: PictureOrder, content: Buffer, printed: Printed): Picture {
+  const { begun, pageHeight, lacksContent, cut, stoppedReason } = printed;
   const { width, height, pages } = readPdf(content);
   return {
     content,
     width,
     height,
-    diagnostics: { ...diagnostics, sections: pages },
+    lacksContent,
+    diagnostics: {
+      algorithm: 'native',
+      sections: pages,
+      deviceScaleFactor: options.view.deviceScaleFactor,
+      scrollHeight: pageHeight,
+      stoppedReason,
+      truncated: lacksContent || cut,
+    },
     timings: { begun, shoot: performance.now() - begun, encode: 0 },
   };
+}
+
+/** Interface.md has `quality` for jpeg and webp only. */
+const PDF_JPEG_QUALITY = 90;
+const POINTS_PER_CSS_PX = 72 / 96;
+
+/**
+ * Rendered pixels as a PDF: one image per page, as few pages as the format's greatest page allows.
+ *
+ * @param how.density px per CSS px
+ * @param how.title the document's; empty if it has none
+ * @param how.language as the document declares it; empty if it declares none
+ */
+async function pixelPdf(strips: Strips, how: { density: number; title: string; language: string }): Promise<Buffer> {
+  const { density, title, language } = how;
+  // Loaded by the first who wants it: it would cost every start 20 MB and a tenth of a second.
+  const { default: PDFDocument } = await import('pdfkit');
+  const document = new PDFDocument({
+    autoFirstPage: false,
+    margin: 0,
+    ...(title === '' ? {} : { info: { Title: title }, displayTitle: true }),
+  });
+  const chunks: Buffer[] = [];
+  document.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const ended = new Promise<void>((resolve, reject) => {
+    document.on('end', resolve);
+    document.on('error', reject);
+  });
+  const mostRows = Math.floor(PDF_PAGE_MAX_PX * density);
+  for (let top = 0; top < strips.height; top += mostRows) {
+    const rows = { top, height: Math.min(mostRows, strips.height - top) };
+    const { content } = await stitch(strips, { format: 'jpeg', quality: PDF_JPEG_QUALITY, transparent: false, resize: null }, rows);
+    const size: [number, number] = [(strips.width / density) * POINTS_PER_CSS_PX, (rows.height / density) * POINTS_PER_CSS_PX];
+    document.addPage({ size, margin: 0 });
+    document.image(content, 0, 0, { width: size[0], height: size[1] });
+  }
+  document.end();
+  await ended;
+  return withLanguage(Buffer.concat(chunks), language);
 }

@@ -1,12 +1,12 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
+import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { FeedCut } from '../in-page/scrollers.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { OpenPage } from '../page/open-page.js';
-import { passTime } from '../page/page-clock.js';
+import { passTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { fitDensity } from './fit-density.js';
+import { scrollToForeign } from './foreign-element.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {
@@ -27,7 +27,7 @@ const ENDLESS_GROWTH = 2;
 /** The page's time at each stop: the longest delays of throttled scroll handlers and of the animations that they start. */
 const STOP_MS = 300;
 /** The real time that this may take on a busy machine. */
-const STOP_MAX_MS = 1_000;
+const STOP_MAX_MS = 2_000;
 /** Default of `full_page_scroll_delay`: until what the scroll started is loaded, at most this long. */
 const LOAD_WAIT_MS = 400;
 /** At the end of the page, for content that makes it longer. */
@@ -35,9 +35,9 @@ const END_WAIT_MS = 800;
 /** Consecutive scrolls without movement or new content. */
 const STUCK_STEPS = 3;
 
-type Scrolled = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'debug'>;
-
 export interface Descending {
+  /** When the page must have responded for the first time, ms by `monotonicNow`. Default: as the deadline. */
+  respondsBy?: number;
   /** ms by `monotonicNow`. */
   deadline: number;
   settle(): Promise<void>;
@@ -50,15 +50,16 @@ export interface Descending {
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollThrough(scrolled: Scrolled, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
-  const page = boundedPage(scrolled.session, how.deadline + END_WAIT_MS);
-  const feedCut = await page.call('scrollers.expandAll');
-  const start = await page.call('scroll.measure');
-  const end = await scrollDown(scrolled, page, { options, start, deadline: how.deadline });
+export async function scrollThrough(timed: TimedPage, options: CaptureOptions, how: Descending): Promise<ScrollReport> {
+  const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
+  const first = how.respondsBy === undefined ? page : boundedPage(timed.session, how.respondsBy);
+  const feedCut = await first.call('scrollers.expandAll');
+  const start = await first.call('scroll.measure');
+  const end = await scrollDown(timed, page, { options, start, deadline: how.deadline });
   if (end.steps > 0) {
     const since = performance.now();
     await page.call('scroll.step', { to: 0 });
-    await stop(scrolled, since, LOAD_WAIT_MS);
+    await react(timed, since);
   }
   await how.settle();
   const { pageHeight } = await page.call('scroll.measure');
@@ -71,30 +72,46 @@ export async function scrollThrough(scrolled: Scrolled, options: CaptureOptions,
  *
  * @throws CaptureError `render_timeout` when the page stops answering, `render_crashed`, `navigation_failed`
  */
-export async function scrollToElement(scrolled: Scrolled, selector: string, how: Descending): Promise<void> {
-  const page = boundedPage(scrolled.session, how.deadline + END_WAIT_MS);
+export async function scrollToElement(timed: TimedPage, selector: string, how: Descending): Promise<void> {
+  const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
   const before = await page.call('scroll.measure');
   const since = performance.now();
   const sighting = await page.call('element.mark', selector);
+  if ('place' in sighting && sighting.place !== null) {
+    await scrollToForeign(timed.session, sighting.place);
+    await react(timed, since);
+    return await how.settle();
+  }
   if (!('box' in sighting)) return;
   const { top, bottom } = sighting.box;
   const { viewHeight, scrollY } = await page.call('scroll.measure');
-  if (scrollY === before.scrollY && scrolled.network.loading(since) === 0) return;
-  await stop(scrolled, since, LOAD_WAIT_MS);
+  if (scrollY === before.scrollY && timed.network.loading(since) === 0) return;
+  await react(timed, since);
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
     const stepped = performance.now();
     await page.call('scroll.step', { by: seen - viewHeight / 2, to: seen });
-    await stop(scrolled, stepped, LOAD_WAIT_MS);
+    await react(timed, stepped);
   }
   await how.settle();
 }
 
-/** Lets the page react to a scroll. @param since when the scroll began, by `performance.now` */
-async function stop(scrolled: Scrolled, since: number, mostMs: number): Promise<void> {
-  const { network } = scrolled;
+/** The columns of a picture in the page's full width, CSS px: from where the page begins, at the right if it is written from right to left. */
+export function pageColumns({ left, right }: Pick<PageExtent, 'left' | 'right'>): { left: number; right: number } {
+  return left < 0 ? { left: Math.max(left, right - FULL_WIDTH_MAX_PX), right } : { left, right: Math.min(right, left + FULL_WIDTH_MAX_PX) };
+}
+
+/** CSS px down to which a page of that height is captured, which may have grown since it was scrolled through. */
+export function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, pageHeight: number, maxHeight: number | null): number {
+  const wanted = stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, captureHeight);
+  return Math.min(wanted, maxHeight ?? wanted);
+}
+
+/** Lets the page react to a scroll. @param since when the scroll began, by `performance.now` @param mostMs of waiting for what it loads */
+export async function react(timed: TimedPage, since: number, mostMs = LOAD_WAIT_MS): Promise<void> {
+  const { network } = timed;
   const over = AbortSignal.timeout(mostMs);
   await network.loaded(since, over);
-  await passTime(scrolled, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
+  await passTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   await network.loaded(since, over);
 }
 
@@ -114,7 +131,7 @@ interface Descent {
   stopped: 'end' | 'height' | 'time';
 }
 
-async function scrollDown(scrolled: Scrolled, page: BoundedPage, how: Way): Promise<Descent> {
+async function scrollDown(timed: TimedPage, page: BoundedPage, how: Way): Promise<Descent> {
   const { options, start } = how;
   const step = options.fullPageScrollBy ?? start.viewHeight;
   let { scrollY, pageHeight, viewHeight } = start;
@@ -123,11 +140,12 @@ async function scrollDown(scrolled: Scrolled, page: BoundedPage, how: Way): Prom
   let stuck = 0;
   const descent = (stopped: Descent['stopped']): Descent => ({ steps, seen: scrollY + viewHeight, stopped });
   for (;;) {
+    if (options.fullWidth) steps += await scrollAcross(timed, page, how.deadline);
     const atEnd = scrollY + viewHeight >= pageHeight - 1;
     if (scrollY + viewHeight >= heightLimit(pageHeight, how).px) return descent('height');
     if (monotonicNow() >= how.deadline) return descent(atEnd ? 'end' : 'time');
     if (atEnd && steps > 0) {
-      await stop(scrolled, since, Math.min(END_WAIT_MS, Math.max(0, how.deadline - monotonicNow())));
+      await react(timed, since, Math.min(END_WAIT_MS, Math.max(0, how.deadline - monotonicNow())));
       const grown = (await page.call('scroll.measure')).pageHeight;
       if (grown <= pageHeight + 1) return descent('end');
     } else if (atEnd) return descent('end');
@@ -135,8 +153,8 @@ async function scrollDown(scrolled: Scrolled, page: BoundedPage, how: Way): Prom
     // Elements that are shown only when they are well inside the view, or in it as a whole, may be so in neither of two adjacent views.
     const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
     await page.call('scroll.step', { ...between, to: scrollY + step });
-    if (options.fullPageScrollDelay === null) await stop(scrolled, since, LOAD_WAIT_MS);
-    else await passTime(scrolled, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
+    if (options.fullPageScrollDelay === null) await react(timed, since);
+    else await passTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
     const now = await page.call('scroll.measure');
     steps++;
     stuck = now.scrollY <= scrollY && now.pageHeight <= pageHeight ? stuck + 1 : 0;
@@ -145,12 +163,28 @@ async function scrollDown(scrolled: Scrolled, page: BoundedPage, how: Way): Prom
   }
 }
 
+/** Shows what lies beside the view at this height, so that it loads, and returns to where the page begins. @returns the steps taken */
+async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: number): Promise<number> {
+  const { scrollX, scrollY, viewWidth, ...extent } = await page.call('scroll.measure');
+  const { left, right } = pageColumns(extent);
+  const stops = Math.max(0, Math.ceil((right - left - 1) / viewWidth) - 1);
+  for (let stop = 1; stop <= stops && monotonicNow() < deadline; stop++) {
+    const since = performance.now();
+    await page.call('scroll.step', { to: scrollY, left: scrollX + (left < 0 ? -stop : stop) * viewWidth });
+    await react(timed, since);
+  }
+  if (stops > 0) await page.call('scroll.step', { to: scrollY, left: scrollX });
+  return stops;
+}
+
 /** CSS px down to which a page of that height is captured, and the reason. */
 function heightLimit(pageHeight: number, { start, options }: Pick<Way, 'start' | 'options'>) {
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
-  const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
+  const most = Math.min(endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX, options.maxHeight ?? WHOLE_PAGE_MAX_HEIGHT_PX);
   const format = options.format === 'pdf' ? 'png' : options.format;
-  const fit = fitDensity({ width: options.view.width, height: most * start.zoom }, options.view.deviceScaleFactor, format);
+  const { left, right } = pageColumns(start);
+  const width = options.fullWidth ? (right - left) * start.zoom : options.view.width;
+  const fit = fitDensity({ width, height: most * start.zoom }, options.view.deviceScaleFactor, format);
   const px = Math.min(most, fit.height / start.zoom);
   return { px, reason: px < most ? ('format_limit' as const) : ('max_height' as const) };
 }

@@ -1,13 +1,15 @@
 import { CaptureError } from '../../contract/capture-error.js';
 
-/** The error for a capture that got no browser. @param reason what ended the wait */
+/** The error for a capture that got no browser. */
+export class NoBrowser extends CaptureError {
+  constructor(cause: unknown) {
+    super({ code: 'internal_error', status: 503, message: 'No browser was free in time. The capture can be tried again.', cause });
+  }
+}
+
+/** @param reason what ended the wait */
 export function noBrowser(reason: unknown): CaptureError {
-  return new CaptureError({
-    code: 'internal_error',
-    status: 503,
-    message: 'No browser was free in time. The capture can be tried again.',
-    cause: reason,
-  });
+  return new NoBrowser(reason);
 }
 
 /** Whether a page could not be opened because Chromium does not know the locale or timezone. */

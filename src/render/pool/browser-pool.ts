@@ -2,6 +2,10 @@
  * The browser pool: several Chromium processes with pages opened in advance. Each page is used once; each process is monitored, replaced
  * when it crashes, and recycled before it grows too large. Knows contexts and pages; must not know what a capture does with them.
  */
+
+import { existsSync, lstatSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
@@ -14,13 +18,11 @@ import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { badEmulation, isBadEmulation, noBrowser } from './acquire-failure.js';
 import { BrowserKeeper } from './browser-keeper.js';
-import { chooseBrowser } from './choose-browser.js';
 import { MemoryGuard } from './memory-guard.js';
-import { MostUsedEmulation } from './most-used-emulation.js';
 import type { OpenPageSession } from './open-page-session.js';
+import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
 import type { PooledBrowser } from './pooled-browser.js';
-import { profilesRoot, sweepProfiles } from './profile-dir.js';
-import { sweepAbandoned, sweepTemporary, temporaryDirOf } from './sweep-abandoned.js';
+import { copiesOf, entriesOf, leaveRoot, profilesRoot, sweepProfiles } from './profile-dir.js';
 
 const READY_WITHIN_MS = 30_000;
 const HOST = { platform: process.platform, arch: process.arch };
@@ -261,4 +263,126 @@ export class BrowserPool implements AsyncDisposable {
   private now(): number {
     return this.options.now?.() ?? monotonicNow();
   }
+}
+
+/** The properties of a browser that the choice depends on. */
+export interface Candidate {
+  /** Running captures. */
+  readonly active: number;
+  /** Captures in total. */
+  readonly served: number;
+  /** Open pages with this emulation. */
+  warmFor(key: string): number;
+}
+
+interface Call {
+  emulationKey: string;
+  /** Concurrent captures per browser. */
+  pagesPerBrowser: number;
+}
+
+/**
+ * Chooses the browser of a capture: one with a free slot; then one with an open page; then the one with the fewest running captures.
+ *
+ * @param live in a stable order
+ * @returns null if there is no browser
+ */
+export function chooseBrowser<T extends Candidate>(live: readonly T[], call: Call): T | null {
+  const [best] = [...live].sort((a, b) => compare(a, b, call));
+  return best ?? null;
+}
+
+function compare(a: Candidate, b: Candidate, call: Call): number {
+  return (
+    Number(hasRoom(b, call)) - Number(hasRoom(a, call)) ||
+    Number(b.warmFor(call.emulationKey) > 0) - Number(a.warmFor(call.emulationKey) > 0) ||
+    a.active - b.active ||
+    a.served - b.served
+  );
+}
+
+function hasRoom({ active }: Candidate, { pagesPerBrowser }: Call): boolean {
+  return active < pagesPerBrowser;
+}
+
+const REMEMBERED = 16;
+
+/** The emulation that most of the last 16 captures used; the latest one if several are equal. */
+class MostUsedEmulation {
+  private recent: Emulation[] = [];
+
+  note(emulation: Emulation): void {
+    this.recent = [...this.recent.slice(1 - REMEMBERED), emulation];
+  }
+
+  /** The latest with the most used context options; null before the first capture. */
+  get current(): Emulation | null {
+    const counts = new Map<string, number>();
+    for (const { key } of this.recent) counts.set(key, (counts.get(key) ?? 0) + 1);
+    let best: Emulation | null = null;
+    for (const emulation of this.recent) {
+      if (best === null || (counts.get(emulation.key) ?? 0) >= (counts.get(best.key) ?? 0)) best = emulation;
+    }
+    return best;
+  }
+}
+
+const ROOT = /^(stillframe-[0-9a-f]{10})(?:-browser)?$/;
+/** A root directory is created shortly before its first profile. */
+const YOUNG_MS = 60_000;
+/** No capture takes that long. */
+const CAPTURE_MAX_MS = 60 * 60_000;
+
+/** Where captures of a data directory keep large files, each in a directory with an owned name. */
+function temporaryDirOf(dataDir: string): string {
+  return join(dataDir, 'temporary');
+}
+
+/** Removes what captures of killed servers have left, also of those that are not visible from here. @returns how many directories */
+export async function sweepTemporary(dir: string): Promise<number> {
+  const left = entriesOf(dir).filter((name) => isLeftBehind(name) || isOldAndUnseen(dir, name));
+  await Promise.all(left.map((name) => rm(join(dir, name), { recursive: true, force: true })));
+  return left.length;
+}
+
+/** Whether a directory is old and its owner is not visible from here, because it runs in another container for example. */
+function isOldAndUnseen(dir: string, name: string): boolean {
+  return isOwnedName(name) && !ownerIsVisible(name) && isOlderThan(CAPTURE_MAX_MS, join(dir, name));
+}
+
+/**
+ * Removes profiles that killed servers of other data directories, which may never start again, have left in the temporary directory, and
+ * kills their browsers.
+ * @param root the profile directory of this server, which is kept
+ * @returns how many directories were removed
+ */
+export async function sweepAbandoned(root: string): Promise<number> {
+  const dir = dirname(root);
+  const names = new Set(entriesOf(dir).flatMap((name) => ROOT.exec(name)?.[1] ?? []));
+  names.delete(basename(root));
+  const abandoned = [...names].map((name) => join(dir, name)).filter(isAbandoned);
+  for (const other of abandoned) {
+    await sweepProfiles(other);
+    leaveRoot(other);
+  }
+  return abandoned.length;
+}
+
+function isAbandoned(root: string): boolean {
+  const places = [root, copiesOf(root)].filter((place) => existsSync(place));
+  return places.every((place) => isOurs(place) && isOlderThan(YOUNG_MS, place)) && entriesOf(root).every(isLeftBehind);
+}
+
+function isLeftBehind(name: string): boolean {
+  return isOwnedName(name) && ownerIsVisible(name) && !ownerLives(name);
+}
+
+function isOurs(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? 0);
+}
+
+function isOlderThan(ms: number, path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > ms;
 }

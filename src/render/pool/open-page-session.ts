@@ -5,8 +5,11 @@ import type { CaptureProxy } from '../../egress/egress.js';
 import { emulateUserAgentInPage } from '../emulate/emulate-user-agent.js';
 import type { Emulation, PageEmulation } from '../emulate/emulation-of.js';
 import { identityOf } from '../emulate/user-agent.js';
+import type { ClockScripts } from '../launch/child-clocks.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
-import { clockScript } from '../page/page-clock.js';
+import type { CdpSession } from '../launch/pipe-session.js';
+import { INSTALL_CLOCKS } from '../launch/target-policy.js';
+import { clockScripts } from '../page/page-clock.js';
 import { World } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
 import type { Renderers } from './renderers.js';
@@ -26,7 +29,7 @@ export interface OpenPageSession extends PageSession {
 
 export interface PageSessionOptions {
   chromium: Pick<ChromiumProcess, 'browser' | 'takeOver'>;
-  renderers: Pick<Renderers, 'started' | 'processorMs'>;
+  renderers: Pick<Renderers, 'started' | 'busyMs'>;
   /** Owned by the page session, and closed with it. */
   captureProxy: CaptureProxy;
   emulation: Emulation;
@@ -60,19 +63,27 @@ export async function openPageSession({
     const clockEvent = clock ? randomUUID() : null;
     const [{ frameTree }] = await Promise.all([
       cdp.send('Page.getFrameTree'),
-      clockEvent === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: clockScript(clockEvent) }),
+      clockEvent === null ? null : installClocks(cdp, clockScripts(clockEvent)),
       world.install(),
     ]);
     const mainFrameId = frameTree.frame.id;
-    const processorMs = () => renderers.processorMs(pid);
+    const busyMs = () => renderers.busyMs(pid);
     return staged(
-      { rendererPid: pid, context, page, cdp, mainFrameId, world, clockEvent, processorMs, captureProxy, chromiumVersion, temporaryDir },
+      { rendererPid: pid, context, page, cdp, mainFrameId, world, clockEvent, busyMs, captureProxy, chromiumVersion, temporaryDir },
       emulation.pageOptions,
     );
   } catch (error) {
     context.close().catch(() => {});
     throw error;
   }
+}
+
+/** In every frame and dedicated worker of the page. */
+async function installClocks(cdp: CdpSession, scripts: ClockScripts): Promise<void> {
+  await Promise.all([
+    cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: scripts.frame }),
+    cdp.send(INSTALL_CLOCKS as 'Page.enable', scripts as never),
+  ]);
 }
 
 /** Applies the page options of an emulation to an open page: one or two round trips, or none if they are set already. */
@@ -118,7 +129,7 @@ function staged(
     | 'mainFrameId'
     | 'world'
     | 'clockEvent'
-    | 'processorMs'
+    | 'busyMs'
     | 'captureProxy'
     | 'chromiumVersion'
     | 'temporaryDir'

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { getPriority, setPriority } from 'node:os';
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
@@ -5,11 +8,12 @@ import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import { BrowserProcesses } from '../launch/browser-processes.js';
 import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
-import { type GroupProcess, GroupWatch, killProcess, readProcess } from '../launch/process-table.js';
+import { type GroupProcess, GroupWatch, killProcess, readProcess, threadsOf } from '../launch/process-table.js';
+import { SYSTEM_PATH, type Unprivileged } from '../launch/unprivileged.js';
+import { BROWSER_NICENESS } from '../launch/with-niceness.js';
 import { SharedLoss } from '../page-session.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
-import { RendererPriority } from './renderer-priority.js';
 import { Renderers } from './renderers.js';
 import { Late, settlesWithin, within } from './within.js';
 
@@ -20,7 +24,8 @@ const ASK_EVERY_MS = 5_000;
 const LOOK_EVERY_MS = 500;
 const LOOK_AGAIN_MS = 100;
 const OPEN_TIMEOUT_MS = 15_000;
-const CLOSE_TIMEOUT_MS = 2_000;
+/** As long as for an answer: on a busy machine, the captures of the other pages would be lost with a browser that is only slow. */
+const CLOSE_TIMEOUT_MS = ANSWER_TIMEOUT_MS;
 /** Time limit for resizing an open page, which is immediate unless its browser has stopped drawing. */
 const EMULATE_TIMEOUT_MS = 5_000;
 /** A capture that takes this long may be waiting for a browser that has stopped drawing. */
@@ -179,7 +184,7 @@ export class PooledBrowser implements AsyncDisposable {
     await Promise.allSettled(rest.map(async (entry) => this.close(await entry.session)));
   }
 
-  /** Closes a page session within 2 s; a browser that does not manage that is killed. */
+  /** Closes a page session within 10 s; a browser that does not manage that is killed. */
   async close(session: OpenPageSession): Promise<void> {
     this.sessions.delete(session);
     this.leasedAt.delete(session);
@@ -329,5 +334,93 @@ export class PooledBrowser implements AsyncDisposable {
   private loseSessions(why: string): void {
     const reason = this.leasedAt.size > 1 ? new SharedLoss(why) : new Error(why);
     for (const session of this.sessions) session.lose(reason);
+  }
+}
+
+/**
+ * Niceness of a process, in addition to that of every browser, by the CPU time that it has used, in clock ticks (1/100 s in /proc, on every
+ * system that Chromium runs on). By time used and not by share, since with four processes on two cores none has a core to itself. Most pages
+ * finish before the first step; of two that do not, the one that has used less runs first.
+ */
+const STEPS = [
+  { ticks: 100, niceness: 16 },
+  { ticks: 40, niceness: 10 },
+];
+const MOST_NICE = 19;
+
+/** Gives long-running renderers a lower priority than new ones, which costs nothing while the CPU is idle. */
+export class RendererPriority {
+  /** Niceness by pid. */
+  private yielding = new Map<number, number>();
+  private isRefused = false;
+
+  /**
+   * @param user the user of the processes; null: the server's own
+   * @param onRefused called once, if the system forbids lowering a priority
+   */
+  constructor(
+    private readonly user: Unprivileged | null,
+    private readonly onRefused: () => void,
+  ) {}
+
+  /** To be called with a browser's processes about twice a second. */
+  update(processes: readonly GroupProcess[]): void {
+    const before = this.yielding;
+    this.yielding = new Map();
+    const usual = getPriority() + BROWSER_NICENESS;
+    for (const { pid, cpuTicks, renderer } of processes) {
+      const step = renderer ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
+      if (step === undefined) continue;
+      const niceness = Math.min(usual + step.niceness, MOST_NICE);
+      if (before.get(pid) !== niceness) void this.lower(pid, niceness);
+      this.yielding.set(pid, niceness);
+    }
+  }
+
+  private async lower(pid: number, niceness: number): Promise<void> {
+    // Niceness belongs to a thread; new threads inherit it.
+    const threads = threadsOf(pid).map(({ tid }) => tid);
+    if (this.isRefused || (await lowerPriority(threads, niceness, this.user)) || this.isRefused) return;
+    this.isRefused = true;
+    this.onRefused();
+  }
+}
+
+/** From util-linux or BusyBox; without either, priorities stay unchanged. */
+const RENICE = 'renice';
+
+/**
+ * Sets the niceness (0 to 19) of threads. Root may lack the right to do so for threads of another user, as in a container; that user has it.
+ * @param user the threads' user; null: the server's own
+ * @returns whether all threads that still exist have the niceness
+ */
+export async function lowerPriority(threads: readonly number[], niceness: number, user: Unprivileged | null): Promise<boolean> {
+  for (const thread of threads) setOwn(thread, niceness);
+  const left = () => threads.filter((thread) => isAbove(thread, niceness));
+  const refused = left();
+  if (refused.length === 0 || user === null) return refused.length === 0;
+  await runAs(user, RENICE, [String(niceness), '-p', ...refused.map(String)]);
+  return left().length === 0;
+}
+
+/** Never fails. */
+async function runAs(user: Unprivileged | null, command: string, args: string[]): Promise<void> {
+  const child = spawn(command, args, { ...user, stdio: 'ignore', env: { PATH: SYSTEM_PATH } });
+  await once(child, 'exit').catch(() => {});
+}
+
+function setOwn(thread: number, niceness: number): void {
+  try {
+    if (isAbove(thread, niceness)) setPriority(thread, niceness);
+  } catch {
+    // A thread has ended, or the system forbids it; the check afterwards tells.
+  }
+}
+
+function isAbove(thread: number, niceness: number): boolean {
+  try {
+    return getPriority(thread) < niceness;
+  } catch {
+    return false;
   }
 }

@@ -1,4 +1,5 @@
 import type { CDPSession } from 'playwright-core';
+import { busyMs, drawsWindows } from '../launch/process-table.js';
 
 /** The renderer processes of one browser. A page has a renderer of its own, since pages have contexts of their own. */
 export class Renderers {
@@ -12,16 +13,16 @@ export class Renderers {
     const opened = this.last.then(async () => {
       const before = await this.read();
       const result = await open();
-      const [pid, other] = [...(await this.read()).keys()].filter((one) => !before.has(one));
+      const [pid, other] = [...(await this.read()).keys()].filter((one) => !before.has(one) && !drawsWindows(one));
       return { result, pid: pid === undefined || other !== undefined ? null : pid };
     });
     this.last = opened.catch(() => undefined);
     return opened;
   }
 
-  /** Processor time that a renderer has used so far; null if it has ended, or is not known. */
-  async processorMs(pid: number | null): Promise<number | null> {
-    return pid === null ? null : ((await this.read()).get(pid) ?? null);
+  /** ms for which a renderer has worked so far, or has waited for a processor; null if it has ended, or is not known. */
+  async busyMs(pid: number | null): Promise<number | null> {
+    return pid === null ? null : (busyMs(pid) ?? (await this.read()).get(pid) ?? null);
   }
 
   /** ms by pid. */

@@ -1,6 +1,6 @@
 import type { RequestType } from '@ghostery/adblocker';
 import type { Category } from '../filter/category.js';
-import { type Engines, matchedPart, refusing } from '../filter/engines.js';
+import { type Engines, matchedPart, type Refusal, refusalOf } from '../filter/engines.js';
 import { type ChildTarget, ChildTargets } from './child-targets.js';
 import { TargetFrames } from './target-frames.js';
 import type { TargetHeaders } from './target-headers.js';
@@ -30,6 +30,8 @@ interface Paused {
 
 /** More than ten thousand ordinary requests take. Beyond this, requests of a page are no longer filtered, to relieve the server's thread. */
 const MATCHING_MAX_MS = 1_000;
+/** Blocked requests of which the URL and the rule are kept. */
+const BLOCKED_KEPT = 50;
 /** URLs of consent platforms' scripts. */
 const REFUSED_SCRIPTS_MAX = 200;
 
@@ -37,6 +39,8 @@ const REFUSED_SCRIPTS_MAX = 200;
 export class Interception implements AsyncDisposable {
   /** Blocked requests, by switch. */
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
+  /** The first of them. */
+  readonly firstBlocked: (Refusal & { url: string })[] = [];
   readonly #session: TargetSession;
   readonly #plan: InterceptionPlan;
   /** Document by frame, which decides what is third-party. */
@@ -94,13 +98,15 @@ export class Interception implements AsyncDisposable {
       this.#answerDocument(paused, target);
       return;
     }
-    const category = this.#judge(paused, isDocument);
-    if (category === null) {
+    const refused = this.#judge(paused, isDocument);
+    if (refused === null) {
       if (isDocument) this.#documents.set(paused.frameId, matchedPart(url));
       this.#letGoUnlessRefused(paused, target);
       return;
     }
+    const { category } = refused;
     this.blocked[category] += 1;
+    if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...refused, url: matchedPart(url) });
     if (category === 'cookies' && paused.resourceType === 'Script') this.#noteRefused(url);
     const { method, params } = refusal(paused);
     target.send(method, params);
@@ -123,15 +129,15 @@ export class Interception implements AsyncDisposable {
     });
   }
 
-  #judge({ request, frameId, resourceType }: Paused, isDocument: boolean): Category | null {
+  #judge({ request, frameId, resourceType }: Paused, isDocument: boolean): Refusal | null {
     const { engines, on } = this.#plan;
     if (on.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return null;
     const began = performance.now();
     const main = this.#documents.get(this.#plan.mainFrameId) ?? '';
     const sourceUrl = isDocument ? main : (this.#documents.get(frameId) ?? main);
-    const category = refusing(engines, on, { url: request.url, type: TYPES[resourceType] ?? 'other', sourceUrl });
+    const refused = refusalOf(engines, on, { url: request.url, type: TYPES[resourceType] ?? 'other', sourceUrl });
     this.#matchingMs += performance.now() - began;
-    return category;
+    return refused;
   }
 
   #noteRefused(url: string): void {

@@ -11,7 +11,7 @@ import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
 import { MAX_DELIVERY_AGE_MS } from '../rules.js';
 import { type ToldJob, toSnapshot } from '../snapshot.js';
-import type { Acceptance, AcceptRules, LinkAnswer, NewJob } from '../store.js';
+import type { Acceptance, AcceptRules, LinkAnswer, LinkWish, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database, Queries } from './connect.js';
 import { LINK_SUM, promote } from './end-job.js';
@@ -68,22 +68,15 @@ export async function cachedArtifact(queries: Queries, vault: Vault, job: NewJob
 }
 
 /** What could answer a link, without an acceptance. */
-export async function findLinkAnswer(
-  queries: Queries,
-  vault: Vault,
-  wish: Pick<NewJob, 'accountId' | 'cacheIdentity'>,
-): Promise<LinkAnswer> {
+export async function findLinkAnswer(queries: Queries, vault: Vault, wish: LinkWish): Promise<LinkAnswer> {
   const digest = cacheDigestOf(vault, wish);
   if (digest === null) return { picture: null, inFlight: false };
-  const [found, inFlight] = await Promise.all([
-    findPicture(queries, wish.accountId, digest),
-    findInFlight(queries, wish.accountId, digest),
-  ]);
+  const [found, leader] = await Promise.all([findPicture(queries, wish.accountId, digest), findInFlight(queries, wish.accountId, digest)]);
   const job = found === null ? null : await findJob(queries, found.jobId);
   return {
     picture:
       found === null || job === null ? null : { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
-    inFlight: inFlight !== null,
+    inFlight: leader !== null && (await findSharing(queries, leader.id, wish.timeout)) !== null,
   };
 }
 
@@ -131,10 +124,10 @@ async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry,
   return leader === null || leader.endedAt !== null ? AGAIN : { kept: null, leader };
 }
 
-/** The job whose picture, or whose render in flight, answers a link. */
-async function findForLink(queries: Queries, { mode }: NewJob, { kept, leader }: Source): Promise<Acceptance | null> {
-  const id = kept?.jobId ?? leader?.id;
-  const found = id === undefined ? null : await findJob(queries, id);
+/** The job whose picture, or whose render in flight, answers a link; null if each would fail it before its own timeout. */
+async function findForLink(queries: Queries, { mode, options }: NewJob, { kept, leader }: Source): Promise<Acceptance | null> {
+  const id = kept?.jobId ?? (leader === null ? null : await findSharing(queries, leader.id, options.timeout));
+  const found = id === null ? null : await findJob(queries, id);
   if (found === null) return null;
   if (leader !== null && mode === 'sync' && leader.lane === 'waiting') await promote(queries, leader.id);
   return { kind: 'replayed', job: toSnapshot(found) };
@@ -145,6 +138,15 @@ function findInFlight(queries: Queries, accountId: string, cacheDigest: string):
     `SELECT id FROM jobs WHERE account_id = $1 AND cache_digest = $2 AND ended_at IS NULL AND leader_id IS NULL ORDER BY seq LIMIT 1`,
     [accountId, cacheDigest],
   );
+}
+
+/** The oldest job with at least this timeout among a leader and its followers. */
+async function findSharing(queries: Queries, leaderId: string, timeoutMs: number): Promise<string | null> {
+  const found = await queries.one<{ id: string }>(
+    'SELECT id FROM jobs WHERE (id = $1 OR leader_id = $1) AND timeout_ms >= $2 ORDER BY seq LIMIT 1',
+    [leaderId, timeoutMs],
+  );
+  return found?.id ?? null;
 }
 
 /** The newest picture of the same digest, if it is recent enough and not deleted; else null. */

@@ -39,14 +39,19 @@ export async function undoUnknown(database: Database, nodeId: string, workerIds:
 }
 
 /** Returns a job to the queue until `dueAt`, for a second attempt. @returns false if the claim was lost, or no attempt is left */
-export async function retryLater(database: Database, claim: Claim, { dueAt, now }: { dueAt: number; now: number }): Promise<boolean> {
+export async function retryLater(
+  database: Database,
+  claim: Claim,
+  { dueAt, now, begunAt }: { dueAt: number; now: number; begunAt: number | undefined },
+): Promise<boolean> {
   const job = await database.one<JobRow>(
     `WITH job AS (
-      UPDATE jobs SET state = 'delayed', due_at = $4::bigint, lease_expires_at = NULL, node_id = NULL, worker_id = NULL, progress = 0
+      UPDATE jobs SET state = 'delayed', due_at = $4::bigint, lease_expires_at = NULL, node_id = NULL, worker_id = NULL, progress = 0,
+          first_claimed_at = coalesce($5::bigint, first_claimed_at)
         WHERE ${IS_HELD} AND attempts_made < attempt_budget RETURNING *),
      entry AS (INSERT INTO queue_entries (seq, account_id, lane, due_at) SELECT seq, account_id, ${LANE}, due_at FROM job)
      SELECT ${JOB_COLUMNS} FROM job`,
-    [claim.id, claim.workerId, claim.attempt, dueAt],
+    [claim.id, claim.workerId, claim.attempt, dueAt, begunAt ?? null],
   );
   if (job !== null) await settleTurns(database, [{ ...job, now }]);
   return job !== null;

@@ -138,7 +138,7 @@ function jobSteps(engine: Engine): JobStore {
       return ended === null ? null : tellEnded(ended);
     },
     endedLeaders: () => endedLeaders(database),
-    retryLater: (claim, dueAt, now) => retryLater(database, claim, { dueAt, now }),
+    retryLater: (claim, dueAt, now, begunAt) => retryLater(database, claim, { dueAt, now, begunAt }),
     release: (claim) => release(database, claim),
     async recover(recovery) {
       const { requeued, ended, failures } = await recover(database, { nodeId, lost: others.lost(), alive: others.alive() }, recovery);

@@ -6,7 +6,7 @@ import { jobUrl } from '../../contract/capture-request.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
-import type { Acceptance, AcceptRules, LinkAnswer, NewJob } from '../store.js';
+import type { Acceptance, AcceptRules, LinkAnswer, LinkWish, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { NewJobRow } from './jobs.js';
 import type { Reservation } from './reservations.js';
@@ -52,19 +52,16 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
 }
 
 /** What could answer a link, without an acceptance. */
-export function findLinkAnswer(
-  { jobs }: Pick<AcceptTables, 'jobs'>,
-  vault: Vault,
-  wish: Pick<NewJob, 'accountId' | 'cacheIdentity'>,
-): LinkAnswer {
+export function findLinkAnswer({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, wish: LinkWish): LinkAnswer {
   const digest = cacheDigestOf(vault, wish);
   if (digest === null) return { picture: null, inFlight: false };
   const found = findPicture({ jobs }, wish.accountId, digest);
   const job = found === null ? null : jobs.find(found.id);
+  const leaderId = jobs.findInFlight(wish.accountId, digest);
   return {
     picture:
       found === null || job === null ? null : { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
-    inFlight: jobs.findInFlight(wish.accountId, digest) !== null,
+    inFlight: leaderId !== null && jobs.findSharing(leaderId, wish.timeout) !== null,
   };
 }
 
@@ -145,9 +142,9 @@ function findPicture({ jobs }: Pick<AcceptTables, 'jobs'>, accountId: string, ca
   return renderedAt === null || data === null || artifactName === null ? null : { ...source, renderedAt, data, artifactName };
 }
 
-/** The job whose picture, or whose render in flight, answers a link. */
-function findForLink({ jobs }: Pick<AcceptTables, 'jobs'>, { mode }: NewJob, { kept, leaderId }: Source): Acceptance | null {
-  const id = kept?.jobId ?? leaderId;
+/** The job whose picture, or whose render in flight, answers a link; null if each would fail it before its own timeout. */
+function findForLink({ jobs }: Pick<AcceptTables, 'jobs'>, { mode, options }: NewJob, { kept, leaderId }: Source): Acceptance | null {
+  const id = kept?.jobId ?? (leaderId === null ? null : jobs.findSharing(leaderId, options.timeout));
   const found = id === null ? null : jobs.find(id);
   if (found === null) return null;
   if (leaderId !== null && mode === 'sync') jobs.promote(leaderId);

@@ -25,8 +25,12 @@ export function claimNextJob(tables: ClaimTables, claim: JobClaim): ClaimedJob |
 }
 
 /** Returns a job to the queue until `dueAt`, for a second attempt. Runs inside the caller's transaction. */
-export function retryLater({ jobs, turns }: Pick<Tables, 'jobs' | 'turns'>, claim: Claim, at: { dueAt: number; now: number }): boolean {
-  const job = jobs.delay(claim, at.dueAt);
+export function retryLater(
+  { jobs, turns }: Pick<Tables, 'jobs' | 'turns'>,
+  claim: Claim,
+  at: { dueAt: number; now: number; begunAt: number | undefined },
+): boolean {
+  const job = jobs.delay(claim, at.dueAt, at.begunAt ?? null);
   if (job !== null) turns.settle(job, at.now);
   return job !== null;
 }

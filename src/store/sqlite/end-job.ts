@@ -16,15 +16,24 @@ const SLICE_MS = 4;
  * Ends a claimed job and the first slice of its followers (`endFollowers` ends the others), together with credits, orders and deliveries.
  * Runs inside the caller's transaction.
  *
- * @returns the ended jobs, the claimed one first; empty if the claim was lost
+ * @returns the ended jobs, the claimed one first; empty if the claim was lost. Those of an earlier try that was committed, although its sync
+ * failed, are returned again.
  */
 export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob[] {
   const job = tables.jobs.end(held, ending, ending.state === 'completed' ? ending.now : null);
-  if (job === null) return [];
+  if (job === null) return endedEarlier(tables, held, ending);
   tables.turns.settle(job, ending.now);
   const own = concludeJob(tables, job, ending);
   const followers = endFollowers(tables, job);
   return [{ ...own, isFollowed: followers.length > 0 || tables.jobs.followersOf(job.id, 1).length > 0 }, ...followers];
+}
+
+function endedEarlier({ jobs }: Pick<EndTables, 'jobs'>, { id, workerId, attempt }: Claim, ending: Ending): EndedJob[] {
+  const own = jobs.find(id);
+  const isSame = own?.workerId === workerId && own.attemptsMade === attempt && own.state === ending.state;
+  if (!isSame || own.artifactName !== ending.artifactName || own.error !== ending.error) return [];
+  const isFollowed = jobs.followersOf(id, 1).length > 0;
+  return [{ ...toEnded(own, ending), isFollowed }, ...jobs.endedWith(own).map((row) => toEnded(row, ending))];
 }
 
 /**
@@ -60,7 +69,11 @@ function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { s
   if (state === 'completed') tables.reservations.settle(row.id);
   else tables.reservations.release(row.id);
   const hasWebhook = row.webhookUrl !== null && tables.deliveries.announce(row.id, eventOf(state), now);
-  return { id: row.id, url: row.url, requestId: row.requestId, accountId: row.accountId, state, hasWebhook, isFollowed: false };
+  return { ...toEnded(row, { state }), hasWebhook };
+}
+
+function toEnded({ id, url, requestId, accountId, webhookUrl }: JobRow, { state }: Pick<Ending, 'state'>): EndedJob {
+  return { id, url, requestId, accountId, state, hasWebhook: webhookUrl !== null, isFollowed: false };
 }
 
 function expectOne(changed: boolean, id: string): void {

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, exists, getTableColumns, gt, gte, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, exists, getTableColumns, gt, gte, inArray, isNotNull, isNull, lt, lte, ne, or, sql } from 'drizzle-orm';
 import type { Claim } from '../store.js';
 import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
@@ -68,6 +68,13 @@ function admission(orm: Orm) {
     .orderBy(asc(seq))
     .limit(1)
     .prepare();
+  const sharing = orm
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(or(eq(jobs.id, sql.placeholder('leaderId')), matching(jobs, 'leaderId')), gte(jobs.timeoutMs, sql.placeholder('timeoutMs'))))
+    .orderBy(asc(seq))
+    .limit(1)
+    .prepare();
   const promote = orm
     .update(jobs)
     .set({ lane: 'prioritized', state: sql`iif(${jobs.state} = 'waiting', 'prioritized', ${jobs.state})` })
@@ -81,6 +88,8 @@ function admission(orm: Orm) {
     findRendered: (accountId: string, cacheDigest: string) => rendered.get({ accountId, cacheDigest }) ?? null,
     /** The oldest unfinished job that renders for this digest. */
     findInFlight: (accountId: string, cacheDigest: string): string | null => inFlight.get({ accountId, cacheDigest })?.id ?? null,
+    /** The oldest job with at least this timeout among a leader and its followers. */
+    findSharing: (leaderId: string, timeoutMs: number): string | null => sharing.get({ leaderId, timeoutMs })?.id ?? null,
     /** Gives an asynchronous job the priority of a synchronous one. */
     promote(id: string): void {
       promote.run({ id });
@@ -116,7 +125,10 @@ function claims(orm: Orm) {
   const givenUp = { leaseExpiresAt: null, workerId: null, progress: 0 };
   const delay = orm
     .update(jobs)
-    .set({ ...givenUp, ...parameters(jobs, 'dueAt'), state: 'delayed' })
+    .set({
+      ...{ ...givenUp, ...parameters(jobs, 'dueAt'), state: 'delayed' },
+      firstClaimedAt: sql`ifnull(${sql.placeholder('begunAt')}, ${jobs.firstClaimedAt})`,
+    })
     .where(and(IS_HELD, lt(jobs.attemptsMade, jobs.attemptBudget)))
     .returning()
     .prepare();
@@ -133,7 +145,7 @@ function claims(orm: Orm) {
     claim: (job: JobRow, { workerId, now, bookedMs, leaseMs }: Booking & { leaseMs: number }): boolean =>
       claim.run({ ...job, workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
     /** null if the claim was lost, or no attempt is left */
-    delay: (held: Claim, dueAt: number): JobRow | null => delay.get({ ...held, dueAt }) ?? null,
+    delay: (held: Claim, dueAt: number, begunAt: number | null): JobRow | null => delay.get({ ...held, dueAt, begunAt }) ?? null,
     /** Returns a job to its lane; null if the claim was lost. @param attemptsMade the new count */
     putBack: (held: Claim, attemptsMade: number): JobRow | null => putBack.get({ ...held, attemptsMade }) ?? null,
   };
@@ -219,7 +231,15 @@ function following(orm: Orm) {
     .where(isFollower)
     .prepare();
   const follow = orm.update(jobs).set(parameters(jobs, 'leaderId')).where(isFollower).prepare();
+  const together = orm
+    .select()
+    .from(jobs)
+    .where(and(matching(jobs, 'endedAt', 'workerId', 'accountId', 'cacheDigest'), ne(jobs.id, sql.placeholder('id'))))
+    .prepare();
   return {
+    /** The followers that ended together with an ended job. */
+    endedWith: ({ id, endedAt, workerId, accountId, cacheDigest }: JobRow): JobRow[] =>
+      together.all({ id, endedAt, workerId, accountId, cacheDigest }),
     followersOf: (leaderId: string, limit: number): JobRow[] => followers.all({ leaderId, limit }),
     /** Ended jobs that still have followers, because the process ended or a step failed between two slices. */
     endedLeaders: (): string[] => endedLeaders.all().map((leader) => leader.id),

@@ -164,10 +164,11 @@ function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof
     complete: (claim, capture, now) =>
       writer.run(() => {
         const job = heldJob(tables, claim);
-        if (job === null) return [];
-        tables.removals.forget(capture.artifact.name);
-        tables.artifacts.insert({ ...capture.artifact, createdAt: now, accountId: job.accountId, data: JSON.stringify(capture.data) });
         const { name: artifactName } = capture.artifact;
+        if (job !== null) {
+          tables.removals.forget(artifactName);
+          tables.artifacts.insert({ ...capture.artifact, createdAt: now, accountId: job.accountId, data: JSON.stringify(capture.data) });
+        }
         return endJob(tables, claim, { state: 'completed', data: RENDERED_DATA, artifactName, error: null, now });
       }),
     fail: (claim, error, now) =>
@@ -182,7 +183,7 @@ function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof
       });
     },
     endedLeaders: () => read(() => tables.jobs.endedLeaders()),
-    retryLater: (claim, dueAt, now) => writer.run(() => retryLater(tables, claim, { dueAt, now })),
+    retryLater: (claim, dueAt, now, begunAt) => writer.run(() => retryLater(tables, claim, { dueAt, now, begunAt })),
     release: (claim) => writer.run(() => release(tables, claim)),
     recover: (recovery) => writer.run(() => recover(tables, recovery)),
   };

@@ -60,7 +60,7 @@ describe('a picture', () => {
 
   it.each([
     [{ width: 400, height: 600 }, [800, 1200]],
-    [{ width: 3840, height: 2160 }, [1568, 882]],
+    [{ width: 1920, height: 1080 }, [1568, 882]],
     [{ device: 'iphone_15_pro' }, [786, 1318]],
     [{ device: 'ipad_pro_11' }, [1095, 1568]],
   ])('of %j fits in 1568 px', async (view, size) => {

@@ -32,6 +32,7 @@ export async function guardPartsForTests(): Promise<PageGuardParts> {
   const built = await builtForTests();
   return {
     engines: builtInEngines(await readBuiltInRules(built)),
+    listsOf: async (refusals) => refusals.map(() => 'built-in'),
     consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
     log: silentLog(),
   };

@@ -52,6 +52,16 @@ describe('requests', () => {
     expect(others.filter((vendor) => asked.has(key(vendor))).length).toBeGreaterThan(others.length * 0.7);
   });
 
+  it('are reported with the option, the URL without its query, the rule and the list', async () => {
+    rig.web.page(PAGE, '<!doctype html><img src="http://ad.doubleclick.net/a.gif?who=me">');
+    await using visited = await visit(PAGE, { block_ads: true });
+    const { blocked, banner } = await visited.guard.explain();
+    expect(blocked).toEqual([
+      { option: 'block_ads', url: 'http://ad.doubleclick.net/a.gif', rule: '||doubleclick.net^$3p', list: 'built-in' },
+    ]);
+    expect(banner).toEqual({ outcome: 'none', platform: null });
+  });
+
   it('for the main document are never refused, though a rule be about its very address', async () => {
     const url = 'http://page.test/upload/crm/site_button/loader_1.js';
     rig.web.page(url, `<!doctype html><h1>shown</h1><iframe src="${url}?frame"></iframe>`);

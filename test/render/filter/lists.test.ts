@@ -2,17 +2,18 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NetworkFilter } from '@ghostery/adblocker';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EgressRefused, type PublicFetch, type PublicResponse } from '../../../src/egress/egress.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { Blocker, type BlockerOptions } from '../../../src/render/filter/blocker.js';
-import { listProblem } from '../../../src/render/filter/check-list.js';
 import { proceduralRules } from '../../../src/render/filter/cosmetics.js';
-import type { Engines } from '../../../src/render/filter/engines.js';
-import { refusing } from '../../../src/render/filter/engines.js';
+import { type Engines, refusing } from '../../../src/render/filter/engines.js';
+import { listProblem } from '../../../src/render/filter/list-thread.js';
 import { ListThread } from '../../../src/render/filter/list-worker.js';
+import { hasRule } from '../../../src/render/filter/lists.js';
 import { startDnsServer } from '../../fixtures/dns-server.js';
 import { builtForTests } from './built.js';
 
@@ -181,17 +182,7 @@ describe('an update', () => {
     expect((await readdir(join(dataDir, 'lists'))).length).toBe(9);
   });
 
-  it('follows no redirect to plain http', async () => {
-    const blocker = await aBlocker();
-    await blocker.updateLists();
-    web.answers.set(URLS.ads[0] ?? '', { status: 301, headers: new Headers({ location: 'http://lists.test/moved.txt' }) });
-    web.answers.set('http://lists.test/moved.txt', aList('moved-ads.test'));
-    await blocker.updateLists();
-    expect(refuser(blocker, 'moved-ads.test')).toBeNull();
-    expect(refuser(blocker, 'listed-ads.test')).toBe('ads');
-  });
-
-  it.each<[string, string | Partial<PublicResponse> | Error]>([
+  const BAD: [what: string, answer: string | Partial<PublicResponse> | Error][] = [
     ['unreachable', new Error('connect ECONNREFUSED')],
     ['a server error', { status: 503 }],
     ['not found', { status: 404 }],
@@ -204,16 +195,22 @@ describe('an update', () => {
     ['binary', { body: Buffer.concat([Buffer.from('! x\n'), Buffer.alloc(4_000)]) }],
     ['against its own checksum', `! Checksum: AAAAAAAAAAAAAAAAAAAAAA\n${aList('new.test')}`],
     ['against everything', `${aList('new.test')}|https://$script\n`],
-  ])('changes nothing when a list is %s', async (_, answer) => {
+    ['a redirect to plain http', { status: 301, headers: new Headers({ location: 'http://lists.test/moved.txt' }) }],
+  ];
+
+  it(`changes nothing when a list is ${BAD.map(([what]) => what).join(', ')}`, async () => {
     const blocker = await aBlocker();
     await blocker.updateLists();
-    web.answers.set(URLS.ads[0] ?? '', answer);
-    web.answers.set(URLS.chats[0] ?? '', aList('newer-chats.test'));
-    const status = await blocker.updateLists();
-    expect(status[0]?.problem).toEqual(expect.any(String));
-    expect(refuser(blocker, 'listed-ads.test')).toBe('ads');
-    expect(refuser(blocker, 'new.test')).toBeNull();
+    web.answers.set('http://lists.test/moved.txt', aList('new.test'));
+    for (const [what, answer] of BAD) {
+      web.answers.set(URLS.ads[0] ?? '', answer);
+      const [ads] = await blocker.updateLists();
+      expect([what, ads?.problem]).toEqual([what, expect.any(String)]);
+      expect([what, refuser(blocker, 'listed-ads.test'), refuser(blocker, 'new.test')]).toEqual([what, 'ads', null]);
+    }
     // The others are not held up by it.
+    web.answers.set(URLS.chats[0] ?? '', aList('newer-chats.test'));
+    await blocker.updateLists();
     expect(refuser(blocker, 'newer-chats.test')).toBe('chats');
     expect(refuser(await aBlocker(), 'listed-ads.test')).toBe('ads');
   });
@@ -270,14 +267,10 @@ describe('a hostile list', () => {
   /** Ten times the goal for one turn of the event loop, since the machine may be busy. */
   const TURN_MAX_MS = 500;
 
-  it.each([
-    ['a nested quantifier', '/(a+)+$/'],
-    ['overlapping repetitions', '/a.*a.*a.*b/'],
-    ['wildcards', '*a*a*a*a*a*a*a*b'],
-    ['wildcards after a host', '||evil.test^*a*a*a*a*a*b|'],
-  ])('cannot stop the event loop with a rule of %s', async (_what, rule) => {
+  it('cannot stop the event loop with a nested quantifier, overlapping repetitions, or wildcards, also after a host', async () => {
     const blocker = await aBlocker();
-    web.answers.set(URLS.ads[0] ?? '', `${aList('listed-ads.test')}${rule}\n/good[0-9]+\\.js/\n/banner/*/img^\n`);
+    const rules = ['/(a+)+$/', '/a.*a.*a.*b/', '*a*a*a*a*a*a*a*b', '||evil.test^*a*a*a*a*a*b|'];
+    web.answers.set(URLS.ads[0] ?? '', `${aList('listed-ads.test')}${rules.join('\n')}\n/good[0-9]+\\.js/\n/banner/*/img^\n`);
     await blocker.updateLists();
     const { engines } = blocker as unknown as { engines: Engines };
     const ask = (url: string) => refusing(engines, ['ads'], { url, type: 'script', sourceUrl: 'https://www.example.com/' });
@@ -369,10 +362,27 @@ describe('the npm package', () => {
 });
 
 describe('a list', () => {
+  it('may have many rules, but no more than 5,000 regular expressions', () => {
+    const rules = (count: number) =>
+      Array.from({ length: count }, (_, i) => `/^https?:.*ad${i}x/${i % 2 === 0 ? '' : '$script'}\n`).join('');
+    const others = '||x.test/a/$script\n/banner/*\n'.repeat(5_000);
+    expect(listProblem(rules(5_000) + others, { formerRules: 0 })).toBeNull();
+    expect(listProblem(`${rules(5_000)}@@/exception/\n`, { formerRules: 0 })).toBe(
+      'has 5001 rules that are regular expressions, more than 5000',
+    );
+  });
+
   it('may state its own checksum, which must hold', () => {
     const body = aList('x.test');
     const sum = createHash('md5').update(body).digest('base64').replace(/=+$/, '');
     expect(listProblem(`! Checksum: ${sum}\n${body}`, { formerRules: 0 })).toBeNull();
     expect(listProblem(`! Checksum: ${sum}\n${body}||more.test^\n`, { formerRules: 0 })).toMatch(/checksum/);
   });
+});
+
+it('finds a rule in the text of a list, whatever its spelling', () => {
+  const text = '! Comment\n||ads.test^$third-party,script\n/banner/*$image\n@@||ads.test^\n';
+  const has = (rule: string) => hasRule(text, NetworkFilter.parse(rule) as NetworkFilter);
+  expect(['||ads.test^$script,3p', '/banner/*$image', '@@||ads.test^'].map(has)).toEqual([true, true, true]);
+  expect(['||ads.test^', '||ad.test^', '/banner/*'].map(has)).toEqual([false, false, false]);
 });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { guardPage } from '../../../src/render/filter/guard-page.js';
-import { scriptletSource } from '../../../src/render/filter/scriptlets.js';
+import { guardPage, scriptletSource } from '../../../src/render/filter/guard-page.js';
 import { enginesOf, type GuardedWeb, type ListedPage, openGuardedWeb } from './guarded-web.js';
 import { aPageSession, someOptions } from './site.js';
 

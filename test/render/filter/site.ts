@@ -96,7 +96,7 @@ export async function aPageSession(
     mainFrameId: frameTree.frame.id,
     world: new World(cdp),
     clockEvent: null,
-    processorMs: async () => null,
+    busyMs: async () => null,
     captureProxy: { refuses } as PageSession['captureProxy'],
     chromiumVersion: browser.version(),
     temporaryDir: tmpdir(),

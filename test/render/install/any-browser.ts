@@ -1,3 +1,4 @@
+import { cpSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
 import { findChromium, listBrowsers } from '../../../src/render/install/find-chromium.js';
@@ -26,6 +27,12 @@ export const QUIET_FLAGS = [
 export function launchAnyBrowser(options: LaunchOptions): Promise<Browser> {
   const { path, env } = ANY_BROWSER;
   return chromium.launch({ executablePath: path, env: { ...process.env, ...env }, ...options });
+}
+
+/** Tells a new data directory what is known of the browsers, so that a program that uses it need not test them again. */
+export function rememberBrowsers(dataDir: string): void {
+  const known = join('chromium', 'browsers.json');
+  if (existsSync(join(BROWSER_DIR, known))) cpSync(join(BROWSER_DIR, known), join(dataDir, known));
 }
 
 async function anyBrowser(): Promise<Executable> {

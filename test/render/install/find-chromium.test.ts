@@ -4,8 +4,14 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeAge } from '../../../src/render/install/browser-age.js';
 import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/install/browser-places.js';
-import { findChromium, firstProven, type RankedBrowser, rankBrowsers } from '../../../src/render/install/find-chromium.js';
-import { recallBrowser, rememberBrowser } from '../../../src/render/install/known-browsers.js';
+import {
+  findChromium,
+  firstProven,
+  type RankedBrowser,
+  rankBrowsers,
+  recallBrowser,
+  rememberBrowser,
+} from '../../../src/render/install/find-chromium.js';
 import { PROOF_EDITION, proveBrowser } from '../../../src/render/install/prove-browser.js';
 import { runCommand } from '../../../src/render/install/run-command.js';
 import { BrowserError } from '../../../src/render/launch/browser-error.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventCutter } from '../../../src/render/launch/cut-event.js';
+import { EventCutter } from '../../../src/render/launch/target-policy.js';
 
 const request = (url: string, headers: Record<string, string> = {}) => ({
   method: 'Network.requestWillBeSent',

@@ -82,7 +82,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it('opens no popup, asks for nothing on its behalf, and goes on', async () => {
     // Opener and popup may share a thread that only one of them can let go: once is no proof.
-    for (let turn = 0; turn < 8; turn++) {
+    for (let turn = 0; turn < 4; turn++) {
       const lease = await test.pool.acquire(someOptions(), NEVER);
       const { page, context } = lease.session;
       await page.goto(site.url);

@@ -1,4 +1,4 @@
-import { lowerPriority } from '../../../src/render/launch/lower-priority.js';
+import { lowerPriority } from '../../../src/render/pool/pooled-browser.js';
 
 /** Makes the process so nice that the test named, as the user that it named. */
 const [pid, uid] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { lowerPriority } from '../../../src/render/launch/lower-priority.js';
+import { lowerPriority } from '../../../src/render/pool/pooled-browser.js';
 import { buildProgram } from '../../fixtures/build-program.js';
 
 const USER = { uid: 60_911, gid: 60_911 };

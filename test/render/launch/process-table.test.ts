@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, it } from 'vitest';
-import { GroupWatch, killGroup } from '../../../src/render/launch/process-table.js';
+import { busyMs, GroupWatch, killGroup } from '../../../src/render/launch/process-table.js';
 
 const children: ChildProcess[] = [];
 afterEach(async () => {
@@ -65,4 +65,14 @@ it("others' processes are looked at again after some seconds", async () => {
   skipped.others.add(mine.leader);
   expect(pids(watch, 4_000)).toEqual([]);
   expect(pids(watch, 5_000)).toEqual([mine.leader]);
+});
+
+it('counts for a process the time that it runs or waits for a processor, and not the time that it sleeps', async () => {
+  const busy = spawn('/bin/sh', ['-c', 'while :; do :; done'], { detached: true, stdio: 'ignore' });
+  children.push(busy);
+  const { leader } = await aGroup();
+  const [before, rested] = [busyMs(busy.pid ?? 0) ?? 0, busyMs(leader) ?? 0];
+  await expect.poll(() => (busyMs(busy.pid ?? 0) ?? 0) - before, { timeout: 30_000 }).toBeGreaterThan(200);
+  expect((busyMs(leader) ?? 0) - rested).toBeLessThan(100);
+  expect(busyMs(2 ** 30)).toBeNull();
 });

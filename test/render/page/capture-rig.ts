@@ -7,6 +7,8 @@ import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/ca
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import type { RenderDeps, Rendering } from '../../../src/render/capture.js';
+import type { DebugSink } from '../../../src/render/debug-sink.js';
+import type { Executable } from '../../../src/render/launch/executable.js';
 import { MemoryBudget } from '../../../src/render/memory-budget.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
@@ -14,8 +16,8 @@ import { render } from '../../../src/render/render.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 
-/** As many as tests run at once: none waits for a page (vitest.config.ts, maxConcurrency). */
-export const PAGES = 3;
+/** More than tests run at once: none waits for a page (vitest.config.ts, maxConcurrency). */
+const PAGES = 3;
 
 /** A request as a client sends it, but for the URL. */
 export type Wish = Record<string, unknown>;
@@ -24,20 +26,28 @@ export interface CaptureRig extends AsyncDisposable {
   readonly deps: RenderDeps;
   readonly progress: number[];
   /** A real capture, in a real browser, through the real gate; small and unscaled unless asked otherwise. */
-  capture(url: string, wish?: Wish, signal?: AbortSignal): Promise<Rendering>;
+  capture(url: string, wish?: Wish, signal?: AbortSignal, debug?: DebugSink): Promise<Rendering>;
   /** The error that it ends in; throws when it succeeds. */
   failure(url: string, wish?: Wish): Promise<CaptureError>;
 }
 
+export interface RigMachine {
+  allow?: string[];
+  executable?: Executable;
+  /** False: pages keep the browser's own clock. */
+  clock?: boolean;
+}
+
 /** Captures for tests, on a browser of their own unless given a pool: all real but for blocking, inspection and the observed country. Loopback is allowed as a destination. */
-export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } = {}): Promise<CaptureRig> {
+export async function openRig({ allow, executable, clock, ...parts }: Partial<RenderDeps> & RigMachine = {}): Promise<CaptureRig> {
   const log = silentLog();
-  const machine = parts.pool === undefined ? await startMachine(parts.allow ?? ['127.0.0.1', '127.0.0.2']) : null;
+  const machine = parts.pool === undefined ? await startMachine({ allow, executable, clock }) : null;
   const pool = parts.pool ?? machine?.pool;
   if (pool === undefined) throw new Error('no pool');
   const noGuard = {
     blockedRequests: 0,
     answerBanners: async () => ({ outcome: 'none', scrollFreed: false }),
+    explain: async () => ({ blocked: [], banner: { outcome: 'none' as const, platform: null } }),
     stop: async () => {},
   };
   const deps: RenderDeps = {
@@ -51,15 +61,16 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
     ...parts,
   };
   const progress: number[] = [];
-  const capture: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal) => {
+  const capture: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal, debug = undefined) => {
     const wire = captureRequestSchema.parse({
       url,
       viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
       format: 'png',
-      timeout: 10_000,
+      timeout: 30_000,
       ...wish,
     });
-    return render(deps, { options: toCaptureOptions(wire), id: 'job', onProgress: (value) => progress.push(value) }, signal);
+    const onProgress = (value: number) => progress.push(value);
+    return render(deps, { options: toCaptureOptions(wire), id: 'job', onProgress, debug }, signal);
   };
   return {
     deps,
@@ -78,9 +89,12 @@ export async function openRig(parts: Partial<RenderDeps> & { allow?: string[] } 
   };
 }
 
-/** A fixture site, and captures of it, for all tests of a file; both are closed after the last. */
+/** A fixture site, and captures of it by a browser that has started, for all tests of a file; both are closed after the last. */
 export async function siteAndRig(): Promise<{ site: Site; rig: CaptureRig }> {
   const [site, rig] = await Promise.all([startSite(), openRig()]);
+  const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url('/static') }));
+  const lease = await rig.deps.pool.acquire(options, AbortSignal.timeout(120_000), {});
+  await lease.release();
   afterAll(async () => {
     await rig[Symbol.asyncDispose]();
     await site[Symbol.asyncDispose]();
@@ -88,12 +102,16 @@ export async function siteAndRig(): Promise<{ site: Site; rig: CaptureRig }> {
   return { site, rig };
 }
 
-async function startMachine(allowDestinations: string[]): Promise<{ pool: BrowserPool; stop(): Promise<void> }> {
+async function startMachine(
+  given: { [Part in keyof RigMachine]: RigMachine[Part] | undefined },
+): Promise<{ pool: BrowserPool; stop(): Promise<void> }> {
+  const { allow: allowDestinations = ['127.0.0.1', '127.0.0.2'], executable = ANY_BROWSER, clock = true } = given;
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
   const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
   const pool = await BrowserPool.start({
-    executable: ANY_BROWSER,
+    executable,
+    clock,
     egress,
     browsers: 1,
     pagesPerBrowser: PAGES,

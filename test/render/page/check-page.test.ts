@@ -4,7 +4,7 @@ import { Deadlines } from '../../../src/render/page/deadline.js';
 
 const ANSWERS: Record<string, unknown> = {
   'wall.look': { title: '', text: 'Words', marked: [], fields: 0, bare: false },
-  'blank.look': { sight: 'something', backdrops: [] },
+  'blank.look': { sight: 'something', backdrops: [], hasEmptyRoot: false },
   'content.look': { seen: null, unfinished: null },
   'text.shows': [true],
 };

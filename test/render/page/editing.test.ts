@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { document, html } from '../../fixtures/site/answer.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
+import { blotOf } from '../picture/blots.js';
 import { type CaptureRig, openRig } from './capture-rig.js';
 
 let site: Site;
@@ -154,6 +155,7 @@ describe('a selector that the browser does not take', () => {
     ['remove_selectors', { remove_selectors: ['a['] }, 'remove_selectors.0'],
     ['wait_for_selector', { wait_for_selector: 'text=Hello' }, 'wait_for_selector'],
     ['selector', { selector: '###' }, 'selector'],
+    ['a part of selector', { selector: 'x-a >>> p[ >>> b' }, 'selector'],
   ])('%s is invalid_request, names the field, and asks the target for nothing', async (_name, wish, path) => {
     const hits = site.hits.length;
     const error = await rig.failure(site.url('/static'), wish);
@@ -162,6 +164,23 @@ describe('a selector that the browser does not take', () => {
     expect(error.message).toContain('is not a valid selector');
     expect(site.hits.length).toBe(hits);
   });
+});
+
+it('a selector leads into a frame of another site, or fails and says why', async () => {
+  const mark = '<b style="display:block;width:60px;height:30px;background:rgb(1,2,3)"></b>';
+  const hidden = '<b style="display:none"></b>';
+  other.route('/inner', (_request, response) =>
+    html(response, document('Inner', `<div style="height:400px"></div>${hidden}<p>${mark}</p>`)),
+  );
+  const frame = `<iframe src="${other.url('/inner')}" style="border:5px solid red;padding:3px"></iframe>`;
+  const url = serve('/other-frame', `<h1>Words</h1><iframe></iframe><div style="height:900px"></div>${frame}`);
+  const { content, width, height } = await rig.capture(url, { selector: 'iframe >>> b' });
+  expect({ width, height }).toEqual({ width: 60, height: 30 });
+  expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 60, height: 30, pixels: 60 * 30 });
+  const error = await rig.failure(url, { selector: 'iframe >>> p > i' });
+  const details = { check: 'selector', seen: 'frame_of_another_origin' };
+  expect(error).toMatchObject({ code: 'render_incomplete', details });
+  expect(error.message).toContain('in the frame of another origin');
 });
 
 describe('custom_js', () => {

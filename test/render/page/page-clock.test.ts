@@ -1,6 +1,8 @@
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { document, html, wait } from '../../fixtures/site/answer.js';
-import { siteAndRig } from './capture-rig.js';
+import { servePackages } from '../../fixtures/site/packages.js';
+import { openRig, siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();
 
@@ -20,45 +22,90 @@ async function shows(url: string, words: string, wish: Record<string, unknown> =
   return await rig.capture(url, { fail_if_content_missing: [words], ...wish });
 }
 
+const DELAY_MS = 10_000;
+
+/** How the clock ran during a delay, at the end of which the page must show these words. */
+async function delayRun(url: string, words: string): Promise<Record<string, unknown>> {
+  const steps: Record<string, unknown>[] = [];
+  const debug = { note: (step: Record<string, unknown>) => void steps.push(step), picture: () => {} };
+  await rig.capture(url, { fail_if_content_missing: [words], delay: DELAY_MS, timeout: 60_000 }, undefined, debug);
+  return steps.findLast(({ step, askedMs }) => step === 'clock' && askedMs === DELAY_MS) ?? {};
+}
+
+/** Each writes `all done` into `out` in the end. */
+const ENDING: [what: string, script: string][] = [
+  ['a timeout of 1.8 s', `setTimeout(() => { out.textContent = 'all done' }, 1800)`],
+  ['an interval', `let n = 0; const t = setInterval(() => { if (++n === 15) { clearInterval(t); out.textContent = 'all done' } }, 120)`],
+  [
+    'a chain of timers and frames',
+    `let n = 0; (function f() { if (++n < 20) setTimeout(() => requestAnimationFrame(f), 20); else out.textContent = 'all done' })()`,
+  ],
+  ['50 animation frames', `let n = 0; (function f() { if (++n < 50) requestAnimationFrame(f); else out.textContent = 'all done' })()`],
+  [
+    'frames by their time',
+    `let s; (function f(t) { s ??= t; if (!t || t - s < 1500) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
+  ],
+  [
+    'frames by the date',
+    `const s = Date.now(); (function f() { if (Date.now() - s < 1500) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
+  ],
+  [
+    'promises between timers',
+    `(async () => { for (let i = 0; i < 9; i++) await new Promise((r) => setTimeout(r, 200)); out.textContent = 'all done' })()`,
+  ],
+  [
+    'animations one after the other',
+    `(async () => { for (let i = 0; i < 4; i++) await out.animate([{ opacity: 0.5 }, { opacity: 1 }], 300).finished; out.textContent = 'all done' })()`,
+  ],
+  [
+    'the end of a transition',
+    `out.style.transition = 'margin 400ms'; setTimeout(() => { out.style.margin = '9px' }, 200); out.ontransitionend = () => setTimeout(() => { out.textContent = 'all done' }, 300)`,
+  ],
+  ['a task of the scheduler', `scheduler.postTask(() => { out.textContent = 'all done' }, { delay: 900 })`],
+  ['code as text', `setTimeout("document.getElementById('code as text').textContent = 'all done'", 900)`],
+];
+
+/** Each posts `all done` in the end. */
+const WORKERS: [what: string, script: string][] = [
+  ['timers of a worker', `setTimeout(() => setTimeout(() => postMessage('all done'), 700), 700)`],
+  [
+    'requests and timers of a worker in turn',
+    `(async () => { for (let i = 0; i < 4; i++) { await fetch('${site.url('/image/9x9/ff0000.png?wait=60')}'); await new Promise((r) => setTimeout(r, 300)) } postMessage('all done') })()`,
+  ],
+  [
+    'frames of a worker that draws',
+    `const k = new OffscreenCanvas(9, 9); let n = 0; (function f() { if (++n < 60) requestAnimationFrame(f); else postMessage('all done') })()`,
+  ],
+  ['a worker that computes', `setTimeout(() => postMessage('all done'), 300); const t = Date.now(); while (Date.now() - t < 400);`],
+  [
+    'native functions in a worker',
+    `setTimeout(() => postMessage(/native code/.test(setTimeout.toString()) && new Date() instanceof Date && !('stillframe' in self) ? 'all done' : 'changed'), 900)`,
+  ],
+];
+
 describe.concurrent('a page comes to its end before its picture', () => {
-  it.each([
-    ['a timeout of 1.8 s', `setTimeout(() => { out.textContent = 'all done' }, 1800)`],
-    ['an interval', `let n = 0; const t = setInterval(() => { if (++n === 15) { clearInterval(t); out.textContent = 'all done' } }, 120)`],
-    [
-      'a chain of timers and frames',
-      `let n = 0; (function f() { if (++n < 40) setTimeout(() => requestAnimationFrame(f), 20); else out.textContent = 'all done' })()`,
-    ],
-    ['100 animation frames', `let n = 0; (function f() { if (++n < 100) requestAnimationFrame(f); else out.textContent = 'all done' })()`],
-    [
-      'frames by their time',
-      `let s; (function f(t) { s ??= t; if (!t || t - s < 1500) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
-    ],
-    [
-      'frames by the date',
-      `const s = Date.now(); (function f() { if (Date.now() - s < 1500) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
-    ],
-    [
-      'promises between timers',
-      `(async () => { for (let i = 0; i < 9; i++) await new Promise((r) => setTimeout(r, 200)); out.textContent = 'all done' })()`,
-    ],
-    [
-      'animations one after the other',
-      `(async () => { for (let i = 0; i < 4; i++) await out.animate([{ opacity: 0.5 }, { opacity: 1 }], 300).finished; out.textContent = 'all done' })()`,
-    ],
-    [
-      'the end of a transition',
-      `out.style.transition = 'margin 400ms'; setTimeout(() => { out.style.margin = '9px' }, 200); out.ontransitionend = () => setTimeout(() => { out.textContent = 'all done' }, 300)`,
-    ],
-    ['a task of the scheduler', `scheduler.postTask(() => { out.textContent = 'all done' }, { delay: 900 })`],
-    ['code as text', `setTimeout("out.textContent = 'all done'", 900)`],
-  ])('%s', async (_name, script) => {
-    await shows(page(script), 'all done');
+  it('by whichever means it tells the time', async () => {
+    const parts = ENDING.map(([what, script]) => {
+      const told = script.replaceAll('all done', `${what} done`);
+      return `<p id="${what}">start</p><script>{ const out = document.getElementById('${what}'); ${told} }</script>`;
+    });
+    const wish = { fail_if_content_missing: ENDING.map(([what]) => `${what} done`), timeout: 30_000 };
+    expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
   });
 
   it('also in frames of its own and of another origin', async () => {
     const inner = page(`setTimeout(() => parent.postMessage('told', '*'), 1500)`);
-    for (const sandbox of ['', 'sandbox="allow-scripts"'])
-      await shows(page(`onmessage = () => { out.textContent = 'all done' }`, `<iframe ${sandbox} src="${inner}"></iframe>`), 'all done');
+    const frames = ['', 'sandbox="allow-scripts"'].map((sandbox) => `<iframe ${sandbox} src="${inner}"></iframe>`).join('');
+    await shows(page(`let told = 0; onmessage = () => { if (++told === 2) out.textContent = 'all done' }`, frames), 'all done');
+  });
+
+  it('in each of its workers', async () => {
+    const parts = WORKERS.map(([what, script]) => {
+      const worker = `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`;
+      return `<p id="${what}">start</p><script>${worker}.onmessage = ({ data }) => { document.getElementById('${what}').textContent = '${what} ' + data }</script>`;
+    });
+    const wish = { fail_if_content_missing: WORKERS.map(([what]) => `${what} all done`), timeout: 30_000 };
+    expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
   });
 
   it('after the answers that it waits for, however late', async () => {
@@ -97,6 +144,14 @@ describe.concurrent('a page that talks to a server', () => {
     });
     await shows(page(`setInterval(async () => { out.textContent = await (await fetch('/clock/job')).text() }, 300)`), 'all done');
   });
+
+  it('does not hold the clock of the page that follows it', async () => {
+    const next = page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`);
+    const script = `let n = 0; setInterval(async () => { await fetch('/image/9x9/ff0000.png'); if (++n === 3) location.href = '${next}' }, 250)`;
+    const { aheadMs, talk } = await delayRun(page(script), 'all done');
+    expect(talk).toBeNull();
+    expect(aheadMs).toBeGreaterThan(1_000);
+  });
 });
 
 it('a page whose server refuses what comes from the future is loaded again in real time, which is told', async () => {
@@ -112,10 +167,8 @@ it('a page whose server refuses what comes from the future is loaded again in re
 
 describe.concurrent('delay', () => {
   it('passes on the page’s clock', async () => {
-    const url = page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`);
-    const began = performance.now();
-    await shows(url, 'all done', { delay: 10_000 });
-    expect(performance.now() - began).toBeLessThan(6_000);
+    const { aheadMs } = await delayRun(page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`), 'all done');
+    expect(aheadMs).toBeGreaterThan(1_000);
   });
 });
 
@@ -161,6 +214,33 @@ describe.concurrent('the clock that a page sees', () => {
     await shows(page(script), 'like native');
   });
 
+  it('is not told from the browser’s own by scripts that look for robots', async () => {
+    servePackages(site);
+    const told: unknown[] = [];
+    site.route('/clock/told', async (request, response) => {
+      told.push(JSON.parse(await text(request)));
+      response.end();
+    });
+    const url = page(
+      '',
+      `<script src="/npm/@fingerprintjs/fingerprintjs/dist/fp.umd.min.js"></script><script type="module">
+      import { load } from '/npm/@fingerprintjs/botd/dist/botd.esm.js';
+      const detector = await load({ monitoring: false });
+      const bot = detector.detect();
+      const { visitorId, components } = await (await FingerprintJS.load({ monitoring: false })).get();
+      const values = Object.entries(components).map(([name, { value, error }]) => [name, value ?? String(error)]);
+      const body = JSON.stringify({ bot, sources: detector.getComponents(), visitorId, values });
+      await fetch('/clock/told', { method: 'POST', body });
+      document.querySelector('#out').className = 'told'</script>`,
+    );
+    const wish = { wait_for_selector: '.told', timeout: 60_000 };
+    await rig.capture(url, wish);
+    await using unclocked = await openRig({ clock: false });
+    await unclocked.capture(url, wish);
+    expect(told[0]).toMatchObject({ visitorId: expect.stringMatching(/^[0-9a-f]{32}$/), sources: { userAgent: { state: 0 } } });
+    expect(told[0]).toEqual(told[1]);
+  });
+
   it('orders timers by their times', async () => {
     const script = `const seen = []; for (const ms of [300, 100, 200, 100, 0]) setTimeout(() => seen.push(ms), ms);
       setTimeout(() => { out.textContent = 'order ' + seen.join(' ') }, 600)`;
@@ -186,6 +266,6 @@ describe.concurrent('a hostile page', () => {
   ])('with %s is pictured in time', async (_name, script) => {
     const began = performance.now();
     await rig.capture(page(script));
-    expect(performance.now() - began).toBeLessThan(16_000);
+    expect(performance.now() - began).toBeLessThan(60_000);
   });
 });

@@ -14,7 +14,7 @@ const EDITS = { css: null, imports: '', hide: [], remove: ['p'] };
 it('keeps what the program notes from one call to the next, and begins anew in the next document', async () => {
   await using session = await aPageSession(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
   await session.cdp.send('Page.enable');
-  await session.world.call('pin.place', { first: true, last: true, keep: 'page', down: 0 });
+  await session.world.call('pin.place', { first: true, keep: 'page', down: 0 });
   expect(await session.world.call('mechanisms.told')).toEqual({ sticky: 1 });
   await session.page.reload();
   expect(await session.world.call('mechanisms.told')).toEqual({});

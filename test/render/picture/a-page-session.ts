@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../../src/egress/egress.js';
 import { chromiumFlags } from '../../../src/render/launch/chromium-flags.js';
-import { clockScript } from '../../../src/render/page/page-clock.js';
+import { clockScripts } from '../../../src/render/page/page-clock.js';
 import { World } from '../../../src/render/page/world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import { launchAnyBrowser } from '../install/any-browser.js';
@@ -37,7 +37,7 @@ export async function aPageSession(
   });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
-  await page.addInitScript(clockScript(CLOCK));
+  await page.addInitScript(clockScripts(CLOCK).frame);
   await page.route('https://fixture.test/**', (route) => route.fulfill({ contentType: 'text/html', body: html }));
   await page.goto('https://fixture.test/');
   const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), cdp.send('Network.enable')]);
@@ -48,7 +48,7 @@ export async function aPageSession(
     mainFrameId: frameTree.frame.id,
     world: new World(cdp),
     clockEvent: CLOCK,
-    processorMs: async () => null,
+    busyMs: async () => null,
     captureProxy: closedProxy(),
     chromiumVersion: browser.version(),
     temporaryDir: tmpdir(),

@@ -81,7 +81,6 @@ describe('a page with backdrop filters', () => {
       show(); addEventListener('scroll', show);</script>`;
     const { content, height } = await take(browser, html, { full_page: true, viewport: { width: 320, height: 300, deviceScaleFactor: 2 } });
     expect(height).toBe(3_000);
-    await (await import('node:fs/promises')).writeFile('/tmp/still/frames.png', content);
     const shown = await sharp(content).extract({ left: 0, top: 0, width: 400, height: 2_900 }).removeAlpha().raw().toBuffer();
     expect(shown.equals(Buffer.alloc(400 * 2_900 * 3, Buffer.from([0, 255, 0])))).toBe(true);
   });

@@ -146,3 +146,25 @@ describe.concurrent('a frame that fills the view', () => {
     expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
   });
 });
+
+describe.concurrent('content that a script moves by a transform', () => {
+  const slides = '<div style="height:100vh;background:red"></div><div style="height:100vh;background:blue"></div>';
+  const css = 'html,body{margin:0;height:100%}#box{height:100vh;overflow:hidden;position:relative}';
+
+  it('stays cut off where the document scrolls by itself', async () => {
+    const moved = `<div id=box><div style="transform:translate3d(0,0,0)">${slides}</div></div>${END.replace('40px', '700px')}`;
+    const { content, height } = await take(browser, `<!doctype html><style>${css}</style>${moved}`, { full_page: true });
+    expect(height).toBe(600 + 700);
+    expect(await blotOf(content, MARK)).toMatchObject({ top: 600, height: 700 });
+  });
+
+  it.each([
+    { what: 'centred', style: 'position:absolute;left:0;right:0;top:50%;transform:translateY(-50%)' },
+    { what: 'made smaller', style: 'transform:scale(.5);transform-origin:0 0' },
+  ])('stays as it is when it is $what', async ({ style }) => {
+    const html = `<!doctype html><style>${css}</style><div id=box><div style="${style}">${slides}</div></div>`;
+    const { content, height } = await take(browser, html, { full_page: true });
+    expect(height).toBe(600);
+    expect(await blotOf(content, [255, 0, 0])).toMatchObject({ top: 0, height: 300 });
+  });
+});

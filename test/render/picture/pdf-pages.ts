@@ -1,4 +1,4 @@
-import { decodePDFRawStream, PDFDocument, PDFRawStream } from 'pdf-lib';
+import { decodePDFRawStream, PDFDict, PDFDocument, PDFHexString, PDFName, PDFRawStream, PDFString } from 'pdf-lib';
 import sharp from 'sharp';
 
 /** CSS px of each page. */
@@ -53,4 +53,81 @@ export async function printedBoxes(pdf: Uint8Array): Promise<PrintedBox[]> {
     else boxes.push({ colour, top: Number(top), height: Number(height) });
   }
   return boxes;
+}
+
+export interface PrintedText {
+  text: string;
+  /** Of the font, points. */
+  size: number;
+  /** Points from the left and the top edge of the sheet to the beginning of the base line. */
+  left: number;
+  top: number;
+}
+
+type Matrix = [number, number, number, number, number, number];
+
+/** The texts of each page of Chromium's PDF, in the order of painting; those in groups with an opacity are left out. */
+export async function printedTexts(pdf: Uint8Array): Promise<PrintedText[][]> {
+  const document = await PDFDocument.load(pdf);
+  return document.getPages().map((page) => {
+    const fonts = new Map<string, Map<string, string>>();
+    for (const [name, font] of page.node.Resources()?.lookupMaybe(PDFName.of('Font'), PDFDict)?.entries() ?? [])
+      fonts.set(name.asString(), readGlyphs(document, document.context.lookup(font, PDFDict)));
+    return readTexts(decoded(document, page.node.get(PDFName.of('Contents'))), { height: page.getHeight(), fonts });
+  });
+}
+
+function readTexts(marks: string, { height, fonts }: { height: number; fonts: Map<string, Map<string, string>> }): PrintedText[] {
+  const texts: PrintedText[] = [];
+  const stack: Matrix[] = [];
+  let at: Matrix = [1, 0, 0, 1, 0, 0];
+  let [font, size] = ['', 0];
+  for (const line of marks.split('\n')) {
+    const operands = line.split(' ');
+    const numbers = operands.slice(0, 6).map(Number) as Matrix;
+    if (line === 'q') stack.push(at);
+    else if (line === 'Q') at = stack.pop() ?? at;
+    else if (line.endsWith(' cm')) at = times(numbers, at);
+    else if (line.endsWith(' Tf')) [font, size] = [operands[0] ?? '', Number(operands[1])];
+    else if (line.endsWith(' Tm')) {
+      const [scale, , , , left, bottom] = times(numbers, at);
+      texts.push({ text: '', size: size * scale, left, top: height - bottom });
+    }
+    const shown = /<([0-9A-F]+)> Tj$/.exec(line)?.[1]?.match(/.{4}/g) ?? [];
+    const last = texts.at(-1);
+    if (last !== undefined) last.text += shown.map((glyph) => fonts.get(font)?.get(glyph) ?? '').join('');
+  }
+  return texts;
+}
+
+function times([a, b, c, d, e, f]: Matrix, [g, h, i, j, k, l]: Matrix): Matrix {
+  return [a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + l];
+}
+
+function decoded(document: PDFDocument, reference: Parameters<PDFDocument['context']['lookup']>[0]): string {
+  const stream = document.context.lookup(reference);
+  return stream instanceof PDFRawStream ? Buffer.from(decodePDFRawStream(stream).decode()).toString('latin1') : '';
+}
+
+/** The characters of a font's glyphs, by the glyphs' numbers in hexadecimal. */
+function readGlyphs(document: PDFDocument, font: PDFDict): Map<string, string> {
+  const glyphs = new Map<string, string>();
+  const number = (hex = '') => Number.parseInt(hex, 16);
+  const list = decoded(document, font.get(PDFName.of('ToUnicode')));
+  for (const [, first, last, character] of list.matchAll(/^<([0-9A-F]{4})> (?:<([0-9A-F]{4})> )?<([0-9A-F]{4})>$/gm))
+    for (let glyph = number(first); glyph <= number(last ?? first); glyph++)
+      glyphs.set(glyph.toString(16).toUpperCase().padStart(4, '0'), String.fromCharCode(number(character) + glyph - number(first)));
+  return glyphs;
+}
+
+/** What a PDF says of itself: its title, its language, and the alternative texts of its tags. */
+export async function pdfNames(pdf: Uint8Array): Promise<{ title: string | undefined; language: string | undefined; alts: string[] }> {
+  const document = await PDFDocument.load(pdf, { updateMetadata: false });
+  const text = (value: unknown) => (value instanceof PDFString || value instanceof PDFHexString ? value.decodeText() : undefined);
+  const alts = document.context
+    .enumerateIndirectObjects()
+    .flatMap(([, object]) => (object instanceof PDFDict ? [object] : []))
+    .map((dict) => text(dict.get(PDFName.of('Alt'))))
+    .filter((alt) => alt !== undefined);
+  return { title: document.getTitle(), language: text(document.catalog.get(PDFName.of('Lang'))), alts };
 }

@@ -1,8 +1,11 @@
 import type { Browser } from 'playwright-core';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import { ClockTotal } from '../../../src/render/page/clock-total.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
 import { NetworkTracker } from '../../../src/render/page/network.js';
+import type { TimedPage } from '../../../src/render/page/page-clock.js';
 import { stopPage } from '../../../src/render/page/stop-page.js';
+import type { PageSession } from '../../../src/render/page-session.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import type { Picture } from '../../../src/render/picture/picture.js';
 import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
@@ -23,13 +26,18 @@ export async function take(
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
   await using session = await aPageSession(browser, { html, options: wanted });
   using deadlines = new Deadlines({ timeout: 300_000, delay: 0 }, [session.lost]);
-  const page = { session, deadlines, world: session.world, realTime: false, network: new NetworkTracker(session) };
+  const page = timedPage(session, deadlines);
   const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = (wanted.fullPage || wanted.format === 'pdf') && wanted.selector === null;
   const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
   if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopPage(session, wanted);
-  const picture = await takePicture(session, wanted, { deadline, scroll, encodes: new EncodeQueue() });
+  const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue() });
   return { ...picture, scroll };
+}
+
+/** The parts of an open page with which a picture is taken. */
+export function timedPage(session: PageSession, deadlines: Deadlines): TimedPage {
+  return { session, deadlines, world: session.world, realTime: false, network: new NetworkTracker(session), clock: new ClockTotal() };
 }

@@ -2,9 +2,11 @@ import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
+import { Deadlines } from '../../../src/render/page/deadline.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { takeView } from '../../../src/render/picture/view-picture.js';
 import { aPageSession, launchChromium, options } from './a-page-session.js';
+import { timedPage } from './take.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -28,7 +30,8 @@ it.each([
 ])('a view that is taken in strips is the same as in one capture: %s at density %d', async (format, deviceScaleFactor, phone) => {
   const wanted = options({ format, viewport: { width: 640, height: 480, deviceScaleFactor, ...phone } });
   await using session = await aPageSession(browser, { html: PAGE, options: wanted });
-  const order = { session, options: wanted, deadline: monotonicNow() + 60_000, encodes: new EncodeQueue() };
+  using deadlines = new Deadlines({ timeout: 60_000, delay: 0 }, [session.lost]);
+  const order = { ...timedPage(session, deadlines), options: wanted, deadline: monotonicNow() + 60_000, encodes: new EncodeQueue() };
   const encoding = { format: wanted.format as 'png', quality: 100, transparent: false, resize: null };
   const whole = await takeView(order, encoding);
   const inStrips = await takeView(order, encoding, 640 * 110 * deviceScaleFactor ** 2);

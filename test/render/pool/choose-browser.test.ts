@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Candidate, chooseBrowser } from '../../../src/render/pool/choose-browser.js';
+import { type Candidate, chooseBrowser } from '../../../src/render/pool/browser-pool.js';
 
 interface Named extends Candidate {
   name: string;

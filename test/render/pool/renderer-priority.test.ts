@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
 import { type GroupProcess, readProcess } from '../../../src/render/launch/process-table.js';
-import { RendererPriority } from '../../../src/render/pool/renderer-priority.js';
+import { RendererPriority } from '../../../src/render/pool/pooled-browser.js';
 
 const children: ChildProcess[] = [];
 const refused = () => {
@@ -50,9 +50,6 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
   expect(look(41)).toEqual([more(13), own, own]);
   expect(look(101)).toEqual([19, own, own]);
 });
-
-/** `SCHED_IDLE` of Linux. */
-const _IDLE = 5;
 
 it('a process that has ended meanwhile is no fault', async () => {
   const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };

@@ -8,24 +8,44 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { processesNaming, readProcess } from '../../../src/render/launch/process-table.js';
 import { SharedLoss } from '../../../src/render/page-session.js';
+import { sweepAbandoned, sweepTemporary } from '../../../src/render/pool/browser-pool.js';
 import { ownedName } from '../../../src/render/pool/owned-name.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
-import { sweepAbandoned, sweepTemporary } from '../../../src/render/pool/sweep-abandoned.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, browserPids, NEVER, type Site, serverProgram, someOptions, until } from './fixture.js';
+import { aPool, aSite, browserPids, NEVER, type Site, serverProgram, someOptions, type TestPool, until } from './fixture.js';
 
 /** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
 const GENEROUS_MS = 20_000;
 
 let site: Site;
+/** One browser with one page: many tests leave it, or its successor, as they found it. */
+let shared: TestPool;
 beforeAll(async () => {
   site = await aSite({ '/layers': LAYERS, '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' });
+  shared = await aPool();
 });
-afterAll(() => site[Symbol.asyncDispose]());
+afterAll(async () => {
+  await shared[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
 
-describe.each(['SIGKILL', 'SIGSTOP'] as const)('a browser that gets %s', (signal) => {
-  it('is replaced in seconds, and only its own captures are lost', async () => {
-    await using test = await aPool({ browsers: 2, pagesPerBrowser: 1 });
+/** A page of the shared pool, and its browser. */
+async function aVisit() {
+  await until(() => browserPids(shared.runDir).length === 1);
+  const lease = await shared.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(site.url);
+  const [browser = 0] = browserPids(shared.runDir);
+  return { lease, browser };
+}
+
+describe('a browser that gets', () => {
+  let test: TestPool;
+  beforeAll(async () => {
+    test = await aPool({ browsers: 2, pagesPerBrowser: 1 });
+  });
+  afterAll(() => test[Symbol.asyncDispose]());
+
+  it.each(['SIGKILL', 'SIGSTOP'] as const)('%s is replaced in seconds, and only its own captures are lost', async (signal) => {
     await until(() => test.pool.readyBrowsers() === 2);
     const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
     await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
@@ -60,32 +80,26 @@ describe.each([
   ['GPU process', '--type=gpu-process', 'SIGSTOP'],
 ] as const)('a browser whose %s (%s) gets %s', (_, flag, signal) => {
   it('is replaced, and its captures are lost', async () => {
-    await using test = await aPool();
-    const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.session.page.goto(site.url);
-    const [browser = 0] = browserPids(test.runDir);
+    const { lease, browser } = await aVisit();
     const victims = membersOf(browser, flag);
     expect(victims).not.toEqual([]);
     const lost = once(lease.session.lost, 'abort');
     for (const pid of victims) process.kill(pid, signal);
     await lost;
     expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
-    const next = await test.pool.acquire(someOptions(), NEVER);
+    const next = await shared.pool.acquire(someOptions(), NEVER);
     await next.session.page.goto(site.url);
-    expect(browserPids(test.runDir)).not.toContain(browser);
+    expect(browserPids(shared.runDir)).not.toContain(browser);
     await Promise.all([lease.release(), next.release()]);
   });
 });
 
 it('a capture that ends before the next check learns that its browser has lost its network service', async () => {
-  await using test = await aPool();
   const silent = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
-  const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(site.url);
+  const { lease, browser } = await aVisit();
   lease.verify();
   expect(lease.session.lost.aborted).toBe(false);
-  const [browser = 0] = browserPids(test.runDir);
   const [service = 0] = membersOf(browser, '--utility-sub-type=network.mojom.NetworkService');
   const asked = once(silent, 'request');
   const failed = lease.session.page.goto(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`).catch((error: Error) => error);
@@ -98,16 +112,13 @@ it('a capture that ends before the next check learns that its browser has lost i
 });
 
 it('a stopped renderer loses its own capture, and the browser stays', async () => {
-  await using test = await aPool();
-  const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(site.url);
-  const [browser = 0] = browserPids(test.runDir);
+  const { lease, browser } = await aVisit();
   const lost = once(lease.session.lost, 'abort');
   for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
   await lost;
   expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
   await lease.release();
-  expect(browserPids(test.runDir)).toEqual([browser]);
+  expect(browserPids(shared.runDir)).toEqual([browser]);
 });
 
 it('a browser that answers and draws no more is replaced', async () => {
@@ -143,10 +154,11 @@ it('a crashed renderer loses its own capture, and the browser stays', async () =
 });
 
 /** Half of it for one process. */
-const LITTLE_MEMORY = { memoryBytes: 1_200_000_000 };
+/** The process that has run other tests before may be large itself, and counts. */
+const littleMemory = () => ({ memoryBytes: 1_000_000_000 + process.memoryUsage.rss() });
 
 it('a page that takes too much memory loses its own capture, and the others stay', async () => {
-  await using test = await aPool({ pagesPerBrowser: 2, ...LITTLE_MEMORY });
+  await using test = await aPool({ pagesPerBrowser: 2, ...littleMemory() });
   const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
   await Promise.all([greedy.session.page.goto(site.url), modest.session.page.goto(site.url)]);
   const lost = new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
@@ -168,7 +180,7 @@ const LAYERS = `<!doctype html><title>layers</title><body>${'<i></i>'.repeat(400
 
 describe.each(EACH_KIND)('a GPU process that takes too much memory ($kind)', (executable) => {
   it('is ended with the captures that may be the reason, and the browser stays', async () => {
-    await using test = await aPool({ executable, pagesPerBrowser: 2, ...LITTLE_MEMORY });
+    await using test = await aPool({ executable, pagesPerBrowser: 2, ...littleMemory() });
     const [browser] = browserPids(test.runDir);
     const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
     const lost = [greedy, modest].map(({ session }) => new Promise((resolve) => session.lost.addEventListener('abort', resolve)));
@@ -184,22 +196,22 @@ describe.each(EACH_KIND)('a GPU process that takes too much memory ($kind)', (ex
     expect(await next.session.page.screenshot()).toBeInstanceOf(Buffer);
     await next.release();
   });
+});
 
-  it('is ended with the one capture of a browser of its own, and no other', async () => {
-    await using test = await aPool({ executable, ...LITTLE_MEMORY });
-    const other = await test.pool.acquire(someOptions(), NEVER);
-    await other.session.page.goto(site.url);
-    const greedy = await test.pool.acquireAlone(someOptions(), NEVER);
-    expect(browserPids(test.runDir)).toHaveLength(2);
-    await greedy.session.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
-    await new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
-    expect(greedy.session.lost.reason.cause).not.toBeInstanceOf(SharedLoss);
-    await greedy.release();
-    await until(() => browserPids(test.runDir).length === 1);
-    expect(other.session.lost.aborted).toBe(false);
-    expect(await other.session.page.title()).toBe('fixture');
-    await other.release();
-  });
+it('a GPU process that takes too much memory is ended with the one capture of a browser of its own, and no other', async () => {
+  await using test = await aPool(littleMemory());
+  const other = await test.pool.acquire(someOptions(), NEVER);
+  await other.session.page.goto(site.url);
+  const greedy = await test.pool.acquireAlone(someOptions(), NEVER);
+  expect(browserPids(test.runDir)).toHaveLength(2);
+  await greedy.session.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
+  await new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
+  expect(greedy.session.lost.reason.cause).not.toBeInstanceOf(SharedLoss);
+  await greedy.release();
+  await until(() => browserPids(test.runDir).length === 1);
+  expect(other.session.lost.aborted).toBe(false);
+  expect(await other.session.page.title()).toBe('fixture');
+  await other.release();
 });
 
 it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
@@ -218,15 +230,12 @@ it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($ki
 });
 
 it('a page whose renderer is stopped is given back in bounded time', async () => {
-  await using test = await aPool();
-  const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(site.url);
-  const [browser = 0] = browserPids(test.runDir);
+  const { lease, browser } = await aVisit();
   for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
   const asked = performance.now();
   await lease.release();
   expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
-  const next = await test.pool.acquire(someOptions(), NEVER);
+  const next = await shared.pool.acquire(someOptions(), NEVER);
   await next.session.page.goto(site.url);
   await next.release();
 });
@@ -318,24 +327,22 @@ it('a sweep of temporary files keeps those of running servers, also of those tha
 });
 
 it('a browser whose profile has been removed is replaced, and its captures are lost', async () => {
-  await using test = await aPool();
-  const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(site.url);
-  rmSync(profilesRoot(test.runDir), { recursive: true });
+  const { lease } = await aVisit();
+  rmSync(profilesRoot(shared.runDir), { recursive: true });
   lease.verify();
   expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
-  const next = await test.pool.acquire(someOptions(), NEVER);
+  const next = await shared.pool.acquire(someOptions(), NEVER);
   await next.session.page.goto(site.url);
   await Promise.all([lease.release(), next.release()]);
 });
 
 it('a sweep leaves the profiles of a living server alone', async () => {
-  await using test = await aPool();
-  const root = profilesRoot(test.runDir);
+  const { lease } = await aVisit();
+  const root = profilesRoot(shared.runDir);
   const [profile = ''] = readdirSync(root);
   expect(await sweepProfiles(root)).toBe(0);
   expect(existsSync(join(root, profile))).toBe(true);
-  const lease = await test.pool.acquire(someOptions(), NEVER);
+  await lease.session.page.goto(site.url);
   await lease.release();
 });
 

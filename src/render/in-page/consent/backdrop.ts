@@ -1,3 +1,4 @@
+import { matches } from '../dom.js';
 import { heldAncestor, isShown } from './overlays.js';
 
 /** What darkened or blurred the page behind a banner. Runs in the page, in a world of its own. */
@@ -26,7 +27,7 @@ function isEmptySheet(sheet: HTMLElement): boolean {
   if (position !== 'fixed' && position !== 'absolute') return false;
   const box = sheet.getBoundingClientRect();
   if (box.width < innerWidth * 0.95 || box.height < innerHeight * 0.95 || sheet.innerText.trim() !== '') return false;
-  if (sheet.matches(SHOWN) || sheet.querySelector(SHOWN) !== null) return false;
+  if (matches(sheet, SHOWN) || sheet.querySelector(SHOWN) !== null) return false;
   return sheet.shadowRoot === null || sheet.shadowRoot.querySelector(':not(style, link, slot)') === null;
 }
 

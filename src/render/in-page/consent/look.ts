@@ -99,6 +99,12 @@ export function lay({ css, count }: { css: string; count: boolean }): number {
   return hit;
 }
 
+/** Selectors of the rules that hide elements of this document. */
+export function hidingRules(): string[] {
+  const sheets = startSheet === null ? [...laidSheets.values()] : [startSheet, ...laidSheets.values()];
+  return sheets.flatMap(({ cssRules }) => [...cssRules].flatMap((rule) => (rule instanceof CSSStyleRule ? [rule.selectorText] : [])));
+}
+
 function sheetOf(css: string): CSSStyleSheet {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);

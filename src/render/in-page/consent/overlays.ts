@@ -1,4 +1,4 @@
-import { flatTreeParent } from '../dom.js';
+import { flatTreeParent, matches } from '../dom.js';
 import { surveyedNames } from '../survey.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
@@ -117,7 +117,7 @@ export function heldAncestor(start: Element): HTMLElement | null {
 }
 
 function isHeld(element: HTMLElement): boolean {
-  if (element.matches('dialog[open], [role="dialog"], [role="alertdialog"], [aria-modal="true"]')) return true;
+  if (matches(element, 'dialog[open], [role="dialog"], [role="alertdialog"], [aria-modal="true"]')) return true;
   const { position } = getComputedStyle(element);
   return position === 'fixed' || position === 'sticky';
 }
@@ -153,7 +153,7 @@ function isNamed(): boolean {
 /** Part of what the page is about, beside its headings and paragraphs. */
 function isProse(element: HTMLElement): boolean {
   if (element.closest('article, main, [role="main"], pre, code, figure, blockquote') !== null) return true;
-  for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (at.matches('h1, h2, h3, p')) return true;
+  for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (matches(at, 'h1, h2, h3, p')) return true;
   return false;
 }
 
@@ -167,7 +167,7 @@ function isHeldWithin(element: HTMLElement): boolean {
 function asBanner(element: HTMLElement): Banner | null {
   if (isSealed(element)) return { element, refusal: null, framed: false };
   if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, PARTS_MAX).some(isShown)) return null;
-  const frame = element.matches('iframe') ? element : element.querySelector('iframe');
+  const frame = matches(element, 'iframe') ? element : element.querySelector('iframe');
   if (frame !== null && (isNamedForConsent(frame) || bannerFrames.includes(addressOf(frame)))) {
     return { element, refusal: null, framed: true };
   }
@@ -193,7 +193,7 @@ function addressOf(frame: Element): string {
 
 /** Whether a frame on top of the page may be a banner: who hosts it cannot read it. */
 export function hasFrameOnTop(onTop: readonly HTMLElement[]): boolean {
-  return onTop.some((box) => (box.matches('iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isShown));
+  return onTop.some((box) => (matches(box, 'iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isShown));
 }
 
 function readBanner(element: HTMLElement): Banner | null {
@@ -239,7 +239,7 @@ function bare(label: string): string {
 /** A box may scroll: its controls need not be in view. */
 function deepControls(root: HTMLElement | ShadowRoot): HTMLElement[] {
   const controls = [...root.querySelectorAll<HTMLElement>(`${CONTROLS}, ${MADE_TO_CLICK}`)].filter(
-    (control) => isVisible(control) && (control.matches(CONTROLS) || isLoneControl(control)),
+    (control) => isVisible(control) && (matches(control, CONTROLS) || isLoneControl(control)),
   );
   for (const host of hostsIn(root)) controls.push(...deepControls(host));
   return controls.slice(0, 60);

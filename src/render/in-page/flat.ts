@@ -1,0 +1,124 @@
+import { isPinned } from './containing.js';
+import { body, eachElement, flatTreeParent, isUnveiled, pageScroller } from './dom.js';
+import { inner, keep, loosen } from './expand.js';
+import { fire } from './mechanisms.js';
+
+/**
+ * Sites that move their content by a transform inside a box of the view's size, instead of scrolling: fullPage.js, Swiper, smooth-scrollbar,
+ * ScrollSmoother. Without the transform and the clips around it, the document scrolls through the same content.
+ */
+
+const MOST_ELEMENTS = 30_000;
+/** Shares of the view that the box covers, and that its content is longer by. */
+const COVERS_MIN = 0.9;
+const LONGER_MIN = 0.25;
+/** Share of the document's length that the content has where scripts move it along with the document. */
+const FOLLOWS_MIN = 0.8;
+
+let moved: HTMLElement | null = null;
+
+/** Lays out flat what the page moves by a transform. */
+export function layFlat(): void {
+  if (moved !== null) return;
+  const found = movedContent();
+  if (found === null) return;
+  moved = found;
+  fire('laid_flat');
+  if (getComputedStyle(found).position !== 'static') keep(found, 'top', '0');
+  hold(found, { transform: 'none' });
+  // Slides that fade lie one upon another, all but one transparent.
+  for (const child of inFlow(found)) if (getComputedStyle(child).transform !== 'none') hold(child, { transform: 'none', opacity: '1' });
+  flattenAgain();
+}
+
+/** Removes the clips again that a page has put back. */
+export function flattenAgain(): void {
+  for (let at: Element | null = moved; at !== null; at = flatTreeParent(at)) if (at instanceof HTMLElement) unclip(at);
+}
+
+/** Whether most texts of one of its parts are hidden: scripts show them only while that part is the current one. */
+export function hidesPart(): boolean {
+  return (moved === null ? [] : inFlow(moved)).some((part) => {
+    const all: NodeListOf<Element> = Element.prototype.querySelectorAll.call(part, '*');
+    const texts = [...all].filter((element) => element.firstElementChild === null && element.textContent?.trim() && isBoxed(element));
+    return texts.filter((element) => !isUnveiled(element)).length > texts.length / 2;
+  });
+}
+
+function isBoxed(element: Element): boolean {
+  const { width, height } = element.getBoundingClientRect();
+  return width > 0 && height > 0;
+}
+
+/** Scripts set these again and again: an animation takes precedence over their values. */
+function hold(element: HTMLElement, values: Record<string, string>): void {
+  Element.prototype.animate.call(element, [values, values], { fill: 'both' });
+}
+
+function movedContent(): HTMLElement | null {
+  let best: HTMLElement | null = null;
+  let most = innerHeight * (1 + LONGER_MIN);
+  eachElement(MOST_ELEMENTS, (element) => {
+    if (element.childElementCount === 0 || element.offsetWidth < innerWidth * COVERS_MIN || !isMoved(element)) return;
+    const height = contentHeight(element);
+    if (height <= most || !fillsClip(element)) return;
+    most = height;
+    best = element;
+  });
+  const { scrollHeight } = pageScroller();
+  if (best === null || scrollHeight - innerHeight < innerHeight / 2) return best;
+  return most >= scrollHeight * FOLLOWS_MIN && isPinned(best) ? best : null;
+}
+
+/** Up or down: by its own transform, by those of its children, or by `top`. */
+function isMoved(element: HTMLElement): boolean {
+  const { transform, position, top, touchAction } = getComputedStyle(element);
+  if (transform !== 'none') return isDownward(transform);
+  if (position === 'relative' && top !== 'auto' && touchAction === 'none') return true;
+  const children = element.childElementCount > 1 ? inFlow(element) : [];
+  return children.length > 1 && children.every((child) => isDownward(getComputedStyle(child).transform));
+}
+
+/** Whether it only translates, and not sideways. */
+function isDownward(transform: string): boolean {
+  if (transform === 'none') return false;
+  const { a, b, c, d, e, is2D } = new DOMMatrix(transform);
+  return is2D && a === 1 && b === 0 && c === 0 && d === 1 && Math.abs(e) < 1;
+}
+
+/** As laid out, wherever transforms show it. CSS px. */
+function contentHeight(element: HTMLElement): number {
+  const children = inFlow(element);
+  const [first] = children;
+  if (first === undefined) return 0;
+  return children.reduce((lowest, child) => Math.max(lowest, child.offsetTop + child.offsetHeight), 0) - first.offsetTop;
+}
+
+function inFlow(element: HTMLElement): HTMLElement[] {
+  // A form's `children` may be a field of that name.
+  return [...element.childNodes].filter(
+    (child): child is HTMLElement => child instanceof HTMLElement && !/absolute|fixed/.test(getComputedStyle(child).position),
+  );
+}
+
+/** Whether it begins at the top of a box of the view's size that cuts it off. */
+function fillsClip(element: HTMLElement): boolean {
+  const { transform } = getComputedStyle(element);
+  const begins = element.getBoundingClientRect().top - (transform === 'none' ? 0 : new DOMMatrix(transform).f);
+  for (let at = flatTreeParent(element); at !== null; at = flatTreeParent(at)) {
+    if (!/hidden|clip/.test(getComputedStyle(at).overflowY)) continue;
+    const isPage = at === body() || at === document.documentElement;
+    const box = at.getBoundingClientRect();
+    const [top, height] = isPage ? [0, innerHeight] : [box.top, box.height];
+    const covers = Math.abs(top) < 1 && Math.abs(height - innerHeight) < innerHeight * (1 - COVERS_MIN);
+    return covers && box.width >= innerWidth * COVERS_MIN && Math.abs(begins - top) < innerHeight * LONGER_MIN;
+  }
+  return false;
+}
+
+/** Its height stays, so that what is a share of it keeps its size: its content overflows it. */
+function unclip(element: HTMLElement): void {
+  if (/absolute|fixed/.test(getComputedStyle(element).position))
+    keep(element, 'height', `${Math.ceil(inner(element, element.offsetHeight))}px`);
+  loosen(element);
+}

@@ -1,0 +1,138 @@
+import sharp from 'sharp';
+import { expect } from 'vitest';
+import type { Rendering } from '../../src/render/capture.js';
+import { blotOf } from '../render/picture/blots.js';
+import type { Report } from './report.js';
+
+const ROWS = 60;
+const ROW_PX = 40;
+const VIEW = { width: 320, height: 400, deviceScaleFactor: 1 };
+const FULL = { full_page: true, viewport: VIEW };
+const NATIVE = { ...FULL, full_page_algorithm: 'native' };
+
+/** A row tells its number by its colour. */
+const COLOUR = "const colour = (at) => 'rgb(' + (at + 1) + ',' + (at % 2 ? 90 : 200) + ',50)'";
+
+/** The numbers of the rows that can be seen in a column of the picture, from the top, each once. */
+async function rowsOf({ content }: Rendering): Promise<number[]> {
+  const column = sharp(content)
+    .removeAlpha()
+    .extract({ left: 5, top: 0, width: 1, height: (await sharp(content).metadata()).height });
+  const samples = await column.raw().toBuffer();
+  const seen: number[] = [];
+  for (let at = 0; at < samples.length; at += 3) {
+    const [red = 0, , blue = 0] = samples.subarray(at, at + 3);
+    if (blue === 50 && seen.at(-1) !== red - 1) seen.push(red - 1);
+  }
+  return seen;
+}
+
+const ALL = Array.from({ length: ROWS }, (_, at) => at);
+
+/** @param around CSS px of the page beside its rows */
+const showsAll = (around: number) => async (rendering: Rendering) => {
+  expect(await rowsOf(rendering)).toEqual(ALL);
+  expect(rendering).toMatchObject({ height: ROWS * ROW_PX + around, warnings: [], diagnostics: { truncated: false } });
+};
+
+async function tellsLack(rendering: Rendering): Promise<void> {
+  expect((await rowsOf(rendering)).length).toBeLessThan(ROWS);
+  expect(rendering).toMatchObject({ warnings: [{ code: 'content_missing' }], diagnostics: { truncated: true } });
+}
+
+/** Draws rows into `list` with TanStack Virtual; `given` names what scrolls. */
+function tanstack(given: string, scrolled: string): string {
+  return `<script>process = { env: { NODE_ENV: 'production' } }</script>
+    <script type=module>import { Virtualizer, observeWindowOffset, observeWindowRect, windowScroll, observeElementOffset, observeElementRect, elementScroll } from '/npm/@tanstack/virtual-core/dist/esm/index.js';
+      ${COLOUR};
+      const virtual = new Virtualizer({ count: ${ROWS}, estimateSize: () => ${ROW_PX}, overscan: 1, getScrollElement: () => ${scrolled}, ${given}, onChange: draw });
+      function draw() {
+        list.style.height = virtual.getTotalSize() + 'px';
+        list.replaceChildren(...virtual.getVirtualItems().map(({ index, start }) => {
+          const row = document.createElement('div');
+          row.style.cssText = 'position:absolute;left:0;right:0;height:${ROW_PX}px;background:' + colour(index) + ';transform:translateY(' + (start - virtual.options.scrollMargin) + 'px)';
+          return row;
+        }));
+      }
+      virtual._didMount(); virtual._willUpdate(); draw();</script>`;
+}
+
+const IN_DOCUMENT = `<!doctype html><style>body{margin:0}header,footer{height:60px;background:#eee}</style><header></header><div id=list style="position:relative"></div><footer></footer>
+  ${tanstack('scrollMargin: 60, observeElementRect: observeWindowRect, observeElementOffset: observeWindowOffset, scrollToFn: windowScroll', 'window')}`;
+
+const IN_SCROLLER = `<!doctype html><style>html,body{margin:0;height:100%}body{display:flex;flex-direction:column}header,footer{height:60px;flex:none}#box{flex:1;min-height:0;overflow:auto}</style>
+  <header></header><div id=box><div id=list style="position:relative"></div></div><footer></footer>
+  ${tanstack('observeElementRect, observeElementOffset, scrollToFn: elementScroll', 'box')}`;
+
+/** This version draws no more rows than fit into the height that it is given. */
+const REACT_WINDOW = `<!doctype html><style>html,body{margin:0}footer{height:60px}</style><div id=root></div><footer></footer>
+  <script src=/npm/react/umd/react.production.min.js></script><script src=/npm/react-dom/umd/react-dom.production.min.js></script><script src=/npm/react-window/dist/index-prod.umd.js></script>
+  <script>${COLOUR};
+    const Row = ({ index, style }) => React.createElement('div', { style: { ...style, background: colour(index) } });
+    ReactDOM.createRoot(root).render(React.createElement(ReactWindow.FixedSizeList, { itemCount: ${ROWS}, itemSize: ${ROW_PX}, height: 340, width: '100%' }, Row))</script>`;
+
+export const VIRTUALISED_LISTS: Report[] = [
+  {
+    source: 'https://github.com/microsoft/playwright/issues/40941',
+    title: 'Every row of a virtualised list in the document is pictured',
+    page: IN_DOCUMENT,
+    request: FULL,
+    right: showsAll(120),
+  },
+  {
+    source: 'https://github.com/aurelia/ui-virtualization/issues/67',
+    title: 'A native picture without most rows of a virtualised list tells so',
+    page: IN_DOCUMENT,
+    request: NATIVE,
+    right: tellsLack,
+  },
+  {
+    source: 'https://github.com/mui/mui-x/issues/9933',
+    title: 'Every row of a virtualised list in an inner scroller is pictured, native too',
+    page: IN_SCROLLER,
+    request: NATIVE,
+    right: showsAll(120),
+  },
+  {
+    source: 'https://github.com/bvaughn/react-window/issues/658',
+    title: 'Every row of a list that draws no more than fit into the height it was given is pictured',
+    page: REACT_WINDOW,
+    request: FULL,
+    right: showsAll(60),
+  },
+  {
+    source: 'https://github.com/bvaughn/react-virtualized/issues/1509',
+    title: 'A native picture of a list that draws no more than fit into the height it was given tells so',
+    page: REACT_WINDOW,
+    request: NATIVE,
+    right: tellsLack,
+  },
+  {
+    source: 'https://github.com/angular/components/issues/10125',
+    title: 'A printed page without most rows of a virtualised list tells so',
+    page: IN_DOCUMENT,
+    request: { ...NATIVE, format: 'pdf' },
+    right: ({ warnings, diagnostics }) => {
+      expect(warnings).toMatchObject([{ code: 'content_missing' }]);
+      expect(diagnostics.truncated).toBe(true);
+    },
+  },
+  {
+    source: 'https://github.com/angular/components/issues/10125',
+    title: 'An inner scroller of 800,000 px is made no higher than a renderer can draw rows for',
+    page: `<!doctype html><style>html,body{margin:0;height:100%}#box{position:relative;height:100%;overflow:auto}#all{height:800000px}
+      #end{position:absolute;top:calc(100% - 99990px);width:50px;height:20px;background:rgb(1,2,3)}</style><div id=box><div id=all></div><div id=end></div></div>`,
+    request: { clip: { x: 0, y: 0, width: 100, height: 100 }, viewport: VIEW },
+    async right({ content }) {
+      expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 10, height: 20 });
+    },
+  },
+  {
+    source: 'https://github.com/ionic-team/ionic-framework/issues/18487',
+    title: 'a scroller that shows all of its slotted and mixed content lacks nothing',
+    page: `<!doctype html><style>body{margin:0}main{height:400px;overflow-y:auto}</style><main><template shadowrootmode=open>
+      <div style="height:100%;overflow-y:auto"><slot></slot></div></template><pre>${'line of text\n'.repeat(80)}<b>End</b>${'\nline of text'.repeat(80)}</pre></main>`,
+    request: NATIVE,
+    right: (rendering) => expect(rendering).toMatchObject({ warnings: [], diagnostics: { truncated: false } }),
+  },
+];

@@ -1,0 +1,256 @@
+import { expect } from 'vitest';
+import type { Rendering } from '../../src/render/capture.js';
+import { pdfNames, printedTexts } from '../render/picture/pdf-pages.js';
+import type { Report } from './report.js';
+
+const POINTS_PER_PX = 72 / 96;
+const POINTS_PER_MM = 72 / 25.4;
+const MARGIN = { top: '25mm', right: '20mm', bottom: '25mm', left: '20mm' };
+const LEFT = 20 * POINTS_PER_MM;
+const A4_WIDTH = 595;
+const near = (points: number) => expect.closeTo(points, -0.3);
+
+const pageOf = (body: string, style = '') => `<!doctype html><style>body{margin:0;font:16px/1 sans-serif}${style}</style>${body}`;
+const PAGES = pageOf('Body one<p style="break-before:page">Body two<p style="break-before:page">Body three');
+const NUMBERS = '<span class=pageNumber></span>/<span class=totalPages></span>';
+/** As wide as given, with a word at its end. */
+const wide = (width: string) => pageOf(`Start<div style="width:${width};text-align:right">End</div>`);
+
+const NAMED = `<html lang="de-CH"><meta charset=utf-8><title>Größe (1) – 測試</title><p>Text<img width=9 height=9 alt="Ein Bild (rot)" src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><rect width='9' height='9' fill='red'/></svg>">`;
+
+function print(pdf: object): Report['request'] {
+  return { format: 'pdf', pdf: { paper: 'a4', margin: MARGIN, ...pdf } };
+}
+
+async function textsOf({ content }: Rendering): Promise<string[][]> {
+  return (await printedTexts(content)).map((page) => page.map(({ text }) => text.trim()).filter((text) => text !== ''));
+}
+
+/** Where a text begins on the first page, and how large it is. */
+async function find({ content }: Rendering, wanted: string) {
+  const [page = []] = await printedTexts(content);
+  return page.find(({ text }) => text.trim() === wanted);
+}
+
+export const PAPER: Report[] = [
+  {
+    source: 'https://github.com/spatie/laravel-pdf/issues/59',
+    title: 'a footer without styles is of a readable size, and begins where the page’s text does',
+    page: PAGES,
+    request: print({ footer_template: '<div>Foot</div>' }),
+    async right(rendering) {
+      expect(await find(rendering, 'Foot')).toMatchObject({ size: near(10 * POINTS_PER_PX), left: near(LEFT) });
+      expect(await find(rendering, 'Body one')).toMatchObject({ left: near(LEFT) });
+    },
+  },
+  {
+    source: 'https://github.com/microsoft/playwright/issues/5029',
+    title: 'a header stays above the text in a small margin, in landscape and at any scale',
+    page: PAGES,
+    request: print({ header_template: 'Head', landscape: true, scale: 2, margin: { top: '0.22in', right: '10mm', left: '10mm' } }),
+    async right(rendering) {
+      const head = await find(rendering, 'Head');
+      expect(head).toMatchObject({ size: near(10 * POINTS_PER_PX), left: near(10 * POINTS_PER_MM) });
+      expect(head?.top).toBeGreaterThan(7);
+      expect(head?.top).toBeLessThan(0.22 * 72);
+      expect(await find(rendering, 'Body one')).toMatchObject({ size: near(2 * 16 * POINTS_PER_PX), left: near(10 * POINTS_PER_MM) });
+    },
+  },
+  {
+    source: 'https://github.com/microsoft/playwright/issues/14441',
+    title: 'a header begins and ends where the text does that the page’s own @page rule places',
+    page: pageOf('Body one', '@media print{@page{size:a5;margin:1in 0.5in}}@media screen{@page{margin:3in}}'),
+    request: print({ header_template: '<div style="width:100%;display:flex"><i>Head</i><b style="flex:1;text-align:right">End</b></div>' }),
+    async right(rendering) {
+      const body = await find(rendering, 'Body one');
+      expect(await find(rendering, 'Head')).toMatchObject({ left: near(body?.left ?? 0) });
+      // A5 is centred on A4.
+      expect(body?.left).toBeCloseTo((A4_WIDTH - 420) / 2 + 36, -0.3);
+      expect((await find(rendering, 'End'))?.left).toBeLessThan(A4_WIDTH - (body?.left ?? 0));
+      expect((await find(rendering, 'End'))?.left).toBeGreaterThan(A4_WIDTH - (body?.left ?? 0) - 30);
+    },
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/1822',
+    title: 'templates keep the font size, padding and margin that they have',
+    page: PAGES,
+    request: print({
+      header_template: '<style>.head{padding:0 1cm}</style><div class=head style="font-size:20px;width:100%">Head</div>',
+      footer_template: '<div style="margin-left:15mm">Foot</div>',
+    }),
+    async right(rendering) {
+      expect(await find(rendering, 'Head')).toMatchObject({ size: near(20 * POINTS_PER_PX), left: near(10 * POINTS_PER_MM) });
+      expect(await find(rendering, 'Foot')).toMatchObject({ left: near(15 * POINTS_PER_MM) });
+    },
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/3672',
+    title: 'a template that only takes a margin away is placed as one without styles',
+    page: PAGES,
+    request: print({ header_template: '<p style="margin:0;padding:2px">Head</p>' }),
+    async right(rendering) {
+      expect(await find(rendering, 'Head')).toMatchObject({ left: near(LEFT + 2 * POINTS_PER_PX) });
+    },
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/2089',
+    title: 'the first page has neither header nor footer, and is counted',
+    page: PAGES,
+    request: print({ header_template: 'Head', footer_template: NUMBERS, first_page_header: false }),
+    async right(rendering) {
+      const [first, ...others] = await textsOf(rendering);
+      expect(first).toEqual(['Body one']);
+      expect(others.map((texts) => texts.join(''))).toEqual(['Body twoHead2/3', 'Body threeHead3/3']);
+      // Its table of objects is read, which pdf-lib does without.
+      expect(rendering.diagnostics.sections).toBe(3);
+    },
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/9672',
+    title: 'without its header the first page keeps its tags, links and outline',
+    page: pageOf('<h1>One</h1><a href="https://example.com/">out</a><p style="opacity:.5">Faint</p><h1 style="break-before:page">Two</h1>'),
+    request: print({ header_template: '<b>Head</b>', first_page_header: false, tagged: true, outline: true }),
+    async right({ content }) {
+      const [first, second] = await printedTexts(content);
+      expect(first?.map(({ text }) => text)).toEqual(['One', 'out']);
+      expect(second?.map(({ text }) => text)).toEqual(['Two', 'Head']);
+      const text = Buffer.from(content).toString('latin1');
+      expect(text.match(/\/Title \((One|Two)\)/g)).toHaveLength(2);
+      expect(text).toContain('/URI (https://example.com/)');
+      expect(text.match(/\/S \/H1/g)).toHaveLength(2);
+    },
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/4879',
+    title: 'page ranges that leave page 1 out keep the header on the first sheet',
+    page: PAGES,
+    request: print({ header_template: NUMBERS, first_page_header: false, page_ranges: '2-3' }),
+    async right(rendering) {
+      expect((await textsOf(rendering)).map((texts) => texts.join(''))).toEqual(['Body two2/3', 'Body three3/3']);
+    },
+  },
+  {
+    source: 'https://github.com/westy92/html-pdf-chrome/issues/236',
+    title: 'an empty cover without a header stays a page, and templates that print nothing take no content away',
+    page: pageOf('<div style="break-after:page"></div>Body two'),
+    request: print({ header_template: 'Head', first_page_header: false }),
+    async right(rendering) {
+      expect(await textsOf(rendering)).toEqual([[], ['Body two', 'Head']]);
+    },
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/2926',
+    title: 'a blank header and no margins leave the first page as it is',
+    page: PAGES,
+    request: print({ header_template: '<span></span>', first_page_header: false, margin: 0 }),
+    async right(rendering) {
+      expect(await textsOf(rendering)).toEqual([['Body one'], ['Body two'], ['Body three']]);
+    },
+  },
+  {
+    source: 'https://github.com/jsreport/jsreport-chrome-pdf/issues/16',
+    title: 'a page a little wider than the paper is scaled to it, with a warning',
+    page: wide('771px'),
+    request: print({}),
+    right: (rendering) => isFitted(rendering, { scale: 0.83, warned: 'a scale of 0.83 to fit. ' }),
+  },
+  {
+    source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/1916',
+    title: 'a page five times as wide as the paper is scaled to it',
+    page: wide('3213px'),
+    request: print({}),
+    right: (rendering) => isFitted(rendering, { scale: 0.2, warned: 'a scale of 0.2 to fit. ' }),
+  },
+  {
+    source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/2863',
+    title: 'a page that is wider at its own scale is scaled further',
+    page: wide('1285px'),
+    request: print({ scale: 1.5 }),
+    right: (rendering) => isFitted(rendering, { scale: 0.5, warned: 'a scale of 0.5 to fit. ' }),
+  },
+  {
+    source: 'https://github.com/chromiumembedded/cef/issues/1228',
+    title: 'a page that no scale fits is not made ever smaller',
+    page: wide('150%'),
+    request: print({}),
+    async right(rendering) {
+      expect((await find(rendering, 'Start'))?.size).toBeCloseTo((16 * POINTS_PER_PX) / 1.5, 1);
+      expect(rendering.warnings).toMatchObject([{ code: 'scaled_to_fit', message: expect.stringContaining('is cut off') }]);
+    },
+  },
+  {
+    source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/4467',
+    title: 'with fit_width false a page that is too wide keeps its size',
+    page: wide('771px'),
+    request: print({ fit_width: false }),
+    async right(rendering) {
+      expect(await find(rendering, 'Start')).toMatchObject({ size: near(16 * POINTS_PER_PX) });
+      expect(rendering.warnings).toEqual([]);
+    },
+  },
+  {
+    source: 'https://github.com/browserless/browserless/issues/2899',
+    title: 'a page that fits on the paper is printed in its size, whatever the view’s width, without a warning',
+    page: `<meta name=viewport content="width=1200">${wide('600px')}`,
+    request: { ...print({}), viewport: { width: 400, height: 600, deviceScaleFactor: 1, isMobile: true } },
+    async right(rendering) {
+      expect(await find(rendering, 'Start')).toMatchObject({ size: near(16 * POINTS_PER_PX) });
+      expect(rendering.warnings).toEqual([]);
+    },
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/7509',
+    title: 'a tagged PDF has the title, the language and the alternative texts',
+    page: NAMED,
+    request: print({ tagged: true }),
+    right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
+  },
+  {
+    source: 'https://github.com/Altinn/app-frontend-react/issues/919',
+    title: 'an untagged PDF on paper has the title and the language',
+    page: NAMED,
+    request: print({}),
+    right: (rendering) => isNamed(rendering, []),
+  },
+  {
+    source: 'https://github.com/browserless/browserless/issues/1376',
+    title: 'a PDF of the view has the title, the language and the alternative texts',
+    page: NAMED,
+    request: { format: 'pdf' },
+    right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
+  },
+  {
+    source: 'https://github.com/astefanutti/decktape/issues/380',
+    title: 'a PDF of one long page has the title, the language and the alternative texts',
+    page: NAMED,
+    request: { format: 'pdf', full_page: true, full_page_algorithm: 'native' },
+    right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
+  },
+  {
+    source: 'https://github.com/danfickle/openhtmltopdf/issues/591',
+    title: 'a PDF of pictures has the title and the language',
+    page: NAMED,
+    request: { format: 'pdf', full_page: true },
+    right: (rendering) => isNamed(rendering, []),
+  },
+  {
+    source: 'https://github.com/puppeteer/puppeteer/issues/4418',
+    title: 'a page rule that leaves no room, or is wider than any paper, does not fail the PDF',
+    page: pageOf('Body one', '@page{size:200000in 10in}'),
+    request: print({}),
+    right: async (rendering) => expect(rendering).toMatchObject({ format: 'pdf', warnings: [] }),
+  },
+];
+
+/** Whether the word at the page's end is within the paper's margins. */
+async function isFitted(rendering: Rendering, { scale, warned }: { scale: number; warned: string }): Promise<void> {
+  expect((await find(rendering, 'Start'))?.size).toBeCloseTo(16 * POINTS_PER_PX * scale, 0);
+  const end = await find(rendering, 'End');
+  expect(end?.left).toBeLessThan(A4_WIDTH - LEFT - 20 * scale);
+  expect(end?.left).toBeGreaterThan(A4_WIDTH - LEFT - 40 * scale);
+  expect(rendering.warnings).toMatchObject([{ code: 'scaled_to_fit', message: expect.stringContaining(warned) }]);
+}
+
+async function isNamed({ content }: Rendering, alts: string[]): Promise<void> {
+  expect(await pdfNames(content)).toEqual({ title: 'Größe (1) – 測試', language: 'de-CH', alts });
+}

@@ -1,0 +1,163 @@
+/**
+ * Trial "still": the fidelity pages, captured again and again beside four busy loops: one distinct picture each, by its pixels. With
+ * `--pages DIR`, a directory of pages that each tell in `#o` how far they have come (pages.mjs exports P and WANT, server.mjs `start`), all of
+ * them end as they should in each browser of this machine but for two, and none hangs. `--libs DIR` has the packages that they use.
+ *
+ * Sabotage that turns it red: return early from `stopPage` in page/stop-page.ts, or from `passTime` in page/page-clock.ts (the second part).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import sharp from 'sharp';
+import type { Inspection } from '../../src/contract/capture-data.js';
+import type { PageSession } from '../../src/render/page-session.js';
+import { INVENTED_PAGES } from '../fixtures/invented-pages/invented-pages.js';
+import { html } from '../fixtures/site/answer.js';
+import { startSite } from '../fixtures/site/site.js';
+import { EACH_KIND } from '../render/install/any-browser.js';
+import { type CaptureRig, openRig } from '../render/page/capture-rig.js';
+import type { TrialResult } from './trial-result.js';
+
+export interface StillOptions {
+  /** Captures of each page; 100 when absent. */
+  times?: number;
+  /** Busy loops beside it; 4 when absent. */
+  loops?: number;
+  /** A part of the names of the fidelity pages. */
+  only?: string;
+  pages?: string;
+  libs?: string;
+}
+
+interface FidelityPage {
+  name: string;
+  path: string;
+  wish: Record<string, unknown>;
+}
+
+/** Ends with this process. */
+const BUSY_LOOP = 'const { ppid } = process; while (process.ppid === ppid);';
+const TIMEOUT_MS = 60_000;
+const ENDINGS_TIMEOUT_MS = 20_000;
+const FAILED = 'failed: ';
+/** What a capture may take beyond its timeout. */
+const GRACE_MS = 5_000;
+const UNENDED_MAX = 2;
+const WHOLE = { full_page: true };
+
+/** The fixture site's own and the invented ones, as they are and whole. */
+const FIDELITY_PAGES: FidelityPage[] = [
+  ...['/article', '/shop', '/app-shell', '/static', '/sticky', '/boxes', '/fonts', '/frames'],
+  ...INVENTED_PAGES.map((_, nth) => `/invented/${nth}`),
+  '/long?px=5000',
+].flatMap((path) => [
+  { name: path, path, wish: {} },
+  { name: `${path}, whole`, path, wish: WHOLE },
+]);
+
+export async function run({ times = 100, loops = 4, only = '', pages, libs }: StillOptions): Promise<TrialResult> {
+  const pictures = await judgePictures({ times, loops, only });
+  if (pages === undefined) return { ...pictures, figures: { ...pictures.figures, 'pages that tell how they end': 'absent: give --pages' } };
+  const endings = await judgeEndings(resolve(pages), libs);
+  return {
+    ok: pictures.ok && endings.ok,
+    figures: { ...pictures.figures, ...endings.figures },
+    problems: [...pictures.problems, ...endings.problems],
+  };
+}
+
+async function judgePictures(how: { times: number; loops: number; only: string }): Promise<TrialResult> {
+  const { times, only } = how;
+  await using site = await startSite({ host: '127.0.0.2' });
+  await using rig = await openRig();
+  INVENTED_PAGES.forEach((page, nth) => {
+    site.route(`/invented/${nth}`, (_request, response) => html(response, page.html));
+  });
+  const wanted = FIDELITY_PAGES.filter(({ name }) => name.includes(only));
+  const problems: string[] = [];
+  const different: string[] = [];
+  const loops = Array.from({ length: how.loops }, () => spawn(process.execPath, ['-e', BUSY_LOOP], { stdio: 'ignore' }));
+  try {
+    for (const { name, path, wish } of wanted) {
+      const seen = new Map<string, number>();
+      for (let time = 0; time < times; time++) {
+        const hash = await pictured(rig, site.url(path), wish);
+        seen.set(hash, (seen.get(hash) ?? 0) + 1);
+      }
+      for (const [hash, count] of seen) if (hash.startsWith(FAILED)) problems.push(`${name}: ${count} times ${hash}`);
+      const pictures = [...seen].filter(([hash]) => !hash.startsWith(FAILED)).map(([, count]) => count);
+      if (pictures.length > 1) different.push(name);
+      if (pictures.length > 1) problems.push(`${name}: ${pictures.length} distinct pictures, ${pictures.join(', ')} times`);
+    }
+  } finally {
+    for (const loop of loops) end(loop);
+  }
+  const figures = { 'fidelity pages': wanted.length, 'captures of each': times, 'pages with more than one picture': different.length };
+  return { ok: problems.length === 0 && wanted.length > 0, figures, problems };
+}
+
+function end(loop: ChildProcess): void {
+  loop.kill('SIGKILL');
+}
+
+/** @returns the hash of its pixels, or why there is no picture */
+async function pictured(rig: CaptureRig, url: string, wish: Record<string, unknown>): Promise<string> {
+  try {
+    const { content } = await rig.capture(url, { timeout: TIMEOUT_MS, ...wish });
+    const { data, info } = await sharp(content).raw().toBuffer({ resolveWithObject: true });
+    return createHash('sha256').update(`${info.width} ${info.height} `).update(data).digest('hex');
+  } catch (error) {
+    return `${FAILED}${error}`;
+  }
+}
+
+interface Endings {
+  P: Record<string, unknown>;
+  WANT: Record<string, RegExp>;
+}
+
+async function judgeEndings(dir: string, libs: string | undefined): Promise<TrialResult> {
+  // Their server looks there as it is loaded.
+  if (libs !== undefined) process.env.LIBS = resolve(libs);
+  const load = (file: string) => import(pathToFileURL(join(dir, file)).href);
+  const { P, WANT } = (await load('pages.mjs')) as Endings;
+  const { start } = (await load('server.mjs')) as { start(pages: unknown): Promise<import('node:http').Server> };
+  const server = await start(P);
+  const { port } = server.address() as { port: number };
+  const figures: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const executable of EACH_KIND) {
+    let shown = '';
+    const inspect = async (session: PageSession): Promise<Inspection> => {
+      shown = await outcome(session);
+      return { markdown: '', accessibleTree: '' };
+    };
+    await using rig = await openRig({ executable, inspect, allow: ['127.0.0.1', 'localhost'] });
+    const unended: string[] = [];
+    for (const [name, wanted] of Object.entries(WANT)) {
+      shown = '';
+      const began = performance.now();
+      await rig
+        .capture(`http://127.0.0.1:${port}/${name}`, { timeout: ENDINGS_TIMEOUT_MS, inspect_page: true })
+        .catch((error: unknown) => (shown = String(error)));
+      if (!wanted.test(shown)) unended.push(`${name} (${shown.slice(0, 80)})`);
+      if (performance.now() - began > ENDINGS_TIMEOUT_MS + GRACE_MS) problems.push(`${executable.kind}: ${name} hangs`);
+    }
+    const count = Object.keys(WANT).length;
+    figures[`${executable.kind}: pages that end as they should`] = `${count - unended.length} of ${count}`;
+    if (unended.length > UNENDED_MAX) problems.push(`${executable.kind}: unfinished: ${unended.join('; ')}`);
+    else if (unended.length > 0) figures[`${executable.kind}: unfinished`] = unended.join('; ');
+  }
+  server.closeAllConnections();
+  server.close();
+  return { ok: problems.length === 0, figures, problems };
+}
+
+/** The page is stopped by now: its document is read by the protocol. */
+async function outcome({ cdp }: PageSession): Promise<string> {
+  const { root } = await cdp.send('DOM.getDocument', { depth: 0 });
+  const { nodeId } = await cdp.send('DOM.querySelector', { nodeId: root.nodeId, selector: '#o' });
+  const { outerHTML } = await cdp.send('DOM.getOuterHTML', { nodeId });
+  return outerHTML.replace(/<[^>]*>/g, '');
+}
