@@ -39,6 +39,24 @@ export interface ListWork {
   extract: { lists: Record<number, string> };
 }
 
+interface ListFacts {
+  /** Number of rules of the list that it replaces, 0 for none. */
+  formerRules: number;
+  /** Whether the operator has named its address. */
+  isOwn?: boolean;
+  /** Whether the answer stated its length, so that nothing was lost on the way. */
+  isWhole?: boolean;
+}
+
+/** A default list with fewer rules is invalid. An operator's own list may be short. */
+const RULES_MIN = 10;
+/** A list that has lost more than this share of its rules is considered truncated, unless it was a short one. */
+const SHRINK_MAX = 0.5;
+/** Those are looked at for each request, whatever its address is. The largest public lists have some hundreds. */
+const REGEXES_MAX = 5_000;
+const REGEX_LINE = /^(?:@@)?\/.+\/(?:\$|[ \t]*$)/;
+const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)[^\n]*\n/im;
+
 export function runListJob(job: ListJob): ListWork[ListJob['kind']] {
   if (job.kind === 'extract') return { lists: extractLists(job.dir, job.ids) };
   if (job.kind === 'check') {
@@ -68,31 +86,11 @@ function extractLists(dir: string, ids: readonly number[]): Record<number, strin
   return lists;
 }
 
-if (parentPort !== null) parentPort.postMessage(runListJob(workerData as ListJob));
-
-/** A default list with fewer rules is invalid. An operator's own list may be short. */
-const RULES_MIN = 10;
-/** A list that has lost more than this share of its rules is considered truncated, unless it was a short one. */
-const SHRINK_MAX = 0.5;
-/** Those are looked at for each request, whatever its address is. The largest public lists have some hundreds. */
-const REGEXES_MAX = 5_000;
-const REGEX_LINE = /^(?:@@)?\/.+\/(?:\$|[ \t]*$)/;
-const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)[^\n]*\n/im;
-
 /** Lines that are rules: neither empty, nor comment, nor header. */
 function countRules(text: string): number {
   let count = 0;
   for (const line of text.split('\n')) if (line.length > 2 && !/^\s*(!|\[|#\s|$)/.test(line)) count += 1;
   return count;
-}
-
-interface ListFacts {
-  /** Number of rules of the list that it replaces, 0 for none. */
-  formerRules: number;
-  /** Whether the operator has named its address. */
-  isOwn?: boolean;
-  /** Whether the answer stated its length, so that nothing was lost on the way. */
-  isWhole?: boolean;
 }
 
 /**
@@ -120,3 +118,5 @@ function checksums(text: string): string[] {
   const rest = text.replace(CHECKSUM_LINE, '');
   return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/=+$/, ''));
 }
+
+if (parentPort !== null) parentPort.postMessage(runListJob(workerData as ListJob));
