@@ -20,8 +20,8 @@ export async function end(): Promise<void> {
   }
 }
 
-/** @returns whether anything was still running */
-function finishMotion(): boolean {
+/** Brings what runs now to its last frame. @returns whether anything was still running */
+export function finishMotion(): boolean {
   let ended = false;
   for (const animation of finiteMotion()) {
     try {

@@ -1,5 +1,6 @@
 import { body, documentProperty, pageScroller, viewHeight } from './dom.js';
 import { nextFrame, sleep } from './frames.js';
+import { finishMotion } from './motion.js';
 import { pageLeft } from './parts.js';
 import { note } from './virtualised.js';
 
@@ -57,7 +58,11 @@ function columns(scroller: Element): { left: number; right: number } {
 /** Scrolls, and lets a frame pass, in which the page learns of it. What has been in view is noted. */
 export async function step({ to, by, left }: ScrollStep): Promise<void> {
   // What lies beside the view is pictured with it.
-  if (left === undefined) note();
+  if (left === undefined) {
+    // On a busy machine, what is being faded in is still transparent.
+    finishMotion();
+    note();
+  }
   const scroller = pageScroller();
   for (const top of by === undefined ? [to] : [by, to]) {
     scroller.scrollTo({ top, ...(left === undefined ? {} : { left }), behavior: 'instant' });
