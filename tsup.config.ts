@@ -66,6 +66,7 @@ const program = defineConfig({
   async onSuccess() {
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], { stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync(process.execPath, ['scripts/run-ts.mjs', 'scripts/write-openapi.ts'], { stdio: ['ignore', 'ignore', 'inherit'] });
     for (const [from, to] of COPIES) {
       mkdirSync(dirname(join('dist', to)), { recursive: true });
       copyFileSync(from, join('dist', to));

@@ -100,6 +100,8 @@ export interface Edge {
 
 export interface EdgeConfig {
   version: string;
+  /** The OpenAPI document, made by the build. */
+  openapiFile: URL;
   /** STILLFRAME_WEBHOOK_ALLOW. */
   webhookAllow: readonly string[];
   /** STILLFRAME_TOLERATE. */

@@ -15,7 +15,7 @@ import type { Egress } from '../egress/egress.js';
 import type { ConsoleEdge } from '../http/console-edge.js';
 import type { Edge } from '../http/edge.js';
 import type { Log } from '../log.js';
-import { packageVersion } from '../package-files.js';
+import { builtFile, packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
 import type { NodeFacts, Store } from '../store/store.js';
 import type { Traces } from '../tracing/traces.js';
@@ -99,6 +99,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     handsOver,
     config: {
       version: packageVersion(),
+      openapiFile: builtFile('docs/openapi.json'),
       servesApi: config.roles.includes('api'),
       webhookAllow: config.webhookAllow,
       tolerate: config.tolerate,

@@ -246,7 +246,7 @@ describe('health', () => {
 
 describe('metrics', () => {
   const metrics = async () => 'up 1\n';
-  const config = { version: '0', servesApi: true, webhookAllow: [], artifactMaxAgeSeconds: 1, metricsToken: 'the-token' };
+  const config = { ...fakeEdge().config, metricsToken: 'the-token' };
 
   it('are open to this machine where no token is set, but not through a proxy', async () => {
     const answer = await ask(fakeEdge({ metrics }), '/metrics');

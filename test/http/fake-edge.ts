@@ -12,6 +12,7 @@ import { createApp } from '../../src/http/app.js';
 import type { Edge, RateMeter, SubmissionContext } from '../../src/http/edge.js';
 import { type HttpServer, type Listening, startHttp } from '../../src/http/serve.js';
 import { silentLog } from '../../src/log.js';
+import { builtFile } from '../../src/package-files.js';
 
 /** Keys by what they may do. */
 export const KEYS = {
@@ -206,7 +207,14 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
     health: async () => ({ ready: true, data: HEALTHY }),
     places: { baseUrl: 'http://shots.example' },
     draining: () => false,
-    config: { version: '0.0.0-test', servesApi: true, webhookAllow: [], artifactMaxAgeSeconds: 604_800, metricsToken: null },
+    config: {
+      version: '0.0.0-test',
+      openapiFile: builtFile('docs/openapi.json'),
+      servesApi: true,
+      webhookAllow: [],
+      artifactMaxAgeSeconds: 604_800,
+      metricsToken: null,
+    },
     log: silentLog(),
     ...changes,
   };
