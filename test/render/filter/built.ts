@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,8 +12,9 @@ import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const CACHE = join(ROOT, 'node_modules/.cache/stillframe-block');
+const STAMP = join(CACHE, 'sources.sha256');
 
-/** The files that the build makes for blocking, made here when their sources are newer. */
+/** The files that the build makes for blocking, made here when their sources have changed. */
 export async function builtForTests(): Promise<URL> {
   const sources = [
     join(ROOT, 'scripts/build-rules.mjs'),
@@ -21,9 +23,14 @@ export async function builtForTests(): Promise<URL> {
     join(ROOT, 'src/render/filter/engine-options.json'),
     ...filesOf(join(ROOT, 'src/render/in-page/consent')),
   ];
-  const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
-  const made = statSync(join(CACHE, 'consent-page.LICENSE.txt'), { throwIfNoEntry: false })?.ctimeMs ?? 0;
-  if (made < newest) await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/build-rules.mjs'), CACHE]);
+  const hash = createHash('sha256');
+  for (const file of sources) hash.update(await readFile(file));
+  const stamp = hash.digest('hex');
+  const made = await readFile(STAMP, 'utf8').catch(() => null);
+  if (made !== stamp) {
+    await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/build-rules.mjs'), CACHE]);
+    await writeFile(STAMP, stamp);
+  }
   return pathToFileURL(`${CACHE}/`);
 }
 
