@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
 import { contentTypeOf } from '../contract/content-type.js';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName } from './artifact-name.js';
@@ -111,9 +111,7 @@ class S3Artifacts implements Artifacts {
 
   async isReady(): Promise<boolean> {
     if (this.#pulse.isFresh) return true;
-    const waiting = new AbortController();
-    const late = pause(PROBE_MS, false, { signal: waiting.signal, ref: false }).catch(() => false);
-    return await Promise.race([this.#ask(), late]).finally(() => waiting.abort());
+    return await pTimeout(this.#ask(), { milliseconds: PROBE_MS, fallback: () => false });
   }
 
   async *list(before: number): AsyncIterable<string[]> {

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
 import { idempotencyConflict } from '../capture/submit.js';
 import { jobUrl } from '../contract/capture-request.js';
 import { newId } from '../contract/ids.js';
@@ -49,9 +49,7 @@ export class LocalCaptures {
     const read = readRequestJson(Buffer.from(JSON.stringify(body)));
     const submission = parseSubmission(read, { ...this.#parts.rules, forceAsync: false });
     const capture = this.#repeated(submission, idempotencyKey) ?? this.#begin(submission, idempotencyKey);
-    const wait = new AbortController();
-    await Promise.race([capture.ended, pause(this.#parts.syncWaitMs, undefined, { signal: wait.signal }).catch(() => undefined)]);
-    wait.abort();
+    await pTimeout(capture.ended, { milliseconds: Math.max(1, this.#parts.syncWaitMs), message: false });
     return capture.job;
   }
 

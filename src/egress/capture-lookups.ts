@@ -1,6 +1,6 @@
+import pTimeout from 'p-timeout';
 import { CaptureMemory } from './capture-memory.js';
 import type { Answer, Resolve } from './resolve-host.js';
-import { waitAtMost } from './wait-at-most.js';
 
 /** Time limit of further look-ups while the name server has left one unanswered. */
 const SILENT_MAX_MS = 1_000;
@@ -19,7 +19,7 @@ export function rememberLookups(resolve: Resolve, now?: () => number): Resolve {
       isSilent = isSilence(answer);
       return answer;
     });
-    return isSilent ? await waitAtMost(asked, SILENT_MAX_MS, SILENCE) : await asked;
+    return isSilent ? await pTimeout(asked, { milliseconds: SILENT_MAX_MS, fallback: () => SILENCE }) : await asked;
   };
   return (name) => {
     const kept = known.get(name);

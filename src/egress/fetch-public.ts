@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import pTimeout from 'p-timeout';
 import { Client, type Dispatcher, errors } from 'undici';
 import { lowerCaseNames } from '../contract/lower-case-names.js';
 import { CONNECT_TIMEOUT_MS } from './dial.js';
@@ -67,7 +68,9 @@ async function exchange(route: FetchRoute, { request, ca, signal }: Exchange): P
     },
   });
   try {
-    const answer = await abortable(client.request(toRequest(route, { url, request, signal })), signal);
+    // Once connected, the client rejects by itself; the signal given here ends the connection phase.
+    const asked = client.request(toRequest(route, { url, request, signal }));
+    const answer = await pTimeout(asked, { milliseconds: Number.POSITIVE_INFINITY, signal });
     route.inAbsoluteForm?.judge(answer.statusCode, answer.headers);
     const body = await readBody(answer.body, request.maxBytes);
     return { status: answer.statusCode, headers: toHeaders(answer.headers), ...body };
@@ -105,21 +108,6 @@ function createPatience(): NonNullable<Dispatcher.RequestOptions['onInfo']> {
     bytes += STATUS_LINE_BYTES + Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0);
     if (bytes > HEADERS_LIMIT_BYTES) throw new errors.HeadersOverflowError('Informational answers without end');
   };
-}
-
-/** Makes the connection phase abortable; once connected, the client rejects by itself. */
-async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  work.catch(() => undefined);
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
-  }
 }
 
 async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<{ body: Uint8Array; truncated: boolean }> {

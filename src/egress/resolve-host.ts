@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
+import pTimeout from 'p-timeout';
 import { SystemHosts } from './system-hosts.js';
-import { waitAtMost } from './wait-at-most.js';
 
 /** All addresses of one look-up, or the reason why there are none. */
 export type Answer = { addresses: string[] } | { unresolvable: string; temporary: boolean };
@@ -74,7 +74,8 @@ async function resolveByServers(resolvers: readonly Resolver[], name: string): P
   const v6 = askInTurn(resolvers, (resolver) => resolver.resolve6(name));
   const first = await Promise.race([v4, v6]);
   const isWaitedFor = first.addresses.length === 0;
-  const answers = await Promise.all([v4, v6].map((query) => (isWaitedFor ? query : waitAtMost(query, OTHER_FAMILY_WAIT_MS, null))));
+  const milliseconds = isWaitedFor ? Number.POSITIVE_INFINITY : OTHER_FAMILY_WAIT_MS;
+  const answers = await Promise.all([v4, v6].map((query) => pTimeout(query, { milliseconds, message: false })));
   const addresses = answers.flatMap((answer) => answer?.addresses ?? []);
   if (addresses.length > 0) return { addresses };
   const codes = answers.flatMap((answer) => (answer?.code == null ? [] : [answer.code]));

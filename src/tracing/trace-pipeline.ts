@@ -10,6 +10,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import pTimeout from 'p-timeout';
 import type { Log } from '../log.js';
 import type { TracingConfig } from '../tracing-config.js';
 import { exporterOf, send } from './otlp-exporter.js';
@@ -49,12 +50,7 @@ export class TracePipeline implements AsyncDisposable {
 
   /** Sends the last spans, as far as the collector takes them in time. */
   async [Symbol.asyncDispose](): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, SHUTDOWN_MS);
-    });
-    await Promise.race([this.#provider.shutdown().catch(() => undefined), expired]);
-    clearTimeout(timer);
+    await pTimeout(this.#provider.shutdown(), { milliseconds: SHUTDOWN_MS }).catch(() => undefined);
   }
 }
 

@@ -1,5 +1,6 @@
 /** A durable job loop: claim → run, bounded by p-queue. Independent of what it claims and runs. */
 import PQueue from 'p-queue';
+import pTimeout from 'p-timeout';
 
 export interface LoopOptions<Task> {
   /** Concurrent tasks. */
@@ -83,13 +84,7 @@ export class Loop<Task> implements AsyncDisposable {
    */
   async drain(graceMs: number): Promise<'idle' | 'busy'> {
     this.#close();
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<'busy'>((resolve) => {
-      timer = setTimeout(resolve, graceMs, 'busy');
-    });
-    const ended = await Promise.race([this.#ended(), expired]);
-    clearTimeout(timer);
-    return ended;
+    return await pTimeout(this.#ended(), { milliseconds: Math.max(1, graceMs), fallback: () => 'busy' as const });
   }
 
   /** Stops claiming, and waits for the running tasks without a limit; abort them first. */

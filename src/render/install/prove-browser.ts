@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import type { CDPSession } from 'playwright-core';
 import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
-import { abortable } from '../abortable.js';
 import { ChromiumProcess } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/launch-mode.js';
@@ -41,7 +40,7 @@ export async function proveBrowser(executable: Executable, { dataDir, sandbox, s
   try {
     const prove = async (mode: LaunchMode) => {
       await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal, ...mode });
-      await within(abortable(captureLikeTheService(chromium), signal), PROOF_TIMEOUT_MS);
+      await within(captureLikeTheService(chromium), PROOF_TIMEOUT_MS, signal);
       return chromium.browser.version();
     };
     return (await launchConfined(sandbox, prove)).started;

@@ -1,4 +1,4 @@
-import { waitAtMost } from '../../egress/wait-at-most.js';
+import pTimeout from 'p-timeout';
 import type { CdpMessage } from './cdp-pipe.js';
 import { type CdpSession, PipeSession } from './pipe-session.js';
 
@@ -110,7 +110,7 @@ async function runOne(clock: Clock, run: ChildRun): Promise<number> {
     .finally(() => {
       clock.running = null;
     });
-  const due = await waitAtMost(clock.running, run.order.realMs, LATE);
+  const due = await pTimeout(clock.running, { milliseconds: Math.max(1, run.order.realMs), fallback: (): typeof LATE => LATE });
   if (due !== LATE) return due;
   clock.lateMs += performance.now() - began;
   return 0;
@@ -153,7 +153,7 @@ async function installed(cdp: CdpSession, expression: string): Promise<string | 
   const held = new Promise<boolean>((resolve) => cdp.on('Debugger.paused', () => resolve(true)));
   cdp.send('Debugger.enable').catch(() => {});
   cdp.send('Debugger.setInstrumentationBreakpoint', { instrumentation: 'beforeScriptExecution' }).catch(() => {});
-  const isHeld = await waitAtMost(held, HELD_WITHIN_MS, false);
+  const isHeld = await pTimeout(held, { milliseconds: HELD_WITHIN_MS, fallback: () => false });
   // biome-ignore lint/plugin: the clock is the page's own
   const installing = isHeld ? cdp.send('Runtime.evaluate', { expression }) : null;
   cdp.send('Debugger.disable').catch(() => {});

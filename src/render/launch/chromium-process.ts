@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { accessSync, constants, statfsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
+import pTimeout from 'p-timeout';
 import { type Browser, type CDPSession, chromium } from 'playwright-core';
 import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
 import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
@@ -88,7 +89,7 @@ export class ChromiumProcess implements AsyncDisposable {
 
   private async end(): Promise<void> {
     killGroup(this.child);
-    await Promise.race([this.exited, new Promise((resolve) => setTimeout(resolve, EXIT_TIMEOUT_MS).unref())]);
+    await pTimeout(this.exited, { milliseconds: EXIT_TIMEOUT_MS, message: false });
     this.child.stderr?.destroy();
     await removeProfile(this.profile);
   }

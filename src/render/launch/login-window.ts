@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout';
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { BrowserError } from './browser-error.js';
 
@@ -126,8 +127,7 @@ export class LoginWindow implements AsyncDisposable {
   async #readPage(page: Page): Promise<StorageState['origins'][number] | null> {
     const session = this.#sessions.get(page) ?? this.#context.newCDPSession(page);
     this.#sessions.set(page, session);
-    const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PAGE_ANSWERS_MS).unref());
-    return await Promise.race([session.then(readLocalStorage).catch(() => null), late]);
+    return await pTimeout(session.then(readLocalStorage), { milliseconds: PAGE_ANSWERS_MS }).catch(() => null);
   }
 }
 

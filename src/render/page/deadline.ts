@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
 import { CAPTURE_GRACE_MS } from '../../contract/limits.js';
-import { waitAtMost } from '../../egress/wait-at-most.js';
-import { abortable } from '../abortable.js';
 import { monotonicNow } from '../monotonic-now.js';
 
 /** Result of `within` when the time is up. */
@@ -67,12 +66,12 @@ export class Deadlines implements Disposable {
 
   /** The result of `work`, or TIMED_OUT after `ms`. Rejects with the signal's reason if the capture must stop; the work itself continues. */
   within<T>(work: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT> {
-    return waitAtMost(this.orEnd(work), Math.max(0, ms), TIMED_OUT);
+    return pTimeout(work, { milliseconds: Math.max(1, ms), signal: this.signal, fallback: () => TIMED_OUT });
   }
 
   /** The result of `work`, unless the capture must stop first. */
   orEnd<T>(work: Promise<T>): Promise<T> {
-    return abortable(work, this.signal);
+    return pTimeout(work, { milliseconds: Number.POSITIVE_INFINITY, signal: this.signal });
   }
 
   async sleep(ms: number): Promise<void> {

@@ -3,16 +3,14 @@
  * here is limited in bytes (before it is decoded), in time, and by a schema.
  */
 
+import pTimeout from 'p-timeout';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
-import { waitAtMost } from '../../egress/wait-at-most.js';
 import { isTooLong, MAIN_WORLD_MARK } from '../launch/answer-limit.js';
 import type { CdpSession } from '../launch/pipe-session.js';
 
 /** What a script has thrown. */
 export type Thrown = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
-
-const LATE = Symbol('late');
 
 /**
  * Evaluates an expression in a frame's own world.
@@ -25,9 +23,9 @@ export async function askMainWorld<Answer>(
   expression: string,
   how: { schema: z.ZodType<Answer>; timeoutMs: number },
 ): Promise<Answer> {
-  const answer: unknown = await waitAtMost(frame.evaluate(`${MAIN_WORLD_MARK} ${expression}`), how.timeoutMs, LATE);
-  if (answer === LATE) throw new Error(`the page did not answer within ${how.timeoutMs} ms`);
-  return how.schema.parse(answer);
+  const asked: Promise<unknown> = frame.evaluate(`${MAIN_WORLD_MARK} ${expression}`);
+  const message = `the page did not answer within ${how.timeoutMs} ms`;
+  return how.schema.parse(await pTimeout(asked, { milliseconds: how.timeoutMs, message }));
 }
 
 /**

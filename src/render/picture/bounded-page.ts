@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
-import { waitAtMost } from '../../egress/wait-at-most.js';
-import { abortable } from '../abortable.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { isGone, PageMoved } from '../page/page-moved.js';
 import type { Answer, Call, Given } from '../page/world.js';
@@ -13,7 +12,6 @@ export interface BoundedPage {
   call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>>;
 }
 
-const LATE = Symbol('late');
 /** How long a command that failed waits for the reason. */
 const LOSS_TOLD_MS = 500;
 
@@ -31,9 +29,8 @@ export function boundedPage(session: Pick<PageSession, 'world' | 'lost'>, deadli
 export async function within<Result>(session: Pick<PageSession, 'lost'>, deadline: number, step: () => Promise<Result>): Promise<Result> {
   session.lost.throwIfAborted();
   try {
-    const result = await waitAtMost(abortable(step(), session.lost), Math.max(0, deadline - monotonicNow()), LATE);
-    if (result === LATE) throw tooSlow();
-    return result;
+    const milliseconds = Math.max(1, deadline - monotonicNow());
+    return await pTimeout(step(), { milliseconds, signal: session.lost, message: tooSlow() });
   } catch (error) {
     if (!isGone(error)) throw error;
     // Commands of a crashed page fail shortly before its crash is reported.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchConfined, SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
@@ -121,7 +121,8 @@ export class BrowserKeeper implements AsyncDisposable {
 
   /** Resolves when a browser has started, or the signal has aborted. */
   async newcomer(signal: AbortSignal): Promise<void> {
-    await abortable(new Promise<void>((resolve) => this.waiters.push(resolve)), signal).catch(() => {});
+    const woken = new Promise<void>((resolve) => this.waiters.push(resolve));
+    await pTimeout(woken, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch(() => {});
   }
 
   /** To be called after each capture: replaces a worn browser, without effect on clients. */

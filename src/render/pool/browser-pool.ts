@@ -6,10 +6,10 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import pTimeout from 'p-timeout';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { abortable } from '../abortable.js';
 import { type Emulation, emulationOf } from '../emulate/emulation-of.js';
 import { describeAge } from '../install/browser-age.js';
 import { versionOf } from '../launch/chromium-process.js';
@@ -170,7 +170,7 @@ export class BrowserPool implements AsyncDisposable {
   async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
     const starting = this.keeper.startApart();
-    const browser = await abortable(starting, signal).catch((error: unknown) => {
+    const browser = await pTimeout(starting, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch((error: unknown) => {
       this.keeper.chore(starting.then((late) => late[Symbol.asyncDispose]()));
       throw noBrowser(signal.aborted ? signal.reason : error);
     });
@@ -191,7 +191,7 @@ export class BrowserPool implements AsyncDisposable {
   private async lease(browser: PooledBrowser, emulation: Emulation, signal: AbortSignal): Promise<PageLease | null> {
     const taking = browser.take(emulation);
     try {
-      const session = await abortable(taking, signal);
+      const session = await pTimeout(taking, { milliseconds: Number.POSITIVE_INFINITY, signal });
       browser.served += 1;
       let released: Promise<void> | undefined;
       return {

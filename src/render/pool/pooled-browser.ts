@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { getPriority, setPriority } from 'node:os';
+import { TimeoutError } from 'p-timeout';
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { abortable } from '../abortable.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import { BrowserProcesses } from '../launch/browser-processes.js';
 import { ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
@@ -15,7 +15,7 @@ import { SharedLoss } from '../page-session.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
 import { Renderers } from './renderers.js';
-import { Late, settlesWithin, within } from './within.js';
+import { settlesWithin, within } from './within.js';
 
 /** A browser that has not responded for this long is considered hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -144,7 +144,7 @@ export class PooledBrowser implements AsyncDisposable {
       if (this.leasedAt.size === 1) this.processes.look(this.options.now());
       return session;
     } catch (error) {
-      if (error instanceof Late) this.lose('a page did not accept its emulation');
+      if (error instanceof TimeoutError) this.lose('a page did not accept its emulation');
       await this.close(session);
       throw error;
     }
@@ -244,11 +244,11 @@ export class PooledBrowser implements AsyncDisposable {
         chromiumVersion: this.version,
         temporaryDir,
       });
-      const session = await within(abortable(opening, this.end.signal), OPEN_TIMEOUT_MS);
+      const session = await within(opening, OPEN_TIMEOUT_MS, this.end.signal);
       this.sessions.add(session);
       return session;
     } catch (error) {
-      if (error instanceof Late) this.lose('a page could not be opened');
+      if (error instanceof TimeoutError) this.lose('a page could not be opened');
       await captureProxy[Symbol.asyncDispose]();
       throw error;
     }

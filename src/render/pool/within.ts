@@ -1,5 +1,4 @@
-/** The work did not finish in time. */
-export class Late extends Error {}
+import pTimeout from 'p-timeout';
 
 /** A wait is divided into this many parts. */
 const PARTS = 10;
@@ -18,22 +17,17 @@ export function settlesWithin(work: Promise<unknown>, timeoutMs: number): Promis
 
 /**
  * Waits for work, not counting time in which this process was blocked: a browser that responded in the meantime is not late.
- * @throws Late if the work has not finished within this many ms; or the error of the work itself
+ * @param signal ends the wait with its reason
+ * @throws TimeoutError if the work has not finished within this many ms; or the error of the work itself
  */
-export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = everyPart(timeoutMs / PARTS, () => reject(new Late(`the browser did not answer within ${timeoutMs} ms`)));
-  });
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearInterval(timer);
-  }
+export function within<T>(work: Promise<T>, timeoutMs: number, signal?: AbortSignal): Promise<T> {
+  const message = `the browser did not answer within ${timeoutMs} ms`;
+  const customTimers = { setTimeout: unblockedTimeout as typeof setTimeout, clearTimeout };
+  return pTimeout(work, { milliseconds: timeoutMs, message, customTimers, ...(signal === undefined ? {} : { signal }) });
 }
 
-function everyPart(partMs: number, onOver: () => void): NodeJS.Timeout {
+function unblockedTimeout(onOver: () => void, timeoutMs: number): NodeJS.Timeout {
+  const partMs = timeoutMs / PARTS;
   let since = performance.now();
   let parts = 0;
   let repeats = 0;

@@ -1,5 +1,5 @@
+import pTimeout from 'p-timeout';
 import { readUrl } from '../../contract/read-url.js';
-import { waitAtMost } from '../../egress/wait-at-most.js';
 import type { TargetSession } from './target-session-of.js';
 
 /** The parts of a request that identify its frame and document. */
@@ -114,9 +114,5 @@ function parentOf(frameId: string, { frame, childFrames = [] }: FrameTree): stri
 }
 
 function toldInTime(question: Promise<boolean>): Promise<boolean> {
-  return waitAtMost(
-    question.catch(() => false),
-    ASK_MAX_MS,
-    false,
-  );
+  return pTimeout(question, { milliseconds: ASK_MAX_MS }).catch(() => false);
 }
