@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import type { ByteRange, LentBytes } from './artifacts.js';
 
 export interface RecentFilesLimits {
@@ -28,16 +29,20 @@ const NOTICED_MAX = 1_000;
 export class RecentFiles {
   readonly #source: FileSource;
   readonly #limits: RecentFilesLimits;
-  /** By path, the least recently read first. */
-  readonly #kept = new Map<string, Buffer>();
+  /** Contents by path. */
+  readonly #kept: LRUCache<string, Buffer>;
   /** Most pictures are read once: what is read for the first time is not kept. */
-  readonly #noticed = new Set<string>();
-  #keptBytes = 0;
+  readonly #noticed = new LRUCache<string, true>({ max: NOTICED_MAX });
   #lentBytes = 0;
 
   constructor(source: FileSource, limits: RecentFilesLimits = LIMITS) {
     this.#source = source;
     this.#limits = limits;
+    this.#kept = new LRUCache({
+      maxSize: limits.keptBytes,
+      sizeCalculation: (content) => Math.max(1, content.length),
+      dispose: (_content, path, reason) => void (reason === 'evict' && this.#noticed.delete(path)),
+    });
   }
 
   /** The content of a file, if it is kept. @param bytes size of the file */
@@ -61,17 +66,12 @@ export class RecentFiles {
   /** To be called when the file is removed. */
   forget(path: string): void {
     this.#noticed.delete(path);
-    this.#keptBytes -= this.#kept.get(path)?.length ?? 0;
     this.#kept.delete(path);
   }
 
   #isRepeated(path: string): boolean {
     if (this.#kept.has(path) || this.#noticed.has(path)) return true;
-    this.#noticed.add(path);
-    for (const oldest of this.#noticed) {
-      if (this.#noticed.size <= NOTICED_MAX) break;
-      this.#noticed.delete(oldest);
-    }
+    this.#noticed.set(path, true);
     return false;
   }
 
@@ -92,27 +92,14 @@ export class RecentFiles {
   /** null if it is not kept, or the file has another size now. */
   #find(path: string, bytes: number): Buffer | null {
     const content = this.#kept.get(path);
-    if (content === undefined || content.length !== bytes) return null;
-    this.#kept.delete(path);
-    this.#kept.set(path, content);
-    return content;
+    return content?.length === bytes ? content : null;
   }
 
   async #load(path: string, bytes: number): Promise<Buffer> {
     const content = await this.#source.load(path, bytes);
     // Not if it was removed in the meantime.
-    if (this.#noticed.has(path) && content.length <= this.#limits.fileBytes) this.#keep(path, content);
+    if (this.#noticed.has(path) && content.length <= this.#limits.fileBytes) this.#kept.set(path, content);
     return content;
-  }
-
-  #keep(path: string, content: Buffer): void {
-    this.forget(path);
-    this.#kept.set(path, content);
-    this.#keptBytes += content.length;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#keptBytes <= this.#limits.keptBytes) break;
-      this.forget(oldest);
-    }
   }
 }
 
