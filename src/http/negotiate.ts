@@ -1,3 +1,4 @@
+import { parseAccept } from 'hono/utils/accept';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureFormat } from '../contract/capture-request.js';
 import { contentTypeOf } from '../contract/content-type.js';
@@ -49,14 +50,9 @@ export function formatOfAccept(accept: string | undefined): CaptureFormat | null
   return chosen === undefined ? null : (FORMATS[chosen] ?? null);
 }
 
+/** The package `negotiator` returns an order only, in which equal weights look like a preference. */
 function readRanges(accept: string): { type: string; weight: number }[] {
-  return accept.slice(0, ACCEPT_MAX_CHARS).split(',').map(readRange);
-}
-
-function readRange(text: string): { type: string; weight: number } {
-  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
-  const weight = parameters.map((parameter) => /^q=([\d.]+)$/.exec(parameter)?.[1]).find((value) => value !== undefined);
-  return { type, weight: weight === undefined ? 1 : Number(weight) };
+  return parseAccept(accept.slice(0, ACCEPT_MAX_CHARS)).map(({ type, q }) => ({ type: type.toLowerCase(), weight: q }));
 }
 
 function notAcceptable(mediaType: string, format: CaptureFormat): CaptureError {
