@@ -24,6 +24,7 @@ const MINUTE_MS = 60_000;
 
 /**
  * A token bucket per subject, stored as one number (GCRA): the time at which the bucket will be full. Full buckets are not stored.
+ * The package `rate-limiter-flexible` counts in fixed windows, which let twice the rate pass where two of them meet.
  */
 export class TokenBuckets {
   readonly #whole: Rate;

@@ -12,7 +12,10 @@ Examples:
   zsh:  echo 'source <(stillframe completion zsh)' >> ~/.zshrc   (after compinit)
   fish: stillframe completion fish > ~/.config/fish/completions/stillframe.fish`;
 
-/** `stillframe completion bash | zsh | fish`: a completion script, generated from the commands and flags of the program. */
+/**
+ * `stillframe completion bash | zsh | fish`: a completion script, generated from the commands and flags of the program. Packages such as
+ * `omelette` and `tabtab` start the program at each Tab instead.
+ */
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')

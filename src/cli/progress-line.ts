@@ -15,7 +15,10 @@ const STEPS: [from: number, step: string][] = [
   [0, 'starting the browser'],
 ];
 
-/** A status line on a terminal: the current step and the time elapsed. Prints nothing if the stream is not a terminal. */
+/**
+ * A status line on a terminal: the current step and the time elapsed. Prints nothing if the stream is not a terminal. `yocto-spinner` hides
+ * the cursor, and to show it again it ends the process itself at SIGINT, after which a loop of the shell goes on.
+ */
 export class ProgressLine implements Disposable {
   readonly #stream: WriteStream;
   readonly #what: string;

@@ -25,7 +25,8 @@ const DESTINATION_REPLIES: Record<number, string> = {
 };
 
 /**
- * Opens a SOCKS 5 tunnel (RFC 1928, 1929) over a new connection. The proxy resolves the name.
+ * Opens a SOCKS 5 tunnel (RFC 1928, 1929) over a new connection. The proxy resolves the name. The package `socks` names a reply in its
+ * error's text only, and hands on what follows the reply as an event, which TLS over the connection misses.
  *
  * @throws DialFailure if the proxy could not reach the destination; Nonsense or Silence if the proxy itself is at fault
  */

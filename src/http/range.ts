@@ -8,7 +8,8 @@ export interface ByteRange {
 }
 
 /**
- * The range that a request asks for (RFC 9110, 14.2).
+ * The range that a request asks for (RFC 9110, 14.2). The package `range-parser` takes a suffix that is longer than the file, and a range
+ * that ends before it begins, for unsatisfiable.
  *
  * @returns null for the whole file: no range, several ranges, or a malformed one, which servers may ignore
  */
