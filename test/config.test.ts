@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { settingsPage } from '../scripts/write-settings.js';
 import { CONFIG_FILE, readConfig, SETTINGS, unknownSettings } from '../src/config.js';
 import { ConfigError } from '../src/contract/config-error.js';
 
@@ -53,6 +54,14 @@ describe('the settings', () => {
     ['STILLFRAME_DNS_SERVERS', '127.0.0.1:0', 'ip[:port]'],
     ['STILLFRAME_DNS_SERVERS', '[127.0.0.1]:53', 'ip[:port]'],
     ['STILLFRAME_WEBHOOK_BACKOFF_MS', '5s', 'whole milliseconds'],
+    ['STILLFRAME_ROLES', 'api,cook', 'comma-separated list of api, capture, webhook'],
+    ['STILLFRAME_S3_ENDPOINT', 'https://user@s3.corp', 'without credentials'],
+    ['STILLFRAME_S3_ENDPOINT', 's3.corp', 'http or https URL'],
+    ['STILLFRAME_S3_BUCKET', 'a', 'the name of a bucket'],
+    ['STILLFRAME_S3_PREFIX', '/a', 'a path of letters'],
+    ['STILLFRAME_SANDBOX', 'maybe', 'true, false or required'],
+    ['STILLFRAME_ARTIFACT_TTL_H', '-1', 'a number of hours'],
+    ['STILLFRAME_TOLERATE', 'everything', 'comma-separated list of target_error'],
   ])('name a wrong %s, its value and what is allowed', (variable, value, allowed) => {
     expect(() => read({}, { [variable]: value })).toThrow(ConfigError);
     expect(() => read({}, { [variable]: value })).toThrow(variable);
@@ -109,7 +118,18 @@ describe('the settings', () => {
   });
 
   it('never take secrets from flags', () => {
-    expect(SETTINGS.metricsToken.flag).toBeNull();
-    expect(SETTINGS.proxyPassword.flag).toBeNull();
+    const secrets = Object.values(SETTINGS).filter(({ flag }) => flag === null);
+    expect(secrets.map(({ env }) => env).sort()).toEqual([
+      'DATABASE_URL',
+      'METRICS_TOKEN',
+      'PROXY_PASSWORD',
+      'S3_ACCESS_KEY_ID',
+      'S3_SECRET_ACCESS_KEY',
+      'SECRET_KEY',
+    ]);
+  });
+
+  it('stand in docs/settings.md as they are: run `node scripts/run-ts.mjs scripts/write-settings.ts` after a change', () => {
+    expect(readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8')).toBe(settingsPage());
   });
 });

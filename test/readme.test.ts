@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';
 import { parseSubmission } from '../src/contract/submission.js';
 
@@ -9,10 +8,6 @@ const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const HELP = readFileSync(new URL('../src/cli/program.ts', import.meta.url), 'utf8');
 
 describe('the README', () => {
-  it.each(Object.values(SETTINGS).map((setting) => `STILLFRAME_${setting.env}`))('names the setting %s', (variable) => {
-    expect(README).toContain(variable);
-  });
-
   it.each(ERROR_CODES)('explains the code %s', (code) => {
     expect(README).toContain(`\`${code}\``);
   });

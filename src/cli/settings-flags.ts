@@ -1,18 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Config, type ConfigFlags, readConfig, SETTINGS, unknownSettings } from '../config.js';
 
-/** Headings of `serve --help`; settings that match none are listed under OTHER_GROUP. */
-const GROUPS: [heading: string, names: RegExp][] = [
-  ['Server:', /^(host|port|baseUrl|dataDir|database.*|secretKey.*|s3.*|artifactLinks|roles|console)$/],
-  ['Browser:', /^(chromium|browser.*|sandbox|concurrency)$/],
-  ['Captures:', /^(keepSlots|syncWaitMs|maxQueue|captureMaxMb|tolerate)$/],
-  ['Destinations:', /^(allowDestinations|denyDestinations|dnsServers|egress.*)$/],
-  ['Webhooks:', /^webhook/],
-  ['Rate limits:', /^(submit|read)(Rate|Burst)$/],
-  ['Retention:', /^(artifactTtlH|jobTtlH|maxStorageMb)$/],
-  ['Filter lists:', /^list/],
-  ['Logging:', /^log/],
-];
 /** Of commands that capture without a server. */
 export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
   'dataDir',
@@ -25,7 +13,6 @@ export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
   'lists',
   'listUrls',
 ];
-const OTHER_GROUP = 'Settings:';
 
 /**
  * Adds the flags of these settings to a command. The help shows the variable and default of each, and the variables that have no flag.
@@ -33,18 +20,12 @@ const OTHER_GROUP = 'Settings:';
  * @param grouped under a heading per subject, for a command that has all settings
  */
 export function addSettings(command: Command, names: readonly (keyof Config)[], grouped = false): Command {
-  for (const heading of [...GROUPS.map(([each]) => each), OTHER_GROUP]) {
-    for (const name of names.filter((one) => groupOf(one) === heading)) {
-      const option = flagOf(name);
-      if (option !== null) command.addOption(option.helpGroup(grouped ? heading : OTHER_GROUP));
-    }
+  for (const name of names) {
+    const option = flagOf(name);
+    if (option !== null) command.addOption(option.helpGroup(grouped ? `${SETTINGS[name].group}:` : 'Settings:'));
   }
   const secrets = names.filter((name) => SETTINGS[name].flag === null);
   return secrets.length === 0 ? command : command.addHelpText('after', (context) => describeVariables(context.command, secrets));
-}
-
-function groupOf(name: keyof Config): string {
-  return GROUPS.find(([, matches]) => matches.test(name))?.[0] ?? OTHER_GROUP;
 }
 
 function flagOf(name: keyof Config): Option | null {

@@ -69,10 +69,9 @@ function readSecretKeys({ secretKey, secretKeyFile }: Config): Buffer[] | null {
   } catch (error) {
     throw new ConfigError(`STILLFRAME_SECRET_KEY_FILE cannot be read: ${(error as Error).message}`);
   }
-  try {
-    // secret.key of a data directory holds the key itself.
-    return content.length === 32 ? [content] : secretKeys(content.toString('utf8').trim());
-  } catch (error) {
-    throw new ConfigError(`STILLFRAME_SECRET_KEY_FILE holds no key: it must be ${(error as Error).message}.`);
-  }
+  // secret.key of a data directory holds the key itself.
+  if (content.length === 32) return [content];
+  const { data, error } = secretKeys.safeParse(content.toString('utf8').trim());
+  if (error !== undefined) throw new ConfigError(`STILLFRAME_SECRET_KEY_FILE holds no key: it must be ${error.issues[0]?.message}.`);
+  return data;
 }
