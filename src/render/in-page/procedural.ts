@@ -19,6 +19,7 @@ let spentMs = 0;
 
 /**
  * Hides or changes what the rules are about, in this document and the frames that may be read, as far as the time allows.
+ * `@ghostery/adblocker-extended-selectors` cannot be stopped within a rule, and takes up to 90 ms for one on 25,000 elements.
  *
  * @returns how many visible elements were hidden or removed
  */
