@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import fresh from 'fresh';
 
 export interface Validators {
   /** Strong, with its quotes. */
@@ -8,11 +9,10 @@ export interface Validators {
 }
 
 /** Whether the client's copy is current (RFC 9110, 13.1.2 and 13.1.3): `If-None-Match` takes precedence over `If-Modified-Since`. */
-export function isUnchanged(headers: IncomingHttpHeaders, validators: Validators): boolean {
-  const noneMatch = headers['if-none-match'];
-  if (noneMatch !== undefined) return noneMatch.trim() === '*' || tagsOf(noneMatch).includes(validators.etag);
-  const since = Date.parse(headers['if-modified-since'] ?? '');
-  return Number.isFinite(since) && toSecond(validators.modifiedAt) <= since;
+export function isUnchanged(headers: IncomingHttpHeaders, { etag, modifiedAt }: Validators): boolean {
+  // Without the other headers: Cache-Control of a request makes `fresh` answer no.
+  const asked = { 'if-none-match': headers['if-none-match'], 'if-modified-since': headers['if-modified-since'] };
+  return fresh(asked, { etag, 'last-modified': new Date(modifiedAt).toUTCString() });
 }
 
 /** Whether a range may be served (RFC 9110, 13.1.5): strong comparison, or the same date. */
@@ -20,11 +20,6 @@ export function ifRangeHolds(header: string | undefined, validators: Validators)
   if (header === undefined) return true;
   if (header.startsWith('"')) return header.trim() === validators.etag;
   return Date.parse(header) === toSecond(validators.modifiedAt);
-}
-
-/** For weak comparison: without `W/`. */
-function tagsOf(header: string): string[] {
-  return header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
 }
 
 function toSecond(ms: number): number {
