@@ -125,10 +125,10 @@ function listSources(dir: string): string[] {
 function readImports(from: string): Import[] {
   const source = readFileSync(join(SRC, from), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
   const found = source.matchAll(
-    /(?:^|\s)(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\s*\(\s*['"]([^'"]+)['"]\s*\)|^import\s*['"]([^'"]+)['"]/gm,
+    /(?:^|\s)(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\s*\(\s*['"]([^'"]+)['"]\s*\)|^import\s*['"]([^'"]+)['"]|createRequire\(import\.meta\.url\)\(['"]([^'"]+)['"]\)/gm,
   );
   return [...found].map((match) => {
-    const to = match[1] ?? match[2] ?? match[3] ?? '';
+    const to = match[1] ?? match[2] ?? match[3] ?? match[4] ?? '';
     return { from, to: to.startsWith('.') ? sourceOf(relative(SRC, resolve(SRC, dirname(from), to))) : `npm:${to}` };
   });
 }

@@ -3,13 +3,14 @@ import { accessSync, constants, statfsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import pTimeout from 'p-timeout';
-import { type Browser, type CDPSession, chromium } from 'playwright-core';
+import type { Browser, CDPSession } from 'playwright-core';
 import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
 import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
 import { chromiumFlags } from './chromium-flags.js';
 import type { Executable } from './executable.js';
 import { inOwnGroup } from './own-group.js';
 import type { CdpSession } from './pipe-session.js';
+import { playwrightChromium } from './playwright.js';
 import { killGroup } from './process-table.js';
 import { TargetPolicy } from './target-policy.js';
 import { reachableBy, SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
@@ -157,7 +158,8 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     },
   });
   try {
-    const connected = chromium.connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
+    // Only now: it is loaded while the browser starts.
+    const connected = playwrightChromium().connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
     connected.catch(() => {});
     return made(
       await Promise.race([connected, failed]),

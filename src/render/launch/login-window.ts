@@ -1,6 +1,7 @@
 import pTimeout from 'p-timeout';
-import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { BrowserError } from './browser-error.js';
+import { playwrightChromium } from './playwright.js';
 
 /** Playwright's storage state file, as the field `storage_state` takes it. */
 export interface StorageState {
@@ -60,7 +61,7 @@ export class LoginWindow implements AsyncDisposable {
   /** @throws BrowserError if no window can be opened */
   static async open({ executable, url, sandbox }: LoginWindowOptions): Promise<LoginWindow> {
     try {
-      const browser = await chromium.launch({
+      const browser = await playwrightChromium().launch({
         executablePath: executable,
         headless: false,
         chromiumSandbox: sandbox,
