@@ -1,43 +1,55 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../package-files.js';
-import { addAccountsCommand } from './accounts.js';
-import { addBackupCommand } from './backup.js';
-import { addBrowserCommand } from './browser.js';
-import { addCaptureCommand } from './capture.js';
-import { addClockCommand } from './clock.js';
-import { addCompletionCommand } from './completion.js';
-import { addConsoleCommand } from './console.js';
-import { addDemoCommand } from './demo.js';
-import { addDoctorCommand } from './doctor.js';
-import { addKeysCommand } from './keys.js';
-import { addListsCommand } from './lists.js';
-import { addLoginCommand } from './login.js';
-import { addMcpCommand } from './mcp.js';
 import { sayMeant } from './meant-flag.js';
-import { addMigrateCommand } from './migrate.js';
-import { addMultiCommand } from './multi.js';
 import { failWith } from './operator-error.js';
-import { addQueueCommand } from './queue.js';
-import { addServeCommand } from './serve.js';
-import { addSignCommand } from './sign.js';
-import { addTopCommand } from './top.js';
+
+type AddCommand = (program: Command, isDefault: boolean) => void;
+
+/** By heading of the help, then by name. A command is loaded when it is run, and all of them for the help. */
+const COMMANDS: Record<string, Record<string, () => Promise<AddCommand>>> = {
+  'Capture:': {
+    serve: async () => (await import('./serve.js')).addServeCommand,
+    capture: async () => (await import('./capture.js')).addCaptureCommand,
+    multi: async () => (await import('./multi.js')).addMultiCommand,
+    login: async () => (await import('./login.js')).addLoginCommand,
+    demo: async () => (await import('./demo.js')).addDemoCommand,
+    mcp: async () => (await import('./mcp.js')).addMcpCommand,
+  },
+  'Operate:': {
+    console: async () => (await import('./console.js')).addConsoleCommand,
+    keys: async () => (await import('./keys.js')).addKeysCommand,
+    sign: async () => (await import('./sign.js')).addSignCommand,
+    accounts: async () => (await import('./accounts.js')).addAccountsCommand,
+    queue: async () => (await import('./queue.js')).addQueueCommand,
+    backup: async () => (await import('./backup.js')).addBackupCommand,
+    migrate: async () => (await import('./migrate.js')).addMigrateCommand,
+    clock: async () => (await import('./clock.js')).addClockCommand,
+    top: async () => (await import('./top.js')).addTopCommand,
+  },
+  'Machine:': {
+    doctor: async () => (await import('./doctor.js')).addDoctorCommand,
+    browser: async () => (await import('./browser.js')).addBrowserCommand,
+    lists: async () => (await import('./lists.js')).addListsCommand,
+    completion: async () => (await import('./completion.js')).addCompletionCommand,
+  },
+};
 
 /** The program: commands and their exit codes (operation.md, Commands). 0 done, 1 failed, 2 wrong usage. */
 export async function runProgram(argv: string[]): Promise<void> {
   // The reader of the output may exit early (`| head`), which must not crash a server.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const words = argv.slice(2);
-  const program = makeProgram(words[0]);
   try {
-    await program.parseAsync(isCapture(program, words[0]) ? ['capture', ...words] : words, { from: 'user' });
+    const program = await makeProgram(words[0]);
+    await program.parseAsync(isCapture(words[0]) ? ['capture', ...words] : words, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else failWith(error);
   }
 }
 
-/** @param first the first argument of the command line */
-export function makeProgram(first: string | undefined): Command {
+/** @param first the first argument of the command line; undefined: all commands */
+export async function makeProgram(first: string | undefined): Promise<Command> {
   const program = new Command('stillframe')
     .description('A self-hosted screenshot service: POST a URL, get a faithful picture or PDF of the page.')
     .usage('[command] [options]')
@@ -47,29 +59,14 @@ export function makeProgram(first: string | undefined): Command {
     .showHelpAfterError('(add --help for usage)')
     .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
     .exitOverride();
-  program.commandsGroup('Capture:');
+  // The completion script knows every command.
+  const only = isCapture(first) ? 'capture' : first !== undefined && isCommand(first) && first !== 'completion' ? first : null;
   // An unknown command must not be taken for an argument of the default one.
-  addServeCommand(program, first === undefined || first.startsWith('-'));
-  addCaptureCommand(program);
-  addMultiCommand(program);
-  addLoginCommand(program);
-  addDemoCommand(program);
-  addMcpCommand(program);
-  program.commandsGroup('Operate:');
-  addConsoleCommand(program);
-  addKeysCommand(program);
-  addSignCommand(program);
-  addAccountsCommand(program);
-  addQueueCommand(program);
-  addBackupCommand(program);
-  addMigrateCommand(program);
-  addClockCommand(program);
-  addTopCommand(program);
-  program.commandsGroup('Machine:');
-  addDoctorCommand(program);
-  addBrowserCommand(program);
-  addListsCommand(program);
-  addCompletionCommand(program);
+  const isDefault = first === undefined || first.startsWith('-');
+  for (const [heading, commands] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading);
+    for (const [name, load] of Object.entries(commands)) if (only === null || only === name) (await load())(program, isDefault);
+  }
   return program;
 }
 
@@ -79,7 +76,11 @@ function asSentence(description: string): string {
 }
 
 /** `stillframe <url>` is `stillframe capture <url>`: no command has a dot, a slash or a colon in its name. */
-function isCapture(program: Command, first: string | undefined): boolean {
-  if (first === undefined || program.commands.some((command) => command.name() === first)) return false;
+function isCapture(first: string | undefined): boolean {
+  if (first === undefined || isCommand(first)) return false;
   return first === '-' || (!first.startsWith('-') && (/[./:]/.test(first) || first === 'localhost'));
+}
+
+function isCommand(word: string): boolean {
+  return Object.values(COMMANDS).some((commands) => Object.hasOwn(commands, word));
 }

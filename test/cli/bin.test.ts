@@ -1,6 +1,6 @@
 import { execFileSync, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -24,6 +24,29 @@ const run = (file: string, args: string[], env: NodeJS.ProcessEnv = {}) =>
 it('the program runs as a command and by Node', () => {
   expect(run(command, ['--version'])).toBe(version);
   expect(run(process.execPath, [command, '--version'])).toBe(version);
+});
+
+it('does not load for the help of one command what other commands and captures need', () => {
+  const coverage = join(dir, 'coverage');
+  run(process.execPath, [command, 'capture', '--help'], { NODE_V8_COVERAGE: coverage });
+  const urls = readdirSync(coverage).flatMap((file) => {
+    const { result } = JSON.parse(readFileSync(join(coverage, file), 'utf8')) as { result: { url: string }[] };
+    return result.map(({ url }) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]);
+  });
+  expect(urls).toContain('commander');
+  const heavy = [
+    '@ghostery/adblocker',
+    'better-sqlite3',
+    'cli-table3',
+    'drizzle-orm',
+    'hono',
+    'pg',
+    'playwright-core',
+    'sharp',
+    'undici',
+    'zod',
+  ];
+  expect(heavy.filter((name) => urls.includes(name))).toEqual([]);
 });
 
 it('as a command it becomes Node, with its arguments and memory settings, unless the operator has set them', () => {

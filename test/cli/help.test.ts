@@ -5,8 +5,10 @@ import { runProgram } from '../fixtures/run-program.js';
 
 const WIDTH = 80;
 
+const program = await makeProgram(undefined);
+
 describe('the help', () => {
-  const commands = allOf(makeProgram(undefined));
+  const commands = allOf(program);
 
   it('is there for every command', () => {
     const names = commands.map(({ name }) => name);
