@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import pTimeout from 'p-timeout';
-import { Client, type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
 import { lowerCaseNames } from '../contract/lower-case-names.js';
 import { CONNECT_TIMEOUT_MS } from './dial.js';
 import type { PublicFetch, PublicResponse } from './egress.js';
@@ -55,6 +55,7 @@ interface Exchange {
 async function exchange(route: FetchRoute, { request, ca, signal }: Exchange): Promise<PublicResponse> {
   const url = new URL(request.url);
   url.hash = '';
+  const { Client, errors } = await import('undici');
   const client = new Client(url.origin, {
     pipelining: 0,
     maxHeaderSize: HEADERS_LIMIT_BYTES,
@@ -69,7 +70,10 @@ async function exchange(route: FetchRoute, { request, ca, signal }: Exchange): P
   });
   try {
     // Once connected, the client rejects by itself; the signal given here ends the connection phase.
-    const asked = client.request(toRequest(route, { url, request, signal }));
+    const asked = client.request({
+      ...toRequest(route, { url, request, signal }),
+      onInfo: createPatience(() => new errors.HeadersOverflowError(TOO_LONG)),
+    });
     const answer = await pTimeout(asked, { milliseconds: Number.POSITIVE_INFINITY, signal });
     route.inAbsoluteForm?.judge(answer.statusCode, answer.headers);
     const body = await readBody(answer.body, request.maxBytes);
@@ -96,17 +100,18 @@ function toRequest(
     path: route.inAbsoluteForm !== null ? url.href : `${url.pathname}${url.search}`,
     headers: authorization == null ? headers : { ...headers, 'proxy-authorization': authorization },
     body: request.body,
-    onInfo: createPatience(),
     signal,
   };
 }
 
+const TOO_LONG = 'Informational answers without end';
+
 /** Aborts a response with endless informational responses. */
-function createPatience(): NonNullable<Dispatcher.RequestOptions['onInfo']> {
+function createPatience(tooLong: () => Error): NonNullable<Dispatcher.RequestOptions['onInfo']> {
   let bytes = 0;
   return ({ headers }) => {
     bytes += STATUS_LINE_BYTES + Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0);
-    if (bytes > HEADERS_LIMIT_BYTES) throw new errors.HeadersOverflowError('Informational answers without end');
+    if (bytes > HEADERS_LIMIT_BYTES) throw tooLong();
   };
 }
 

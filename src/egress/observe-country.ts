@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type CountryResponse, open, type Reader } from 'maxmind';
+import type { CountryResponse, Reader } from 'maxmind';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
 import type { CallerProxy, CaptureProxy, Egress } from './egress.js';
@@ -89,7 +89,7 @@ export class CountryObserver {
 
   async #lookUp(file: string, address: string | null): Promise<string | null> {
     if (address === null) throw new Error('the egress check returned no address to look up');
-    this.#reader ??= open<CountryResponse>(file);
+    this.#reader ??= import('maxmind').then(({ open }) => open<CountryResponse>(file));
     const reader = await this.#reader.catch((error: unknown) => {
       this.#reader = null;
       throw error;

@@ -6,15 +6,13 @@ import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
 import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
-import { Blocker } from '../render/filter/blocker.js';
+import type { Blocker } from '../render/filter/blocker.js';
 import { inspect } from '../render/inspect/inspect.js';
 import { MarkdownWorker } from '../render/inspect/markdown-worker.js';
 import { findChromium } from '../render/install/find-chromium.js';
-import { installChromium } from '../render/install/install-chromium.js';
 import { MemoryBudget } from '../render/memory-budget.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
 import { BrowserPool } from '../render/pool/browser-pool.js';
-import { render } from '../render/render.js';
 
 export interface RendererParts {
   egress: Egress;
@@ -60,6 +58,8 @@ export class Renderer implements AsyncDisposable {
         signal: given.signal,
       }),
       startBlocker(config, egress, log),
+      // Loaded while the browser starts.
+      import('../render/render.js'),
     ]);
     const countries = new CountryObserver({ egress, url: config.egressCheckUrl, database: config.egressDatabase, log });
     const markdown = new MarkdownWorker({ thread: builtFile('markdown-thread.js') });
@@ -76,8 +76,9 @@ export class Renderer implements AsyncDisposable {
   }
 
   /** Renders one capture. @throws CaptureError */
-  render(order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-    return render(this.deps, order, signal);
+  async render(order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+    const { render } = await import('../render/render.js');
+    return await render(this.deps, order, signal);
   }
 
   /** Browsers that have responded within the last 30 s. */
@@ -97,9 +98,10 @@ export class Renderer implements AsyncDisposable {
 }
 
 /** The blocker by itself, also for the `lists` command. */
-export function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
+export async function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
+  const { Blocker } = await import('../render/filter/blocker.js');
   const lists = { enabled: config.lists, urls: config.listUrls ?? {} };
-  return Blocker.start({ dataDir: config.dataDir, built: builtFile('block/'), lists, egress, log });
+  return await Blocker.start({ dataDir: config.dataDir, built: builtFile('block/'), lists, egress, log });
 }
 
 async function provideChromium(config: Config, given: RendererParts) {
@@ -111,6 +113,7 @@ async function provideChromium(config: Config, given: RendererParts) {
       'No Chromium was found, and --no-browser-install prevents its installation. Install it with: stillframe browser install',
     );
   }
+  const { installChromium } = await import('../render/install/install-chromium.js');
   return await installChromium({ ...proof, say: given.say });
 }
 

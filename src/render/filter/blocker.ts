@@ -72,8 +72,9 @@ export class Blocker implements AsyncDisposable {
     private readonly options: BlockerOptions,
     private readonly lists: ListParts,
     private readonly consentBundle: string,
+    private readonly builtInOnly: Engines,
   ) {
-    this.engines = builtInEngines(lists.builtIn);
+    this.engines = builtInOnly;
   }
 
   /** Resolves with the existing lists loaded; fetches others in the background. */
@@ -92,7 +93,7 @@ export class Blocker implements AsyncDisposable {
       egress,
       ...(fetchPackaged === undefined ? {} : { fetchPackaged }),
     };
-    const blocker = new Blocker(options, lists, consentBundle);
+    const blocker = new Blocker(options, lists, consentBundle, builtInEngines(builtIn));
     await blocker.reload();
     blocker.keepFresh();
     return blocker;
@@ -182,12 +183,12 @@ export class Blocker implements AsyncDisposable {
   }
 
   private async reload(): Promise<void> {
-    const { store, builtIn } = this.lists;
+    const { store } = this.lists;
     this.manifestAt = await store.changedAt();
     this.manifest = await store.readManifest();
     const listed = await loadEngines(this.lists);
     this.listed = new Set(Object.keys(listed));
-    const plain = builtInEngines(builtIn);
+    const plain = this.builtInOnly;
     this.engines = engineSet((category) => listed[category] ?? plain[category], plain.ownExceptions);
   }
 

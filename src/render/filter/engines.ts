@@ -8,8 +8,8 @@ matchLinearly();
 
 /** Four engines, one per switch; a set is never changed, only replaced. */
 export type Engines = Readonly<Record<Category, FiltersEngine>> & {
-  /** Ids of exceptions that hold within their own engine only: the built-in ones, which say whose a vendor is. */
-  readonly ownExceptions: ReadonlySet<number>;
+  /** Ids of exceptions that hold within their own engine only: the built-in ones, which say whose a vendor is. Read at the first call. */
+  ownExceptions(): ReadonlySet<number>;
 };
 
 /**
@@ -38,10 +38,14 @@ export function builtInEngines(builtIn: BuiltInRules): Engines {
     const readyMade = builtIn.engineVersion === ENGINE_VERSION ? loadEngine(Buffer.from(builtIn.engines[category], 'base64')) : null;
     return readyMade ?? FiltersEngine.parse(builtInText(builtIn, category), ENGINE_OPTIONS);
   };
-  return engineSet(engineOf, builtInExceptions(builtIn));
+  let exceptions: ReadonlySet<number> | null = null;
+  return engineSet(engineOf, () => {
+    exceptions ??= builtInExceptions(builtIn);
+    return exceptions;
+  });
 }
 
-export function engineSet(of: (category: Category) => FiltersEngine, ownExceptions: ReadonlySet<number>): Engines {
+export function engineSet(of: (category: Category) => FiltersEngine, ownExceptions: Engines['ownExceptions']): Engines {
   const engines = Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<Category, FiltersEngine>;
   return { ...engines, ownExceptions };
 }
@@ -81,5 +85,5 @@ export function refusalOf(engines: Engines, on: readonly Category[], ask: Ask): 
 }
 
 function isExcepted(engines: Engines, category: Category, request: Request): boolean {
-  return engines[category].exceptions.matchAll(request).some((exception) => !engines.ownExceptions.has(exception.getId()));
+  return engines[category].exceptions.matchAll(request).some((exception) => !engines.ownExceptions().has(exception.getId()));
 }

@@ -216,7 +216,10 @@ const ORDINARY = [
 ] as const;
 
 function refusesOrdinary(engine: FiltersEngine, category: Category): boolean {
-  const engines = engineSet(() => engine, new Set());
+  const engines = engineSet(
+    () => engine,
+    () => new Set(),
+  );
   return ORDINARY.some(([url, type]) => refusing(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
 }
 

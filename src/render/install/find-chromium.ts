@@ -6,7 +6,10 @@ import type { Executable } from '../launch/executable.js';
 import { SandboxMissing } from '../launch/launch-mode.js';
 import { FAR_BEHIND_MAJORS, majorOf } from './browser-age.js';
 import { copiesDir, namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
-import { PROOF_EDITION, type ProofOptions, proveBrowser } from './prove-browser.js';
+import type { ProofOptions } from './prove-browser.js';
+
+/** Increased when the test of proveBrowser checks more, so that known browsers are tested again. */
+export const PROOF_EDITION = 2;
 
 export interface FindOptions extends ProofOptions {
   /** --chromium or STILLFRAME_CHROMIUM; null if not set. */
@@ -110,6 +113,7 @@ async function prove({ path, kind, env, source }: Executable, options: ProofOpti
   const known = recallBrowser(executable, options.dataDir);
   if (known?.proof === PROOF_EDITION && known.version !== null) return { ...executable, version: known.version };
   try {
+    const { proveBrowser } = await import('./prove-browser.js');
     const version = await proveBrowser(executable, options);
     rememberBrowser(executable, options.dataDir, { version, proof: PROOF_EDITION, failedAt: null });
     return { ...executable, version };

@@ -9,9 +9,6 @@ import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/lau
 import { leaveRoot, profilesRoot } from '../pool/profile-dir.js';
 import { within } from '../pool/within.js';
 
-/** Increased when the test checks more, so that known browsers are tested again. */
-export const PROOF_EDITION = 2;
-
 const PROOF_TIMEOUT_MS = 20_000;
 /** The smallest viewport of the API: full Chromium often hangs with one of a pixel or two. */
 const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
@@ -31,7 +28,7 @@ export interface ProofOptions {
 
 /**
  * Starts the browser and tests what captures need: a page through a proxy, an intercepted request, a picture larger than the viewport, a PDF.
- * A version number or an exit code would prove nothing.
+ * A version number or an exit code would prove nothing. PROOF_EDITION grows when this checks more.
  * @returns Chromium's version
  * @throws SandboxMissing if the sandbox is required and the system refuses it; Error with the cause
  */

@@ -19,7 +19,10 @@ function enginesOf(lists: Partial<Record<Category, string>>): Engines {
     rules: { ads: [], trackers: [], chats: [], cookies: [] },
   };
   const textOf = (category: Category) => [builtInText(builtIn, category), othersText(builtIn, category), lists[category] ?? ''].join('\n');
-  return engineSet((category) => FiltersEngine.parse(textOf(category), ENGINE_OPTIONS), builtInExceptions(builtIn));
+  return engineSet(
+    (category) => FiltersEngine.parse(textOf(category), ENGINE_OPTIONS),
+    () => builtInExceptions(builtIn),
+  );
 }
 
 describe('a request that one list refuses and another excepts', () => {
@@ -52,7 +55,10 @@ describe('a request that one list refuses and another excepts', () => {
     const builtIn = await readBuiltInRules(await builtForTests());
     const parsed = (category: Category) =>
       FiltersEngine.parse([builtInText(builtIn, category), othersText(builtIn, category)].join('\n'), ENGINE_OPTIONS);
-    const real = engineSet((category) => FiltersEngine.deserialize(parsed(category).serialize()), builtInExceptions(builtIn));
+    const real = engineSet(
+      (category) => FiltersEngine.deserialize(parsed(category).serialize()),
+      () => builtInExceptions(builtIn),
+    );
     const vendors = { ads: AD_VENDORS, trackers: TRACKER_VENDORS, chats: CHAT_VENDORS, cookies: CONSENT_VENDORS };
     for (const category of CATEGORIES)
       expect(vendors[category].filter(({ url, type }) => refusing(real, CATEGORIES, { url, type, sourceUrl: PAGE }) !== category)).toEqual(

@@ -38,5 +38,8 @@ export interface ListedPage {
 
 /** Engines of these lists alone. */
 export function enginesOf(lists: ListedPage['lists']): Engines {
-  return engineSet((category) => FiltersEngine.parse(commonSyntax(lists[category] ?? ''), ENGINE_OPTIONS), new Set());
+  return engineSet(
+    (category) => FiltersEngine.parse(commonSyntax(lists[category] ?? ''), ENGINE_OPTIONS),
+    () => new Set(),
+  );
 }

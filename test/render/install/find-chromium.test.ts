@@ -7,12 +7,13 @@ import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/ins
 import {
   findChromium,
   firstProven,
+  PROOF_EDITION,
   type RankedBrowser,
   rankBrowsers,
   recallBrowser,
   rememberBrowser,
 } from '../../../src/render/install/find-chromium.js';
-import { PROOF_EDITION, proveBrowser } from '../../../src/render/install/prove-browser.js';
+import { proveBrowser } from '../../../src/render/install/prove-browser.js';
 import { runCommand } from '../../../src/render/install/run-command.js';
 import { BrowserError } from '../../../src/render/launch/browser-error.js';
 import { SandboxMissing } from '../../../src/render/launch/launch-mode.js';
