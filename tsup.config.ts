@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Plugin } from 'esbuild';
-import { defineConfig } from 'tsup';
+import { defineConfig, type Options } from 'tsup';
 import { inPageForEsbuild } from './scripts/in-page-bundle.mjs';
 
 const require = createRequire(import.meta.url);
@@ -71,7 +72,13 @@ const HEAD = `#!/usr/bin/env sh
 ':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-1048576}" NODE_OPTIONS="--max-semi-space-size=8 $NODE_OPTIONS"; exec node "$0" "$@"
 `;
 
-const program = defineConfig({
+/** The options of `npm run dev`, which builds again when a source changes: `tsup --watch src --sourcemap`. */
+interface Given {
+  watch?: unknown;
+  sourcemap?: unknown;
+}
+
+const program = ({ watch, sourcemap }: Given): Options => ({
   entry: {
     main: 'src/main.ts',
     stillframe: 'src/library/stillframe.ts',
@@ -83,11 +90,11 @@ const program = defineConfig({
   platform: 'node',
   outDir: 'dist',
   clean: ['!client/**'],
-  sourcemap: false,
   noExternal: COMMONJS,
   esbuildPlugins: [inPageForEsbuild(), requireCommonJs()],
   async onSuccess() {
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
+    if (sourcemap) addLineToMap('dist/main.js.map');
     execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], { stdio: ['ignore', 'ignore', 'inherit'] });
     execFileSync(process.execPath, ['scripts/run-ts.mjs', 'scripts/write-openapi.ts'], { stdio: ['ignore', 'ignore', 'inherit'] });
     for (const [from, to] of COPIES) {
@@ -98,11 +105,29 @@ const program = defineConfig({
       const licences = packages.map((name) => `${name}\n\n${readFileSync(join('node_modules', name, 'LICENSE'), 'utf8')}`);
       writeFileSync(`dist/${file}.LICENSES.txt`, licences.join('\n\n'));
     }
+    if (watch) return startServer();
   },
 });
 
+/** HEAD is one line longer than what it replaces. */
+function addLineToMap(file: string): void {
+  const map = JSON.parse(readFileSync(file, 'utf8')) as { mappings: string };
+  writeFileSync(file, JSON.stringify({ ...map, mappings: `;${map.mappings}` }));
+}
+
+/** @returns what ends the server before the next build */
+function startServer(): () => Promise<void> {
+  const NODE_OPTIONS = `--enable-source-maps ${process.env.NODE_OPTIONS ?? ''}`.trim();
+  const server = spawn('dist/main.js', ['serve'], { stdio: 'inherit', env: { ...process.env, NODE_OPTIONS } });
+  return async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    server.kill();
+    await once(server, 'exit');
+  };
+}
+
 /** `stillframe/client`: one file for each module system, without anything of the program, and declarations that need no other package. */
-const client = defineConfig({
+const client: Options = {
   entry: { client: 'src/client/client.ts' },
   format: ['esm', 'cjs'],
   target: 'es2022',
@@ -113,6 +138,6 @@ const client = defineConfig({
   sourcemap: false,
   tsconfig: 'scripts/client-tsconfig.json',
   dts: true,
-});
+};
 
-export default [program, client].flat();
+export default defineConfig((given) => (given.watch ? program(given) : [program(given), client]));

@@ -8,6 +8,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** npm writes it last, at the end of an installation that succeeded. */
 const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
 const LOCK = join(ROOT, 'package-lock.json');
+const BUILT = ['dist/main.js', 'dist/client/client.js'].map((name) => join(ROOT, name));
 const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
 
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
@@ -34,8 +35,9 @@ function headersAtHand() {
 /** Builds dist/ if it is missing or older than its sources. */
 export function ensureBuilt() {
   ensureInstalled();
-  const bundle = join(ROOT, 'dist', 'main.js');
-  if (existsSync(bundle) && statSync(bundle).mtimeMs >= newest(BUILT_FROM)) return;
+  const changedAt = newest(BUILT_FROM);
+  // `npm run dev` builds the program without the client.
+  if (BUILT.every((file) => existsSync(file) && statSync(file).mtimeMs >= changedAt)) return;
   say('Building …');
   run(process.execPath, [join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js'), '--silent']);
 }
