@@ -1,42 +1,32 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { signedLink, verifyWebhook } from '../src/client/client.js';
 import { toWebhookPayload } from '../src/contract/delivery.js';
+import { exampleWith, ROOT, readDocument } from './fixtures/documents.js';
 import { rememberBrowsers } from './render/install/any-browser.js';
 import { aFinishedJob } from './webhook/job-factory.js';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const WEBHOOKS = readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8');
+const API = readDocument('docs/api.md');
+const WEBHOOKS = readDocument('docs/webhooks.md');
 const run = promisify(execFile);
-
-/** The block of a document in a language that contains some words. */
-function block(document: string, language: string, words: string): string {
-  const blocks = [...document.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, code = '']) => code);
-  const found = blocks.find((code) => code.includes(words));
-  if (found === undefined) throw new Error(`No ${language} example has "${words}".`);
-  return found;
-}
 
 const has = (program: string) => spawnSync(program, ['--version']).error === undefined;
 
-it('the library example of the README takes a picture as written', async () => {
+it('the example of captures in your own process takes a picture as written', async () => {
   const site = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<h1>Example Domain</h1>'));
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
   const directory = await mkdtemp(join(tmpdir(), 'stillframe-docs-'));
   rememberBrowsers(directory);
   try {
     const { port } = site.address() as AddressInfo;
-    const program = block(README, 'js', 'openStillframe')
+    const program = exampleWith(readDocument('docs/library.md'), 'js', 'openStillframe')
       .replace('https://example.com', `http://127.0.0.2:${port}`)
       .replace("'page.png'", JSON.stringify(join(directory, 'page.png')));
     const env = {
@@ -65,21 +55,21 @@ async function expectedLink(): Promise<string> {
   return await signedLink({ url, full_page }, { baseUrl: CALL.base, keyId: key, signingSecret: CALL.secret, expiresIn });
 }
 
-it('the JavaScript of the README signs links as the client does', async () => {
+it('the JavaScript of the documentation signs links as the client does', async () => {
   const call = `console.log(signedLink(${JSON.stringify(CALL.base)}, ${JSON.stringify(CALL.secret)}, ${JSON.stringify(FIELDS)}))`;
-  const program = `${block(README, 'js', 'createHmac')}${call}`;
+  const program = `${exampleWith(API, 'js', 'createHmac')}${call}`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program]);
   expect(stdout.trim()).toBe(await expectedLink());
 });
 
-it.skipIf(!has('python3'))('the Python of the README signs links as the client does', async () => {
+it.skipIf(!has('python3'))('the Python of the documentation signs links as the client does', async () => {
   const fields = JSON.stringify({ ...FIELDS, full_page: 'true' });
   const call = `print(signed_link(${JSON.stringify(CALL.base)}, ${JSON.stringify(CALL.secret)}, ${fields}))`;
-  const { stdout } = await run('python3', ['-c', `${block(README, 'python', 'signed_link')}${call}`]);
+  const { stdout } = await run('python3', ['-c', `${exampleWith(API, 'python', 'signed_link')}${call}`]);
   expect(stdout.trim()).toBe(await expectedLink());
 });
 
-const BODY = block(WEBHOOKS, 'json', 'delivery_id');
+const BODY = exampleWith(WEBHOOKS, 'json', 'delivery_id');
 const SECRET = 'a secret of the receiver';
 
 function signatureOf(body: string, { secret = SECRET, ageSeconds = 0 } = {}): string {
@@ -111,7 +101,7 @@ const LANGUAGES: [name: string, program: string, command: (code: string) => stri
 it.each(LANGUAGES.filter(([, program]) => has(program)))(
   'the %s example tells genuine requests from others',
   async (language, program, command) => {
-    const code = block(WEBHOOKS, language, 'enuine');
+    const code = exampleWith(WEBHOOKS, language, 'enuine');
     const requests: [header: string, body: string, isGenuine: string][] = [
       [signatureOf(BODY), BODY, 'true'],
       [signatureOf(BODY), `${BODY} `, 'false'],

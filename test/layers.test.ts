@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 
-/** What each folder may import besides itself, contract/ and log.ts (the README's drawing of the folders). */
+/** What each folder may import besides itself, contract/ and log.ts (docs/architecture.md). */
 const LAW: Record<string, string[]> = {
   contract: [],
   'config.ts': ['tracing-config.ts'],

@@ -41,7 +41,7 @@ interface DoctorOptions {
 const MARKS = { ok: ['green', 'ok  '], warn: ['yellow', 'warn'], fail: ['red', 'FAIL'] } as const;
 const NODE_FLOOR = [20, 19] as const;
 const LOW_DISK_BYTES = 1_000_000_000;
-const RESTORE_ADVICE = 'If it is damaged, stop the server and restore a backup (README, In production).';
+const RESTORE_ADVICE = 'If it is damaged, stop the server and restore a backup (docs/production.md, Backups).';
 const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
 const CHECKED_SETTINGS = ['dataDir', 'chromium', 'sandbox', ...BUCKET_SETTINGS] as const;

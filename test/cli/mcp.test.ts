@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exampleWith, readDocument } from '../fixtures/documents.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { connected, insideOf, type McpClient } from '../http/mcp/mcp-client.js';
 import { ANY_BROWSER, rememberBrowsers } from '../render/install/any-browser.js';
@@ -62,9 +63,9 @@ describe('stillframe mcp', () => {
     expect(jobs.map((job: { job_id: string }) => job.job_id)).toEqual([words.facts.job_id, long.facts.job_id]);
   });
 
-  it('is started by the configuration in the README', async () => {
-    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-    const [, example = ''] = /```json\n(\{\n {2}"mcpServers"[\s\S]*?)```/.exec(readme) ?? [];
+  it('is started by the configuration in the documentation', async () => {
+    const [example = '', other] = ['README.md', 'docs/mcp.md'].map((file) => exampleWith(readDocument(file), 'json', 'mcpServers'));
+    expect(other).toBe(example);
     const { command, args } = JSON.parse(example).mcpServers.stillframe as { command: string; args: string[] };
     expect([command, ...args.slice(0, 3)]).toEqual(['npx', '-y', 'stillframe', 'mcp']);
     await using own = await startSite();

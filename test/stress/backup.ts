@@ -1,7 +1,7 @@
 /**
  * Trial "backup": `stillframe backup` again and again while the built server captures. Each copy is whole, opens as a store with the
  * key file, and holds everything that had been promised before it began; with --artifacts every picture that it refers to lies beside
- * it, byte for byte. The last one is restored as described in README, In production, and served.
+ * it, byte for byte. The last one is restored as described in docs/production.md, Backups, and served.
  *
  * Sabotage that turns it red: let store/sqlite/backup copy the file without its log (`copyFileSync`).
  */
@@ -92,7 +92,7 @@ async function take({ crowd, ...ground }: Ground, name: string, withPictures: bo
   return { file, ms, pictures: pictures.kept, problems };
 }
 
-/** README, In production, Backups: into an empty directory, under their names in it. */
+/** docs/production.md, Backups: into an empty directory, under their names in it. */
 async function restore(file: string, { dataDir, copies }: Omit<Ground, 'crowd'>, use: (restored: string) => Promise<void>): Promise<void> {
   const restored = join(copies, 'restored');
   mkdirSync(restored, { mode: 0o700 });

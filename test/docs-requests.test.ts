@@ -1,22 +1,23 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DOCUMENTS, examplesOf, exampleWith, ROOT, readDocument } from './fixtures/documents.js';
 import { startService, type TestService } from './fixtures/start-service.js';
 import { startReceiver } from './fixtures/webhook-receiver.js';
 
-const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const [PROGRAM = ''] = [...README.matchAll(/```js\n([\s\S]*?)```/g)]
-  .map(([, code = '']) => code)
-  .filter((code) => code.includes('stillframe/client'));
-const EXAMPLES = [...README.matchAll(/```sh\n(curl [\s\S]*?)```/g)].map(([, example = '']) => example);
+const PROGRAM = exampleWith(readDocument('docs/library.md'), 'js', 'stillframe/client');
+const EXAMPLES = DOCUMENTS.flatMap((document) =>
+  examplesOf(document, 'sh')
+    .filter((example) => example.startsWith('curl '))
+    .map((example) => ({ file: document.file, example })),
+);
+/** How a file of each type begins. */
+const BEGINS: Record<string, string> = { pdf: '%PDF-', png: '\u0089PNG' };
 
 let site: Server;
 let service: TestService;
@@ -49,15 +50,15 @@ function againstStandIns(example: string): string {
     .replaceAll('https://example.com', `http://127.0.0.2:${port}`);
 }
 
-it.each(EXAMPLES)('the README example works as written: %s', async (example) => {
+it.each(EXAMPLES)('an example of $file works as written: $example', async ({ example }) => {
   const env = { ...process.env, STILLFRAME_KEY: service.key };
   const { stdout } = await promisify(execFile)('bash', ['-c', againstStandIns(example)], { cwd: directory, env });
-  const [, file] = / -o (\S+)/.exec(example) ?? [];
+  const [, file, type = ''] = / -o (\S+\.(\w+))/.exec(example) ?? [];
   if (file === undefined) expect(JSON.parse(stdout)).toMatchObject({ ok: true });
-  else expect((await readFile(join(directory, file))).subarray(0, 5).toString()).toBe('%PDF-');
+  else expect((await readFile(join(directory, file))).toString('latin1')).toMatch(new RegExp(`^${BEGINS[type]}`));
 });
 
-it('the program of the README takes a picture as written', async () => {
+it('the program for the client takes a picture as written', async () => {
   const file = join(directory, 'example.webp');
   const program = againstStandIns(PROGRAM).replace("'example.webp'", JSON.stringify(file));
   const env = { ...process.env, STILLFRAME_KEY: service.key };
@@ -68,5 +69,5 @@ it('the program of the README takes a picture as written', async () => {
 });
 
 it('finds the examples', () => {
-  expect(EXAMPLES.length).toBeGreaterThan(3);
+  expect(EXAMPLES.length).toBeGreaterThan(6);
 });

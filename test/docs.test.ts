@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../src/config.js';
+import { ERROR_CODES } from '../src/contract/capture-error.js';
+import { parseSubmission } from '../src/contract/submission.js';
+import { describeInterface } from '../src/http/docs/openapi.js';
+import { DOCUMENTS, type Document, examplesOf, ROOT, readDocument } from './fixtures/documents.js';
+
+const HELP = readFileSync(join(ROOT, 'src/cli/program.ts'), 'utf8');
+const API = readDocument('docs/api.md').text;
+
+describe('the documentation', () => {
+  it('has a README that is read in a few minutes', () => {
+    expect(Buffer.byteLength(readDocument('README.md').text)).toBeLessThanOrEqual(10_000);
+  });
+
+  it.each(Object.values(SETTINGS).map((setting) => `STILLFRAME_${setting.env}`))('names the setting %s', (variable) => {
+    expect(readDocument('docs/settings.md').text).toContain(`\`${variable}\``);
+  });
+
+  it.each(ERROR_CODES)('explains the code %s', (code) => {
+    expect(API).toContain(`\`${code}\``);
+  });
+
+  it('names every endpoint', () => {
+    for (const [path, methods] of Object.entries(describeInterface('1.0.0', 'http://shots.example').paths as Record<string, object>)) {
+      for (const method of Object.keys(methods)) expect(API).toContain(`\`${method.toUpperCase()} ${path}\``);
+    }
+  });
+
+  it('names every command that the program has', () => {
+    const commands = [...HELP.matchAll(/add(\w+)Command\(program\)/g)].map((match) => match[1]?.toLowerCase() ?? '');
+    expect(commands.length).toBeGreaterThan(8);
+    for (const command of commands) expect(readDocument('docs/cli.md').text).toMatch(new RegExp(`stillframe \\[?${command}`));
+  });
+
+  it('has curl examples whose bodies are valid requests', () => {
+    const bodies = DOCUMENTS.flatMap(({ text }) => [...text.matchAll(/-d '(\{.*?\})'/g)].map((match) => match[1] ?? ''));
+    expect(bodies.length).toBeGreaterThan(6);
+    for (const body of bodies) expect(() => parseSubmission(JSON.parse(body), { forceAsync: false, webhookAllow: [] })).not.toThrow();
+  });
+
+  it('has shell examples that a shell can read', () => {
+    for (const block of DOCUMENTS.flatMap((document) => examplesOf(document, 'sh'))) {
+      expect(() => execFileSync('bash', ['-n'], { input: block })).not.toThrow();
+    }
+  });
+
+  it.each(DOCUMENTS)('$file links to files and headings that there are', (document) => {
+    expect(linksOf(document).filter((link) => !leadsSomewhere(document, link))).toEqual([]);
+  });
+
+  it('describes the source by paths that there are', () => {
+    const named = [...readDocument('docs/architecture.md').text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    expect(named.length).toBeGreaterThan(30);
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+});
+
+/** Links within the repository. */
+function linksOf({ text }: Document): string[] {
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^https?:/.test(link));
+}
+
+function leadsSomewhere({ file, text }: Document, link: string): boolean {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? file : join(dirname(file), path);
+  if (!existsSync(join(ROOT, target))) return false;
+  return anchor === undefined || anchorsOf(path === '' ? text : readDocument(target).text).includes(anchor);
+}
+
+/** The anchors that GitHub gives to headings. */
+function anchorsOf(text: string): string[] {
+  const headings = text.replace(/```[\s\S]*?```/g, '').matchAll(/^#+ (.*)$/gm);
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
