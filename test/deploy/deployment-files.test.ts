@@ -46,6 +46,12 @@ describe('the deployment files', () => {
       .split('\n')
       .filter((line) => line.startsWith('!'));
     for (const line of sent) expect(existsSync(join(ROOT, line.slice(1))), line).toBe(true);
+    const made = ['dist', 'node_modules'];
+    const copied = steps.flatMap(({ name, text }) =>
+      name === 'COPY' ? [...text.matchAll(/\/app\/([\w.-]+)/g)].map(([, file = '']) => file) : [],
+    );
+    expect(copied).toContain('drizzle');
+    expect(copied.filter((file) => !made.includes(file) && !sent.includes(`!${file}`))).toEqual([]);
     expect(steps.some(({ text }) => text.includes(`/app/${manifest.bin.stillframe} `))).toBe(true);
     expect(steps.findLast(({ name }) => name === 'USER')?.text).toBe('stillframe');
     expect([...image.entrypoint, ...image.command]).toEqual(['/usr/bin/tini', '--', 'stillframe', 'serve']);
