@@ -1,14 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { completionModel } from '../src/cli/completion-model.js';
+import { makeProgram } from '../src/cli/program.js';
 import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';
 import { parseSubmission } from '../src/contract/submission.js';
 import { describeInterface } from '../src/http/docs/openapi.js';
 import { DOCUMENTS, type Document, examplesOf, ROOT, readDocument } from './fixtures/documents.js';
 
-const HELP = readFileSync(join(ROOT, 'src/cli/program.ts'), 'utf8');
+/** Flags by command. */
+const FLAGS = new Map(completionModel(makeProgram(undefined)).map(({ at, options }) => [at, options.flatMap(({ names }) => names)]));
 const API = readDocument('docs/api.md').text;
 
 describe('the documentation', () => {
@@ -31,9 +34,19 @@ describe('the documentation', () => {
   });
 
   it('names every command that the program has', () => {
-    const commands = [...HELP.matchAll(/add(\w+)Command\(program\)/g)].map((match) => match[1]?.toLowerCase() ?? '');
+    const commands = [...FLAGS.keys()].filter((at) => /^\w+$/.test(at));
     expect(commands.length).toBeGreaterThan(8);
     for (const command of commands) expect(readDocument('docs/cli.md').text).toMatch(new RegExp(`stillframe \\[?${command}`));
+  });
+
+  it('has command lines with commands and flags that the program has', () => {
+    const lines = DOCUMENTS.flatMap(({ text }) => [...text.matchAll(/(?<![\w/.@-])stillframe ([^`|#\n]*)/g)].map(([, line = '']) => line));
+    const given = lines.flatMap((line) => {
+      const at = commandOf(line);
+      return [...line.matchAll(/(?<=[ (])--[a-z][\w-]*/g)].map(([flag]) => ({ at, flag, line }));
+    });
+    expect(given.length).toBeGreaterThan(40);
+    expect(given.filter(({ at, flag }) => !FLAGS.get(at)?.includes(flag))).toEqual([]);
   });
 
   it('has curl examples whose bodies are valid requests', () => {
@@ -58,6 +71,13 @@ describe('the documentation', () => {
     expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 });
+
+/** The command of a command line; a URL or a file is captured. */
+function commandOf(line: string): string {
+  const [first = '', second = ''] = line.split(/\s+/);
+  const longest = [`${first} ${second}`, first].find((at) => FLAGS.has(at));
+  return longest ?? (/\w\.\w/.test(first) ? 'capture' : '');
+}
 
 /** Links within the repository. */
 function linksOf({ text }: Document): string[] {
