@@ -1,6 +1,7 @@
-/** The types of the client, from the OpenAPI document: `node scripts/run-ts.mjs scripts/write-client-types.ts` writes them. */
+/** The types of the client, from the OpenAPI document, and the fields that links lack: `node scripts/run-ts.mjs scripts/write-client-types.ts` writes them. */
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
+import { NO_LINK_FIELDS } from '../src/contract/render-link.js';
 import { describeInterface } from '../src/http/docs/openapi.js';
 
 const HEAD = `/**
@@ -9,13 +10,18 @@ const HEAD = `/**
  */
 `;
 
+const LINK_FIELDS = `
+/** Fields that a signed link must not have. */
+export const NO_LINK_FIELDS = ${JSON.stringify(NO_LINK_FIELDS)} as const;
+`;
+
 interface Interface {
   components: { schemas: Record<string, unknown> };
   paths: Record<string, { get: { responses: Record<string, { content: Record<string, { schema: { properties: { data: unknown } } }> }> } }>;
   webhooks: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
 }
 
-/** The content of src/client/wire.ts: an exported interface for each schema. */
+/** The content of src/client/wire.ts: an exported interface for each schema, and the list. */
 export async function clientTypes(): Promise<string> {
   const { components, paths, webhooks } = describeInterface('0.0.0', 'http://127.0.0.1') as unknown as Interface;
   // The same but for `url` and `html`: the client derives it from CaptureRequest.
@@ -28,7 +34,7 @@ export async function clientTypes(): Promise<string> {
   };
   const document = { openapi: '3.1.0', info: { title: 'stillframe', version: '0.0.0' }, paths: {}, components: { schemas } };
   const printed = astToString(await openapiTS(JSON.stringify(document)));
-  return HEAD + schemaMembers(printed).map(declare).join('');
+  return HEAD + schemaMembers(printed).map(declare).join('') + LINK_FIELDS;
 }
 
 /** The members of `components.schemas`, which is how openapi-typescript writes named schemas. */

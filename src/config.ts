@@ -7,9 +7,9 @@ import { isIP, isIPv6 } from 'node:net';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { TOLERATED_CODES } from './contract/capture-extensions.js';
 import { ConfigError } from './contract/config-error.js';
 import { nearestName } from './contract/nearest-name.js';
+import { TOLERATED_CODES } from './contract/request-fields.js';
 import { parseTracing, type TracingConfig } from './tracing-config.js';
 
 /** What a server does, of several that share a database. */

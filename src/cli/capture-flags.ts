@@ -1,57 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CaptureError } from '../contract/capture-error.js';
-import { captureRequestSchema } from '../contract/capture-request.js';
-import { FIELD_GROUPS, fieldGroupOf, OTHER_FIELDS } from '../contract/field-groups.js';
+import { FIELD_LIST, type Field } from '../contract/field-list.js';
+import { FIELD_GROUPS } from '../contract/request-fields.js';
 import type { RequestIssue } from '../contract/submission.js';
 
-/** One command-line flag per CaptureRequest field, generated from the schema so that none is missing. */
+/** Command-line flags for the fields of a capture request, from their table. */
 
-/** Fields that have no flag, or flags of other names. */
-const SPELT_ELSEWHERE = new Set(['url', 'viewport', 'proxy', 'headers', 'webhook']);
-
-/** Fields of the queue and the cache: accepted by commands that have neither, and not listed in their help. */
-const OF_A_SERVER = new Set(['sync', 'cache_ttl', 'store']);
-
-/** One-letter flags of the options used most, as curl and shot-scraper have them. `-h` is help. */
-const SHORT_FLAGS: Record<string, string> = {
-  format: '-f',
-  full_page: '-F',
-  selector: '-s',
-  padding: '-p',
-  quality: '-q',
-  device: '-d',
-  'viewport.width': '-w',
-  user_agent: '-A',
-  headers: '-H',
-};
-
-/** Help of the flags that switch off a default. */
-const SWITCHED_OFF: Record<string, string> = {
-  reduce_motion: 'let animations and transitions run',
-  wait_for_idle: 'do not wait for the network, fonts and layout to settle',
-  verify_egress: 'do not check that the egress country is that of --region',
-  block_ads: 'keep ads',
-  block_cookie_banners: 'keep cookie banners',
-  block_chats: 'keep chat widgets',
-  block_trackers: 'keep trackers',
-};
-
-interface Field {
-  name: string;
+interface Flag {
+  field: Field;
   option: Option;
   /** Whether the value of the flag is JSON. */
-  isJson?: boolean;
-  /** Puts the flag's value into the request body. */
-  apply(body: Record<string, unknown>, value: unknown): void;
+  isJson: boolean;
 }
 
-/** @param accepts whether the command takes a request field, by name; default: all, those of a server without effect */
-export function addCaptureFlags(command: Command, accepts?: (field: string) => boolean): void {
-  const all = fields().filter(({ name }) => accepts?.(name.split('.', 1)[0] ?? name) ?? true);
-  for (const heading of [...FIELD_GROUPS.map(([each]) => each), OTHER_FIELDS]) {
-    for (const { name, option } of all.filter((field) => fieldGroupOf(field.name) === heading)) {
-      command.addOption(option.helpGroup(`${heading}:`).hideHelp(name === 'store' || (accepts === undefined && OF_A_SERVER.has(name))));
+/** @param forLinks whether the command makes signed links, or else captures without a server */
+export function addCaptureFlags(command: Command, forLinks = false): void {
+  const all = flags().filter(({ field }) => !forLinks || field.links !== false);
+  for (const group of FIELD_GROUPS) {
+    for (const { field, option } of all.filter((flag) => flag.field.group === group)) {
+      const { hidden } = settingsOf(field);
+      command.addOption(option.helpGroup(`${group}:`).hideHelp(hidden === 'always' || (hidden === 'without server' && !forLinks)));
     }
   }
 }
@@ -62,11 +31,11 @@ export function addCaptureFlags(command: Command, accepts?: (field: string) => b
  */
 export function readCaptureFlags(command: Command, proxyPassword: string | null): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const field of fields()) {
-    const key = field.option.attributeName();
-    if (command.getOptionValueSource(key) === 'cli') field.apply(body, command.getOptionValue(key));
+  for (const { field, option } of flags()) {
+    const key = option.attributeName();
+    if (command.getOptionValueSource(key) === 'cli') place(body, field.name, command.getOptionValue(key));
   }
-  if (body.proxy !== undefined && proxyPassword !== null) nested('proxy', 'password')(body, proxyPassword);
+  if (body.proxy !== undefined && proxyPassword !== null) place(body, 'proxy.password', proxyPassword);
   return body;
 }
 
@@ -89,11 +58,11 @@ function inMember(path: string, message: string): string {
 
 /** Replaces field names by flags: `full_page` becomes --full-page. A member of an option that is given as JSON keeps its name, as in `pdf.margin`. */
 function namingFlags(text: string): string {
-  const byName = new Map(fields().map((field) => [field.name, field]));
+  const byName = new Map(flags().map((flag) => [flag.field.name, flag]));
   const flagOf = (name: string) => {
     if (name === 'url') return 'the URL';
-    const field = byName.get(name) ?? byName.get(name.split('.', 1)[0] ?? name);
-    return field === undefined || (field.isJson === true && field.name !== name) ? name : (field.option.long ?? name);
+    const flag = byName.get(name) ?? byName.get(name.split('.', 1)[0] ?? name);
+    return flag === undefined || (flag.isJson && flag.field.name !== name) ? name : (flag.option.long ?? name);
   };
   const formats = text.replace(/format `(\w+)`(?: or `(\w+)`)?/g, (_, one: string, other?: string) =>
     other === undefined ? `--format ${one}` : `--format ${one} or ${other}`,
@@ -101,152 +70,71 @@ function namingFlags(text: string): string {
   return formats.replace(/`([\w.-]+)`/g, (_, name: string) => flagOf(name));
 }
 
-function fields(): Field[] {
-  const plain = Object.entries(captureRequestSchema.shape)
-    .filter(([name]) => !SPELT_ELSEWHERE.has(name))
-    .map(([name, schema]) => plainField(name, describe(schema)));
-  return [...plain, ...viewportFields(), ...proxyFields(), headerField()];
+function flags(): Flag[] {
+  return FIELD_LIST.filter(({ cli }) => cli !== false)
+    .flatMap((field) => (field.cli === 'members' ? field.members.filter(({ writeOnly }) => !writeOnly) : [field]))
+    .map(toFlag);
 }
 
-interface Described {
-  kind: string;
-  choices: string[];
-  defaultValue: unknown;
-  help: string;
-  /** The members of an object, or of the objects in a list, one per line; empty for other values. */
-  members: string;
-}
-
-interface SchemaLike {
-  def: { type: string; innerType?: unknown; defaultValue?: unknown; entries?: Record<string, string>; element?: unknown; in?: unknown };
-  shape?: Record<string, unknown>;
-  meta?(): { description?: string } | undefined;
-}
-
-function describe(schema: unknown): Described {
-  let inner = schema as SchemaLike;
-  let defaultValue: unknown;
-  let help = inner.meta?.()?.description ?? '';
-  while (inner.def.innerType !== undefined) {
-    if (inner.def.type === 'default') defaultValue = inner.def.defaultValue;
-    inner = inner.def.innerType as SchemaLike;
-    help ||= inner.meta?.()?.description ?? '';
-  }
-  return {
-    kind: kindOf(inner),
-    choices: Object.values(inner.def.entries ?? {}),
-    defaultValue,
-    help: help.replaceAll(/`(\w+)`/g, toFlag),
-    members: membersOf(inner),
-  };
-}
-
-function membersOf(schema: SchemaLike): string {
-  const shape = schema.shape ?? (schema.def.element as SchemaLike | undefined)?.shape ?? {};
-  const lines = Object.entries(shape)
-    .map(([name, member]) => ({ name, ...describe(member) }))
-    .filter(({ help }) => help !== '')
-    .map(
-      (member) =>
-        `- ${member.name}: ${withDefault(member)}${member.choices.length === 0 ? '' : ` (choices: ${member.choices.join(', ')})`}`,
-    );
-  return lines.map((line) => `\n${line}`).join('');
-}
-
-/** Only arrays of strings have a repeatable flag; other structured values are given as JSON. Of a transformed value, what is given counts. */
-function kindOf({ def }: SchemaLike): string {
-  if (def.in !== undefined) return describe(def.in).kind;
-  const element = def.element === undefined ? null : describe(def.element).kind;
-  return element === null || element === 'string' || element === 'enum' ? def.type : 'json';
-}
-
-/** Turns a field name in a description into its flag. */
-function toFlag(_: string, name: string): string {
-  if (name === 'url') return 'the URL';
-  if (name === 'viewport') return '--viewport-*';
-  return name in captureRequestSchema.shape ? `--${name.replaceAll('_', '-')}` : name;
-}
-
-function plainField(name: string, described: Described): Field {
-  const flag = `${shortFlag(name)}--${name.replaceAll('_', '-')}`;
-  const set: Field['apply'] = (body, value) => {
-    body[name] = value;
-  };
-  const help = withDefault(described);
-  switch (described.kind) {
-    case 'boolean': {
-      const off = described.defaultValue === true;
-      return {
-        name,
-        option: new Option(off ? `--no-${name.replaceAll('_', '-')}` : flag, off ? (SWITCHED_OFF[name] ?? `not: ${help}`) : help),
-        apply: set,
-      };
-    }
+function toFlag(field: Field): Flag {
+  const { short, help: ownHelp } = settingsOf(field);
+  const help = ownHelp ?? helpOf(field);
+  const long = longName(field.name);
+  const option = (value: string, text = help) => new Option(`${short === undefined ? '' : `${short}, `}${long}${value}`, text);
+  const plain = (made: Option): Flag => ({ field, option: made, isJson: false });
+  switch (field.type) {
+    case 'boolean':
+      if (field.defaultValue !== true) return plain(option(''));
+      return plain(new Option(long.replace('--', '--no-'), ownHelp ?? `not: ${help}`));
     case 'number':
-      return { name, option: new Option(`${flag} <n>`, help).argParser(number), apply: set };
+      return plain(option(' <n>').argParser(number));
     case 'enum':
-      return { name, option: new Option(`${flag} <choice>`, help).choices(described.choices), apply: set };
-    case 'array':
-      return { name, option: new Option(`${flag} <text>`, `${help}; repeat for more`).argParser(collect), apply: set };
+      return plain(option(' <choice>').choices(field.choices));
     case 'string':
-      return { name, option: new Option(`${flag} <text>`, help), apply: set };
-    default:
-      return { name, option: new Option(`${flag} <json|@file>`, `${help}${described.members}`).argParser(json), isJson: true, apply: set };
+      return plain(option(' <text>'));
+    case 'record':
+      return plain(new Option(`${short}, --header <name: value>`, help).argParser(collectHeader));
+    case 'array':
+      if (field.item?.members.length === 0) return plain(option(' <text>', `${help}; repeat for more`).argParser(collect));
   }
+  return { field, option: option(' <json|@file>', help + membersOf(field)).argParser(json), isJson: true };
 }
 
-function shortFlag(name: string): string {
-  const short = SHORT_FLAGS[name];
-  return short === undefined ? '' : `${short}, `;
+function settingsOf({ cli }: Field) {
+  return typeof cli === 'object' ? cli : {};
 }
 
-function withDefault({ help, defaultValue }: Described): string {
+function longName(name: string): string {
+  return `--${name.replaceAll(/[_.]/g, '-').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function helpOf({ description, defaultValue }: Field): string {
+  const help = description.replaceAll(/`(\w+)`/g, flagNamed);
   const isSaid = typeof defaultValue === 'number' || typeof defaultValue === 'string';
   return isSaid ? `${help} (default: ${defaultValue})` : help;
 }
 
-function viewportFields(): Field[] {
-  const shape = captureRequestSchema.shape.viewport.unwrap().shape;
-  return Object.entries(shape).map(([key, schema]) => {
-    const described = describe(schema);
-    const flag = `${shortFlag(`viewport.${key}`)}--viewport-${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const help = withDefault(described);
-    const option = described.kind === 'boolean' ? new Option(flag, help) : new Option(`${flag} <n>`, help).argParser(number);
-    return { name: `viewport.${key}`, option, apply: nested('viewport', key) };
+/** Turns a field name in a description into its flag. */
+function flagNamed(_: string, name: string): string {
+  if (name === 'url') return 'the URL';
+  if (name === 'viewport') return '--viewport-*';
+  return FIELD_LIST.some((field) => field.name === name) ? longName(name) : name;
+}
+
+/** The members of an object, or of the objects in a list, one per line. */
+function membersOf({ item, members, opaque }: Field): string {
+  if (opaque === true) return '';
+  const lines = (item?.members ?? members).map((member) => {
+    const choices = member.choices.length === 0 ? '' : ` (choices: ${member.choices.join(', ')})`;
+    return `\n- ${member.name.slice(member.name.lastIndexOf('.') + 1)}: ${helpOf(member)}${choices}`;
   });
+  return lines.join('');
 }
 
-function proxyFields(): Field[] {
-  const { server, bypass } = captureRequestSchema.shape.proxy.unwrap().shape;
-  const help = {
-    server: describe(server).help,
-    bypass: describe(bypass).help,
-    username: 'user name for the proxy; its password is taken from STILLFRAME_PROXY_PASSWORD',
-  };
-  return Object.entries(help).map(([key, text]) => ({
-    name: `proxy.${key}`,
-    option: new Option(`--proxy-${key} <text>`, text),
-    apply: nested('proxy', key),
-  }));
-}
-
-function nested(parent: string, key: string): Field['apply'] {
-  return (body, value) => {
-    body[parent] = { ...(body[parent] as Record<string, unknown> | undefined), [key]: value };
-  };
-}
-
-function headerField(): Field {
-  return {
-    name: 'headers',
-    option: new Option(
-      `${shortFlag('headers')}--header <name: value>`,
-      "HTTP header sent to the target's origin only; repeat for more",
-    ).argParser(collectHeader),
-    apply: (body, value) => {
-      body.headers = value;
-    },
-  };
+/** Puts the value of a flag into a request body. */
+function place(body: Record<string, unknown>, name: string, value: unknown): void {
+  const [parent = name, key] = name.split('.');
+  body[parent] = key === undefined ? value : { ...(body[parent] as Record<string, unknown> | undefined), [key]: value };
 }
 
 function number(value: string): number {

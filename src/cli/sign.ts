@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CaptureError } from '../contract/capture-error.js';
 import { isId } from '../contract/ids.js';
-import { bodyOf, canonicalQuery, isLinkField, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
+import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
 import { parseSubmission, type Submission } from '../contract/submission.js';
 import { localUrl } from '../http/local-url.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
@@ -32,7 +32,7 @@ export function addSignCommand(program: Command): void {
       'after',
       '\nExample:\n  stillframe sign https://example.com --key key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --expires-in 30d --full-page',
     );
-  addCaptureFlags(sign, isLinkField);
+  addCaptureFlags(sign, true);
   addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action((url: string, options: SignOptions, command: Command) =>
     withStore(command, async (store, config) => {
       if (!isId('key', options.key)) throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);

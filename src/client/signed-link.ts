@@ -2,11 +2,9 @@ import { checkedOptions, checkedRequest, checkedText } from './call-options.js';
 import type { CaptureUrlRequest } from './capture-request.js';
 import { sign } from './hmac.js';
 import { invalidArgument } from './stillframe-error.js';
+import { NO_LINK_FIELDS } from './wire.js';
 
-/** Secrets, and fields that are too long for a link (extensions.md, GET /v1/render). */
-export const REFUSED_FIELDS = ['html', 'base_url', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'sync'] as const;
-
-export type LinkRequest = Omit<CaptureUrlRequest, (typeof REFUSED_FIELDS)[number]>;
+export type LinkRequest = Omit<CaptureUrlRequest, (typeof NO_LINK_FIELDS)[number]>;
 
 export interface LinkSigning {
   /** The id of the API key that the captures are charged to, `key_…`; not the key itself. */
@@ -27,7 +25,7 @@ export async function signedLink(request: LinkRequest, signing: LinkSigning & { 
   checkedText(baseUrl, 'baseUrl', 'https://shots.example.com');
   checkedText(keyId, 'keyId', 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8');
   checkedText(signingSecret, 'signingSecret', 'the one that `stillframe keys signing-secret` prints');
-  const refused = REFUSED_FIELDS.filter((name) => (checkedRequest(request) as Record<string, unknown>)[name] !== undefined);
+  const refused = NO_LINK_FIELDS.filter((name) => (checkedRequest(request) as Record<string, unknown>)[name] !== undefined);
   checkedText(request.url, 'url', 'https://example.com');
   if (refused.length > 0) throw invalidArgument(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
   if (!(Number.isFinite(expiresIn) && expiresIn > 0)) throw invalidArgument('`expiresIn` must be a number of seconds, more than 0.');

@@ -1423,7 +1423,14 @@ export interface Usage {
     resets_at: number;
     /**
      * jobs by state: queued and running now, ended in this period
-     * @example []
+     * @example {
+     *       "waiting": 3,
+     *       "prioritized": 3,
+     *       "active": 3,
+     *       "delayed": 3,
+     *       "completed": 3,
+     *       "failed": 3
+     *     }
      */
     jobs: {
         /**
@@ -1896,3 +1903,6 @@ export interface CaptureFailedEvent {
      */
     delivery_generation: number;
 }
+
+/** Fields that a signed link must not have. */
+export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state"] as const;

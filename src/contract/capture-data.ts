@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { TOLERATED_CODES } from './capture-extensions.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
+import { TOLERATED_CODES } from './request-fields.js';
 
 /** CaptureData of interface.md, internally (camelCase) and on the wire. */
 
@@ -162,42 +162,62 @@ const changesSchema = z.object({
   untrusted_content: z.literal(true).meta({ description: 'names, URLs and hosts come from the page', example: true }),
 });
 
+const WARNING = { code: 'target_error', message: 'The target answered with status 404.' };
+/** `duration_ms` of a capture, a job and a webhook. */
+export const durationMsSchema = z.number().meta({ description: 'duration of the capture in milliseconds', example: 812 });
+
 export const captureDataSchema = z
   .object({
-    url: z.string(),
-    final_url: z.string(),
-    format: z.string(),
-    width: z.number().meta({ description: 'of the encoded artifact' }),
-    height: z.number(),
-    bytes: z.number(),
-    duration_ms: z.number(),
-    cached: z.boolean().default(false),
-    blocked_requests: z.number().default(0),
-    data_url: z.string().optional(),
-    cdn_url: z.string().optional().meta({ description: 'download location of the artifact' }),
-    region: z.string().optional(),
-    egress_country: z.string().optional(),
+    url: z.string().meta({ description: 'the requested URL, normalized', example: 'https://example.com/' }),
+    final_url: z.string().meta({ description: 'the URL after redirects', example: 'https://example.com/' }),
+    format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp or pdf', example: 'webp' }),
+    width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
+    height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 1440 }),
+    bytes: z.number().meta({ description: 'size of the artifact', example: 21_044 }),
+    duration_ms: durationMsSchema,
+    cached: z.boolean().default(false).meta({ description: 'whether a cached capture was reused', example: false }),
+    blocked_requests: z.number().default(0).meta({ description: 'requests of the page that were blocked', example: 4 }),
+    data_url: z.string().optional().meta({
+      description: 'the artifact as a data URL; not sent by this server',
+      example: 'data:image/png;base64,iVBORw0KGgo=',
+    }),
+    cdn_url: z.string().optional().meta({
+      description: 'download location of the artifact',
+      example: 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp',
+    }),
+    region: z.string().optional().meta({ description: 'the requested region', example: 'gb' }),
+    egress_country: z.string().optional().meta({ description: "observed country of the capture's public address", example: 'GB' }),
     render_diagnostics: z
       .object({
-        version: z.int(),
-        algorithm: z.enum(['by_sections', 'native', 'element']),
-        sections: z.int().min(0),
-        device_scale_factor: z.number().gt(0),
-        scroll_height: z.number().min(0),
-        stopped_reason: z.string(),
-        truncated: z.boolean(),
+        version: z.int().meta({ description: 'version of these diagnostics', example: 1 }),
+        algorithm: z.enum(['by_sections', 'native', 'element']).meta({ description: 'how the page was captured' }),
+        sections: z.int().min(0).meta({ description: 'sections that were stitched', example: 1 }),
+        device_scale_factor: z.number().gt(0).meta({ description: 'output pixels per CSS pixel', example: 2 }),
+        scroll_height: z.number().min(0).meta({ description: 'height of the page in CSS pixels', example: 720 }),
+        stopped_reason: z.string().meta({
+          description: 'why the capture ended where it did: viewport, element, end_of_page, max_height, format_limit or time_limit',
+          example: 'viewport',
+        }),
+        truncated: z.boolean().meta({ description: 'whether the page is longer than the picture', example: false }),
       })
-      .optional(),
+      .optional()
+      .meta({ description: 'how the picture was made' }),
     diagnostics: z
       .object({
         final_url_cut: z
           .literal(true)
           .optional()
-          .meta({ description: `final_url was longer than ${URL_MAX_BYTES} bytes` }),
+          .meta({ description: `final_url was longer than ${URL_MAX_BYTES} bytes`, example: true }),
         warnings: z
-          .array(z.object({ code: z.enum(WARNING_CODES), message: z.string() }))
+          .array(
+            z.object({
+              code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
+              message: z.string().meta({ description: 'for people; may change', example: WARNING.message }),
+            }),
+          )
           .optional()
           .meta({
+            example: [WARNING],
             description:
               'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
           }),
@@ -209,12 +229,16 @@ export const captureDataSchema = z
       .meta({ description: 'other remarks about the capture', 'x-stillframe-extension': true }),
     inspection: z
       .object({
-        markdown: z.string().max(INSPECTION_LIMIT_CHARS),
-        accessible_tree: z.string().max(INSPECTION_LIMIT_CHARS),
-        untrusted_content: z.literal(true),
-        character_limit: z.literal(INSPECTION_LIMIT_CHARS),
+        markdown: z.string().max(INSPECTION_LIMIT_CHARS).meta({ description: 'main content as Markdown', example: '# Example Domain' }),
+        accessible_tree: z
+          .string()
+          .max(INSPECTION_LIMIT_CHARS)
+          .meta({ description: 'outline of roles and names', example: '- heading "Example Domain" [level=1]' }),
+        untrusted_content: z.literal(true).meta({ description: 'always true: the text comes from the page' }),
+        character_limit: z.literal(INSPECTION_LIMIT_CHARS).meta({ description: 'maximum number of characters of each text' }),
       })
-      .optional(),
+      .optional()
+      .meta({ description: 'the text of the page, with `inspect_page`' }),
   })
   .meta({ id: 'CaptureData' });
 

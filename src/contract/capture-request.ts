@@ -1,189 +1,16 @@
 import { z } from 'zod';
-import { extensionFields } from './capture-extensions.js';
-import { DEVICE_NAMES, DEVICE_PRESETS, type DeviceName } from './device-presets.js';
-import { type CaptureExtensions, toCaptureExtensions } from './extension-options.js';
-import { canonicalTimezone, forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
-import { limited } from './limited.js';
-import * as limits from './limits.js';
+import { bareDomain } from './cookie-domain.js';
+import { DEVICE_PRESETS, type DeviceName } from './device-presets.js';
+import { canonicalTimezone } from './field-rules.js';
+import { lengthToInches } from './lengths.js';
+import type { SameSite } from './login-schema.js';
 import { lowerCaseNames } from './lower-case-names.js';
-import { REGION_NAMES, REGIONS, type RegionName } from './regions.js';
-import { targetUrlSchema } from './target-url-schema.js';
+import { PAPER_INCHES, type WirePdf } from './pdf-schema.js';
+import { REGIONS, type RegionName } from './regions.js';
+import { requestFields, TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
 
-/**
- * CaptureRequest of interface.md as one schema, the source of validation, defaults, documentation and types.
- * Unknown fields are rejected (decisions.md, Envelope).
- */
-
-const line = (maxChars: number) => limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
-const selector = () => limited(4_096).trim().min(1);
-const DEEP = '`>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`';
-const markers = () => z.array(limited(limits.MARKER_MAX_CHARS).trim().min(1)).max(limits.MARKERS_MAX_ITEMS).default([]);
-
-const viewport = z
-  .strictObject({
-    width: z
-      .int()
-      .min(limits.VIEWPORT_WIDTH_PX.min)
-      .max(limits.VIEWPORT_WIDTH_PX.max)
-      .default(limits.VIEWPORT_WIDTH_PX.default)
-      .meta({ description: 'viewport width in CSS px' }),
-    height: z
-      .int()
-      .min(limits.VIEWPORT_HEIGHT_PX.min)
-      .max(limits.VIEWPORT_HEIGHT_PX.max)
-      .default(limits.VIEWPORT_HEIGHT_PX.default)
-      .meta({ description: 'viewport height in CSS px' }),
-    deviceScaleFactor: z
-      .number()
-      .min(limits.DEVICE_SCALE_FACTOR.min)
-      .max(limits.DEVICE_SCALE_FACTOR.max)
-      .default(limits.DEVICE_SCALE_FACTOR.default)
-      .meta({ description: 'output pixels per CSS px' }),
-    isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honoured' }),
-    hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
-  })
-  .prefault({})
-  .meta({ description: 'CSS-pixel viewport and output density; `device` takes precedence' });
-
-const proxy = z.strictObject({
-  server: line(2_048)
-    .min(1)
-    .meta({ description: 'http, https or socks5 proxy on a public address, such as http://proxy.example.com:3128' }),
-  bypass: line(4_096).optional().meta({ description: 'comma-separated hosts that are reached without the proxy' }),
-  username: line(1_024).optional().meta({ description: 'user name for the proxy' }),
-  password: line(1_024).optional().meta({ description: 'write-only', writeOnly: true }),
-});
-
-const webhook = z.strictObject({
-  url: limited(limits.WEBHOOK_URL_MAX_CHARS).min(1).meta({ description: 'public HTTPS on port 443, no credentials, no fragment' }),
-  secret: limited(limits.WEBHOOK_SECRET_CHARS.max)
-    .min(limits.WEBHOOK_SECRET_CHARS.min)
-    .meta({ description: 'signing secret; write-only', writeOnly: true }),
-});
-
-const headers = z.record(limited(limits.HEADER_NAME_MAX_CHARS), line(limits.HEADER_VALUE_MAX_CHARS)).superRefine((value, context) => {
-  for (const name of Object.keys(value)) {
-    const problem = forbiddenHeader(name);
-    if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem });
-  }
-});
-
-export const captureRequestSchema = z
-  .strictObject({
-    // Required unless `html` is given: see combinations.ts.
-    url: targetUrlSchema.optional().meta({
-      description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
-      example: 'https://example.com/',
-    }),
-    viewport,
-    device: z.enum(DEVICE_NAMES).optional().meta({ description: 'device preset; takes precedence over `viewport`' }),
-    full_page: z.boolean().default(false).meta({ description: 'capture the whole scrollable page' }),
-    full_page_algorithm: z.enum(['by_sections', 'native']).default('by_sections').meta({
-      description: 'how a full page is captured: section by section and stitched, or in one capture beyond the viewport',
-    }),
-    full_page_scroll_delay: z
-      .int()
-      .min(limits.SCROLL_DELAY_MS.min)
-      .max(limits.SCROLL_DELAY_MS.max)
-      .optional()
-      .meta({ description: 'ms between scroll steps of a full-page capture; by default, each step waits for what it started loading' }),
-    full_page_scroll_by: z
-      .int()
-      .min(limits.SCROLL_BY_PX.min)
-      .max(limits.SCROLL_BY_PX.max)
-      .optional()
-      .meta({ description: 'scroll step of a full-page capture in CSS px; by default, the viewport height' }),
-    reduce_motion: z
-      .boolean()
-      .default(true)
-      .meta({ description: 'emulate prefers-reduced-motion: reduce, finish animations, and stop endless ones at their start' }),
-    format: z.enum(['png', 'jpeg', 'webp', 'pdf']).default('webp').meta({ description: 'format of the picture' }),
-    quality: z
-      .int()
-      .min(limits.QUALITY.min)
-      .max(limits.QUALITY.max)
-      .default(limits.QUALITY.default)
-      .meta({ description: 'encoding quality; jpeg and webp only' }),
-    delay: z
-      .int()
-      .min(limits.DELAY_MS.min)
-      .max(limits.DELAY_MS.max)
-      .default(limits.DELAY_MS.default)
-      .meta({ description: 'ms to wait after the page has settled' }),
-    timeout: z
-      .int()
-      .min(limits.TIMEOUT_MS.min)
-      .max(limits.TIMEOUT_MS.max)
-      .default(limits.TIMEOUT_MS.default)
-      .meta({ description: 'ms for navigation, waits and checks together' }),
-    wait_for_selector: selector()
-      .optional()
-      .meta({ description: `CSS selector of an element to wait for before the capture; ${DEEP}` }),
-    wait_for_content: z
-      .boolean()
-      .default(false)
-      .meta({ description: 'wait while the page looks like a loading shell: spinners, skeletons, hardly any text' }),
-    wait_for_idle: z
-      .boolean()
-      .default(true)
-      .meta({ description: 'wait up to 5 s for the network, fonts and layout to settle; never fails the capture' }),
-    wait_until: z.enum(['load', 'domcontentloaded', 'networkidle']).default('load').meta({
-      description: 'event that the navigation waits for',
-    }),
-    fail_if_incomplete: z.boolean().default(false).meta({ description: 'fail if the page is still loading or looks like a loading shell' }),
-    fail_if_content_missing: markers().meta({ description: 'fail if the visible page lacks this text' }),
-    fail_if_content_contains: markers().meta({ description: 'fail if the visible page contains this text' }),
-    min_capture_height: z.int().min(1).optional().meta({ description: 'fail if the height of the picture is below this, in output px' }),
-    min_capture_bytes: z.int().min(1).optional().meta({ description: 'fail if the encoded picture is smaller than this, in bytes' }),
-    dark_mode: z.boolean().default(false).meta({ description: 'prefers-color-scheme: dark, unless `color_scheme` is set' }),
-    color_scheme: z.enum(['light', 'dark', 'no-preference']).optional().meta({ description: 'prefers-color-scheme of the browser' }),
-    locale: line(limits.LOCALE_MAX_CHARS)
-      .refine(isLocale, 'must be a BCP 47 language tag, such as en-US')
-      .optional()
-      .meta({ description: "browser locale, such as en-US; overrides the region's" }),
-    timezone: line(limits.TIMEZONE_MAX_CHARS)
-      .refine(isTimezone, 'must be an IANA time zone, such as Europe/Berlin')
-      .optional()
-      .meta({ description: "IANA time zone, such as Europe/Berlin; overrides the region's" }),
-    user_agent: line(1_024).min(1).optional().meta({ description: 'User-Agent of the browser' }),
-    region: z
-      .enum(REGION_NAMES)
-      .optional()
-      .meta({ description: 'country whose locale and time zone are emulated, and where the egress address is expected to be' }),
-    proxy: proxy.optional().meta({ description: 'caller-supplied public proxy' }),
-    verify_egress: z.boolean().default(true).meta({ description: 'check that the egress country is that of `region`' }),
-    block_ads: z.boolean().default(true).meta({ description: 'block ads' }),
-    block_cookie_banners: z.boolean().default(true).meta({ description: 'decline or hide cookie banners' }),
-    block_chats: z.boolean().default(true).meta({ description: 'block chat widgets' }),
-    block_trackers: z.boolean().default(true).meta({ description: 'block trackers' }),
-    selector: selector()
-      .optional()
-      .meta({
-        description: `capture only the first visible element that matches this CSS selector; ${DEEP}, and here also into those of other origins; not with format pdf`,
-      }),
-    hide_selectors: z
-      .array(selector())
-      .max(256)
-      .default([])
-      .meta({ description: `hide elements that match this CSS selector, keeping their space; ${DEEP}` }),
-    remove_selectors: z
-      .array(selector())
-      .max(256)
-      .default([])
-      .meta({ description: `remove elements that match this CSS selector; ${DEEP}` }),
-    custom_css: limited(limits.CUSTOM_CODE_MAX_CHARS).optional().meta({ description: 'CSS injected into the page from the first paint' }),
-    custom_js: limited(limits.CUSTOM_CODE_MAX_CHARS)
-      .optional()
-      .meta({ description: 'JavaScript run in the page once `wait_until` is reached' }),
-    headers: headers.optional().meta({ description: "headers sent to the target's origin only" }),
-    sync: z.boolean().default(true).meta({ description: 'wait for completion; a slow capture still returns 202' }),
-    cache_ttl: z.int().min(0).default(limits.CACHE_TTL_DEFAULT_S).meta({ description: 'seconds; 0 requests a fresh capture' }),
-    store: z.boolean().default(false),
-    inspect_page: z.boolean().default(false).meta({ description: 'extract Markdown and the accessibility tree of the page' }),
-    webhook: webhook.optional().meta({ description: 'completion callback' }),
-    ...extensionFields,
-  })
-  .meta({ id: 'CaptureRequest' });
+/** CaptureRequest of interface.md as one schema: unknown fields are rejected (decisions.md, Envelope). */
+export const captureRequestSchema = z.strictObject(requestFields).meta({ id: 'CaptureRequest' });
 
 /** CaptureRequest on the wire, every default filled in. */
 export type WireCaptureRequest = z.output<typeof captureRequestSchema>;
@@ -218,8 +45,59 @@ export interface WebhookOptions {
   secret: string;
 }
 
+/** A cookie as the browser accepts it. */
+export interface CookieOption {
+  name: string;
+  value: string;
+  /** A leading dot includes all subdomains; null: the target's host only. */
+  domain: string | null;
+  path: string;
+  secure: boolean;
+  httpOnly: boolean;
+  sameSite: SameSite | null;
+  /** Unix seconds, -1 for a session cookie. */
+  expires: number;
+}
+
+export interface StorageStateOption {
+  cookies: (CookieOption & { domain: string })[];
+  origins: { origin: string; localStorage: { name: string; value: string }[] }[];
+}
+
+/** Lengths in inches, with `landscape` applied. */
+export interface PdfOption {
+  paper: { width: number; height: number };
+  margin: { top: number; right: number; bottom: number; left: number };
+  scale: number;
+  printBackground: boolean;
+  pageRanges: string | null;
+  headerTemplate: string | null;
+  footerTemplate: string | null;
+  firstPageHeader: boolean;
+  fitWidth: boolean;
+  preferCssPageSize: boolean;
+  media: 'print' | 'screen';
+  outline: boolean;
+  tagged: boolean;
+}
+
+/** CSS px of the page. */
+export interface ClipOption {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Output px. */
+export interface ResizeOption {
+  width: number | null;
+  height: number | null;
+  fit: 'inside' | 'cover' | 'contain';
+}
+
 /** The options of a capture, internally: defaults filled in, camelCase. Times are ms. */
-export interface CaptureOptions extends CaptureExtensions {
+export interface CaptureOptions {
   /** Normalised, absolute. HTML_DOCUMENT_URL for `html` without a `base_url`. */
   url: string;
   view: View;
@@ -264,6 +142,26 @@ export interface CaptureOptions extends CaptureExtensions {
   /** Lower-case names. */
   headers: Record<string, string>;
   inspectPage: boolean;
+  html: string | null;
+  /** Normalised, absolute; null if not given. */
+  baseUrl: string | null;
+  cookies: CookieOption[];
+  storageState: StorageStateOption | null;
+  pdf: PdfOption | null;
+  clip: ClipOption | null;
+  /** CSS px. */
+  padding: number;
+  fullWidth: boolean;
+  /** CSS px. */
+  maxHeight: number | null;
+  omitBackground: boolean;
+  /** The page's clock is not run ahead. */
+  realTime: boolean;
+  resize: ResizeOption | null;
+  /** Sorted, without duplicates. */
+  tolerate: ToleratedCode[];
+  /** Whether the result tells what was done to the page: `explain=1` of the query, or `inspect_page`. */
+  explain: boolean;
 }
 
 export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
@@ -324,8 +222,69 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     customJs: wire.custom_js ?? null,
     headers: lowerCaseNames(wire.headers ?? {}),
     inspectPage: wire.inspect_page,
-    ...toCaptureExtensions(wire),
+    html: wire.html ?? null,
+    baseUrl: wire.base_url ?? null,
+    cookies: (wire.cookies ?? []).map((one) => ({
+      name: one.name,
+      value: one.value,
+      domain: one.domain === undefined ? null : `.${bareDomain(one.domain)}`,
+      path: one.path,
+      secure: one.secure,
+      httpOnly: one.http_only,
+      sameSite: one.same_site ?? null,
+      expires: one.expires ?? -1,
+    })),
+    storageState: wire.storage_state ?? null,
+    pdf: wire.pdf === undefined ? null : toPdfOption(wire.pdf),
+    clip: wire.clip ?? null,
+    padding: wire.padding ?? 0,
+    fullWidth: wire.full_width ?? false,
+    maxHeight: wire.max_height ?? null,
+    omitBackground: wire.omit_background ?? false,
+    realTime: wire.real_time ?? false,
+    resize:
+      wire.resize === undefined ? null : { width: wire.resize.width ?? null, height: wire.resize.height ?? null, fit: wire.resize.fit },
+    tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
+    explain: false,
   };
+}
+
+let defaults: CaptureOptions | undefined;
+
+/** The options of a request without any field. Not to be changed. */
+export function defaultOptions(): CaptureOptions {
+  defaults ??= toCaptureOptions(captureRequestSchema.parse({}));
+  return defaults;
+}
+
+function toPdfOption(wire: WirePdf): PdfOption {
+  const { width, height } = paperOf(wire);
+  const { margin: all } = wire;
+  const { top, right, bottom, left } = typeof all === 'object' ? all : { top: all, right: all, bottom: all, left: all };
+  return {
+    paper: wire.landscape ? { width: height, height: width } : { width, height },
+    margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },
+    scale: wire.scale,
+    printBackground: wire.print_background,
+    pageRanges: wire.page_ranges ?? null,
+    headerTemplate: wire.header_template ?? null,
+    footerTemplate: wire.footer_template ?? null,
+    firstPageHeader: wire.first_page_header,
+    fitWidth: wire.fit_width,
+    preferCssPageSize: wire.prefer_css_page_size,
+    media: wire.media,
+    outline: wire.outline,
+    tagged: wire.tagged,
+  };
+}
+
+/** In portrait orientation. */
+function paperOf({ paper }: WirePdf): PdfOption['paper'] {
+  return typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
+}
+
+function inches(length: number | string): number {
+  return lengthToInches(length) ?? 0;
 }
 
 /** URL of `html` without a `base_url`: the host cannot exist (RFC 2606), so its origin reaches nothing. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type CaptureData, captureDataSchema, toWireCaptureData, type WireCaptureData } from './capture-data.js';
+import { type CaptureData, captureDataSchema, durationMsSchema, toWireCaptureData, type WireCaptureData } from './capture-data.js';
 import { ERROR_CODES, type StoredError, toWireError, type WireError } from './capture-error.js';
-import { EXTENSION } from './capture-extensions.js';
 import type { ExecutionMode } from './capture-request.js';
+import { EXTENSION } from './request-fields.js';
 
 /** States that a job row can have; `paused` and `unknown` exist only in responses. */
 export const STORED_JOB_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed'] as const;
@@ -56,34 +56,65 @@ export interface PublicPlaces {
   baseUrl: string;
 }
 
+const EXAMPLE_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
+const EXAMPLE_REQUEST_ID = 'req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
+export const EXAMPLE_TIME_MS = 1_767_225_600_000;
+
+/** Fields of jobs that responses and webhooks have, too. */
+export const jobFields = {
+  job_id: z.string().meta({ description: 'id of the job', example: EXAMPLE_JOB_ID }),
+  request_id: z.string().meta({ description: 'id of the request', example: EXAMPLE_REQUEST_ID }),
+  state: z.enum(JOB_STATES).meta({ description: 'state of the job' }),
+  mode: z.enum(['sync', 'async']).meta({ description: 'whether the submission waited for the capture' }),
+  duration_ms: durationMsSchema,
+  enqueued_at: z.number().meta({ description: 'time of the submission, Unix milliseconds', example: EXAMPLE_TIME_MS }),
+  completed_at: z.number().meta({ description: 'end of the capture, Unix milliseconds', example: EXAMPLE_TIME_MS + 900 }),
+};
+const attemptsMade = z.number().meta({ description: 'attempts so far', example: 1 });
+
 const wireErrorSchema = z
   .object({
-    code: z.enum(ERROR_CODES),
-    message: z.string(),
-    retriable: z.boolean(),
-    request_id: z.string(),
-    docs_url: z.string().optional(),
-    details: z.record(z.string(), z.unknown()).optional().meta({ description: 'free-form; may contain `job_id`' }),
+    code: z.enum(ERROR_CODES).meta({ description: 'what went wrong; decide by this and `retriable`' }),
+    message: z
+      .string()
+      .meta({ description: 'for people; may change', example: 'The host name could not be resolved to a public address.' }),
+    retriable: z.boolean().meta({ description: 'whether the same request may succeed later', example: false }),
+    request_id: jobFields.request_id,
+    docs_url: z
+      .string()
+      .optional()
+      .meta({ description: 'what this code means', example: 'https://shots.example.com/docs#navigation_failed' }),
+    details: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'free-form; may contain `job_id`', example: { job_id: EXAMPLE_JOB_ID } }),
   })
   .meta({ id: 'CaptureError' });
 
-export const errorEnvelopeSchema = z
-  .object({ ok: z.literal(false), request_id: z.string(), error: wireErrorSchema })
-  .meta({ id: 'ErrorEnvelope' });
+/** A response's `ok`, `request_id`, and its `data` or `error`. */
+export function envelopeOf<Ok extends boolean, Rest extends z.ZodRawShape>(ok: Ok, rest: Rest) {
+  return z.object({
+    ok: z.literal(ok).meta({ description: 'whether the request succeeded' }),
+    request_id: jobFields.request_id,
+    ...rest,
+  });
+}
+
+export const errorEnvelopeSchema = envelopeOf(false, { error: wireErrorSchema }).meta({ id: 'ErrorEnvelope' });
 
 export const acceptedJobSchema = z
   .object({
-    job_id: z.string(),
-    state: z.enum(JOB_STATES),
-    poll_url: z.string().meta({ description: 'relative API path on the same origin' }),
+    job_id: jobFields.job_id,
+    state: jobFields.state,
+    poll_url: z.string().meta({ description: 'relative API path on the same origin', example: `/v1/jobs/${EXAMPLE_JOB_ID}` }),
   })
   .meta({ id: 'AcceptedJob' });
 
 export const jobSnapshotSchema = z
   .object({
-    id: z.string(),
-    state: z.enum(JOB_STATES),
-    mode: z.enum(['sync', 'async']),
+    id: jobFields.job_id,
+    state: jobFields.state,
+    mode: jobFields.mode,
     url: z
       .string()
       .optional()
@@ -93,24 +124,32 @@ export const jobSnapshotSchema = z
         example: 'https://example.com/reports/q3',
         ...EXTENSION,
       }),
-    request_id: z.string().meta({ description: 'of the capture submission' }),
-    progress: z.union([z.number(), z.string(), z.null()]),
-    attempts_made: z.number(),
-    attempt_budget: z.number(),
-    enqueued_at: z.number().meta({ description: 'Unix ms' }),
-    webhook: z.object({ url: z.string(), event: z.enum(WEBHOOK_EVENTS).nullable() }).nullable(),
+    request_id: jobFields.request_id.meta({ description: 'of the capture submission' }),
+    progress: z
+      .union([z.number(), z.string(), z.null()])
+      .meta({ description: '0 to 100, informational; see `state` for completion', example: 40 }),
+    attempts_made: attemptsMade,
+    attempt_budget: z.number().meta({ description: 'attempts that the job may take', example: 2 }),
+    enqueued_at: jobFields.enqueued_at.meta({ description: 'Unix ms' }),
+    webhook: z
+      .object({
+        url: z.string().meta({ description: 'address of the receiver', example: 'https://hooks.example.com/done' }),
+        event: z.enum(WEBHOOK_EVENTS).nullable().meta({ description: 'the event that was sent; null until the job has ended' }),
+      })
+      .nullable()
+      .meta({ description: 'where the result is sent; null without a webhook' }),
     result: z
       .object({
-        request_id: z.string(),
-        mode: z.enum(['sync', 'async']),
-        ok: z.boolean(),
-        duration_ms: z.number(),
-        attempts_made: z.number(),
-        enqueued_at: z.number(),
-        completed_at: z.number(),
+        request_id: jobFields.request_id,
+        mode: jobFields.mode,
+        ok: z.boolean().meta({ description: 'whether the capture succeeded; `data` is present if true, `error` if false', example: true }),
+        duration_ms: jobFields.duration_ms,
+        attempts_made: attemptsMade,
+        enqueued_at: jobFields.enqueued_at,
+        completed_at: jobFields.completed_at,
         data: captureDataSchema.optional(),
         error: wireErrorSchema.optional(),
-        worker_id: z.string(),
+        worker_id: z.string().meta({ description: 'which worker made the capture: host, process, slot', example: 'shots-4711-0' }),
       })
       .optional()
       .meta({ description: 'present for terminal jobs' }),

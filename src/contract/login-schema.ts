@@ -49,6 +49,9 @@ const cookieFields = z.strictObject({
 
 export const cookieSchema = cookieFields.refine(fitsBrowser, TOO_LONG);
 
+const entryName = { description: 'name of the entry', example: 'session' };
+const entryValue = { description: 'value of the entry', example: 'abc123' };
+
 /** Playwright's storage state file. Other members (`indexedDB`, `credentials`) are ignored, since newer versions add some. */
 export const storageStateSchema = z
   .object({
@@ -56,30 +59,41 @@ export const storageStateSchema = z
       .array(
         z
           .object({
-            name: cookieName(),
-            value: cookieText(limits.COOKIE_VALUE_MAX_CHARS),
-            domain: limited(253).min(1),
-            path: cookiePath().default('/'),
-            expires: expires().default(-1),
-            httpOnly: z.boolean().default(false),
-            secure: z.boolean().default(false),
-            sameSite: sameSite.default('Lax'),
+            name: cookieName().meta(entryName),
+            value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta(entryValue),
+            domain: limited(253)
+              .min(1)
+              .meta({ description: 'host that the cookie is for; with a leading dot, also the hosts below it', example: 'example.com' }),
+            path: cookiePath().default('/').meta({ description: 'path that the cookie is for' }),
+            expires: expires().default(-1).meta({ description: 'Unix seconds; -1 for a session cookie' }),
+            httpOnly: z.boolean().default(false).meta({ description: 'hidden from scripts' }),
+            secure: z.boolean().default(false).meta({ description: 'sent over HTTPS only' }),
+            sameSite: sameSite.default('Lax').meta({ description: 'when other sites may cause the cookie to be sent' }),
           })
           .refine(fitsBrowser, TOO_LONG),
       )
-      .default([]),
+      .default([])
+      .meta({ description: 'cookies to set before the page is opened' }),
     origins: z
       .array(
         z.object({
           origin: limited(limits.ORIGIN_MAX_CHARS)
             .refine(isWebOrigin, 'must be an http or https origin, such as https://example.com')
-            .transform((value) => new URL(value).origin),
+            .transform((value) => new URL(value).origin)
+            .meta({ description: 'scheme, host and port', example: 'https://example.com' }),
           localStorage: z
-            .array(z.strictObject({ name: limited(limits.STORAGE_STATE_MAX_BYTES), value: limited(limits.STORAGE_STATE_MAX_BYTES) }))
-            .default([]),
+            .array(
+              z.strictObject({
+                name: limited(limits.STORAGE_STATE_MAX_BYTES).meta(entryName),
+                value: limited(limits.STORAGE_STATE_MAX_BYTES).meta(entryValue),
+              }),
+            )
+            .default([])
+            .meta({ description: 'entries of local storage' }),
         }),
       )
-      .default([]),
+      .default([])
+      .meta({ description: 'local storage by origin' }),
   })
   .superRefine((state, context) => {
     if (Buffer.byteLength(JSON.stringify(state)) > limits.STORAGE_STATE_MAX_BYTES) {

@@ -43,6 +43,7 @@ const template = (what: string) =>
     .meta({
       description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Text is 10px high and begins and ends where the page's text does, unless the template sets a font size, or a padding or margin of 0.1in or more on that side. Runs no scripts, and loads nothing but data: URLs`,
       example: '<span style="font-size:9px">Page <span class="pageNumber"></span></span>',
+      form: 'long',
     });
 
 export const pdfSchema = z.strictObject({

@@ -1,9 +1,10 @@
 import type { CaptureOptions } from './capture-request.js';
+import { findField } from './field-list.js';
 
 /** Credits of a successful capture (interface.md, Limits): viewport image 1, full-page image 2, PDF 3. */
-export function priceOf(options: Pick<CaptureOptions, 'format' | 'fullPage'>): number {
-  if (options.format === 'pdf') return 3;
-  return options.fullPage ? 2 : 1;
+export function priceOf({ format, fullPage }: Pick<CaptureOptions, 'format' | 'fullPage'>): number {
+  const priceIn = (name: string, value: string) => findField([name])?.price?.[value] ?? 1;
+  return Math.max(priceIn('format', format), priceIn('full_page', String(fullPage)));
 }
 
 /** The billing period of a time: its calendar month in UTC, such as `2026-11`. */

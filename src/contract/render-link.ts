@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { fieldSchema } from './field-schema.js';
+import { FIELD_LIST, findField } from './field-list.js';
 
 /**
  * Signed links to pictures (extensions.md, GET /v1/render): the canonical query, its signature, and the flat fields of a capture request.
@@ -10,12 +10,12 @@ export const RENDER_LINK_PATH = '/v1/render';
 
 /** Parameters of the link itself. */
 const LINK_PARAMETERS = new Set(['key', 'expires', 'signature']);
-/** Secrets, and fields that are too long or too sensitive for a link. */
-const REFUSED_FIELDS = new Set(['html', 'base_url', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'sync']);
+/** Fields of a capture request that a link must not have. */
+export const NO_LINK_FIELDS: readonly string[] = FIELD_LIST.filter(({ links }) => links === false).map(({ name }) => name);
 
 /** Whether a link may have this field of a capture request. */
 export function isLinkField(name: string): boolean {
-  return !REFUSED_FIELDS.has(name);
+  return !NO_LINK_FIELDS.includes(name);
 }
 
 export type QueryPair = [name: string, value: string];
@@ -115,10 +115,10 @@ function place(body: Record<string, unknown>, path: readonly string[], value: st
     target = next;
   }
   const name = path.length > DEPTH_MAX ? path.join('.') : (path.at(-1) ?? '');
-  const kind = kindOf(path);
+  const type = findField(path)?.type;
   const before = Object.hasOwn(target, name) ? target[name] : undefined;
-  const typed = toKind(value, kind);
-  if (kind === 'array') define(target, name, [...(Array.isArray(before) ? before : []), value]);
+  const typed = toType(value, type);
+  if (type === 'array') define(target, name, [...(Array.isArray(before) ? before : []), value]);
   // Given twice: the schema rejects the list.
   else define(target, name, before === undefined ? typed : [before, typed].flat());
 }
@@ -128,16 +128,10 @@ function define(target: Record<string, unknown>, name: string, value: unknown): 
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-function toKind(value: string, kind: string): unknown {
-  if (kind === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
-  if (kind === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value)) return Number(value);
+function toType(value: string, type: string | undefined): unknown {
+  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (type === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value)) return Number(value);
   return value;
-}
-
-/** The type of a field: `string`, `number`, `boolean`, `array`, …; `string` for unknown fields. */
-function kindOf(path: readonly string[]): string {
-  const kind = fieldSchema(path)?.def.type ?? 'string';
-  return kind === 'int' ? 'number' : kind;
 }
 
 function decode(text: string): string {

@@ -1,20 +1,20 @@
 import stringify from 'safe-stable-stringify';
 import type { z } from 'zod';
 import { CaptureError } from './capture-error.js';
-import { extensionFields, TOLERATED_CODES, type ToleratedCode } from './capture-extensions.js';
 import {
   type CaptureOptions,
   captureRequestSchema,
+  defaultOptions,
   type ExecutionMode,
   toCaptureOptions,
   type WebhookOptions,
   type WireCaptureRequest,
 } from './capture-request.js';
 import { type CombinationIssue, combinationIssues } from './combinations.js';
-import { type CaptureExtensions, EXTENSION_DEFAULTS } from './extension-options.js';
-import { fieldSchema } from './field-schema.js';
+import { FIELD_LIST, findField } from './field-list.js';
 import { meantField } from './meant-field.js';
 import { nearestName } from './nearest-name.js';
+import { TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
 import { webhookUrlProblem } from './webhook-url.js';
 
 /** A parsed capture request: what to render, how to respond, and two strings that identify equal requests. */
@@ -85,14 +85,16 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
     explain: rules.explain === true || wire.inspect_page,
   };
   // A repeated request stays equal even if the operator has changed a default since.
-  const compared = { ...withoutExtensions(wire, 'sync'), headers: options.headers, ...usedExtensions(asked), mode };
+  const plain = pick(wire, (name) => name !== 'sync' && !EXTENSIONS.has(name));
+  const compared = { ...plain, headers: options.headers, ...pick(asked, isUsedExtension), mode };
+  const rendered = pick(options, (name, value) => name !== 'timeout' && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value)));
   return {
     options,
     mode,
     cacheTtl: wire.cache_ttl,
     webhook: wire.webhook ?? null,
     identity: stringify(compared) ?? '',
-    cacheIdentity: wire.inspect_page ? null : (stringify({ ...withoutExtensions(options, 'timeout'), ...usedExtensions(options) }) ?? ''),
+    cacheIdentity: wire.inspect_page ? null : (stringify(rendered) ?? ''),
   };
 }
 
@@ -111,26 +113,22 @@ function toIssue({ path, message }: CombinationIssue): RequestIssue {
   return { path, message };
 }
 
-const EXTENSIONS = Object.entries(EXTENSION_DEFAULTS).map(([name, value]) => ({ name, value, json: JSON.stringify(value) }));
-const EXTENSION_NAMES = new Set([...Object.keys(extensionFields), ...Object.keys(EXTENSION_DEFAULTS)]);
+const EXTENSIONS = new Set(FIELD_LIST.filter(({ extension }) => extension).map(({ name }) => name));
+/** Their names among the options; `explain` is one of the query. */
+const EXTENSION_OPTIONS = new Set([...EXTENSIONS, 'explain'].map(camelCase));
 
-/** Only the extensions that are used, so that a request without them keeps the identity that it always had. */
-function usedExtensions(options: CaptureOptions): Record<string, unknown> {
-  const used: Record<string, unknown> = {};
-  for (const { name, value: byDefault, json } of EXTENSIONS) {
-    const value = options[name as keyof CaptureExtensions];
-    if (value !== byDefault && JSON.stringify(value) !== json) used[name] = value;
-  }
-  return used;
+/** A request without extensions keeps the identity that it had before there were any. */
+function isUsedExtension(name: string, value: unknown): boolean {
+  const byDefault: unknown = defaultOptions()[name as keyof CaptureOptions];
+  return EXTENSION_OPTIONS.has(name) && value !== byDefault && JSON.stringify(value) !== JSON.stringify(byDefault);
 }
 
-/** The fields of a request on the wire, or of its options, without the extensions and one more. */
-function withoutExtensions<Request extends object>(request: Request, omitted: keyof Request): Record<string, unknown> {
-  const kept: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(request)) {
-    if (name !== omitted && !EXTENSION_NAMES.has(name)) kept[name] = value;
-  }
-  return kept;
+function camelCase(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function pick(request: object, isPicked: (name: string, value: unknown) => boolean): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(request).filter(([name, value]) => isPicked(name, value)));
 }
 
 /** Maximum number of reported problems: 256 KiB can hold tens of thousands, and finding the nearest field for all would take a second. */
@@ -230,7 +228,8 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
 
 /** Field names of the object at a path; none if it has no fixed fields. */
 function knownFields(path: readonly string[]): string[] {
-  return Object.keys(fieldSchema(path)?.shape ?? {});
+  const fields = path.length === 0 ? FIELD_LIST : (findField(path)?.members ?? []);
+  return fields.map(({ name }) => name.slice(name.lastIndexOf('.') + 1));
 }
 
 function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {

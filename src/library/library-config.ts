@@ -1,6 +1,6 @@
 import { type Config, type ConfigFlags, readConfig } from '../config.js';
-import type { ToleratedCode } from '../contract/capture-extensions.js';
 import { ConfigError } from '../contract/config-error.js';
+import type { ToleratedCode } from '../contract/request-fields.js';
 
 /** Settings of the library; those left out are read as by the command: STILLFRAME_* variables, then `stillframe.config.json`, then defaults. */
 export interface StillframeOptions {

@@ -1,6 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
-import type { ToleratedCode } from '../contract/capture-extensions.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
+import type { ToleratedCode } from '../contract/request-fields.js';
 import { readRequestJson, refusedBody } from '../contract/request-json.js';
 import { parseSubmission } from '../contract/submission.js';
 

@@ -6,9 +6,9 @@ import type { CaptureHtmlRequest, CaptureUrlRequest } from '../client/capture-re
 // The client's types of the contract, which are generated from it, since those inferred from its schemas need zod where they are used.
 import type { CaptureData } from '../client/wire.js';
 import { CaptureError, type ErrorCode, type ErrorDetails } from '../contract/capture-error.js';
-import type { ToleratedCode } from '../contract/capture-extensions.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { ConfigError } from '../contract/config-error.js';
+import type { ToleratedCode } from '../contract/request-fields.js';
 import type { EngineCapture } from './engine.js';
 import type { StillframeOptions } from './library-config.js';
 

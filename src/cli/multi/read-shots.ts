@@ -1,4 +1,4 @@
-import type { ToleratedCode } from '../../contract/capture-extensions.js';
+import type { ToleratedCode } from '../../contract/request-fields.js';
 import { type OutputRules, resolveOutput, sameFileKey } from './output-path.js';
 import { readServer, type ServerOrder } from './read-server.js';
 import { type Fields, isFields, readShot, type UnderstoodShot } from './read-shot.js';

@@ -1,5 +1,5 @@
 import type { StoredError } from '../../contract/capture-error.js';
-import { FIELD_GROUPS, OTHER_FIELDS } from '../../contract/field-groups.js';
+import { FIELD_GROUPS } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
 import type { ConsoleKey } from '../console-edge.js';
 import { ErrorNotice } from './error-page.js';
@@ -19,10 +19,11 @@ interface CaptureFormProps {
 }
 
 /** Beside the URL, as most pictures need no other options. */
-const FIRST_FIELDS = ['url', 'device', 'full_page', 'dark_mode'].flatMap((name) => FORM_FIELDS.filter((field) => field.name === name));
-const GROUPS = [...FIELD_GROUPS.map(([heading]) => heading), OTHER_FIELDS]
-  .map((heading) => ({ heading, fields: FORM_FIELDS.filter((field) => field.group === heading && !FIRST_FIELDS.includes(field)) }))
-  .filter(({ fields }) => fields.length > 0);
+const FIRST_FIELDS = FORM_FIELDS.filter(({ form }) => form === 'first');
+const GROUPS = FIELD_GROUPS.map((heading) => ({
+  heading,
+  fields: FORM_FIELDS.filter(({ group, form }) => group === heading && form !== 'first'),
+}));
 
 export function CaptureForm({ formToken, keys, form, error }: CaptureFormProps) {
   const issues = issuesOf(error);

@@ -116,7 +116,9 @@ function Choices({ field, form, described, notes }: { field: FormField; form: Fo
   );
 }
 
-function placeholderOf({ kind, defaultValue, example }: FormField): string | undefined {
+function placeholderOf({ name, kind, defaultValue, example }: FormField): string | undefined {
+  // contract/paper-default.ts
+  if (name === 'pdf.paper') return 'default: a4, or letter in the US and Canada';
   if (typeof defaultValue === 'number' || typeof defaultValue === 'string') return `default: ${defaultValue}`;
   switch (kind) {
     case 'lines':
@@ -126,6 +128,6 @@ function placeholderOf({ kind, defaultValue, example }: FormField): string | und
     case 'json':
       return 'JSON';
     default:
-      return example === '' ? undefined : `such as ${example}`;
+      return typeof example === 'string' || typeof example === 'number' ? `such as ${example}` : undefined;
   }
 }

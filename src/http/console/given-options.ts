@@ -1,11 +1,11 @@
-import { type CaptureOptions, captureRequestSchema, shownUrl, toCaptureOptions } from '../../contract/capture-request.js';
+import { type CaptureOptions, defaultOptions, shownUrl } from '../../contract/capture-request.js';
 import { isLinkField } from '../../contract/render-link.js';
 
 const LONGEST_CHARS = 500;
 
 /** The options that differ from the defaults; of private ones, only that they are set. */
 export function givenOptions(options: CaptureOptions): { name: string; text: string }[] {
-  const defaults = toCaptureOptions(captureRequestSchema.parse({ url: options.url })) as unknown as Record<string, unknown>;
+  const defaults = { ...defaultOptions() } as Record<string, unknown>;
   const given = Object.entries(options).filter(([name, value]) => name !== 'url' && !isEqual(value, defaults[name]));
   return [
     { name: 'url', text: shownUrl(options) },

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { captureDataSchema } from '../../contract/capture-data.js';
-import { EXTENSION } from '../../contract/capture-extensions.js';
 import { captureRequestSchema } from '../../contract/capture-request.js';
 import { acceptedJobSchema } from '../../contract/job.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
+import { NO_LINK_FIELDS } from '../../contract/render-link.js';
+import { EXTENSION } from '../../contract/request-fields.js';
 import type { Operation } from './operation.js';
 import { anyHeaders } from './request-headers.js';
 import {
@@ -116,8 +117,7 @@ function renderLink(): Operation {
     operationId: 'renderLink',
     tags: ['captures'],
     summary: 'The picture of a signed link',
-    description:
-      'For `<img src>` and Open Graph tags. Beside `url`, any field of a capture request in flat form (`viewport.width=800`, repeated names for lists), except `html`, `base_url`, `custom_js`, `headers`, `cookies`, `storage_state`, `webhook`, `proxy` and `sync`. `stillframe sign` makes such links. Only a render is charged: a stored picture answers for free, after `cache_ttl` (at least 60 s) as well, while one render renews it.',
+    description: `For \`<img src>\` and Open Graph tags. Beside \`url\`, any field of a capture request in flat form (\`viewport.width=800\`, repeated names for lists), except ${NO_LINK_FIELDS.map((name) => `\`${name}\``).join(', ')}. \`stillframe sign\` makes such links. Only a render is charged: a stored picture answers for free, after \`cache_ttl\` (at least 60 s) as well, while one render renews it.`,
     security: [],
     request: { query: fields },
     responses: {

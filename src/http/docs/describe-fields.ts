@@ -1,4 +1,4 @@
-import { FIELD_NOTES, type FieldNote } from './field-notes.js';
+import { OWN_META_NAMES } from '../../contract/request-fields.js';
 
 interface Schema {
   $ref?: string;
@@ -12,6 +12,8 @@ interface Schema {
   properties?: Record<string, Schema>;
 }
 
+/** Descriptions of references to named schemas: one in `.meta()` would put a copy of the schema in place of the reference. */
+const REFERENCES: Record<string, string> = { data: 'the result', error: 'what went wrong' };
 /** Fields that few responses have. */
 const UNUSUAL = new Set(['data_url', 'diagnostics']);
 
@@ -21,22 +23,17 @@ const UNUSUAL = new Set(['data_url', 'diagnostics']);
  */
 export function describeFields(document: object): void {
   const { schemas = {} } = (document as { components?: { schemas?: Record<string, Schema> } }).components ?? {};
-  const named = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]));
-  visit(document, (schema) => describeProperties(schema, named.get(schema) ?? '', schemas));
+  visit(document, (schema) => describeProperties(schema, schemas));
 }
 
-function describeProperties({ properties = {} }: Schema, path: string, schemas: Record<string, Schema>): void {
+function describeProperties({ properties = {} }: Schema, schemas: Record<string, Schema>): void {
   for (const [name, field] of Object.entries(properties)) {
-    const own = `${path}.${name}`;
-    if (path !== '') describeProperties(field, own, schemas);
-    // Fields of a named schema are visited again without their path, when they have been described already.
+    // Two schemas of requests share their fields.
     if (field.examples !== undefined) continue;
-    const note = FIELD_NOTES[own] ?? FIELD_NOTES[name] ?? {};
-    field.examples = [exampleOf(field, note, schemas)];
-    const said = field.description ?? note.description;
-    if (said !== undefined) field.description = withDefault(said, field.default);
-    delete field.example;
-    delete field.default;
+    field.examples = [exampleOf(field, schemas)];
+    const description = field.description ?? REFERENCES[name];
+    if (description !== undefined) field.description = withDefault(description, field.default);
+    for (const key of [...OWN_META_NAMES, 'example', 'default']) delete (field as Record<string, unknown>)[key];
   }
 }
 
@@ -45,8 +42,7 @@ function withDefault(description: string, value: unknown): string {
   return `${description}${description.endsWith('.') ? '' : '.'} Default: \`${JSON.stringify(value).replace(/^"|"$/g, '')}\`.`;
 }
 
-function exampleOf(field: Schema, note: FieldNote, schemas: Record<string, Schema>): unknown {
-  if (note.example !== undefined) return note.example;
+function exampleOf(field: Schema, schemas: Record<string, Schema>): unknown {
   if (field.example !== undefined) return field.example;
   if (field.const !== undefined) return field.const;
   const { $ref } = field;
@@ -57,7 +53,7 @@ function exampleOf(field: Schema, note: FieldNote, schemas: Record<string, Schem
 
 function exampleOfAll(properties: Record<string, Schema>, schemas: Record<string, Schema>): Record<string, unknown> {
   const shown = Object.entries(properties).filter(([name]) => !UNUSUAL.has(name) && !(name === 'error' && 'data' in properties));
-  return Object.fromEntries(shown.map(([name, field]) => [name, field.examples?.[0] ?? exampleOf(field, {}, schemas)]));
+  return Object.fromEntries(shown.map(([name, field]) => [name, field.examples?.[0] ?? exampleOf(field, schemas)]));
 }
 
 function visit(value: unknown, of: (schema: Schema) => void): void {

@@ -1,8 +1,8 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { captureDataSchema } from '../../contract/capture-data.js';
-import { EXTENSION } from '../../contract/capture-extensions.js';
-import { errorEnvelopeSchema, WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
+import { webhookPayloadSchema } from '../../contract/delivery.js';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
+import { EXTENSION } from '../../contract/request-fields.js';
 import { describeFields } from './describe-fields.js';
 import { operations } from './operations.js';
 
@@ -72,20 +72,6 @@ function requireDefaulted(schema: ObjectSchema): void {
 
 function notification(event: WebhookEvent): Parameters<OpenAPIHono['openAPIRegistry']['registerWebhook']>[0] {
   const completed = event === 'capture.completed';
-  const payload = z.object({
-    event: z.literal(event),
-    job_id: z.string(),
-    request_id: z.string(),
-    ok: z.literal(completed),
-    ...(completed ? { data: captureDataSchema } : { error: errorEnvelopeSchema.shape.error }),
-    mode: z.enum(['sync', 'async']),
-    attempts_made: z.int(),
-    duration_ms: z.number(),
-    enqueued_at: z.number(),
-    completed_at: z.number(),
-    delivery_id: z.string(),
-    delivery_generation: z.int(),
-  });
   return {
     method: 'post',
     path: event,
@@ -100,7 +86,7 @@ function notification(event: WebhookEvent): Parameters<OpenAPIHono['openAPIRegis
             '`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of the timestamp, a period and the exact raw body, keyed with the webhook secret',
         }),
       }),
-      body: { required: true, content: { 'application/json': { schema: payload } } },
+      body: { required: true, content: { 'application/json': { schema: webhookPayloadSchema(event) } } },
     },
     responses: {
       '2XX': { description: 'Acknowledged.' },

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { EXTENSION } from '../../contract/capture-extensions.js';
 import { deliveryStatusSchema } from '../../contract/delivery.js';
 import { healthSchema } from '../../contract/health.js';
-import { JOB_STATES, jobSnapshotSchema } from '../../contract/job.js';
+import { envelopeOf, JOB_STATES, jobSnapshotSchema } from '../../contract/job.js';
 import { JOBS_PAGE } from '../../contract/limits.js';
+import { EXTENSION } from '../../contract/request-fields.js';
 import { usageSchema } from '../../contract/usage.js';
 import { captureOperations } from './capture-operations.js';
 import type { Operation } from './operation.js';
@@ -29,8 +29,8 @@ const jobId = z.object({ id: z.string().meta({ description: 'job id from the sub
 
 function listJobs(): Operation {
   const page = z.object({
-    jobs: z.array(jobSnapshotSchema),
-    next_cursor: z.string().nullable().meta({ description: 'null on the last page' }),
+    jobs: z.array(jobSnapshotSchema).meta({ description: 'jobs, newest first', example: [] }),
+    next_cursor: z.string().nullable().meta({ description: 'null on the last page', example: 'MTIz' }),
   });
   return {
     method: 'get',
@@ -153,7 +153,7 @@ function redeliverWebhook(): Operation {
 }
 
 function readHealth(): Operation {
-  const schema = (ok: boolean) => z.object({ ok: z.literal(ok), request_id: z.string(), data: healthSchema });
+  const schema = (ok: boolean) => envelopeOf(ok, { data: healthSchema });
   return {
     method: 'get',
     path: '/v1/health',
@@ -184,6 +184,12 @@ function readLiveness(): Operation {
     tags: ['service'],
     summary: 'Liveness',
     security: [],
-    responses: { 200: success('The process is running.', z.object({ alive: z.literal(true) }), commonHeaders()) },
+    responses: {
+      200: success(
+        'The process is running.',
+        z.object({ alive: z.literal(true).meta({ description: 'the process responds' }) }),
+        commonHeaders(),
+      ),
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorEnvelopeSchema } from '../../contract/job.js';
+import { envelopeOf, errorEnvelopeSchema } from '../../contract/job.js';
 import type { Operation } from './operation.js';
 
 /** Building blocks of the operations' responses. */
@@ -29,7 +29,7 @@ export function captureFailures() {
 }
 
 export function success(description: string, data: z.ZodType, headers: Record<string, object>) {
-  const schema = z.object({ ok: z.literal(true), request_id: z.string(), data });
+  const schema = envelopeOf(true, { data });
   return { description, headers: { ...commonHeaders(), ...headers }, content: { 'application/json': { schema } } };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { captureRequestSchema } from '../../contract/capture-request.js';
 import { IDEMPOTENCY_KEY_PATTERN, VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { MODEL_EDGE_MAX_PX, MODEL_TILES_MAX } from '../../contract/model-tiles.js';
+import { requestFields } from '../../contract/request-fields.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
 import { listingSchema } from './listing-schema.js';
 import { readFrom, readView } from './read-look.js';
@@ -9,39 +9,17 @@ import { showJob, VIEWS, type View } from './show-job.js';
 import type { Tool } from './tool.js';
 
 /** The fields of a capture request that the tool has under the same names, for agents; secrets stay out of their reach. */
-const REQUEST_FIELDS = captureRequestSchema.pick({
-  url: true,
-  html: true,
-  device: true,
-  full_page: true,
-  full_width: true,
-  max_height: true,
-  selector: true,
-  dark_mode: true,
-  locale: true,
-  timezone: true,
-  region: true,
-  wait_for_selector: true,
-  wait_for_content: true,
-  delay: true,
-  timeout: true,
-  hide_selectors: true,
-  remove_selectors: true,
-  tolerate: true,
-  cache_ttl: true,
-});
-
-const { device, dark_mode: darkMode, selector, hide_selectors: hide, remove_selectors: remove } = REQUEST_FIELDS.shape;
-
-const ARGUMENTS = REQUEST_FIELDS.extend({
-  // Described without fields that the tool does not have.
-  device: device.meta({ description: 'device preset; takes precedence over `width` and `height`' }),
-  dark_mode: darkMode.meta({ description: 'prefers-color-scheme: dark' }),
-  selector: selector.meta({
-    description: 'picture only the first visible element that matches this CSS selector; `>>>` leads into shadow trees and frames',
+const REQUEST_FIELDS = Object.fromEntries(
+  Object.entries(requestFields).flatMap(([name, schema]: [string, z.ZodType]) => {
+    const { mcp } = schema.meta() ?? {};
+    if (mcp === undefined) return [];
+    // Some descriptions name fields that the tool does not have.
+    return [[name, mcp === true ? schema : schema.meta({ description: mcp })]];
   }),
-  hide_selectors: hide.meta({ description: 'CSS selectors of elements to hide, keeping their space' }),
-  remove_selectors: remove.meta({ description: 'CSS selectors of elements to remove' }),
+);
+
+const ARGUMENTS = z.strictObject({
+  ...REQUEST_FIELDS,
   view: z
     .enum(VIEWS)
     .default('picture')
@@ -94,7 +72,7 @@ function read({ view: givenView, from: givenFrom, width, height, idempotency_key
   const idempotencyKey = readKey(key, issues);
   for (const name of Object.keys(fields)) {
     // Names that no request has are rejected at submission, with the field that was meant.
-    if (Object.hasOwn(captureRequestSchema.shape, name) && !Object.hasOwn(REQUEST_FIELDS.shape, name)) {
+    if (Object.hasOwn(requestFields, name) && !Object.hasOwn(REQUEST_FIELDS, name)) {
       issues.push({ path: name, message: 'is a field of POST /v1/screenshot that this tool does not have' });
     }
   }

@@ -1,6 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CaptureOptions } from '../../contract/capture-request.js';
-import type { CookieOption } from '../../contract/extension-options.js';
+import type { CaptureOptions, CookieOption } from '../../contract/capture-request.js';
 import type { OpenPage } from './open-page.js';
 
 type LoginOptions = Pick<CaptureOptions, 'url' | 'cookies' | 'storageState'>;

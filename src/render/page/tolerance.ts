@@ -1,6 +1,6 @@
 import type { CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { ToleratedCode } from '../../contract/capture-extensions.js';
+import type { ToleratedCode } from '../../contract/request-fields.js';
 
 /** `tolerate` of one capture: which failures become warnings, and those tolerated so far. */
 export class Tolerance {

@@ -1,6 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import type { CaptureOptions, ImageFormat } from '../../contract/capture-request.js';
-import type { ResizeOption } from '../../contract/extension-options.js';
+import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/capture-request.js';
 import { isAllWhite, isSummedUpAsWhite } from './all-white.js';
 import type { Strips } from './section-store.js';
 

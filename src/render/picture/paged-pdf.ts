@@ -1,5 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { PdfOption } from '../../contract/extension-options.js';
+import type { PdfOption } from '../../contract/capture-request.js';
 import { CSS_PX_PER_INCH } from '../../contract/lengths.js';
 import { PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { monotonicNow } from '../monotonic-now.js';

@@ -1,4 +1,4 @@
-import type { PdfOption } from '../../contract/extension-options.js';
+import type { PdfOption } from '../../contract/capture-request.js';
 import { lengthToInches } from '../../contract/lengths.js';
 import { PAPER_INCHES } from '../../contract/pdf-schema.js';
 import type { PageBox } from '../in-page/rules.js';

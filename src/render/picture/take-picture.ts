@@ -4,8 +4,7 @@
  */
 
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CaptureOptions } from '../../contract/capture-request.js';
-import type { ClipOption } from '../../contract/extension-options.js';
+import type { CaptureOptions, ClipOption } from '../../contract/capture-request.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { takeBands } from './bands.js';
 import { boundedPage, within } from './bounded-page.js';

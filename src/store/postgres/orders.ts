@@ -1,5 +1,4 @@
-import type { CaptureOptions } from '../../contract/capture-request.js';
-import { EXTENSION_DEFAULTS } from '../../contract/extension-options.js';
+import { type CaptureOptions, defaultOptions } from '../../contract/capture-request.js';
 import type { Vault } from '../vault.js';
 import type { Queries } from './connect.js';
 
@@ -17,7 +16,7 @@ export function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): C
   if (sealed === null) return null;
   try {
     // Orders of an earlier version lack newer options.
-    return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(sealed, `order:${jobId}`)) };
+    return { ...defaultOptions(), ...JSON.parse(vault.open(sealed, `order:${jobId}`)) };
   } catch {
     return null;
   }

@@ -1,5 +1,4 @@
-import type { CaptureOptions } from '../../contract/capture-request.js';
-import { EXTENSION_DEFAULTS } from '../../contract/extension-options.js';
+import { type CaptureOptions, defaultOptions } from '../../contract/capture-request.js';
 import type { Vault } from '../vault.js';
 import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
@@ -25,7 +24,7 @@ export function ordersTable(orm: Orm, vault: Vault) {
       if (order === undefined) return null;
       try {
         // Orders of an earlier version lack newer options.
-        return { ...EXTENSION_DEFAULTS, ...JSON.parse(vault.open(order.sealed, place(jobId))) };
+        return { ...defaultOptions(), ...JSON.parse(vault.open(order.sealed, place(jobId))) };
       } catch {
         return null;
       }

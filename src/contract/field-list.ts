@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { type FieldMeta, requestFields } from './request-fields.js';
+
+/** A field of a capture request, or a member of one, with what its schema and its `.meta()` say. */
+export interface Field extends Partial<FieldMeta> {
+  /** Dotted wire name. */
+  name: string;
+  /** Of the value that is given: `boolean`, `number`, `string`, `enum`, `array`, `object`, `record` or `union`. */
+  type: string;
+  description: string;
+  example: unknown;
+  /** undefined if there is none. */
+  defaultValue: unknown;
+  /** Of a number; null where there is no limit. */
+  min: number | null;
+  max: number | null;
+  /** Whether it is no field of interface.md. */
+  extension: boolean;
+  /** Whether it is never shown again. */
+  writeOnly: boolean;
+  /** Of an enumeration, or of a list of them. */
+  choices: readonly string[];
+  /** Of an object, or of a union's object form. */
+  members: readonly Field[];
+  /** What a list holds. */
+  item: Field | null;
+}
+
+/** The fields of a capture request, in the order of its schema. */
+export const FIELD_LIST: readonly Field[] = fieldsOf(requestFields, '');
+
+/**
+ * @param path names and list indexes, starting at the request
+ * @returns null if there is no such field
+ */
+export function findField([name, ...rest]: readonly string[]): Field | null {
+  let field = FIELD_LIST.find((each) => each.name === name) ?? null;
+  for (const step of rest) field = field?.item ?? field?.members.find((each) => each.name.endsWith(`.${step}`)) ?? null;
+  return field;
+}
+
+function fieldsOf(shape: object, parent: string, inherited: z.GlobalMeta = {}): Field[] {
+  return Object.entries(shape).map(([key, schema]) => describe(parent === '' ? key : `${parent}.${key}`, schema, inherited));
+}
+
+/** Unwraps the schema from default and optional, and keeps what they say. */
+function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Field {
+  let inner = schema;
+  let defaultValue: unknown;
+  let meta: z.GlobalMeta = inherited;
+  for (;;) {
+    meta = { ...inner.meta(), ...meta };
+    if (inner instanceof z.ZodDefault) defaultValue = inner.def.defaultValue;
+    const next = wrappedBy(inner);
+    if (next === null) break;
+    inner = next as z.ZodType;
+  }
+  const { description = '', example, writeOnly, 'x-stillframe-extension': extension, ...own } = meta;
+  const { group, links } = own;
+  const item = inner instanceof z.ZodArray ? describe(name, inner.element as z.ZodType, { group, links }) : null;
+  return {
+    ...(own as Partial<FieldMeta>),
+    name,
+    type: inner.def.type,
+    description,
+    example,
+    defaultValue,
+    ...rangeOf(inner),
+    extension: extension === true,
+    writeOnly: writeOnly === true,
+    choices: inner instanceof z.ZodEnum ? inner.options.map(String) : (item?.choices ?? []),
+    members: fieldsOf(shapeOf(inner), name, { group, links }),
+    item,
+  };
+}
+
+function rangeOf(schema: z.ZodType): Pick<Field, 'min' | 'max'> {
+  if (!(schema instanceof z.ZodNumber)) return { min: null, max: null };
+  const limit = (value: number | null) => (value !== null && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : null);
+  return { min: limit(schema.minValue), max: limit(schema.maxValue) };
+}
+
+function wrappedBy(schema: z.ZodType): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return schema.unwrap();
+  if (!(schema instanceof z.ZodPipe)) return null;
+  // What goes in counts, except behind z.preprocess(), which takes anything.
+  return schema.in instanceof z.ZodTransform ? schema.out : schema.in;
+}
+
+function shapeOf(schema: z.ZodType): object {
+  if (schema instanceof z.ZodObject) return schema.shape;
+  return schema instanceof z.ZodUnion ? (schema.options.find((form) => form instanceof z.ZodObject)?.shape ?? {}) : {};
+}

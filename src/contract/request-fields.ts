@@ -1,0 +1,538 @@
+/**
+ * Every field of a capture request (interface.md, extensions.md): type, default, description, group, price, and which of signed links,
+ * MCP, the command line and the console have it. Validation, the OpenAPI document, help texts, forms and docs/options.md come from it.
+ */
+import { z } from 'zod';
+import { DEVICE_NAMES } from './device-presets.js';
+import { forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
+import { limited } from './limited.js';
+import * as limits from './limits.js';
+import { cookieSchema, storageStateSchema } from './login-schema.js';
+import { pdfSchema } from './pdf-schema.js';
+import { REGION_NAMES } from './regions.js';
+import { normalizeTargetUrl } from './target-url.js';
+
+/** Headings under which fields are shown, in this order. */
+export const FIELD_GROUPS = [
+  'Output',
+  'HTML',
+  'What to capture',
+  'PDF',
+  'Login',
+  'Viewport and device',
+  'Waiting',
+  'Checks (the capture fails if they do not hold)',
+  'Blocking and editing the page',
+  'Emulation',
+  'Network',
+  'Result and callback',
+] as const;
+
+/** The entries of `.meta()` that only this program reads. JSON Schema documents are made without them. */
+export interface FieldMeta {
+  group: (typeof FIELD_GROUPS)[number];
+  /** Credits of a capture by the value of the field; a capture costs the largest price of its fields, at least 1 (interface.md, Limits). */
+  price: Readonly<Record<string, number>>;
+  /** Signed links must not have it, because it is secret, too long, or of no use to them. */
+  links: false;
+  /** The capture tool for language models has it; a text replaces the description there. */
+  mcp: true | string;
+  /** False: no flag. `members`: a flag for each member that is not secret. */
+  cli: false | 'members' | FlagMeta;
+  /** In the console's form, it stands beside the URL (`first`) or takes several lines (`long`). */
+  form: 'first' | 'long';
+  /** It is a file that another program writes: forms and help texts do not name its members. */
+  opaque: true;
+}
+
+interface FlagMeta {
+  short?: `-${string}`;
+  /** Replaces the description; of a switch that is on by default, it describes `--no-…`. */
+  help?: string;
+  /** Flags without effect, which the help of the command does not list. */
+  hidden?: 'always' | 'without server';
+}
+
+declare module 'zod' {
+  interface GlobalMeta extends Partial<FieldMeta> {}
+}
+
+const OWN_META = { group: 0, price: 0, links: 0, mcp: 0, cli: 0, form: 0, opaque: 0 } satisfies Record<keyof FieldMeta, 0>;
+/** The names of FieldMeta, which JSON Schema documents must not have. */
+export const OWN_META_NAMES = Object.keys(OWN_META);
+
+/** Marks what is no part of interface.md in the OpenAPI document. Requests that do not use such a field keep their identity. */
+export const EXTENSION = { 'x-stillframe-extension': true } as const;
+
+/** Codes that `tolerate` turns from failures into warnings. */
+export const TOLERATED_CODES = ['target_error', 'blocked_by_target', 'render_incomplete'] as const;
+export type ToleratedCode = (typeof TOLERATED_CODES)[number];
+
+const whole = ({ min, max }: { min: number; max?: number }) => (max === undefined ? z.int().min(min) : z.int().min(min).max(max));
+const line = (maxChars: number) => limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
+const code = () => limited(limits.CUSTOM_CODE_MAX_CHARS).optional();
+const selector = () => limited(4_096).trim().min(1);
+const selectors = () => z.array(selector()).max(256).default([]);
+const DEEP = '`>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`';
+const markers = () => z.array(limited(limits.MARKER_MAX_CHARS).trim().min(1)).max(limits.MARKERS_MAX_ITEMS).default([]);
+const clipEdge = () => z.number().min(0).max(limits.CLIP_MAX_PX);
+const clipSide = () => z.number().min(1).max(limits.CLIP_MAX_PX);
+const resizeSide = () => whole({ min: 1, max: limits.RESIZE_MAX_PX }).optional();
+
+const targetUrl = () =>
+  limited(limits.URL_MAX_BYTES)
+    .min(1)
+    .transform((text, context) => {
+      const target = normalizeTargetUrl(text);
+      if ('url' in target) return target.url;
+      context.addIssue({ code: 'custom', message: target.problem });
+      return z.NEVER;
+    })
+    .optional();
+
+export const requestFields = {
+  // Required unless `html` is given: see combinations.ts.
+  url: targetUrl().meta({
+    group: 'What to capture',
+    description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
+    example: 'https://example.com/',
+    mcp: true,
+    cli: false,
+    form: 'first',
+  }),
+  viewport: z
+    .strictObject({
+      width: whole(limits.VIEWPORT_WIDTH_PX)
+        .default(limits.VIEWPORT_WIDTH_PX.default)
+        .meta({ description: 'viewport width in CSS px', cli: { short: '-w' } }),
+      height: whole(limits.VIEWPORT_HEIGHT_PX)
+        .default(limits.VIEWPORT_HEIGHT_PX.default)
+        .meta({ description: 'viewport height in CSS px' }),
+      deviceScaleFactor: z
+        .number()
+        .min(limits.DEVICE_SCALE_FACTOR.min)
+        .max(limits.DEVICE_SCALE_FACTOR.max)
+        .default(limits.DEVICE_SCALE_FACTOR.default)
+        .meta({ description: 'output pixels per CSS px' }),
+      isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honoured' }),
+      hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
+    })
+    .prefault({})
+    .meta({
+      group: 'Viewport and device',
+      description: 'CSS-pixel viewport and output density; `device` takes precedence',
+      cli: 'members',
+    }),
+  device: z
+    .enum(DEVICE_NAMES)
+    .optional()
+    .meta({
+      group: 'Viewport and device',
+      description: 'device preset; takes precedence over `viewport`',
+      mcp: 'device preset; takes precedence over `width` and `height`',
+      cli: { short: '-d' },
+      form: 'first',
+    }),
+  full_page: z
+    .boolean()
+    .default(false)
+    .meta({
+      group: 'What to capture',
+      description: 'capture the whole scrollable page',
+      price: { true: 2 },
+      mcp: true,
+      cli: { short: '-F' },
+      form: 'first',
+    }),
+  full_page_algorithm: z.enum(['by_sections', 'native']).default('by_sections').meta({
+    group: 'What to capture',
+    description: 'how a full page is captured: section by section and stitched, or in one capture beyond the viewport',
+  }),
+  full_page_scroll_delay: whole(limits.SCROLL_DELAY_MS).optional().meta({
+    group: 'What to capture',
+    description: 'ms between scroll steps of a full-page capture; by default, each step waits for what it started loading',
+    example: 200,
+  }),
+  full_page_scroll_by: whole(limits.SCROLL_BY_PX).optional().meta({
+    group: 'What to capture',
+    description: 'scroll step of a full-page capture in CSS px; by default, the viewport height',
+    example: 720,
+  }),
+  reduce_motion: z
+    .boolean()
+    .default(true)
+    .meta({
+      group: 'Waiting',
+      description: 'emulate prefers-reduced-motion: reduce, finish animations, and stop endless ones at their start',
+      cli: { help: 'let animations and transitions run' },
+    }),
+  format: z
+    .enum(['png', 'jpeg', 'webp', 'pdf'])
+    .default('webp')
+    .meta({ group: 'Output', description: 'format of the picture', price: { pdf: 3 }, cli: { short: '-f' } }),
+  quality: whole(limits.QUALITY)
+    .default(limits.QUALITY.default)
+    .meta({ group: 'Output', description: 'encoding quality; jpeg and webp only', cli: { short: '-q' } }),
+  delay: whole(limits.DELAY_MS)
+    .default(limits.DELAY_MS.default)
+    .meta({ group: 'Waiting', description: 'ms to wait after the page has settled', mcp: true }),
+  timeout: whole(limits.TIMEOUT_MS)
+    .default(limits.TIMEOUT_MS.default)
+    .meta({ group: 'Waiting', description: 'ms for navigation, waits and checks together', mcp: true }),
+  wait_for_selector: selector()
+    .optional()
+    .meta({
+      group: 'Waiting',
+      description: `CSS selector of an element to wait for before the capture; ${DEEP}`,
+      example: '#content',
+      mcp: true,
+    }),
+  wait_for_content: z.boolean().default(false).meta({
+    group: 'Waiting',
+    description: 'wait while the page looks like a loading shell: spinners, skeletons, hardly any text',
+    mcp: true,
+  }),
+  wait_for_idle: z
+    .boolean()
+    .default(true)
+    .meta({
+      group: 'Waiting',
+      description: 'wait up to 5 s for the network, fonts and layout to settle; never fails the capture',
+      cli: { help: 'do not wait for the network, fonts and layout to settle' },
+    }),
+  wait_until: z
+    .enum(['load', 'domcontentloaded', 'networkidle'])
+    .default('load')
+    .meta({ group: 'Waiting', description: 'event that the navigation waits for' }),
+  fail_if_incomplete: z.boolean().default(false).meta({
+    group: 'Checks (the capture fails if they do not hold)',
+    description: 'fail if the page is still loading or looks like a loading shell',
+  }),
+  fail_if_content_missing: markers().meta({
+    group: 'Checks (the capture fails if they do not hold)',
+    description: 'fail if the visible page lacks this text',
+    example: ['Checkout'],
+  }),
+  fail_if_content_contains: markers().meta({
+    group: 'Checks (the capture fails if they do not hold)',
+    description: 'fail if the visible page contains this text',
+    example: ['Access denied'],
+  }),
+  min_capture_height: whole({ min: 1 }).optional().meta({
+    group: 'Checks (the capture fails if they do not hold)',
+    description: 'fail if the height of the picture is below this, in output px',
+    example: 400,
+  }),
+  min_capture_bytes: whole({ min: 1 }).optional().meta({
+    group: 'Checks (the capture fails if they do not hold)',
+    description: 'fail if the encoded picture is smaller than this, in bytes',
+    example: 5_000,
+  }),
+  dark_mode: z.boolean().default(false).meta({
+    group: 'Emulation',
+    description: 'prefers-color-scheme: dark, unless `color_scheme` is set',
+    mcp: 'prefers-color-scheme: dark',
+    form: 'first',
+  }),
+  color_scheme: z
+    .enum(['light', 'dark', 'no-preference'])
+    .optional()
+    .meta({ group: 'Emulation', description: 'prefers-color-scheme of the browser' }),
+  locale: line(limits.LOCALE_MAX_CHARS)
+    .refine(isLocale, 'must be a BCP 47 language tag, such as en-US')
+    .optional()
+    .meta({ group: 'Emulation', description: "browser locale, such as en-US; overrides the region's", example: 'en-GB', mcp: true }),
+  timezone: line(limits.TIMEZONE_MAX_CHARS).refine(isTimezone, 'must be an IANA time zone, such as Europe/Berlin').optional().meta({
+    group: 'Emulation',
+    description: "IANA time zone, such as Europe/Berlin; overrides the region's",
+    example: 'Europe/London',
+    mcp: true,
+  }),
+  user_agent: line(1_024)
+    .min(1)
+    .optional()
+    .meta({ group: 'Emulation', description: 'User-Agent of the browser', example: 'ExampleBot/1.0', cli: { short: '-A' } }),
+  region: z.enum(REGION_NAMES).optional().meta({
+    group: 'Emulation',
+    description: 'country whose locale and time zone are emulated, and where the egress address is expected to be',
+    mcp: true,
+  }),
+  proxy: z
+    .strictObject({
+      server: line(2_048).min(1).meta({
+        description: 'http, https or socks5 proxy on a public address, such as http://proxy.example.com:3128',
+        example: 'http://proxy.example.com:3128',
+      }),
+      bypass: line(4_096)
+        .optional()
+        .meta({ description: 'comma-separated hosts that are reached without the proxy', example: 'cdn.example.com,.static.example.com' }),
+      username: line(1_024)
+        .optional()
+        .meta({
+          description: 'user name for the proxy',
+          example: 'user',
+          cli: { help: 'user name for the proxy; its password is taken from STILLFRAME_PROXY_PASSWORD' },
+        }),
+      password: line(1_024).optional().meta({ description: 'write-only', example: 'secret', writeOnly: true }),
+    })
+    .optional()
+    .meta({
+      group: 'Network',
+      description: 'caller-supplied public proxy',
+      example: { server: 'http://proxy.example.com:3128' },
+      links: false,
+      cli: 'members',
+    }),
+  verify_egress: z
+    .boolean()
+    .default(true)
+    .meta({
+      group: 'Emulation',
+      description: 'check that the egress country is that of `region`',
+      cli: { help: 'do not check that the egress country is that of --region' },
+    }),
+  block_ads: z
+    .boolean()
+    .default(true)
+    .meta({ group: 'Blocking and editing the page', description: 'block ads', cli: { help: 'keep ads' } }),
+  block_cookie_banners: z
+    .boolean()
+    .default(true)
+    .meta({
+      group: 'Blocking and editing the page',
+      description: 'decline or hide cookie banners',
+      cli: { help: 'keep cookie banners' },
+    }),
+  block_chats: z
+    .boolean()
+    .default(true)
+    .meta({ group: 'Blocking and editing the page', description: 'block chat widgets', cli: { help: 'keep chat widgets' } }),
+  block_trackers: z
+    .boolean()
+    .default(true)
+    .meta({ group: 'Blocking and editing the page', description: 'block trackers', cli: { help: 'keep trackers' } }),
+  selector: selector()
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: `capture only the first visible element that matches this CSS selector; ${DEEP}, and here also into those of other origins; not with format pdf`,
+      example: 'main',
+      mcp: 'picture only the first visible element that matches this CSS selector; `>>>` leads into shadow trees and frames',
+      cli: { short: '-s' },
+    }),
+  hide_selectors: selectors().meta({
+    group: 'Blocking and editing the page',
+    description: `hide elements that match this CSS selector, keeping their space; ${DEEP}`,
+    example: ['.newsletter'],
+    mcp: 'CSS selectors of elements to hide, keeping their space',
+  }),
+  remove_selectors: selectors().meta({
+    group: 'Blocking and editing the page',
+    description: `remove elements that match this CSS selector; ${DEEP}`,
+    example: ['.newsletter'],
+    mcp: 'CSS selectors of elements to remove',
+  }),
+  custom_css: code().meta({
+    group: 'Blocking and editing the page',
+    description: 'CSS injected into the page from the first paint',
+    example: 'header { position: static }',
+    form: 'long',
+  }),
+  custom_js: code().meta({
+    group: 'Blocking and editing the page',
+    description: 'JavaScript run in the page once `wait_until` is reached',
+    example: "document.querySelector('details').open = true",
+    links: false,
+    form: 'long',
+  }),
+  headers: z
+    .record(limited(limits.HEADER_NAME_MAX_CHARS), line(limits.HEADER_VALUE_MAX_CHARS))
+    .superRefine((value, context) => {
+      for (const name of Object.keys(value)) {
+        const problem = forbiddenHeader(name);
+        if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem });
+      }
+    })
+    .optional()
+    .meta({
+      group: 'Network',
+      description: "headers sent to the target's origin only",
+      example: { 'Accept-Language': 'en' },
+      links: false,
+      cli: { short: '-H', help: "HTTP header sent to the target's origin only; repeat for more" },
+    }),
+  sync: z
+    .boolean()
+    .default(true)
+    .meta({
+      group: 'Result and callback',
+      description: 'wait for completion; a slow capture still returns 202',
+      links: false,
+      cli: { hidden: 'without server' },
+    }),
+  cache_ttl: whole({ min: 0 })
+    .default(limits.CACHE_TTL_DEFAULT_S)
+    .meta({
+      group: 'Result and callback',
+      description: 'seconds; 0 requests a fresh capture',
+      mcp: true,
+      cli: { hidden: 'without server' },
+    }),
+  store: z
+    .boolean()
+    .default(false)
+    .meta({
+      group: 'Result and callback',
+      description: 'accepted for compatibility; every artifact is stored for download',
+      cli: { hidden: 'always' },
+    }),
+  inspect_page: z
+    .boolean()
+    .default(false)
+    .meta({ group: 'Output', description: 'extract Markdown and the accessibility tree of the page' }),
+  webhook: z
+    .strictObject({
+      url: limited(limits.WEBHOOK_URL_MAX_CHARS)
+        .min(1)
+        .meta({ description: 'public HTTPS on port 443, no credentials, no fragment', example: 'https://hooks.example.com/done' }),
+      secret: limited(limits.WEBHOOK_SECRET_CHARS.max)
+        .min(limits.WEBHOOK_SECRET_CHARS.min)
+        .meta({ description: 'signing secret; write-only', example: 'at least sixteen characters', writeOnly: true }),
+    })
+    .optional()
+    .meta({
+      group: 'Result and callback',
+      description: 'completion callback',
+      example: { url: 'https://hooks.example.com/done', secret: 'at least sixteen characters' },
+      links: false,
+      cli: false,
+    }),
+  html: limited(limits.HTML_MAX_BYTES)
+    .min(1)
+    .refine((html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES, `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`)
+    .optional()
+    .meta({
+      group: 'HTML',
+      description: 'HTML document to capture instead of `url`',
+      example: '<h1>Invoice 4711</h1>',
+      links: false,
+      mcp: true,
+      form: 'long',
+      ...EXTENSION,
+    }),
+  base_url: targetUrl().meta({
+    group: 'HTML',
+    description: 'URL that `html` is loaded at: its origin and the base of its relative links. Default: an origin without a server',
+    example: 'https://example.com/',
+    links: false,
+    ...EXTENSION,
+  }),
+  cookies: z
+    .array(cookieSchema)
+    .max(limits.COOKIES_MAX_ITEMS)
+    .optional()
+    .meta({
+      group: 'Login',
+      description: 'cookies set before the navigation',
+      example: [{ name: 'session', value: 'abc123' }],
+      links: false,
+      ...EXTENSION,
+    }),
+  storage_state: storageStateSchema.optional().meta({
+    group: 'Login',
+    description: "Playwright's storage state: cookies and local storage of a saved login",
+    example: { cookies: [], origins: [] },
+    links: false,
+    opaque: true,
+    ...EXTENSION,
+  }),
+  pdf: pdfSchema.optional().meta({
+    group: 'PDF',
+    description: 'paged printing; format pdf only',
+    example: { paper: 'a4', margin: { top: '10mm' } },
+    ...EXTENSION,
+  }),
+  clip: z
+    .strictObject({
+      x: clipEdge().meta({ description: 'left edge, CSS px of the page', example: 0 }),
+      y: clipEdge().meta({ description: 'top edge, CSS px of the page', example: 0 }),
+      width: clipSide().meta({ description: 'width, CSS px', example: 640 }),
+      height: clipSide().meta({ description: 'height, CSS px', example: 480 }),
+    })
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: 'capture only this part of the page',
+      example: { x: 0, y: 0, width: 640, height: 480 },
+      ...EXTENSION,
+    }),
+  padding: whole({ min: 0, max: limits.PADDING_MAX_PX })
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: 'CSS px kept around the element of `selector`, within the page',
+      example: 16,
+      cli: { short: '-p' },
+      ...EXTENSION,
+    }),
+  full_width: z
+    .boolean()
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: `full page also in width: what lies beside the viewport is in the picture too, up to ${limits.FULL_WIDTH_MAX_PX.toLocaleString('en-US')} CSS px; needs \`full_page\``,
+      example: true,
+      mcp: true,
+      ...EXTENSION,
+    }),
+  max_height: whole({ min: 1, max: limits.CLIP_MAX_PX })
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: 'greatest height of a full page in CSS px; what lies below is left out, and `truncated` is true; needs `full_page`',
+      example: 4_000,
+      mcp: true,
+      ...EXTENSION,
+    }),
+  omit_background: z
+    .boolean()
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: 'transparent background where the page paints nothing; png and webp only',
+      example: true,
+      ...EXTENSION,
+    }),
+  real_time: z
+    .boolean()
+    .optional()
+    .meta({
+      group: 'Waiting',
+      description: "leave the page's clock at the real time instead of running it ahead to the end of its animations",
+      example: true,
+      ...EXTENSION,
+    }),
+  resize: z
+    .strictObject({
+      width: resizeSide().meta({ description: 'output px', example: 640 }),
+      height: resizeSide().meta({ description: 'output px', example: 480 }),
+      fit: z.enum(['inside', 'cover', 'contain']).default('inside').meta({
+        description: 'how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it',
+        example: 'inside',
+      }),
+    })
+    .refine(({ width, height }) => width !== undefined || height !== undefined, 'needs `width`, `height` or both')
+    .optional()
+    .meta({ group: 'What to capture', description: 'scale the finished image down, never up', example: { width: 640 }, ...EXTENSION }),
+  tolerate: z
+    .array(z.enum(TOLERATED_CODES))
+    .max(limits.TOLERATE_MAX_ITEMS)
+    .optional()
+    .meta({
+      group: 'Checks (the capture fails if they do not hold)',
+      description: 'error codes to tolerate: the page is captured anyway, and the failure becomes a warning',
+      example: ['target_error'],
+      mcp: true,
+      ...EXTENSION,
+    }),
+};
