@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { defineConfig, type Options } from 'tsup';
-import { inPageForEsbuild } from './scripts/in-page-bundle.mjs';
+import { builtModulesForEsbuild } from './scripts/built-modules.mjs';
 
 const require = createRequire(import.meta.url);
 
@@ -91,7 +91,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
   outDir: 'dist',
   clean: ['!client/**'],
   noExternal: COMMONJS,
-  esbuildPlugins: [inPageForEsbuild(), requireCommonJs()],
+  esbuildPlugins: [builtModulesForEsbuild(), requireCommonJs()],
   async onSuccess() {
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     if (sourcemap) addLineToMap('dist/main.js.map');

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { inPageForVite } from './scripts/in-page-bundle.mjs';
+import { builtModulesForVite } from './scripts/built-modules.mjs';
 
 const TRIALS = 'test/**/*trials.test.ts';
 /** Tests of the store that hold for each engine. */
@@ -9,7 +9,7 @@ const STORE = ['accept', 'accounts', 'claim', 'console', 'deliveries', 'model', 
 const CLUSTER = 'test/cluster/*.test.ts';
 
 export default defineConfig({
-  plugins: [inPageForVite()],
+  plugins: [builtModulesForVite()],
   test: {
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { ENGINE_VERSION, FiltersEngine } from '@ghostery/adblocker';
 import { build } from 'esbuild';
 import { LEFT_ALONE, OWN, RATHER_TRACKERS } from './build-rules.vendors.mjs';
-import { bundleForPage } from './in-page-bundle.mjs';
+import { bundleForPage } from './built-modules.mjs';
 
 const require = createRequire(import.meta.url);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');

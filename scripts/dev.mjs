@@ -2,4 +2,4 @@
 import { ensureInstalled, run } from './prepare.mjs';
 
 ensureInstalled();
-run(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--watch', 'src', '--sourcemap'], { stdio: 'inherit' });
+run(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--watch', 'src', '--watch', 'docs', '--sourcemap'], { stdio: 'inherit' });

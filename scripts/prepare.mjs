@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
 const LOCK = join(ROOT, 'package-lock.json');
 const BUILT = ['dist/main.js', 'dist/client/client.js'].map((name) => join(ROOT, name));
-const BUILT_FROM = ['src', 'scripts', 'package.json', 'tsup.config.ts'];
+const BUILT_FROM = ['docs', 'src', 'scripts', 'package.json', 'tsup.config.ts'];
 
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
 export function ensureInstalled() {

@@ -6,7 +6,7 @@ import { ensureBuilt } from './prepare.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 ensureBuilt();
-const [{ build }, { inPageForEsbuild }] = await Promise.all([import('esbuild'), import('./in-page-bundle.mjs')]);
+const [{ build }, { builtModulesForEsbuild }] = await Promise.all([import('esbuild'), import('./built-modules.mjs')]);
 const [entry, ...rest] = process.argv.slice(2);
 const outfile = join(ROOT, 'node_modules', '.cache', 'stillframe', `program-${process.pid}.mjs`);
 mkdirSync(join(ROOT, 'node_modules', '.cache', 'stillframe'), { recursive: true });
@@ -21,7 +21,7 @@ await build({
   sourcemap: 'inline',
   logLevel: 'error',
   // Sources locate files by import.meta.url, so each keeps its own.
-  plugins: [inPageForEsbuild(), { name: 'own-url', setup: keepOwnUrls }],
+  plugins: [builtModulesForEsbuild(), { name: 'own-url', setup: keepOwnUrls }],
 });
 process.on('exit', () => rmSync(outfile, { force: true }));
 process.argv = [process.execPath, resolve(entry), ...rest];

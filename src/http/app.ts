@@ -15,7 +15,7 @@ import { ownOriginOnly } from './own-origin.js';
 import { answerMcp } from './routes/answer-mcp.js';
 import { listJobs } from './routes/list-jobs.js';
 import { readArtifact } from './routes/read-artifact.js';
-import { readDocs, readDocsFile, readDocsText, readHome } from './routes/read-docs.js';
+import { readDocs, readDocsFile, readHome, readPageFile, readReference, searchDocs } from './routes/read-docs.js';
 import { readHealth, readLiveness } from './routes/read-health.js';
 import { readJob } from './routes/read-job.js';
 import { readMetrics } from './routes/read-metrics.js';
@@ -61,9 +61,11 @@ export function createApp(edge: Edge): Hono<EdgeEnv> {
   serveAt(app, '/artifacts/:name', 'GET', [readArtifact(edge)]);
   serveAt(app, '/', 'GET', [readHome(edge)]);
   serveAt(app, '/openapi.json', 'GET', [readOpenapi(edge)]);
-  serveAt(app, '/docs', 'GET', [readDocs(edge)]);
-  for (const name of ['page.css', 'theme.js', 'start.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsText(name)]);
+  serveAt(app, '/docs', 'GET', [readReference(edge)]);
+  serveAt(app, '/docs/search', 'GET', [searchDocs(edge)]);
+  for (const name of ['page.css', 'icon.svg', 'theme.js', 'start.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readPageFile(name)]);
   for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'] as const) serveAt(app, `/docs/${name}`, 'GET', [readDocsFile(name)]);
+  serveAt(app, '/docs/:name', 'GET', [readDocs(edge)]);
   if (edge.console !== undefined) serveConsole(app, edge, edge.console);
   return app;
 }

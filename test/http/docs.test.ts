@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, ERROR_TABLE } from '../../src/contract/capture-error.js';
@@ -185,7 +186,7 @@ describe('the reference page', () => {
 
   it('is a page of its own, with a strict policy and nothing from elsewhere', async () => {
     await using served = await serveEdge(fakeEdge());
-    for (const path of ['/', '/docs']) {
+    for (const path of ['/', '/docs', '/docs/api', '/docs/search?q=webhook']) {
       const answer = await fetch(served.url + path);
       expect(answer.headers.get('content-type')).toContain('text/html');
       expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
@@ -208,7 +209,7 @@ describe('the reference page', () => {
       await page.waitForSelector('#operations-captures-submitScreenshot .responses-wrapper');
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
-        const background = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(28, 32, 34)';
+        const background = colorScheme === 'light' ? 'rgb(246, 248, 250)' : 'rgb(21, 25, 27)';
         await expect.poll(() => page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background);
         const badges = (await page.evaluate(BADGES)) as string[][];
         expect(badges).toHaveLength(2);
@@ -218,6 +219,11 @@ describe('the reference page', () => {
           expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
           expect(await page.evaluate(WIDE_BLOCKS)).toEqual([]);
         }
+      }
+      await page.setViewportSize({ width: 375, height: 900 });
+      for (const path of ['/', '/docs/settings', '/docs/coming-from', '/docs/search?q=capture']) {
+        await page.goto(served.url + path);
+        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);
       }
     } finally {
       await browser.close();
@@ -254,7 +260,57 @@ describe('the reference page', () => {
   });
 });
 
-const WIDE_BLOCKS = `[...document.querySelectorAll('section > pre')].filter((block) => block.scrollWidth > block.clientWidth).map((block) => block.textContent)`;
+describe('the pages of docs/', () => {
+  const names = readdirSync('docs')
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => file.replace('.md', ''));
+  const HREF = /<a href="([^"]+)"/g;
+
+  it('are all served, and list each other', async () => {
+    await using served = await serveEdge(fakeEdge());
+    for (const name of names) {
+      const answer = await fetch(`${served.url}/docs/${name}`);
+      expect(answer.status, name).toBe(200);
+      const page = await answer.text();
+      expect(page).toContain(`<a href="../docs/${name}" aria-current="page">`);
+      for (const other of names) expect(page).toContain(`<a href="../docs/${other}"`);
+    }
+    expect((await fetch(`${served.url}/docs/nothing`)).status).toBe(404);
+  });
+
+  it('lead to pages and sections that there are', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const read = async (url: URL) => (await fetch(url)).text();
+    const found = ['/', '/docs', ...names.map((name) => `/docs/${name}`), '/docs/search?q=capture'].map(
+      (path) => new URL(path, served.url),
+    );
+    const pages = new Map(await Promise.all(found.map(async (url) => [url.href, await read(url)] as const)));
+    for (const [from, page] of pages) {
+      for (const [, href = ''] of page.matchAll(HREF)) {
+        const to = new URL(href, from);
+        const id = decodeURIComponent(to.hash.slice(1));
+        to.hash = '';
+        if (/^\/docs/.test(to.pathname)) expect([...pages.keys()], `${href} of ${from}`).toContain(to.href);
+        if (id !== '') expect(pages.get(to.href), `${href} of ${from}`).toContain(`id="${id}"`);
+      }
+    }
+  });
+
+  it('are searched, those first whose headings have the words', async () => {
+    await using served = await serveEdge(fakeEdge());
+    const search = async (query: string) => (await fetch(`${served.url}/docs/search?q=${encodeURIComponent(query)}`)).text();
+    const results = (page: string) => [...page.matchAll(/<h2><a href="([^"]+)"/g)].map(([, href]) => href);
+    expect(results(await search('SIGNATURE verify'))[0]).toBe('../docs/webhooks#verify-the-signature');
+    expect(results(await search('navigation_failed'))).toContain('../docs#navigation_failed');
+    expect(results(await search('STILLFRAME_PORT'))).toContain('../docs/settings');
+    expect(results(await search('no-such-word-anywhere'))).toEqual([]);
+    const hostile = await search('"><script>alert(1)</script>');
+    expect(hostile).not.toContain('<script>alert');
+    expect(hostile).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
+  });
+});
+
+const WIDE_BLOCKS = `[...document.querySelectorAll('.prose > pre')].filter((block) => block.scrollWidth > block.clientWidth).map((block) => block.textContent)`;
 
 /** Colours of each badge: its text's, its own, and that of the block in it that holds the text. */
 const BADGES = `[...document.querySelectorAll('.info .title small pre')].map((block) =>

@@ -3,7 +3,7 @@ import type { EdgeEnv } from '../edge.js';
 import { source as islands } from './in-browser/islands.js?bundled';
 import { STYLE } from './style.js';
 
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0a58ca"/><g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"><path d="M8 12V8h4M20 8h4v4M24 20v4h-4M12 24H8v-4"/><circle cx="16" cy="16" r="4"/></g></svg>`;
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0a58ca"/><g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"><path d="M8 12V8h4M20 8h4v4M24 20v4h-4M12 24H8v-4"/><circle cx="16" cy="16" r="4"/></g></svg>`;
 
 const FILES = {
   'console.css': { type: 'text/css; charset=utf-8', content: STYLE },

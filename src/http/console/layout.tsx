@@ -15,16 +15,53 @@ export function renderDocument(props: LayoutProps): string {
 
 function Document({ page, version, formToken }: LayoutProps) {
   const { title, section, body } = page;
+  const head = (
+    <>
+      <link rel="icon" href={`icon.svg?${version}`} type="image/svg+xml" />
+      <link rel="stylesheet" href={`console.css?${version}`} />
+      <script src={`console.js?${version}`} defer />
+    </>
+  );
+  const bar =
+    formToken === null ? null : (
+      <>
+        <Navigation current={section} />
+        <PostForm action="sign-out" token={formToken} class="sign-out">
+          <button type="submit" class="quiet">
+            Sign out
+          </button>
+        </PostForm>
+      </>
+    );
+  return (
+    <Shell title={`${title} · stillframe console`} icon={`icon.svg?${version}`} version={version} head={head} bar={bar}>
+      <h1>{title}</h1>
+      {body}
+    </Shell>
+  );
+}
+
+interface ShellProps {
+  title: string;
+  /** Address of the icon. */
+  icon: string;
+  version: string;
+  head: Child;
+  /** Beside the name of the program. */
+  bar: Child;
+  children?: Child;
+}
+
+/** What the pages of the console and of the documentation have in common. */
+export function Shell({ title, icon, version, head, bar, children }: ShellProps) {
   return (
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{`${title} · stillframe console`}</title>
-        <link rel="icon" href={`icon.svg?${version}`} type="image/svg+xml" />
-        <link rel="stylesheet" href={`console.css?${version}`} />
-        <script src={`console.js?${version}`} defer />
+        <title>{title}</title>
+        {head}
       </head>
       <body>
         <a class="skip" href="#main">
@@ -32,23 +69,15 @@ function Document({ page, version, formToken }: LayoutProps) {
         </a>
         <header class="bar">
           <p class="brand">
-            <img src={`icon.svg?${version}`} alt="" width="22" height="22" />
+            <img src={icon} alt="" width="22" height="22" />
             <span>
               stillframe <small>{version}</small>
             </span>
           </p>
-          {formToken === null ? null : <Navigation current={section} />}
-          {formToken === null ? null : (
-            <PostForm action="sign-out" token={formToken} class="sign-out">
-              <button type="submit" class="quiet">
-                Sign out
-              </button>
-            </PostForm>
-          )}
+          {bar}
         </header>
         <main id="main" tabindex={-1}>
-          <h1>{title}</h1>
-          {body}
+          {children}
         </main>
       </body>
     </html>
