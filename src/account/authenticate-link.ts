@@ -4,12 +4,11 @@ import { isSignedBy, type QueryPair, singleValue } from '../contract/render-link
 import type { KeyStore } from '../store/store.js';
 import type { Principal } from './authenticate.js';
 
-/** Compared for keys without secrets, so that the response takes the same time. */
+/** Compared for keys without secrets, so that the response takes the same time for them. */
 const NO_SECRETS = [''];
 
 /**
- * Finds who signed a render link (extensions.md, GET /v1/render). The database is queried for well-formed key ids only.
- *
+ * Finds the key that signed a render link (extensions.md, GET /v1/render). The database is queried for well-formed key ids only.
  * @param pairs of the query; null when it cannot be read
  * @throws CaptureError `forbidden`, the same for a wrong, missing or expired signature and for an unknown or revoked key
  */
@@ -27,7 +26,7 @@ export async function authenticateLink(
   return { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
 }
 
-/** Unix ms. */
+/** Returns the expiry in Unix ms; 0 if it is missing or malformed. */
 function expiryOf(pairs: readonly QueryPair[]): number {
   const seconds = singleValue(pairs, 'expires') ?? '';
   return /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : 0;

@@ -12,13 +12,12 @@ export interface Principal {
   scopes: readonly Scope[];
 }
 
-/** interface.md: Authentication. The scheme's name is case-insensitive (RFC 9110, 11.1). */
+/** The `Authorization` value (interface.md, Authentication). The scheme's name is case-insensitive (RFC 9110, 11.1). */
 const BEARER = /^Bearer +([^\s,]{1,200}) *$/i;
 
 /**
- * Authenticates the key of an `Authorization` header. The database is queried for well-formed keys only, but every time, so that a
- * revocation by another process takes effect at once. The look-up is by hash, so its duration reveals nothing about stored keys.
- *
+ * Authenticates the key of an `Authorization` header by its hash, so that the look-up's duration reveals nothing about stored keys. The
+ * database is queried for well-formed keys only, but every time, so that a revocation by another process takes effect at once.
  * @throws CaptureError `unauthorized`, the same for a missing, malformed, unknown or revoked key
  */
 export async function authenticate(store: Pick<KeyStore, 'findKeyByHash'>, authorization: string | undefined): Promise<Principal> {

@@ -1,6 +1,6 @@
 /**
- * Who may use the console: a link for one sign-in, which an operator makes on the command line, and the session that it is exchanged for.
- * Secrets are random and only their hashes are stored, so a look-up reveals nothing by its duration.
+ * Access to the console: a sign-in link, which an operator makes on the command line, and the session that it is exchanged for. Secrets are
+ * random and only their hashes are stored, so the duration of a look-up reveals nothing.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ConsoleGrant, ConsoleStore } from '../store/store.js';
@@ -16,14 +16,17 @@ export interface Issued {
   expiresAt: number;
 }
 
-/** Makes a link's secret, valid for LINK_MINUTES. */
+/** Makes a sign-in link's secret, valid for LINK_MINUTES. */
 export async function issueConsoleLink(store: Pick<ConsoleStore, 'addConsoleLink'>, now: number): Promise<Issued> {
   const { secret, grant } = newGrant(now, LINK_MINUTES * 60_000);
   await store.addConsoleLink(grant);
   return { secret, expiresAt: grant.expiresAt };
 }
 
-/** Exchanges a link's secret for that of a session. @returns null for an unknown, used or expired one */
+/**
+ * Exchanges a link's secret for that of a session.
+ * @returns null for an unknown, used or expired secret
+ */
 export async function openConsoleSession(
   store: Pick<ConsoleStore, 'exchangeConsoleLink'>,
   linkSecret: string,
@@ -47,7 +50,7 @@ export async function endConsoleSession(store: Pick<ConsoleStore, 'endConsoleSes
   if (SHAPE.test(secret)) await store.endConsoleSession(hash(secret));
 }
 
-/** What the forms of a session contain, so that no other page can send them. */
+/** Returns the token that a session's forms contain, so that no other page can submit them. */
 export function formTokenOf(sessionSecret: string): string {
   return createHash('sha256').update(`stillframe console form:${sessionSecret}`).digest('base64url');
 }

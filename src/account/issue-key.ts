@@ -2,10 +2,10 @@ import { hashApiKey, newApiKey, SCOPES, type Scope } from '../contract/api-key.j
 import { newId } from '../contract/ids.js';
 import type { AccountStore, ApiKey, KeyStore, NewKey } from '../store/store.js';
 
-/** `sf_live_` and 8 more characters, to tell keys apart; 24 random characters stay secret. */
+/** Length of the stored prefix: `sf_live_` and 8 more characters, which tell keys apart; 24 random characters stay secret. */
 const SHOWN_CHARS = 16;
 
-export interface KeyWish {
+export interface KeyRequest {
   accountName: string;
   label: string;
   scopes: readonly Scope[];
@@ -21,17 +21,20 @@ export interface IssuedKey extends ApiKey {
 /** Creates a key for an account. @returns null if there is no such account */
 export async function issueKey(
   store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertKey'>,
-  wish: KeyWish,
+  request: KeyRequest,
 ): Promise<IssuedKey | null> {
-  const account = await store.findAccount(wish.accountName);
+  const account = await store.findAccount(request.accountName);
   if (account === null) return null;
-  const { key, secret } = makeKey(account.id, wish);
+  const { key, secret } = makeKey(account.id, request);
   await store.insertKey(key);
-  const { hash: _, ...told } = key;
-  return { ...told, accountName: account.name, revokedAt: null, linksLimit: null, secret };
+  const { hash: _, ...shown } = key;
+  return { ...shown, accountName: account.name, revokedAt: null, linksLimit: null, secret };
 }
 
-/** Creates a store's first key, with all scopes, for the account `default`. @returns its secret; null if a key exists, or the account does not */
+/**
+ * Creates a store's first key, with all scopes, for the account `default`.
+ * @returns its secret; null if a key exists or the account does not
+ */
 export async function issueFirstKey(
   store: Pick<AccountStore, 'findAccount'> & Pick<KeyStore, 'insertFirstKey' | 'listKeys'>,
   now: number,
@@ -43,7 +46,7 @@ export async function issueFirstKey(
   return (await store.insertFirstKey(key)) ? secret : null;
 }
 
-function makeKey(accountId: string, { label, scopes, now }: Omit<KeyWish, 'accountName'>): { key: NewKey; secret: string } {
+function makeKey(accountId: string, { label, scopes, now }: Omit<KeyRequest, 'accountName'>): { key: NewKey; secret: string } {
   const secret = newApiKey();
   const prefix = secret.slice(0, SHOWN_CHARS);
   const key = { id: newId('key', now), accountId, label, scopes: [...scopes], prefix, createdAt: now, hash: hashApiKey(secret) };

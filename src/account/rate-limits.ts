@@ -2,21 +2,21 @@ import { type Rate, TokenBuckets } from './token-buckets.js';
 
 export type { RateVerdict } from './token-buckets.js';
 
-/** decisions.md, Keys: failed authentications, per client address. */
+/** Limit of failed authentications per client address (decisions.md, Keys). */
 const FAILURES: Rate = { perMinute: 30, burst: 30 };
 
 export interface RateRules {
-  /** Per key. */
+  /** Limit per key. */
   submissions: Rate;
-  /** Per key. */
+  /** Limit per key. */
   reads: Rate;
-  /** Renders that signed links start, per key. */
+  /** Limit of renders that signed links start, per key. */
   links: Rate;
-  /** Per client address; 30 a minute when absent. */
+  /** Limit per client address; 30 a minute when absent. */
   failures?: Rate;
 }
 
-/** The token buckets of this process, in memory; a restart refills them. Servers that share a database grant an equal part each. */
+/** The token buckets of this process, in memory; a restart refills them. Servers that share a database each grant an equal part. */
 export class RateLimits {
   /** By key id. */
   readonly submissions: TokenBuckets;
@@ -34,7 +34,7 @@ export class RateLimits {
     this.failures = new TokenBuckets(rules.failures ?? FAILURES, now);
   }
 
-  /** Grants only this server's part of each rate, of so many servers that take requests. */
+  /** Divides each rate by the number of servers that take requests. */
   shareAmong(servers: number): void {
     for (const buckets of [this.submissions, this.reads, this.links, this.failures]) buckets.shareAmong(servers);
   }

@@ -1,11 +1,11 @@
-/** Requests per minute on average, and requests in one burst. */
+/** A rate: requests per minute on average, and requests in one burst. */
 export interface Rate {
   /** 0 switches the limit off. */
   perMinute: number;
   burst: number;
 }
 
-/** The state of a bucket. `limit` 0: the limit is switched off. */
+/** The state of a bucket. A `limit` of 0 means that the limit is switched off. */
 export interface RateVerdict {
   allowed: boolean;
   /** Requests per minute. */
@@ -14,11 +14,11 @@ export interface RateVerdict {
   remaining: number;
   /** Whole seconds until the bucket is full again. */
   resetSeconds: number;
-  /** Whole seconds until the next request is allowed, at least 1; 0 when it is now. */
+  /** Whole seconds until the next request is allowed, at least 1; 0 when one is allowed now. */
   retryAfterSeconds: number;
 }
 
-/** Maximum number of buckets; beyond it, the least recently used one is dropped, and its owner starts with a full one. */
+/** Maximum number of buckets. Beyond it, the least recently used one is dropped, and its subject starts with a full one. */
 const BUCKETS_LIMIT = 100_000;
 const MINUTE_MS = 60_000;
 
@@ -27,22 +27,25 @@ const MINUTE_MS = 60_000;
  * The package `rate-limiter-flexible` counts in fixed windows, which let twice the rate pass where two of them meet.
  */
 export class TokenBuckets {
-  readonly #whole: Rate;
-  /** The part of this server. */
+  readonly #total: Rate;
+  /** The part of the rate that this server grants. */
   #rate: Rate;
   readonly #now: () => number;
   readonly #fullAt = new Map<string, number>();
 
   /** @param now a clock in ms, monotonic or not: a clock jump costs at most one full bucket */
   constructor(rate: Rate, now: () => number) {
-    this.#whole = rate;
+    this.#total = rate;
     this.#rate = rate;
     this.#now = now;
   }
 
-  /** Grants only this server's part of the rate, of so many that do the same. */
+  /**
+   * Grants this server an equal part of the rate.
+   * @param servers that grant one each
+   */
   shareAmong(servers: number): void {
-    const { perMinute, burst } = this.#whole;
+    const { perMinute, burst } = this.#total;
     this.#rate = { perMinute: perMinute / servers, burst: Math.max(1, Math.ceil(burst / servers)) };
   }
 
@@ -56,7 +59,7 @@ export class TokenBuckets {
     return this.#verdict(allowed, allowed ? fullAt + this.#tokenMs : fullAt, now);
   }
 
-  /** The state, without taking a token. */
+  /** Returns the state without taking a token. */
   peek(subject: string): RateVerdict {
     if (this.#rate.perMinute === 0) return UNLIMITED;
     const now = this.#now();
@@ -73,7 +76,7 @@ export class TokenBuckets {
     return MINUTE_MS / this.#rate.perMinute;
   }
 
-  /** Never later than that of an empty bucket, even after the clock was set back. */
+  /** Returns a time no later than that of an empty bucket, even after the clock was set back. */
   #fullAtOf(subject: string, now: number): number {
     const fullAt = this.#fullAt.get(subject) ?? now;
     const empty = now + this.#rate.burst * this.#tokenMs;
@@ -100,7 +103,7 @@ export class TokenBuckets {
     const tokens = this.#tokens(fullAt, now);
     return {
       allowed,
-      limit: this.#whole.perMinute,
+      limit: this.#total.perMinute,
       remaining: Math.max(0, Math.floor(tokens)),
       resetSeconds: Math.ceil((fullAt - now) / 1000),
       retryAfterSeconds: tokens >= 1 ? 0 : Math.max(1, Math.ceil(((1 - tokens) * this.#tokenMs) / 1000)),

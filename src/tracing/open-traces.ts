@@ -2,7 +2,7 @@ import type { Log } from '../log.js';
 import type { TracingConfig } from '../tracing-config.js';
 import type { Traces } from './traces.js';
 
-/** Loads the OpenTelemetry SDK only if traces are to be collected: it costs start-up time and memory. */
+/** Opens the traces. Loads the OpenTelemetry SDK only if traces are to be collected, since it costs start-up time and memory. */
 export async function openTraces(
   config: TracingConfig | null,
   about: { version: string; instance: string; log: Log },

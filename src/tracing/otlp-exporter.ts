@@ -7,7 +7,7 @@ import type { TracingConfig } from '../tracing-config.js';
 
 const REASON_CHARACTERS = 300;
 
-/** What posts spans to the collector. It reads the variables of certificates itself. */
+/** Creates the exporter that posts spans to the collector. It reads the environment variables for certificates itself. */
 export function exporterOf({ endpoint, headers, protocol, timeoutMs, compression }: TracingConfig): SpanExporter {
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
   return new Exporter({
@@ -18,7 +18,10 @@ export function exporterOf({ endpoint, headers, protocol, timeoutMs, compression
   });
 }
 
-/** @returns why the collector did not take the spans; null if it did */
+/**
+ * Exports spans.
+ * @returns the reason why the collector did not take them; null if it did
+ */
 export function send(exporter: SpanExporter, spans: ReadableSpan[]): Promise<{ result: ExportResult; reason: string | null }> {
   return new Promise((resolve) => {
     exporter.export(spans, (result) =>
@@ -27,7 +30,7 @@ export function send(exporter: SpanExporter, spans: ReadableSpan[]): Promise<{ r
   });
 }
 
-/** Node reports several addresses that refuse as one error without a message. The body of a response is not told. */
+/** Describes an export error. Node reports several refusing addresses as one error without a message. The response's body is left out. */
 function reasonOf(error: (Error & { code?: unknown }) | undefined): string {
   const text = [error?.code, error?.message].filter((part) => part !== undefined && part !== '').join(': ');
   return text === '' ? 'no reason given' : text.slice(0, REASON_CHARACTERS);

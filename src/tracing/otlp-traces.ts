@@ -28,7 +28,12 @@ export class OtlpTraces implements Traces {
   }
 
   submission({ method, route, requestId, startedAt, caller, options }: SubmissionFacts): SubmissionTrace {
-    const attributes = { 'http.request.method': method, 'http.route': route, 'stillframe.request_id': requestId, ...told(options) };
+    const attributes = {
+      'http.request.method': method,
+      'http.route': route,
+      'stillframe.request_id': requestId,
+      ...requestAttributes(options),
+    };
     const parent = this.#propagates ? contextOf(caller) : ROOT_CONTEXT;
     const { tracer } = this.#pipeline;
     const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, startTime: timeOf(startedAt), attributes }, parent);
@@ -49,11 +54,16 @@ export class OtlpTraces implements Traces {
     const { tracer } = this.#pipeline;
     const claimedAt = performance.now();
     const queuedAt = claimedAt - queuedMs;
-    const attributes = { 'stillframe.job_id': jobId, 'stillframe.mode': mode, 'stillframe.attempt': attempt, ...told(options) };
+    const attributes = {
+      'stillframe.job_id': jobId,
+      'stillframe.mode': mode,
+      'stillframe.attempt': attempt,
+      ...requestAttributes(options),
+    };
     const parent = contextOf({ traceparent });
     const span = tracer.startSpan('capture', { kind: SpanKind.CONSUMER, startTime: timeOf(queuedAt), attributes }, parent);
-    const within = trace.setSpan(parent, span);
-    const stages = (all: readonly TracedStage[]) => addStages(tracer, within, all);
+    const context = trace.setSpan(parent, span);
+    const stages = (all: readonly TracedStage[]) => addStages(tracer, context, all);
     stages([{ name: 'queue', began: queuedAt, ended: claimedAt, failed: false }]);
     return {
       stages,
@@ -88,8 +98,8 @@ export class OtlpTraces implements Traces {
   }
 }
 
-/** All that is said of what a caller asks for. */
-function told({ url, html, baseUrl, format, fullPage }: TracedOptions): Attributes {
+/** Returns the only attributes that describe a caller's request. */
+function requestAttributes({ url, html, baseUrl, format, fullPage }: TracedOptions): Attributes {
   const target = html === null ? url : baseUrl;
   const host = target === null ? {} : { 'stillframe.target_host': new URL(target).hostname };
   return { 'stillframe.format': format, 'stillframe.full_page': fullPage, ...host };
@@ -103,17 +113,17 @@ function addStages(tracer: Tracer, parent: Context, stages: readonly TracedStage
   }
 }
 
-/** Messages stay out: they may repeat words of a page or of a caller. */
+/** Marks a span as failed. Messages are left out, since they may repeat words of a page or of a caller. */
 function fail(span: Span, type: string | null): void {
   if (type !== null) span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** As Unix ms: what was queued before this process started has a negative `performance.now()`. */
+/** Converts to Unix ms; a job that was queued before this process started has a negative `performance.now()`. */
 function timeOf(moment: number): number {
   return Date.now() - performance.now() + moment;
 }
 
-/** Without or with a malformed traceparent: the beginning of a trace. */
+/** Reads the parent context. A missing or malformed traceparent begins a new trace. */
 function contextOf(headers: { traceparent: unknown; tracestate?: unknown }): Context {
   return propagator.extract(ROOT_CONTEXT, headers, {
     get: (_carrier, name) => asText(name === 'traceparent' ? headers.traceparent : headers.tracestate),

@@ -15,32 +15,32 @@ import type { Log } from '../log.js';
 import type { TracingConfig } from '../tracing-config.js';
 import { exporterOf, send } from './otlp-exporter.js';
 
-/** Beyond this number, spans that wait to be sent are dropped: about 200 captures. */
+/** Maximum number of spans that wait to be sent, about 200 captures; further ones are dropped. */
 const QUEUE_SPANS = 2_048;
-/** Everything that a span may say is short. */
+/** Maximum length of an attribute, since every fact in a span is short. */
 const ATTRIBUTE_CHARACTERS = 256;
-/** How long the last spans may take: a collector that is away must not hold the shutdown. */
+/** How long sending the last spans may take: a collector that is unavailable must not delay the shutdown. */
 const SHUTDOWN_MS = 3_000;
 const WARN_EVERY_MS = 60_000;
 const WARNING_CHARACTERS = 300;
 
-/** The way of spans out of the process. Whatever the collector does, nothing waits for it, and nobody is told but the log. */
+/** Sends spans to the collector in the background. Whatever the collector does, nothing waits for it, and only the log reports it. */
 export class TracePipeline implements AsyncDisposable {
   readonly tracer: Tracer;
   readonly #provider: TracerProvider;
 
   constructor(config: TracingConfig, about: { version: string; instance: string; log: Log }) {
-    warnThrough(about.log);
+    logSdkWarnings(about.log);
     this.#provider = new TracerProvider({
       resource: resourceFromAttributes({ 'service.version': about.version, 'service.instance.id': about.instance, ...config.resource }),
       sampler: samplerOf(config),
       spanLimits: { attributeValueLengthLimit: ATTRIBUTE_CHARACTERS },
       spanProcessors: [
         new BatchSpanProcessor({
-          exporter: reporting(exporterOf(config), config, about.log),
+          exporter: logRefusals(exporterOf(config), config, about.log),
           maxQueueSize: QUEUE_SPANS,
           scheduledDelayMillis: config.delayMs,
-          // After the exporter's own limit, which says why.
+          // This is longer than the exporter's own limit, whose error gives the reason.
           exportTimeoutMillis: 2 * config.timeoutMs,
         }),
       ],
@@ -55,7 +55,7 @@ export class TracePipeline implements AsyncDisposable {
 }
 
 /** Logs when the collector begins to refuse spans, and when it takes them again. */
-function reporting(exporter: SpanExporter, { endpoint }: TracingConfig, log: Log): SpanExporter {
+function logRefusals(exporter: SpanExporter, { endpoint }: TracingConfig, log: Log): SpanExporter {
   let failing = false;
   const collector = new URL(endpoint).host;
   return {
@@ -71,8 +71,8 @@ function reporting(exporter: SpanExporter, { endpoint }: TracingConfig, log: Log
   };
 }
 
-/** What the SDK itself warns of: spans that were dropped or that the collector rejected. */
-function warnThrough(log: Log): void {
+/** Logs the SDK's own warnings: spans that were dropped or that the collector rejected. */
+function logSdkWarnings(log: Log): void {
   let quietUntil = 0;
   const ignore = () => undefined;
   const warn = (...parts: unknown[]) => {

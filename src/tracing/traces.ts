@@ -1,11 +1,9 @@
 /**
- * What the service says of captures to those who trace them, and where it says it. Everything else knows only these interfaces; the
- * OpenTelemetry SDK behind them is loaded when traces are collected, and not otherwise (open-traces.ts).
- *
- * A trace holds nothing that a caller keeps private: of a capture's options its format, and of its target the host.
+ * Interfaces for tracing captures. Everything else knows only these; the OpenTelemetry SDK behind them is loaded only when traces are
+ * collected (open-traces.ts). A trace holds nothing that a caller keeps private: only the format of a capture, and the host of its target.
  */
 
-/** One trace for each capture: its submission, its attempts, the deliveries of its webhook. */
+/** One trace for each capture: its submission, its attempts, and the deliveries of its webhook. */
 export interface Traces extends AsyncDisposable {
   submission(request: SubmissionFacts): SubmissionTrace;
   attempt(job: AttemptFacts): AttemptTrace;
@@ -18,14 +16,14 @@ export interface SubmissionFacts {
   /** The route pattern. */
   route: string;
   requestId: string;
-  /** `performance.now()`. */
+  /** Start time by `performance.now()`. */
   startedAt: number;
-  /** The headers of the caller's trace. */
+  /** The trace headers of the caller's request. */
   caller: { traceparent: unknown; tracestate: unknown };
   options: TracedOptions;
 }
 
-/** Of `CaptureOptions`. */
+/** The part of `CaptureOptions` that a trace may use. */
 export interface TracedOptions {
   url: string;
   html: string | null;
@@ -35,7 +33,7 @@ export interface TracedOptions {
 }
 
 export interface SubmissionTrace {
-  /** For the job, whose attempts may be made by another process. */
+  /** The `traceparent` for the job, whose attempts may be made by another process. */
   readonly traceparent: string;
   /** @param cached whether a stored picture answered it */
   accepted(job: { id: string; cached: boolean }): void;
@@ -44,19 +42,19 @@ export interface SubmissionTrace {
   end(status: number): void;
 }
 
-/** One attempt to capture. */
+/** One attempt at a capture. */
 export interface AttemptFacts {
   jobId: string;
   mode: string;
-  /** Counted from 1. */
+  /** Number of the attempt, counted from 1. */
   attempt: number;
-  /** ms that the job waited for this attempt. */
+  /** Time in ms that the job waited for this attempt. */
   queuedMs: number;
   traceparent: string | null;
   options: TracedOptions;
 }
 
-/** A stage of an attempt that has ended. Times by `performance.now()`. */
+/** A stage of an attempt that has ended. Times are by `performance.now()`. */
 export interface TracedStage {
   name: string;
   began: number;
@@ -81,7 +79,7 @@ export interface DeliveryFacts {
 }
 
 export interface DeliveryTrace {
-  /** For the receiver; null if it is told of no trace. */
+  /** The `traceparent` for the receiver; null if it gets none. */
   readonly traceparent: string | null;
   /** @param status of the receiver's response; null without one */
   end(result: { outcome: string; status: number | null }): void;

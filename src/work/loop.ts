@@ -6,22 +6,22 @@ export interface LoopOptions<Task> {
   /** Concurrent tasks. */
   concurrency: number;
   /**
-   * The next tasks, for the first of the free slots, which are numbers from 0 to concurrency-1; one at a time if that is as cheap. None if
-   * none is due.
+   * Claims the next tasks, one per free slot in the given order; slots are numbers from 0 to concurrency - 1. One at a time is fine if that
+   * is as cheap. Returns none if none is due.
    */
   claim(slots: readonly number[]): Promise<readonly Task[]>;
-  /** Never rejects for a task's own failure; a rejection is logged and the slot freed. */
+  /** Runs one task. Never rejects for the task's own failure; a rejection is logged and the slot freed. */
   run(task: Task, slot: number): Promise<void>;
   /** When the next scheduled task becomes due (Unix ms), or null. */
   nextDueAt(): Promise<number | null>;
-  /** How often to look for work that another process made due. */
+  /** Interval in ms at which to look for work that another process made due. */
   pollMs: number;
   /** The clock of `nextDueAt`. Default: the wall clock. */
   now?: () => number;
   onError(error: unknown): void;
 }
 
-/** Delay after a failed claim: doubled for each failure in a row, up to a maximum. */
+/** Delay after a failed claim, doubled for each failure in a row up to the maximum. */
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 2_000;
 
@@ -36,13 +36,13 @@ export class Loop<Task> implements AsyncDisposable {
   readonly #slots = new Set<number>();
   readonly #tasks = new Set<Task>();
   #state: 'new' | 'open' | 'closed' = 'new';
-  #looking: Promise<void> | null = null;
-  /** A wake came during a claim, and may be about newer work than the claim saw. */
-  #lookAgain = false;
+  #claiming: Promise<void> | null = null;
+  /** Set by a wake during a claim, since it may be about newer work than the claim saw. */
+  #claimAgain = false;
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
-  /** A due time at which no task could be claimed: only a wake or a poll can change that. */
-  #heldBackDueAt: number | null = null;
+  /** A due time at which no task could be claimed; only a wake or a poll can change that. */
+  #blockedDueAt: number | null = null;
 
   constructor(options: LoopOptions<Task>) {
     this.#options = options;
@@ -67,18 +67,17 @@ export class Loop<Task> implements AsyncDisposable {
     this.wake();
   }
 
-  /** Looks for tasks now. Cheap, and safe at any time. */
+  /** Looks for tasks now. Cheap, and safe to call at any time. */
   wake(): void {
     if (this.#state !== 'open') return;
-    this.#lookAgain = true;
-    // After a failed claim the timer decides: wakes must not turn a failing store into a busy loop.
-    if (this.#looking !== null || this.#failures > 0) return;
-    this.#look();
+    this.#claimAgain = true;
+    // After a failed claim the timer decides, so that wakes do not turn a failing store into a busy loop.
+    if (this.#claiming !== null || this.#failures > 0) return;
+    this.#claim();
   }
 
   /**
    * Stops claiming, and waits for the running tasks.
-   *
    * @param graceMs maximum wait
    * @returns `idle` if all have ended, `busy` if some still run
    */
@@ -87,7 +86,7 @@ export class Loop<Task> implements AsyncDisposable {
     return await pTimeout(this.#ended(), { milliseconds: Math.max(1, graceMs), fallback: () => 'busy' as const });
   }
 
-  /** Stops claiming, and waits for the running tasks without a limit; abort them first. */
+  /** Stops claiming, and waits for the running tasks without a limit. Abort them first. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#close();
     await this.#ended();
@@ -95,21 +94,21 @@ export class Loop<Task> implements AsyncDisposable {
 
   #close(): void {
     this.#state = 'closed';
-    this.#rest(null);
+    this.#sleep(null);
   }
 
   async #ended(): Promise<'idle'> {
-    // The current claim may still return a task, which has been recorded as claimed, so it is run.
-    await this.#looking;
+    // The current claim may still return a task. That task is recorded as claimed, so it is run.
+    await this.#claiming;
     await this.#queue.onIdle();
     return 'idle';
   }
 
-  #look(): void {
-    this.#rest(null);
-    this.#looking = this.#claimAll().finally(() => {
-      this.#looking = null;
-      if (this.#lookAgain && this.#failures === 0 && this.#hasRoom) this.wake();
+  #claim(): void {
+    this.#sleep(null);
+    this.#claiming = this.#claimAll().finally(() => {
+      this.#claiming = null;
+      if (this.#claimAgain && this.#failures === 0 && this.#hasRoom) this.wake();
     });
   }
 
@@ -117,18 +116,18 @@ export class Loop<Task> implements AsyncDisposable {
   async #claimAll(): Promise<void> {
     try {
       while (this.#hasRoom && this.#state === 'open') {
-        this.#lookAgain = false;
+        this.#claimAgain = false;
         const slots = this.#freeSlots();
         const tasks = await this.#options.claim(slots);
         this.#failures = 0;
         for (const [i, task] of tasks.entries()) this.#run(task, slots[i] ?? 0);
-        if (tasks.length === 0 && !this.#lookAgain) break;
+        if (tasks.length === 0 && !this.#claimAgain) break;
       }
-      if (this.#hasRoom) await this.#restUntilDue();
+      if (this.#hasRoom) await this.#sleepUntilDue();
     } catch (error) {
       this.#failures++;
       this.#report(error);
-      this.#rest(Math.min(FIRST_BACKOFF_MS * 2 ** (this.#failures - 1), LONGEST_BACKOFF_MS));
+      this.#sleep(Math.min(FIRST_BACKOFF_MS * 2 ** (this.#failures - 1), LONGEST_BACKOFF_MS));
     }
   }
 
@@ -157,24 +156,24 @@ export class Loop<Task> implements AsyncDisposable {
     this.#queue.add(run).catch((error: unknown) => this.#report(error));
   }
 
-  async #restUntilDue(): Promise<void> {
+  async #sleepUntilDue(): Promise<void> {
     const dueAt = await this.#options.nextDueAt();
-    if (dueAt === null) return this.#rest(this.#options.pollMs);
+    if (dueAt === null) return this.#sleep(this.#options.pollMs);
     const wait = dueAt - (this.#options.now ?? Date.now)();
-    if (wait > 0) return this.#rest(Math.min(wait, this.#options.pollMs));
-    // Due since the claim: look once more. Due before it: the task is held back, and looking again at once would never end.
-    if (this.#heldBackDueAt === dueAt) return this.#rest(this.#options.pollMs);
-    this.#heldBackDueAt = dueAt;
-    this.#lookAgain = true;
+    if (wait > 0) return this.#sleep(Math.min(wait, this.#options.pollMs));
+    // A task that became due since the claim gets one more look. One that was due before is held back, and looking again would never end.
+    if (this.#blockedDueAt === dueAt) return this.#sleep(this.#options.pollMs);
+    this.#blockedDueAt = dueAt;
+    this.#claimAgain = true;
   }
 
   /** @param ms until the next look, or null for none by time */
-  #rest(ms: number | null): void {
+  #sleep(ms: number | null): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (ms === null || this.#state !== 'open') return;
     this.#timer = setTimeout(() => {
-      if (this.#looking === null) this.#look();
+      if (this.#claiming === null) this.#claim();
     }, ms);
   }
 

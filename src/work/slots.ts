@@ -8,7 +8,10 @@ export class Slots {
     this.#queue = new PQueue({ concurrency });
   }
 
-  /** @param signal ends the wait with its reason; a running task must watch the signal itself */
+  /**
+   * Runs a task once a slot is free.
+   * @param signal ends the wait with its reason; a running task must watch the signal itself
+   */
   run<Result>(task: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     return this.#queue.add(task, { signal });
   }

@@ -1,21 +1,21 @@
 import { GAP_MS, type KeptClock } from '../contract/kept-clock.js';
 
-/** Smaller clock jumps, and drift, are followed at once. */
+/** Clock jumps up to this size, and drift, are followed at once. */
 const TOLERANCE_MS = 60_000;
 /** After a jump, the wall clock is trusted again once it has run evenly for this long. */
-const BELIEVED_AFTER_MS = 24 * 3_600_000;
+const TRUSTED_AFTER_MS = 24 * 3_600_000;
 
 /**
- * Unix time that withstands jumps of the wall clock: it is carried on by the monotonic clock from an earlier wall time. Since it is unknown
- * which of the two is right, callers ask for the one that does no harm.
+ * Unix time that withstands jumps of the wall clock: the monotonic clock carries it on from an earlier wall time. It is unknown which of
+ * the two is right, so callers ask for the one that does no harm.
  */
 export class SteadyClock {
-  /** Wall minus monotonic time, as trusted. */
+  /** Trusted difference between wall and monotonic time, in ms. */
   #offset: number;
   /** A jump that is not trusted yet. */
   #jump: { offset: number; since: number } | null = null;
 
-  /** @param kept of the last run: a wall clock that is far from it is treated like one that has just jumped */
+  /** @param kept state of the last run; a wall clock that is far from it is treated like one that has just jumped */
   constructor(
     private readonly wall: () => number = Date.now,
     private readonly monotonic: () => number = () => performance.now(),
@@ -30,7 +30,7 @@ export class SteadyClock {
     this.#offset -= aheadMs;
   }
 
-  /** For the next run. */
+  /** Returns the state that the next run starts from. */
   keep(): KeptClock {
     const trusted = Math.round(this.#steady());
     if (this.#jump === null) return { trusted, doubt: null };
@@ -44,10 +44,10 @@ export class SteadyClock {
     this.#jump = null;
   }
 
-  /** For dates and leases: the later of the two, so that nothing created now looks old once the wall clock is right again. */
+  /** The time for dates and leases: the later of the two, so that nothing created now looks old once the wall clock is right again. */
   readonly now = (): number => Math.round(Math.max(this.wall(), this.#steady()));
 
-  /** For expiry: the earlier of the two, so that nothing is deleted early. */
+  /** The time for expiry: the earlier of the two, so that nothing is deleted early. */
   readonly cautious = (): number => Math.round(Math.min(this.wall(), this.#steady()));
 
   #steady(): number {
@@ -57,7 +57,7 @@ export class SteadyClock {
       this.#offset = offset;
       this.#jump = null;
     } else if (this.#jump === null || !isNear(offset, this.#jump.offset)) this.#jump = { offset, since: monotonic };
-    else if (monotonic - this.#jump.since >= BELIEVED_AFTER_MS) {
+    else if (monotonic - this.#jump.since >= TRUSTED_AFTER_MS) {
       this.#offset = offset;
       this.#jump = null;
     }
