@@ -1,20 +1,19 @@
-/** Notifies waiters that a job has changed. Carries no data: the row is the truth. */
+/** Notifies waiters that a job has changed. Carries no data, since the row is the truth. */
 export class FinishSignals {
   readonly #waiting = new Map<string, Set<() => void>>();
   #closed = false;
 
-  /** Wakes all waiters of the job. */
   announce(jobId: string): void {
     for (const wake of this.#waiting.get(jobId) ?? []) wake();
   }
 
-  /** Ends every wait, and later ones at once: the server is shutting down. */
+  /** Ends every wait, and later ones at once, because the server is shutting down. */
   close(): void {
     this.#closed = true;
     for (const jobId of [...this.#waiting.keys()]) this.announce(jobId);
   }
 
-  /** The jobs that somebody waits for. */
+  /** Ids of the jobs that somebody waits for. */
   get waitedFor(): string[] {
     return [...this.#waiting.keys()];
   }
@@ -23,7 +22,10 @@ export class FinishSignals {
     return this.#closed;
   }
 
-  /** Resolves when the job is announced, the timeout is over, or the signal aborts. @param timeoutMs at least 0 */
+  /**
+   * Resolves when the job is announced, the timeout expires, or the signal aborts.
+   * @param timeoutMs at least 0
+   */
   async wait(jobId: string, timeoutMs: number, signal: AbortSignal | null): Promise<void> {
     if (timeoutMs <= 0 || signal?.aborted || this.#closed) return;
     await new Promise<void>((resolve) => {

@@ -4,9 +4,9 @@ import type { DeliveryStore, JobStore, NodeFacts, Store } from '../store/store.j
 
 export interface HealthDeps {
   store: Pick<Store, 'ping' | 'settlement' | 'nodes'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
-  /** Browsers of this server that have responded within the last 30 s. */
+  /** Number of this server's browsers that have responded within the last 30 s. */
   readyBrowsers(): number;
-  /** Whether this server takes captures, and so needs a browser to be ready. */
+  /** Whether this server takes captures, and so needs a ready browser. */
   rendersHere: boolean;
   /** The name by which the other servers know this one. */
   ownNode: string;
@@ -16,9 +16,9 @@ export interface HealthDeps {
   hasRoom(): Promise<boolean>;
   /** Whether another picture can be stored. */
   canStore(): Promise<boolean>;
-  /** As in Artifacts. */
+  /** The storage's refusal, as in Artifacts. */
   storageRefusal(): string | null;
-  /** File descriptors of this process; undefined where they are not known. Rejects if there is none left to look with. */
+  /** File descriptors of this process; undefined where they are unknown. Rejects if none is left to look with. */
   descriptors(): Promise<WireHealth['descriptors']>;
   webhooksActive(): boolean;
   draining(): boolean;
@@ -30,7 +30,7 @@ export interface Health {
   data: WireHealth;
 }
 
-/** The data of the health endpoint (decisions.md, Health). Never throws: a store that fails is `unavailable`. */
+/** Reads the data of the health endpoint (decisions.md, Health). Never throws: a failing store is reported as `unavailable`. */
 export async function checkHealth(deps: HealthDeps): Promise<Health> {
   const ownBrowsers = deps.readyBrowsers();
   try {
@@ -69,8 +69,8 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       },
     };
   } catch (error) {
-    const told = error instanceof CaptureError ? { problem: error.message } : {};
-    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()), ...told } };
+    const problem = error instanceof CaptureError ? { problem: error.message } : {};
+    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()), ...problem } };
   }
 }
 
@@ -78,17 +78,17 @@ function workers(ready: number, sandboxed: boolean) {
   return { worker_ready: ready > 0, ready_workers: ready, sandboxed };
 }
 
-/** Other servers that share the store and have a browser ready. */
+/** Finds the other servers that share the store and have a ready browser. */
 export async function otherCapturers(store: Pick<Store, 'nodes'>, ownNode: string): Promise<NodeFacts[]> {
   const nodes = await store.nodes();
   return nodes.map(({ facts }) => facts).filter(({ name, readyBrowsers }) => name !== ownNode && readyBrowsers > 0);
 }
 
-/** Whether all browsers run in the sandbox, here and on the other servers; false if that is not known of one. */
+/** Returns whether all browsers run in the sandbox, here and on the other servers; false if that is unknown for one of them. */
 function isSandboxed({ rendersHere, readyBrowsers, sandboxed }: HealthDeps, others: readonly NodeFacts[]): boolean {
   const countsHere = rendersHere && (readyBrowsers() > 0 || others.length === 0);
-  const said = [...(countsHere ? [sandboxed()] : []), ...others.map((other) => other.sandboxed ?? false)];
-  return said.length > 0 && said.every(Boolean);
+  const states = [...(countsHere ? [sandboxed()] : []), ...others.map((other) => other.sandboxed ?? false)];
+  return states.length > 0 && states.every(Boolean);
 }
 
 const UNAVAILABLE: WireHealth = {

@@ -10,15 +10,18 @@ export interface LinkPictureDeps extends MissingFileDeps {
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>;
 }
 
-/** What a signed link can be answered with at once. */
+/** The stored picture that can answer a signed link at once. */
 export interface LinkPicture {
   /** The newest picture, of any age; null if none is stored. */
   picture: { jobId: string; data: CaptureData; ageMs: number } | null;
-  /** Whether a new one is being rendered. */
+  /** Whether a new picture is being rendered. */
   inFlight: boolean;
 }
 
-/** @throws CaptureError invalid_request (a refused destination), internal_error (503: the storage cannot be reached) */
+/**
+ * Finds the stored picture for a link.
+ * @throws CaptureError invalid_request (a refused destination), internal_error (503: the storage cannot be reached)
+ */
 export async function findLinkPicture(deps: LinkPictureDeps, submission: Submission, accountId: string): Promise<LinkPicture> {
   refuseBlockedDestinations(deps.egress, submission.options, { account: accountId });
   const { cacheIdentity, options } = submission;

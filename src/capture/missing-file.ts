@@ -10,10 +10,8 @@ export interface MissingFileDeps {
 }
 
 /**
- * Whether the file of a stored picture is missing, because something else deleted it. Records that in its row, unless the whole storage
- * is missing: a disk that is mounted again brings its pictures back. Of a bucket nothing is recorded: a replica that lags behind answers
- * that an object is missing, and has it a minute later.
- *
+ * Checks whether something else deleted a stored picture's file, and records that, unless the whole storage is missing: a disk that is
+ * mounted again brings its pictures back. For a bucket nothing is recorded, since a lagging replica may have the object a minute later.
  * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
 export async function isFileMissing({ store, artifacts, log, now }: MissingFileDeps, name: string): Promise<boolean> {

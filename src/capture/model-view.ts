@@ -11,12 +11,15 @@ export interface ModelViewDeps {
   encodes: EncodeQueue;
 }
 
-/** A picture is read whole: this much at a time, for all who ask. */
+/** Largest picture that is shown: each is read whole, one at a time. */
 const VIEWED_MAX_BYTES = 64_000_000;
-/** Views that wait for others; more are rejected. */
+/** Maximum number of waiting views; more are rejected. */
 const WAITING_MAX = 8;
 
-/** Stored pictures in tiles that a model can read: one picture at a time, so that views take neither the memory nor the encoder of captures. */
+/**
+ * Cuts stored pictures into tiles that a model can read, one picture at a time, so that views take neither the memory nor the encoder of
+ * captures.
+ */
 export class ModelViews {
   readonly #deps: ModelViewDeps;
   #last: Promise<unknown> = Promise.resolve();
@@ -26,16 +29,18 @@ export class ModelViews {
     this.#deps = deps;
   }
 
-  /** @throws CaptureError `invalid_request`: 410 if the picture has been deleted, and as modelTiles; `rate_limited` when too many wait */
+  /**
+   * @throws CaptureError `invalid_request` (410 if the picture has been deleted, and as in modelTiles), `rate_limited` when too many wait
+   */
   async view(name: string, order: TileOrder): Promise<ModelTiles> {
     if (this.#waiting >= WAITING_MAX) {
       const message = 'Too many pictures are being shown at the moment. Try again shortly.';
       throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 2 });
     }
     this.#waiting++;
-    const mine = this.#last.then(() => this.#tiles(name, order));
-    this.#last = mine.catch(() => undefined);
-    return await mine.finally(() => {
+    const view = this.#last.then(() => this.#tiles(name, order));
+    this.#last = view.catch(() => undefined);
+    return await view.finally(() => {
       this.#waiting--;
     });
   }

@@ -8,14 +8,14 @@ export interface OpenPictureDeps extends MissingFileDeps {
 }
 
 /**
- * Opens a stored picture or PDF. `deleted` when there was one: its row decides, since its file may remain while it cannot be removed,
- * or may be missing because something else removed it. null when there never was one.
- *
+ * Opens a stored picture or PDF. Its row decides, since its file may remain while it cannot be removed, or may be missing because something
+ * else removed it.
+ * @returns `deleted` for a picture that existed; null for one that never did
  * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
 export async function openPicture(deps: OpenPictureDeps, name: string): Promise<OpenArtifact | 'deleted' | null> {
   const row = await deps.store.findArtifact(name);
-  // The row is committed before anyone learns the name: guesses need not ask the storage.
+  // The row is committed before anyone learns the name, so the storage need not be asked about guesses.
   if (row === null) return null;
   if (row.goneAt !== null) return 'deleted';
   const artifact = await deps.artifacts.open(name);

@@ -2,7 +2,7 @@ import { periodEnd } from '../contract/pricing.js';
 import type { WireUsage } from '../contract/usage.js';
 import type { AccountStore } from '../store/store.js';
 
-/** This period's credits and jobs of an account. */
+/** Reads an account's credits and jobs of the current period. */
 export async function readUsage(store: Pick<AccountStore, 'usage' | 'jobCounts'>, accountId: string, now: number): Promise<WireUsage> {
   const [usage, counts] = await Promise.all([store.usage(accountId, now), store.jobCounts(accountId, now)]);
   return { ...usage, resets_at: periodEnd(now), jobs: counts.byState, errors: counts.byCode };

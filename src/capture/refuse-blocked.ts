@@ -3,7 +3,10 @@ import type { CaptureOptions } from '../contract/capture-request.js';
 import { invalidRequest, type RequestIssue } from '../contract/submission.js';
 import type { Egress, Requester } from '../egress/egress.js';
 
-/** Rejects what can be refused without a look-up. @throws CaptureError invalid_request */
+/**
+ * Rejects destinations that can be refused without a look-up.
+ * @throws CaptureError invalid_request
+ */
 export function refuseBlockedDestinations(
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>,
   { url, html, proxy }: Pick<CaptureOptions, 'url' | 'html' | 'proxy'>,

@@ -1,10 +1,13 @@
 import { CaptureError } from '../contract/capture-error.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 
-/** How long a second attempt waits. */
+/** Delay before a second attempt. */
 export const RETRY_DELAY_MS = 500;
 
-/** decisions.md, Jobs: which failures are retried, within the same time budget. @param leftMs of the budget, at the second attempt */
+/**
+ * Returns whether a failure is retried within the same time budget (decisions.md, Jobs).
+ * @param leftMs of the budget, at the second attempt
+ */
 export function deservesSecondAttempt(error: unknown, leftMs: number): boolean {
   if (!(error instanceof CaptureError) || !error.retriable || error.details?.own_browser === true) return false;
   const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';

@@ -1,6 +1,6 @@
 /**
- * A capture from submission to clean-up. Uses the store, artifacts, render and webhook; must not know HTTP. This file is the
- * first step: a submission becomes a durable job, or is rejected.
+ * A capture from submission to clean-up. Uses the store, artifacts, render and webhook; must not know HTTP. This file is the first step: a
+ * submission becomes a durable job, or is rejected.
  */
 import type { Principal } from '../account/authenticate.js';
 import { type Artifacts, requireStorage } from '../artifacts/artifacts.js';
@@ -13,7 +13,7 @@ import type { Submission } from '../contract/submission.js';
 import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { Acceptance, AcceptRules, JobStore, NewJob, RetentionStore } from '../store/store.js';
-import { judgeCallback } from '../webhook/judge-callback.js';
+import { checkWebhookHost } from '../webhook/check-webhook-host.js';
 import { isFileMissing, type MissingFileDeps } from './missing-file.js';
 import { refuseBlockedDestinations } from './refuse-blocked.js';
 
@@ -37,22 +37,21 @@ export interface SubmitContext {
   principal: Principal;
   requestId: string;
   idempotencyKey: string | null;
-  /** Of the submission's trace; null if captures are not traced. */
+  /** The `traceparent` of the submission's trace; null if captures are not traced. */
   traceparent: string | null;
-  /** Whether it is for a signed link. Default: no. */
+  /** Whether the submission comes from a signed link. Default: no. */
   link?: boolean;
 }
 
 /**
  * Accepts a submission durably, or returns the job that it repeats.
- *
  * @throws CaptureError invalid_request (a refused destination), idempotency_conflict, quota_exceeded, internal_error (503: queue full,
  * draining, no storage)
  */
 export async function submit(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<JobSnapshot> {
   if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
   refuseBlockedDestinations(deps.egress, submission.options, { account: context.principal.accountId });
-  await judgeWebhook(deps, submission, context);
+  await checkWebhook(deps, submission, context);
   await refuseWithoutStorage(deps, context);
   const job: NewJob = {
     id: newId('job'),
@@ -72,10 +71,13 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
     enqueuedAt: deps.now(),
     traceparent: context.traceparent,
   };
-  return follow(deps, await accept(deps, job));
+  return answerWith(deps, await accept(deps, job));
 }
 
-/** A picture whose file is missing is not used for an answer. Looked at before the transaction, which must not wait for a storage. */
+/**
+ * A picture whose file is missing does not answer a submission. The file is checked before the transaction, which must not wait for a
+ * storage.
+ */
 async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
   const name = await deps.store.cachedArtifact(job);
   const missing = name !== null && (await isFileMissing(deps, name)) ? name : null;
@@ -84,7 +86,7 @@ async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
 
 /**
  * While the storage cannot be reached, nothing is rendered in vain, and no idempotency key is bound to a capture that must fail. Repeated
- * submissions get their job.
+ * submissions still get their job.
  */
 async function refuseWithoutStorage(deps: SubmitDeps, context: SubmitContext): Promise<void> {
   if (!deps.artifacts.isFailing || (await isRepeat(deps, context))) return;
@@ -96,15 +98,15 @@ async function isRepeat({ store }: Pick<SubmitDeps, 'store'>, { principal, idemp
 }
 
 /** Repeated submissions are not checked again: the job exists, even if the receiver's name cannot be resolved at the moment. */
-async function judgeWebhook(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<void> {
+async function checkWebhook(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<void> {
   if (submission.webhook === null || (await isRepeat(deps, context))) return;
-  const judging: Parameters<typeof judgeCallback>[0] = {
+  const resolver: Parameters<typeof checkWebhookHost>[0] = {
     judgeHost: (host, port) => deps.egress.judgeHost(host, port, { account: context.principal.accountId }),
   };
-  await judgeCallback(judging, submission.webhook.url, deps.webhookAllow);
+  await checkWebhookHost(resolver, submission.webhook.url, deps.webhookAllow);
 }
 
-function follow(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
+function answerWith(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
   switch (acceptance.kind) {
     case 'queued':
     case 'shared':
@@ -126,7 +128,7 @@ function follow(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
   }
 }
 
-/** The error for a used idempotency key: by the same API key with other options, or by another one. */
+/** The error for an idempotency key that was used by the same API key with other options, or by another API key. */
 export function idempotencyConflict(acceptance: { sameKey: boolean; jobId: string }): CaptureError {
   return new CaptureError({
     code: 'idempotency_conflict',

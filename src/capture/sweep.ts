@@ -15,22 +15,22 @@ export interface SweepDeps {
   maxStorageBytes: number;
   log: Log;
   now(): number;
-  /** The time by which expiry is judged: `now`, or earlier while the clock may be wrong, so that nothing is deleted early. */
+  /** The time by which expiry is judged: `now`, or an earlier time while the clock may be wrong, so that nothing is deleted early. */
   cautiousNow(): number;
 }
 
 /** Rows or files per step; small, so that no step stalls the server. */
 const BATCH = 200;
-/** Free pages that the database keeps for later writes. */
+/** Free space in bytes that the database keeps for later writes. */
 const FREE_KEPT_BYTES = 16_000_000;
-/** How long one round may remove files: it delays the recovery of lost leases. */
+/** How long one round may remove files, since that delays the recovery of lost leases. */
 const REMOVE_MS = 10_000;
-/** Files removed at the same time, since each takes a bucket a round trip. */
+/** Number of files removed at the same time, since each costs a round trip to a bucket. */
 const REMOVE_AT_ONCE = 8;
 /** Deliveries per transaction. */
 const DELIVERIES_BATCH = 25;
 
-/** One round of housekeeping: lost leases, retention, the storage limit. Ends early if the signal aborts. */
+/** Runs one round of housekeeping: lost leases, retention, the storage limit. Ends early if the signal aborts. */
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   await recoverLeases(deps);
   await expireArtifacts(deps, signal);
@@ -45,14 +45,17 @@ export type RecoverDeps = Pick<SweepDeps, 'onEnded' | 'onRequeued' | 'log' | 'no
   own(): OwnClaims;
 };
 
-/** Returns jobs with an expired lease to the queue; at boot, all that the last run held. Ends followers whose render has ended. */
+/**
+ * Returns jobs with an expired lease to the queue and ends followers whose render has ended. At the start of a server, returns all jobs
+ * that the last run held.
+ */
 export async function recoverLeases(deps: RecoverDeps, { starting } = { starting: false }): Promise<void> {
   const { requeued, ended } = await deps.store.recover({ now: deps.now(), starting, own: deps.own() });
-  for (const job of ended) tellEnded(deps, job, { code: 'render_crashed' });
+  for (const job of ended) reportEnded(deps, job, { code: 'render_crashed' });
   let left = 0;
   for (const leaderId of await deps.store.endedLeaders()) {
     for (let slice = await deps.store.endFollowers(leaderId); slice !== null; slice = await deps.store.endFollowers(leaderId)) {
-      for (const job of slice) tellEnded(deps, job, { shared: leaderId });
+      for (const job of slice) reportEnded(deps, job, { shared: leaderId });
       left += slice.length;
     }
   }
@@ -60,15 +63,14 @@ export async function recoverLeases(deps: RecoverDeps, { starting } = { starting
   if (requeued + ended.length > 0) deps.log.warn({ requeued, failed: ended.length }, 'jobs recovered');
 }
 
-function tellEnded(deps: Pick<SweepDeps, 'onEnded' | 'log'>, job: EndedJob, facts: Record<string, unknown>): void {
+function reportEnded(deps: Pick<SweepDeps, 'onEnded' | 'log'>, job: EndedJob, facts: Record<string, unknown>): void {
   deps.onEnded(job);
   deps.log.info({ job_id: job.id, request_id: job.requestId, url: job.url, state: job.state, ...facts }, 'job');
 }
 
 /**
- * Removes files that have no row, or one that marks them as deleted: they are left by a crash between rename and commit, or by a storage
- * that answered too late.
- *
+ * Removes files without a row, or with one that marks them as deleted. A crash between rename and commit leaves such files, and so does a
+ * storage that answered too late.
  * @param before Unix ms: files written later may still get a row
  * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
@@ -102,7 +104,7 @@ export async function findMissing(
     for (const name of names) {
       if ((await deps.artifacts.open(name)) === null) missing.push(name);
       else found++;
-      await breathe();
+      await yieldToRequests();
     }
     after = names.at(-1);
   }
@@ -112,7 +114,7 @@ export async function findMissing(
   deps.log.warn({ count: missing.length }, 'picture files are missing; the pictures are treated as deleted, and rendered again on request');
 }
 
-/** Removes what is to be removed, for a limited time: the next round goes on. A name is forgotten once its file is gone. */
+/** Removes files that are due for removal, for a limited time; the next round continues. A name is forgotten once its file is gone. */
 async function removeDue(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   const until = performance.now() + REMOVE_MS;
   for (let after: string | undefined = ''; after !== undefined && !signal.aborted && performance.now() < until; ) {
@@ -121,14 +123,13 @@ async function removeDue(deps: SweepDeps, signal: AbortSignal): Promise<void> {
     if (removed === null) return;
     if (removed.length > 0) await deps.store.forgetRemovals(removed);
     after = names.at(-1);
-    await breathe();
+    await yieldToRequests();
   }
 }
 
 /**
- * A file that cannot be removed does not stop the others.
- *
- * @returns the names of those that are gone
+ * Removes files; one that cannot be removed does not stop the others.
+ * @returns the names of the files that are gone
  * @throws CaptureError `internal_error` (503) if the storage cannot be reached, so that no other file can be removed either
  */
 async function removeFiles({ artifacts, log }: Pick<SweepDeps, 'artifacts' | 'log'>, names: readonly string[]): Promise<string[]> {
@@ -148,7 +149,7 @@ async function removeFiles({ artifacts, log }: Pick<SweepDeps, 'artifacts' | 'lo
   return removed;
 }
 
-/** The storage itself has logged it. */
+/** Logs nothing, because the storage has logged the error itself. */
 function nullIfUnreachable(error: unknown): null {
   if (isUnreachable(error)) return null;
   throw error;
@@ -165,11 +166,11 @@ async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<vo
     const now = deps.now();
     const names = await deps.store.expireArtifacts({ before: deps.cautiousNow() - deps.artifactTtlMs, maxBytes, limit: BATCH, now });
     if (names.length < BATCH) return;
-    await breathe();
+    await yieldToRequests();
   }
 }
 
-/** The storage limit less the size of the database, which is shrunk first, if it helps to keep pictures. */
+/** Returns the storage limit less the size of the database, which is shrunk first if that helps to keep pictures. */
 async function pictureBudget({ store, maxStorageBytes }: SweepDeps): Promise<number> {
   const use = await store.storageUse();
   const isOver = use.pictures + use.database > maxStorageBytes;
@@ -183,7 +184,7 @@ async function expireDeliveries(deps: SweepDeps, signal: AbortSignal): Promise<v
   while (!signal.aborted) {
     const expired = await deps.store.expireDeliveries({ now: deps.cautiousNow(), limit: DELIVERIES_BATCH });
     if (expired < DELIVERIES_BATCH) return;
-    await breathe();
+    await yieldToRequests();
   }
 }
 
@@ -191,11 +192,10 @@ async function deleteJobs(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const deleted = await deps.store.deleteJobs({ before: deps.cautiousNow() - deps.jobTtlMs, limit: BATCH });
     if (deleted < BATCH) return;
-    await breathe();
+    await yieldToRequests();
   }
 }
 
-/** Yields to waiting requests. */
-function breathe(): Promise<void> {
+function yieldToRequests(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,16 +2,15 @@ import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { CAPTURE_GRACE_MS } from '../contract/limits.js';
 
-/** Ends a capture by force (decisions.md, Jobs). Dispose of it when the capture has ended. */
+/** A limit that ends a capture by force (decisions.md, Jobs). Dispose of it when the capture has ended. */
 export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal;
-  /** Ends the capture before its time. */
   abort(reason: unknown): void;
-  /** Begins to count, anew if it has begun before. */
+  /** Starts the countdown, or restarts it. */
   begin(): void;
 }
 
-/** Aborts with `render_timeout`. */
+/** Creates a limit that aborts with `render_timeout`. */
 export function timeLimit({ timeout, delay }: Pick<CaptureOptions, 'timeout' | 'delay'>): TimeLimit {
   const limit = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -10,7 +10,7 @@ export interface Kept {
   durationMs: number;
 }
 
-/** The result of a capture that was rendered, not found in the cache. */
+/** Builds the result of a capture that was rendered rather than found in the cache. */
 export function toCaptureData(rendering: Rendering, { options, artifact, durationMs }: Kept): CaptureData {
   return {
     url: shownUrl(options),

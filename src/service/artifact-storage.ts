@@ -6,7 +6,10 @@ import type { Config } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
 import type { Log } from '../log.js';
 
-/** Opens the storage that the settings name: a bucket, or else the data directory. @throws ConfigError as `bucketOf` */
+/**
+ * Opens the storage that the settings name: a bucket, or else the data directory.
+ * @throws ConfigError as `bucketOf`
+ */
 export async function openArtifacts(config: Config, log: Log): Promise<Artifacts> {
   const bucket = bucketOf(config);
   if (bucket === null) return await openArtifactDirectory({ dir: artifactsDirOf(config.dataDir), log });
@@ -14,7 +17,10 @@ export async function openArtifacts(config: Config, log: Log): Promise<Artifacts
   return openS3({ ...bucket, links: config.artifactLinks === 'redirect', log });
 }
 
-/** The bucket of the settings; null if there is none. @throws ConfigError that names what is missing */
+/**
+ * Reads the bucket from the settings; null if there is none.
+ * @throws ConfigError that names the missing settings
+ */
 export function bucketOf(config: Config): BucketOptions | null {
   const {
     s3Endpoint: endpoint,

@@ -20,20 +20,23 @@ export interface Foundations {
   clock: SteadyClock;
   egress: Egress;
   artifacts: Artifacts;
-  /** null: captures are not traced. */
+  /** null if captures are not traced. */
   traces: Traces | null;
 }
 
 export interface FoundationParts {
   log: Log;
-  /** null: captures are not traced. */
+  /** null if captures are not traced. */
   tracing: TracingConfig | null;
   facts(): NodeFacts;
 }
 
-/** @throws one-line errors for the operator */
+/**
+ * Opens them in order.
+ * @throws one-line errors for the operator
+ */
 export async function openFoundations(config: Config, { log, tracing, facts }: FoundationParts): Promise<Foundations> {
-  // First, since they validate settings: an invalid one stops the start before anything is created.
+  // These validate settings, so that an invalid one stops the start before anything is created.
   bucketOf(config);
   checkShared(config);
   const egress = await openEgress({
@@ -52,7 +55,10 @@ export async function openFoundations(config: Config, { log, tracing, facts }: F
   return { lock, store, clock, egress, artifacts, traces };
 }
 
-/** A clock that is far from the last run's may be wrong: nothing is deleted because of its age until it has run evenly for a day, or is accepted. */
+/**
+ * Opens the clock. One that is far from the last run's may be wrong: nothing is deleted because of its age until it has run evenly for a
+ * day, or an operator has accepted it.
+ */
 async function openClock(store: Store, log: Log): Promise<SteadyClock> {
   const clock = new SteadyClock(store.now, undefined, await store.keptClock());
   const { doubt } = clock.keep();

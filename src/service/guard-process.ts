@@ -1,14 +1,13 @@
 import type { Log } from '../log.js';
 
 /**
- * Keeps the server running when a page makes Playwright throw, in its own listeners or in ours that it calls; the capture ends at its
- * deadline. An unhandled rejection is logged. Any other uncaught error is a bug that may have left inconsistent state: the process exits,
- * and the next start returns its jobs to the queue.
+ * Keeps the server running when a page makes Playwright throw, in its listeners or in ours that it calls, and logs unhandled rejections.
+ * Any other uncaught error may have left inconsistent state: the process exits, and the next start returns its jobs to the queue.
  */
 export function guardProcess(log: Log): Disposable {
   const onRejection = (reason: unknown): void => log.error({ err: reason }, 'unhandled rejection');
   const onException = (error: unknown): void => {
-    if (isOfPlaywright(error)) {
+    if (isFromPlaywright(error)) {
       log.error({ err: error }, 'uncaught error in the browser library or its callbacks');
       return;
     }
@@ -25,6 +24,6 @@ export function guardProcess(log: Log): Disposable {
   };
 }
 
-function isOfPlaywright(error: unknown): boolean {
+function isFromPlaywright(error: unknown): boolean {
   return error instanceof Error && (error.stack ?? '').includes('playwright-core');
 }

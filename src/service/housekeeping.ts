@@ -1,24 +1,26 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
 import { findMissing, recoverLeases, removeOrphans, type SweepDeps, sweep } from '../capture/sweep.js';
 
-/** How late a picture may be deleted, or a lost lease noticed; a sweep that finds nothing is cheap. */
+/** Interval of sweeps: how late a picture may be deleted or a lost lease noticed. A sweep that finds nothing is cheap. */
 const SWEEP_EVERY_MS = 5_000;
-/** How often rows and files are compared. */
+/** Interval at which rows and files are compared. */
 const COMPARE_EVERY_MS = 3_600_000;
 
 export interface HousekeepingOptions {
   deps: SweepDeps & { artifacts: Pick<Artifacts, 'open' | 'isLocal'> };
-  /** To be called before each sweep. */
+  /** Called before each sweep. */
   keepClock(): Promise<void>;
-  /** Unix ms: older files in the artifact directory without a job are orphans. */
+  /** Unix ms. Older files in the artifact directory without a job are orphans. */
   startedAt: number;
   /** Ends the current step at the next batch. */
   signal: AbortSignal;
   onError(error: unknown): void;
 }
 
-/** Cleans up the data directory while the server runs, one step at a time: a sweep every 5 s, orphans and missing files at the start
- * and every hour. */
+/**
+ * Cleans up the data directory while the server runs, one step at a time: a sweep every 5 s, and a search for orphans and missing files at
+ * the start and every hour.
+ */
 export class Housekeeping implements AsyncDisposable {
   private readonly timer: NodeJS.Timeout;
   private readonly comparing: NodeJS.Timeout;
@@ -35,7 +37,7 @@ export class Housekeeping implements AsyncDisposable {
     sweepOnce();
     const compareOnce = (before: number) => {
       this.add(() => removeOrphans(deps, before, signal));
-      // In a bucket, that would be a request for each picture: a missing one is found when it is asked for.
+      // In a bucket, that would be a request for each picture, so a missing one is found only when it is requested.
       if (deps.artifacts.isLocal) this.add(() => findMissing(deps, signal));
     };
     compareOnce(startedAt);
@@ -43,7 +45,7 @@ export class Housekeeping implements AsyncDisposable {
     this.timer = setInterval(sweepOnce, SWEEP_EVERY_MS);
   }
 
-  /** Does not wait for the next sweep, nor for the step under way. */
+  /** Recovers lost leases at once, without waiting for the next sweep or for the current step. */
   recoverNow(): void {
     if (this.paused || this.recovering) return;
     this.recovering = true;
@@ -62,7 +64,7 @@ export class Housekeeping implements AsyncDisposable {
     clearInterval(this.comparing);
   }
 
-  /** Settles when the last step has ended. */
+  /** Resolves when the last step has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.pause();
     await this.steps;

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 
-/** How long after the last capture the heap is collected, so that no capture is likely to wait for it. */
+/** Delay in ms between the last capture and the collection, so that no capture is likely to wait for it. */
 const IDLE_MS = 3_000;
 /** A heap that has grown by less is not collected, since a collection makes the next capture slower. */
 const WORTHWHILE_BYTES = 12_000_000;
@@ -9,7 +9,7 @@ const MANY_CAPTURES = 100;
 const WORTHWHILE_AFTER_MANY_BYTES = 2_000_000;
 
 export interface IdleHeapOptions {
-  /** Running captures. */
+  /** Number of running captures. */
   running(): number;
   onError(error: unknown): void;
   /** Bytes that the heap takes from the system. */
@@ -36,12 +36,12 @@ export class IdleHeap implements Disposable {
     this.collect = options.collect ?? collectAll;
   }
 
-  /** To be called at the end of each capture. Collects 3 s after the last one, which takes about 100 ms. */
+  /** Schedules a collection 3 s after the last capture, which takes about 100 ms. Called at the end of each capture. */
   captureEnded(): void {
     if (this.disposed) return;
     this.captures++;
     this.leastBytes = Math.min(this.leastBytes, this.heapBytes());
-    if (this.timer === null) this.timer = setTimeout(() => void this.atRest().catch(this.options.onError), IDLE_MS).unref();
+    if (this.timer === null) this.timer = setTimeout(() => void this.onIdle().catch(this.options.onError), IDLE_MS).unref();
     else this.timer.refresh();
   }
 
@@ -50,7 +50,7 @@ export class IdleHeap implements Disposable {
     if (this.timer !== null) clearTimeout(this.timer);
   }
 
-  private async atRest(): Promise<void> {
+  private async onIdle(): Promise<void> {
     const worthwhile = this.captures >= MANY_CAPTURES ? WORTHWHILE_AFTER_MANY_BYTES : WORTHWHILE_BYTES;
     if (this.options.running() > 0 || this.heapBytes() - this.leastBytes < worthwhile) return;
     this.captures = 0;
@@ -61,7 +61,7 @@ export class IdleHeap implements Disposable {
 
 /** Collects as V8 does under memory pressure, which also shrinks the young generation; `gc()` does not. */
 async function collectAll(): Promise<void> {
-  // Missing in a Node that was built without the inspector.
+  // The module is missing in a Node that was built without the inspector.
   const { Session } = await import('node:inspector');
   const session = new Session();
   session.connect();

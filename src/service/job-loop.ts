@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { requireStorage } from '../artifacts/artifacts.js';
-import { type PerformDeps, perform } from '../capture/perform.js';
+import { type RunJobDeps, runJob } from '../capture/run-job.js';
 import { RETRY_DELAY_MS } from '../capture/second-attempt.js';
 import type { ClaimedJob, JobStore } from '../store/store.js';
 import { Loop } from '../work/loop.js';
@@ -14,27 +14,27 @@ export interface JobLoopOptions extends LoopRules {
   concurrency: number;
   /** STILLFRAME_KEEP_SLOTS. */
   keepSlots: number;
-  deps: Omit<PerformDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now'> & {
-    store: PerformDeps['store'] & Pick<JobStore, 'claimNextJobs' | 'nextDueAt'>;
+  deps: Omit<RunJobDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now'> & {
+    store: RunJobDeps['store'] & Pick<JobStore, 'claimNextJobs' | 'nextDueAt'>;
   };
 }
 
-/** Claims jobs and performs them; each slot is a worker with its own name. */
-export function jobLoop({ concurrency, keepSlots, pollMs, deps, cut, now, onError }: JobLoopOptions): Loop<ClaimedJob> {
+/** Creates the loop that claims jobs and runs them; each slot is a worker with its own name. */
+export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, onError }: JobLoopOptions): Loop<ClaimedJob> {
   const { store, artifacts } = deps;
   const worker = `${hostname()}-${process.pid}`;
-  const performDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, releases: new Map<string, number>(), now };
+  const runJobDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, releases: new Map<string, number>(), now };
   return new Loop<ClaimedJob>({
     concurrency,
     claim: async (slots) => {
       // Nothing is rendered that cannot be stored.
       await requireStorage(artifacts);
       const common = { now: now(), leaseMs: LEASE_MS };
-      // The last ones that are free are kept.
+      // The last free slots are kept for accounts that have nothing running.
       const isKept = (i: number) => slots.length - i <= keepSlots;
       return await store.claimNextJobs(slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })));
     },
-    run: (job) => underTaskSignal(cut, (stop) => perform(performDeps, job, stop)),
+    run: (job) => underTaskSignal(shutdown, (stop) => runJob(runJobDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
     pollMs,
     now,

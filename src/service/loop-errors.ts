@@ -1,27 +1,27 @@
 import type { Log } from '../log.js';
 
 const REPEAT_MS = 30_000;
-/** Of different errors; when there are more, all are forgotten. */
+/** Maximum number of remembered errors; when there are more, all are forgotten. */
 const KNOWN_MAX = 100;
 const CAUSES_MAX = 5;
 
 /**
- * Logs what background steps throw, the same error once every 30 s: while the database or the storage cannot be used, steps fail several
+ * Logs the errors of background steps, each kind once every 30 s: while the database or the storage cannot be used, steps fail several
  * times a second.
  */
 export function loopErrors(log: Log, now: () => number = () => performance.now()): (error: unknown) => void {
-  const saidAt = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
   return (error) => {
     const key = kindOf(error);
     const at = now();
-    if (at - (saidAt.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
-    if (saidAt.size >= KNOWN_MAX) saidAt.clear();
-    saidAt.set(key, at);
+    if (at - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    if (loggedAt.size >= KNOWN_MAX) loggedAt.clear();
+    loggedAt.set(key, at);
     log.error({ err: error }, 'a background step failed; it will be retried');
   };
 }
 
-/** What tells errors apart: the codes of an error and its causes, or their messages, which may name a job or a picture. */
+/** Identifies the kind of an error by the codes of the error and its causes, or by their messages, which may name a job or a picture. */
 function kindOf(error: unknown): string {
   const kinds: string[] = [];
   for (let inner = error; inner instanceof Error && kinds.length < CAUSES_MAX; inner = inner.cause) {

@@ -1,9 +1,9 @@
-/** Options of both loops of the service. */
+/** Options that both loops of the service share. */
 export interface LoopRules {
-  /** ms: how soon a change made by another process (queue resume, a delivery made due) takes effect. */
+  /** Delay in ms before a change made by another process (queue resume, a delivery made due) takes effect. */
   pollMs: number;
-  /** Aborted when running tasks can be waited for no longer. */
-  cut: AbortSignal;
+  /** Aborted when the shutdown can no longer wait for running tasks. */
+  shutdown: AbortSignal;
   now(): number;
   onError(error: unknown): void;
 }

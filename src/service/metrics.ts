@@ -55,7 +55,7 @@ export class Metrics {
     for (const [stage, ms] of Object.entries(timings)) this.#stages.observe({ stage }, ms / 1000);
   }
 
-  /** The Prometheus text, with the current health data. */
+  /** Renders the Prometheus text, with the current health data. */
   async text(health: { ready: boolean; data: WireHealth }): Promise<string> {
     this.#health.set({ part: 'server', figure: 'ready' }, Number(health.ready));
     for (const [part, value] of Object.entries(health.data)) {

@@ -7,14 +7,17 @@ import type { NodeFacts, Store } from '../store/store.js';
 import { bucketOf } from './artifact-storage.js';
 
 export interface OpeningOptions {
-  /** Whether an older database is brought up to date, or refused; `wholly` takes the time that it needs. */
+  /** Whether an older database is migrated or refused; `wholly` takes as long as the migration needs. */
   migrates: 'no' | 'at start' | 'wholly';
-  /** What a server tells the others with which it shares the database; null for a command. */
+  /** The facts that a server shares with the others that use the database; null for a command. */
   facts: (() => NodeFacts) | null;
   log: Log;
 }
 
-/** The store that the settings name: in PostgreSQL, or else in the data directory. @throws one-line errors for the operator */
+/**
+ * Opens the store that the settings name: PostgreSQL, or else SQLite in the data directory.
+ * @throws one-line errors for the operator
+ */
 export async function openConfiguredStore(config: Config, { migrates, facts, log }: OpeningOptions): Promise<Store> {
   const keys = readSecretKeys(config);
   if (config.databaseUrl === null) {
@@ -35,8 +38,7 @@ export async function openConfiguredStore(config: Config, { migrates, facts, log
 
 /**
  * Refuses settings with which a server could not read what another one has stored, or would send clients to a wrong address.
- *
- * @throws ConfigError that names what is missing
+ * @throws ConfigError that names the missing settings
  */
 export function checkShared(config: Config): void {
   if (config.databaseUrl === null) {
@@ -57,7 +59,7 @@ export function checkShared(config: Config): void {
 
 const A_KEY = 'STILLFRAME_SECRET_KEY or STILLFRAME_SECRET_KEY_FILE';
 
-/** null for the key file of the data directory */
+/** Reads the keys of the settings; null if the key file of the data directory is used. */
 function readSecretKeys({ secretKey, secretKeyFile }: Config): Buffer[] | null {
   if (secretKey !== null && secretKeyFile !== null) {
     throw new ConfigError('STILLFRAME_SECRET_KEY and STILLFRAME_SECRET_KEY_FILE are both set: remove one of them.');

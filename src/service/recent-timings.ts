@@ -1,6 +1,6 @@
 const KEPT = 1_000;
 
-/** Stage timings of captures that ended recently, for `Server-Timing`; the oldest are dropped first. */
+/** Stage timings of captures that ended recently, for `Server-Timing`. The oldest are dropped first. */
 export class RecentTimings {
   private readonly byJob = new Map<string, Record<string, number>>();
 

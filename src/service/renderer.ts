@@ -1,4 +1,4 @@
-/** Creates and connects everything that rendering needs: browsers, blocker, Markdown, countries. Used by the service and by single captures. */
+/** Creates and connects everything that rendering needs: browsers, blocker, Markdown, countries. The service and single captures use it. */
 import { availableParallelism } from 'node:os';
 import type { Config } from '../config.js';
 import type { Egress } from '../egress/egress.js';
@@ -20,14 +20,14 @@ export interface RendererParts {
   say(line: string): void;
   /** The directory in which a browser is searched for and installed. */
   browserDir: string;
-  /** Ends the start. */
+  /** Cancels the start. */
   signal?: AbortSignal;
 }
 
-/** Concurrent captures per Chromium process: more would wait for each other inside it. */
+/** Concurrent captures per Chromium process; more would wait for each other inside it. */
 const PAGES_PER_BROWSER = 2;
 
-/** What the server and each of its browsers use without captures. */
+/** Memory that the server and each of its browsers use without captures. */
 const SERVER_BYTES = 250_000_000;
 const BROWSER_BYTES = 150_000_000;
 
@@ -81,7 +81,7 @@ export class Renderer implements AsyncDisposable {
     return await render(this.deps, order, signal);
   }
 
-  /** Browsers that have responded within the last 30 s. */
+  /** Number of browsers that have responded within the last 30 s. */
   readyBrowsers(): number {
     return this.parts.pool.readyBrowsers();
   }
@@ -117,7 +117,7 @@ async function provideChromium(config: Config, given: RendererParts) {
   return await installChromium({ ...proof, say: given.say });
 }
 
-/** There is no browser, and none may be installed. */
+/** No browser was found, and the settings forbid its installation. */
 class BrowserMissing extends Error {
   override readonly name = 'BrowserError';
 }

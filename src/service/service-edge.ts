@@ -7,8 +7,8 @@ import { lookupJob, lookupRequest } from '../capture/lookup.js';
 import { ModelViews } from '../capture/model-view.js';
 import { openPicture } from '../capture/open-picture.js';
 import { readUsage } from '../capture/read-usage.js';
-import { settle } from '../capture/settle.js';
 import { submit } from '../capture/submit.js';
+import { waitForJob } from '../capture/wait-for-job.js';
 import type { Config } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { Egress } from '../egress/egress.js';
@@ -79,7 +79,7 @@ export function serviceEdge(parts: ServiceEdgeParts): Edge {
     findLinkPicture: (submission, { accountId }) => findLinkPicture(submitDeps, submission, accountId),
     submit: (submission, context) => submit(submitDeps, submission, context),
     settle: (job, nobodyWaits) =>
-      settle({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
+      waitForJob({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
     findJob: (id, principal) => lookupJob(store, id, principal),
     listJobs: (principal, page) => store.listJobs(principal.keyId, page),
     readUsage: (principal) => readUsage(store, principal.accountId, parts.now()),

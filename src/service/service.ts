@@ -1,6 +1,6 @@
-/**
- * The composition root: creates all parts, connects them, starts and stops them in order. The only file that knows all of them.
- */
+/** The composition root: creates all parts, connects them, starts and stops them in order. It is the only file that knows all of them. */
+
+import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
@@ -15,12 +15,13 @@ import type { Edge } from '../http/edge.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
-import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
+import type { ClaimedJob, DeliveryStore, DueDelivery, EndedJob, NodeFacts, Store } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
-import type { Loop } from '../work/loop.js';
-import { deliveryLoop } from './delivery-loop.js';
-import { readDescriptors } from './descriptors.js';
-import { EndedElsewhere } from './ended-elsewhere.js';
+import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
+import { type DeliverDeps, deliver } from '../webhook/deliver.js';
+import { Loop } from '../work/loop.js';
+import { underTaskSignal } from '../work/task-signal.js';
+import { EndedJobsPoller } from './ended-jobs-poller.js';
 import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
@@ -32,7 +33,9 @@ import { RecentHealth } from './recent-health.js';
 import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
 import { serviceEdge } from './service-edge.js';
-import { shareRates } from './share-rates.js';
+
+/** How soon a server that starts or ends changes the parts of the others. */
+const LOOK_MS = 5_000;
 
 /** How soon a change made by another process (queue resume) takes effect. */
 const POLL_MS = 500;
@@ -42,7 +45,7 @@ const DRAIN_MS = 30_000;
 const LAST_ANSWERS_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Of a server that is starting. */
+/** Facts about this server while it is starting. */
 const STARTING: Omit<NodeFacts, 'roles'> = {
   name: `${hostname()}-${process.pid}`,
   version: packageVersion(),
@@ -53,7 +56,7 @@ const STARTING: Omit<NodeFacts, 'roles'> = {
 
 export interface ServiceParts {
   log: Log;
-  /** Where captures are traced to. Default: nowhere. */
+  /** Destination of traces. Default: captures are not traced. */
   tracing?: TracingConfig | null;
   /** Prints set-up progress for the user of a terminal. */
   say(line: string): void;
@@ -77,17 +80,17 @@ export class Service implements AsyncDisposable {
   private readonly places: PublicPlaces = { baseUrl: '' };
   private readonly jobs: Loop<ClaimedJob>;
   private readonly deliveries: Loop<DueDelivery>;
-  /** Aborted when running captures can be waited for no longer, and the start of the browsers neither. */
-  private readonly cut = new AbortController();
+  /** Aborted when the shutdown can no longer wait for running captures or for the start of the browsers. */
+  private readonly shutdown = new AbortController();
   private renderer: Renderer | null = null;
   private http: HttpServer | null = null;
   private draining = false;
-  /** While draining: whether other servers capture what this one still accepts. */
+  /** Whether, while this server drains, other servers capture the jobs that it still accepts. */
   private handsOver = false;
   private stopping: Promise<void> | null = null;
   private readonly health: RecentHealth;
   private housekeeping: Housekeeping | null = null;
-  private following: EndedElsewhere | null = null;
+  private endedPoller: EndedJobsPoller | null = null;
   private sharing: Disposable | null = null;
 
   private constructor(
@@ -107,7 +110,10 @@ export class Service implements AsyncDisposable {
     this.deliveries = this.makeDeliveryLoop();
   }
 
-  /** Creates all parts and listens; captures begin as soon as a browser is running (`ready`). @throws one-line errors for the operator */
+  /**
+   * Creates all parts and listens. Captures begin as soon as a browser is running (`ready`).
+   * @throws one-line errors for the operator
+   */
   static async start(config: Config, parts: ServiceParts): Promise<Service> {
     const { log, tracing = null } = parts;
     let service: Service | null = null;
@@ -127,7 +133,7 @@ export class Service implements AsyncDisposable {
     return this.http?.url ?? '';
   }
 
-  /** Drains: no new submissions, running captures finish (up to 30 s), the rest stays queued. May be called twice. */
+  /** Drains: refuses new submissions, lets running captures finish (up to 30 s), and leaves the rest queued. May be called twice. */
   stop(): Promise<void> {
     this.stopping ??= this.drain();
     return this.stopping;
@@ -141,7 +147,7 @@ export class Service implements AsyncDisposable {
     const { store, artifacts } = this.made;
     await store.createAccount('default', this.made.clock.now());
     await artifacts.removeLeftovers();
-    // So that the log says at once if a bucket cannot be used. The server starts nevertheless.
+    // This makes the log report at once that a bucket cannot be used. The server starts nevertheless.
     void artifacts.isReady();
     await recoverLeases(this.recoverDeps(), { starting: true });
     const edge = this.makeEdge();
@@ -151,8 +157,8 @@ export class Service implements AsyncDisposable {
     this.http = await startHttp(createApp(edge), edge, { host, port, maxConnections });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;
     this.listenToOthers();
-    if (this.does('webhook')) this.deliveries.start();
-    this.ready = this.does('capture') ? this.openForCaptures(parts) : this.makeFirstKey();
+    if (this.hasRole('webhook')) this.deliveries.start();
+    this.ready = this.hasRole('capture') ? this.openForCaptures(parts) : this.makeFirstKey();
     this.ready.catch(() => undefined);
     this.housekeeping = this.startHousekeeping();
   }
@@ -161,7 +167,7 @@ export class Service implements AsyncDisposable {
     const { egress } = this.made;
     const { log, say } = parts;
     const browserDir = parts.browserDir ?? this.config.dataDir;
-    const renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.cut.signal });
+    const renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.shutdown.signal });
     if (this.draining) return await renderer[Symbol.asyncDispose]();
     try {
       await this.makeFirstKey();
@@ -174,16 +180,16 @@ export class Service implements AsyncDisposable {
     this.jobs.start();
   }
 
-  /** Only after a successful start, which shows the key: its secret cannot be shown again later. */
+  /** Runs only after a successful start, which shows the key, because its secret cannot be shown again later. */
   private async makeFirstKey(): Promise<void> {
     this.firstKey = await issueFirstKey(this.made.store, this.made.clock.now());
   }
 
-  private does(role: Role): boolean {
+  private hasRole(role: Role): boolean {
     return this.config.roles.includes(role);
   }
 
-  /** What happens on the other servers that share the store. */
+  /** Follows the events of the other servers that share the store. */
   private listenToOthers(): void {
     const { store } = this.made;
     store.watch((event) => {
@@ -194,19 +200,19 @@ export class Service implements AsyncDisposable {
       else this.catchUp();
     });
     if (!store.shared) return;
-    this.following = new EndedElsewhere({ store, signals: this.signals, onError: this.onLoopError });
-    if (this.does('api')) this.sharing = shareRates({ store, limits: this.limits, onError: this.onLoopError });
+    this.endedPoller = new EndedJobsPoller({ store, signals: this.signals, onError: this.onLoopError });
+    if (this.hasRole('api')) this.sharing = shareRates({ store, limits: this.limits, onError: this.onLoopError });
   }
 
-  /** After events may have been lost. */
+  /** Checks for work after events may have been lost. */
   private catchUp(): void {
     this.jobs.wake();
     this.deliveries.wake();
-    this.following?.look();
+    this.endedPoller?.look();
   }
 
   private loopRules(): LoopRules {
-    return { pollMs: POLL_MS, cut: this.cut.signal, now: this.made.clock.now, onError: this.onLoopError };
+    return { pollMs: POLL_MS, shutdown: this.shutdown.signal, now: this.made.clock.now, onError: this.onLoopError };
   }
 
   private makeJobLoop(): Loop<ClaimedJob> {
@@ -219,7 +225,7 @@ export class Service implements AsyncDisposable {
         store,
         artifacts,
         render: (order, signal) => this.openRenderer().render(order, signal),
-        onEnded: (job, timings) => this.tellEnded(job, timings),
+        onEnded: (job, timings) => this.onJobEnded(job, timings),
         traces,
         log: this.log,
       },
@@ -256,7 +262,7 @@ export class Service implements AsyncDisposable {
       startedAt: this.startedAt,
       handsOver: () => this.handsOver,
       onQueued: () => this.jobs.wake(),
-      onCached: (job) => this.tellCached(job),
+      onCached: (job) => this.onJobCached(job),
       onDeliveryDue: () => this.deliveries.wake(),
     });
   }
@@ -266,20 +272,20 @@ export class Service implements AsyncDisposable {
     return new RecentHealth({
       store,
       readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
-      rendersHere: this.does('capture'),
+      rendersHere: this.hasRole('capture'),
       ownNode: STARTING.name,
       sandboxed: () => this.renderer?.sandboxed ?? false,
       hasRoom: () => hasRoom(this.config.dataDir),
       canStore: () => artifacts.isReady(),
       storageRefusal: () => artifacts.refusal,
       descriptors: readDescriptors,
-      webhooksActive: () => this.does('webhook') && !this.draining,
+      webhooksActive: () => this.hasRole('webhook') && !this.draining,
       draining: () => this.draining,
       now: this.made.clock.now,
     });
   }
 
-  private tellEnded(job: EndedJob, timings: Record<string, number>): void {
+  private onJobEnded(job: EndedJob, timings: Record<string, number>): void {
     this.timings.keep(job.id, timings);
     this.metrics.countJob(job.state);
     this.metrics.countStages(timings);
@@ -290,7 +296,7 @@ export class Service implements AsyncDisposable {
   }
 
   /** Logs a job that the cache has answered. */
-  private tellCached({ id, requestId, url, webhookUrl }: JobSnapshot): void {
+  private onJobCached({ id, requestId, url, webhookUrl }: JobSnapshot): void {
     this.metrics.countJob('completed');
     this.log.info({ job_id: id, request_id: requestId, url, state: 'completed', cached: true }, 'job');
     if (webhookUrl !== null) this.deliveries.wake();
@@ -299,7 +305,7 @@ export class Service implements AsyncDisposable {
   private recoverDeps(): RecoverDeps {
     return {
       store: this.made.store,
-      onEnded: (job) => this.tellEnded(job, {}),
+      onEnded: (job) => this.onJobEnded(job, {}),
       onRequeued: () => this.jobs.wake(),
       log: this.log,
       now: this.made.clock.now,
@@ -322,7 +328,7 @@ export class Service implements AsyncDisposable {
         maxStorageBytes: config.maxStorageMb * 1_000_000,
       },
       startedAt: this.startedAt,
-      signal: this.cut.signal,
+      signal: this.shutdown.signal,
       onError: this.onLoopError,
     });
   }
@@ -334,7 +340,7 @@ export class Service implements AsyncDisposable {
     this.log.info('the clock is trusted: an operator has accepted it');
   }
 
-  /** What the other servers are told of this one. */
+  /** Facts about this server for the others. */
   facts(): NodeFacts {
     const { concurrency, roles } = this.config;
     const readyBrowsers = this.draining ? 0 : (this.renderer?.readyBrowsers() ?? 0);
@@ -354,7 +360,10 @@ export class Service implements AsyncDisposable {
     return this.renderer;
   }
 
-  /** Of servers that share a store, a draining one accepts captures to its end: load balancers notice late that it is not ready. */
+  /**
+   * Among servers that share a store, a draining one accepts captures until its end, because load balancers notice late that it is not
+   * ready.
+   */
   private async othersCapture(): Promise<boolean> {
     return (await otherCapturers(this.made.store, STARTING.name)).length > 0;
   }
@@ -365,13 +374,13 @@ export class Service implements AsyncDisposable {
     this.health.forget();
     this.handsOver = this.handsOver && (await this.othersCapture().catch(() => false));
     this.housekeeping?.pause();
-    this.following?.[Symbol.dispose]();
+    this.endedPoller?.[Symbol.dispose]();
     this.sharing?.[Symbol.dispose]();
     this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
-    // Whoever still waits is waiting for a job that stays queued.
+    // Anyone who still waits is waiting for a job that stays queued.
     this.signals.close();
-    this.cut.abort(new Error('the server is shutting down'));
+    this.shutdown.abort(new Error('the server is shutting down'));
     await Promise.all([
       this.jobs[Symbol.asyncDispose](),
       this.deliveries[Symbol.asyncDispose](),
@@ -385,4 +394,59 @@ export class Service implements AsyncDisposable {
     await this.made.store[Symbol.asyncDispose]();
     this.made.lock[Symbol.dispose]();
   }
+}
+
+interface DeliveryLoopOptions extends LoopRules {
+  deps: Omit<DeliverDeps, 'store' | 'now' | 'wallNow' | 'random'> & {
+    store: DeliverDeps['store'] & Pick<DeliveryStore, 'claimNextDelivery' | 'nextDeliveryDueAt'> & Pick<Store, 'now'>;
+  };
+}
+
+/** Creates the loop that claims due deliveries and makes one attempt for each. */
+function deliveryLoop({ pollMs, deps, shutdown, now, onError }: DeliveryLoopOptions): Loop<DueDelivery> {
+  const deliverDeps = { ...deps, now, wallNow: deps.store.now, random: Math.random };
+  return new Loop<DueDelivery>({
+    concurrency: DELIVERIES_AT_ONCE,
+    claim: () => claimDeliveries(deliverDeps),
+    run: (due) => underTaskSignal(shutdown, (stop) => deliver(deliverDeps, due, stop)),
+    nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
+    pollMs,
+    now,
+    onError,
+  });
+}
+
+/** Counts the file descriptors of this process; undefined where the system does not report them (Linux does). */
+async function readDescriptors(): Promise<{ open: number; limit: number } | undefined> {
+  try {
+    const [open, limits] = await Promise.all([readdir('/proc/self/fd'), readFile('/proc/self/limits', 'latin1')]);
+    const limit = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.NaN);
+    return Number.isNaN(limit) ? undefined : { open: open.length, limit };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Grants this server an equal part of the rate limits while other servers of the API share the store. */
+function shareRates({
+  store,
+  limits,
+  onError,
+}: {
+  store: Pick<Store, 'nodes'>;
+  limits: Pick<RateLimits, 'shareAmong'>;
+  onError(error: unknown): void;
+}): Disposable {
+  const look = () =>
+    void store
+      .nodes()
+      .then((nodes) => {
+        const serving = nodes.filter(({ facts }) => facts.roles.includes('api'));
+        limits.shareAmong(Math.max(1, serving.length));
+      })
+      .catch(onError);
+  look();
+  const timer = setInterval(look, LOOK_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -1,6 +1,6 @@
 import type { DeliveryStore, DueDelivery } from '../store/store.js';
 
-/** Concurrent attempts; many, since they mostly wait. */
+/** Number of concurrent attempts; large, since they mostly wait. */
 export const DELIVERIES_AT_ONCE = 128;
 /** Concurrent attempts of an account to one origin, so that a slow receiver delays only itself. */
 export const DELIVERIES_PER_RECEIVER = 4;
@@ -14,7 +14,10 @@ export interface ClaimDeliveryDeps {
   now(): number;
 }
 
-/** Claims the delivery that is most overdue, leased for as long as an attempt can take; none if none is due. */
+/**
+ * Claims the delivery that is most overdue, leased for as long as an attempt can take.
+ * @returns none if none is due
+ */
 export async function claimDeliveries(deps: ClaimDeliveryDeps): Promise<DueDelivery[]> {
   const due = await deps.store.claimNextDelivery({
     now: deps.now(),

@@ -1,7 +1,9 @@
 /**
- * Sends the result of a finished job to its webhook: one attempt at a time, by the delivery rules of interface.md. Uses the store and
+ * Sends the result of a finished job to its webhook, one attempt at a time, by the delivery rules of interface.md. Uses the store and
  * egress; must not know how a job is rendered, who may read it, or when the next attempt is claimed.
  */
+
+import { createHmac } from 'node:crypto';
 import { toWebhookPayload } from '../contract/delivery.js';
 import type { PublicPlaces } from '../contract/job.js';
 import { webhookUrlProblem } from '../contract/webhook-url.js';
@@ -9,41 +11,45 @@ import type { Egress, PublicResponse } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { AttemptOutcome, DeliveryStore, DueDelivery } from '../store/store.js';
 import type { Traces } from '../tracing/traces.js';
-import { retryAfterMs } from './retry-after.js';
-import { SIGNATURE_HEADER, sign } from './sign.js';
 import { transportProblem } from './transport-problem.js';
+
+/** Name of the signature header (interface.md, Events). */
+export const SIGNATURE_HEADER = 'x-service-signature';
+
+/** The longest delay that a receiver may ask for (decisions.md, Webhooks). */
+const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
 
 export interface DeliverDeps {
   store: Pick<DeliveryStore, 'recordAttempt'>;
   egress: Pick<Egress, 'fetch'>;
   places: PublicPlaces;
-  /** STILLFRAME_WEBHOOK_ALLOW. */
+  /** Value of STILLFRAME_WEBHOOK_ALLOW. */
   allowedOrigins: readonly string[];
-  /** Delays after the first, second, … attempt; the last one repeats. */
+  /** Delays in ms after the first, second, … attempt; the last one repeats. */
   backoffMs: readonly number[];
-  /** Time limit of one attempt. */
+  /** Time limit of one attempt in ms. */
   timeoutMs: number;
   /** The program's version, for `user-agent`. */
   version: string;
   now(): number;
   /** The clock of signatures, which receivers compare with theirs. Default: `now`. */
   wallNow?(): number;
-  /** 0 ≤ n < 1. */
+  /** Returns a number n with 0 ≤ n < 1. */
   random(): number;
-  /** Absent or null: captures are not traced. */
+  /** Absent or null if captures are not traced. */
   traces?: Pick<Traces, 'delivery'> | null;
   log: Log;
 }
 
-/** How much of a response is read (decisions.md, Webhooks). */
+/** Number of bytes that are read of a response (decisions.md, Webhooks). */
 export const ANSWER_LIMIT_BYTES = 64 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** ±20 %, so that deliveries that failed together are not retried together. */
+/** Jitter of ±20 %, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
 
 /**
- * Makes one attempt and records its outcome. An attempt that `signal` aborts is not recorded: its lease expires, and it is made again
- * (at least once, interface.md, Delivery rules 4). Rejects only if the store does.
+ * Makes one attempt and records its outcome. An attempt that `signal` aborts is not recorded: its lease expires, and it is made again (at
+ * least once, interface.md, Delivery rules 4). Rejects only if the store does.
  */
 export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<void> {
   const trace = deps.traces?.delivery(due) ?? null;
@@ -58,7 +64,7 @@ export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: Abort
 
 interface Sending {
   signal: AbortSignal;
-  /** For the receiver. */
+  /** The `traceparent` for the receiver. */
   traceparent: string | null;
 }
 
@@ -67,7 +73,7 @@ async function attempt(deps: DeliverDeps, due: DueDelivery, sending: Sending): P
   const problem = webhookUrlProblem(due.url, deps.allowedOrigins);
   if (problem !== null) return { kind: 'failed', status: null, error: `The webhook's address ${problem}.` };
   try {
-    return judge(deps, due, await post(deps, due, sending));
+    return outcomeOf(deps, due, await post(deps, due, sending));
   } catch (error) {
     if (sending.signal.aborted) return null;
     deps.log.warn({ err: error, delivery_id: due.deliveryId, job_id: due.jobId }, 'webhook delivery attempt failed');
@@ -98,8 +104,8 @@ function post(deps: DeliverDeps, due: DueDelivery, { signal, traceparent }: Send
   });
 }
 
-/** interface.md, Webhook delivery states. */
-function judge(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): AttemptOutcome {
+/** Decides the outcome by interface.md, Webhook delivery states. */
+function outcomeOf(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): AttemptOutcome {
   const { status } = response;
   if (status >= 200 && status <= 299) return { kind: 'delivered', status };
   const error = `The receiver answered ${status}.`;
@@ -109,18 +115,48 @@ function judge(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): A
   return { kind: 'failed', status, error: REDIRECTS.has(status) ? `${error} Redirects are not followed.` : error };
 }
 
-interface Setback {
+interface FailedAttempt {
   status: number | null;
   error: string;
-  /** The delay that the receiver asked for; 0: none. */
+  /** Delay in ms that the receiver asked for; 0 if none. */
   waitMs: number;
 }
 
-function retryOrFail(deps: DeliverDeps, due: DueDelivery, setback: Setback): AttemptOutcome {
-  const { status, error } = setback;
+function retryOrFail(deps: DeliverDeps, due: DueDelivery, failure: FailedAttempt): AttemptOutcome {
+  const { status, error } = failure;
   if (due.attempt >= due.maxAttempts) return { kind: 'failed', status, error };
   const base = deps.backoffMs[Math.min(due.attempt, deps.backoffMs.length) - 1] ?? 0;
   const backoff = Math.round(base * (1 - JITTER + 2 * JITTER * deps.random()));
   // A receiver may ask for a longer delay, never a shorter one: the few attempts must outlast a restart of the receiver.
-  return { kind: 'retry', status, error, nextAttemptAt: deps.now() + Math.max(backoff, setback.waitMs) };
+  return { kind: 'retry', status, error, nextAttemptAt: deps.now() + Math.max(backoff, failure.waitMs) };
+}
+
+/**
+ * Parses a `Retry-After` value: whole seconds or an HTTP date.
+ *
+ * @param now Unix ms
+ * @returns ms to wait, at most an hour; 0 for none, a past date, or an invalid value
+ */
+export function retryAfterMs(value: string | null, now: number): number {
+  const text = value?.trim() ?? '';
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : httpDate(text) - now;
+  return Number.isNaN(wait) ? 0 : Math.min(Math.max(wait, 0), LONGEST_RETRY_AFTER_MS);
+}
+
+/** Parses an HTTP date (RFC 9110, 5.6.7): all three forms begin with the weekday. Date.parse alone accepts nearly any text. */
+function httpDate(text: string): number {
+  if (/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/.test(text)) return Date.parse(text);
+  // The asctime form has no time zone; it is UTC.
+  return /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
+}
+
+/**
+ * Computes the header's value, `t=<unix_seconds>,v1=<hex>`: HMAC-SHA256 of the timestamp, a period and the exact body, keyed with the
+ * secret.
+ * @param now Unix ms
+ */
+export function sign(secret: string, rawBody: string, now: number): string {
+  const timestamp = Math.floor(now / 1000);
+  const digest = createHmac('sha256', secret).update(`${timestamp}.${rawBody}`).digest('hex');
+  return `t=${timestamp},v1=${digest}`;
 }

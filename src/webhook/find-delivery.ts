@@ -3,8 +3,7 @@ import type { DeliveryStatus } from '../contract/delivery.js';
 import type { DeliveryStore } from '../store/store.js';
 
 /**
- * The delivery of a job, which the caller must own.
- *
+ * Finds the delivery of a job, which the caller must own.
  * @throws CaptureError invalid_request (404) if the job has no webhook
  */
 export async function findDelivery(store: Pick<DeliveryStore, 'findDelivery'>, jobId: string): Promise<DeliveryStatus> {

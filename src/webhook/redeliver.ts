@@ -23,12 +23,11 @@ const REFUSALS: Record<Refusal, string> = {
   generation_changed: 'If-Match is not the current ETag of the delivery. Read the delivery status and send its exact ETag.',
 };
 
-/** A generation that no delivery has: they count from 1. */
+/** A generation that no delivery has, since they count from 1. */
 const NO_GENERATION = 0;
 
 /**
  * Sends an existing result again; renders and charges nothing. The caller must own the job.
- *
  * @param expected null if `If-Match` is not a delivery's strong ETag (weak, `*`, anything else)
  * @returns the new status: pending, the next generation
  * @throws CaptureError invalid_request (409) with details.reason delivery_unavailable, delivery_pending or generation_changed

@@ -2,7 +2,7 @@ import { EgressRefused } from '../egress/egress.js';
 
 const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
 
-/** Messages by error code of sockets, TLS and the HTTP client. */
+/** Public messages by the error codes of sockets, TLS and the HTTP client. */
 const PROBLEMS: readonly (readonly [RegExp, string])[] = [
   [/^(?:ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EREFUSED|ENONAME)/, NOT_PUBLIC],
   [/TIMEOUT|TIMEDOUT|TimeoutError|AbortError/, 'The receiver did not answer in time.'],
@@ -15,8 +15,8 @@ const PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The public message for an attempt without a response, from a fixed set. A refused address and a missing name get the same message, so
- * that callers cannot map the network (decisions.md, Destinations); the log has the details.
+ * Returns the public message for an attempt without a response, from a fixed set. A refused address and a missing name get the same
+ * message, so that callers cannot map the network (decisions.md, Destinations); the log has the details.
  */
 export function transportProblem(error: unknown): string {
   if (error instanceof EgressRefused) return NOT_PUBLIC;
@@ -27,7 +27,7 @@ export function transportProblem(error: unknown): string {
   return 'The connection to the receiver failed.';
 }
 
-/** The codes of an error and its causes, innermost first; of an AggregateError (several addresses), those of its first error. */
+/** Lists the codes of an error and its causes, innermost first. An AggregateError (several addresses) counts as its first error. */
 function codesOf(error: unknown): string[] {
   const codes: string[] = [];
   let at: unknown = error;

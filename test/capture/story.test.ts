@@ -6,10 +6,10 @@ import { openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { FinishSignals } from '../../src/capture/finish-signals.js';
 import { lookupJob, lookupRequest } from '../../src/capture/lookup.js';
 import { openPicture } from '../../src/capture/open-picture.js';
-import { type PerformDeps, perform } from '../../src/capture/perform.js';
-import { settle } from '../../src/capture/settle.js';
+import { type RunJobDeps, runJob } from '../../src/capture/run-job.js';
 import { type SubmitDeps, submit } from '../../src/capture/submit.js';
 import { findMissing, recoverLeases, removeOrphans, sweep } from '../../src/capture/sweep.js';
+import { waitForJob } from '../../src/capture/wait-for-job.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
@@ -35,8 +35,8 @@ interface World extends AsyncDisposable {
   submit(body: Record<string, unknown>, idempotencyKey?: string, over?: Partial<SubmitDeps>): Promise<JobSnapshot>;
   claim(): Promise<ClaimedJob>;
   /** With a storage that is not the world's own, for which no picture is held. */
-  claimAndPerform(render: PerformDeps['render'], storage: PerformDeps['artifacts']): Promise<ClaimedJob>;
-  perform(job: ClaimedJob, render: PerformDeps['render'], stop?: AbortSignal): Promise<void>;
+  claimAndRun(render: RunJobDeps['render'], storage: RunJobDeps['artifacts']): Promise<ClaimedJob>;
+  run(job: ClaimedJob, render: RunJobDeps['render'], stop?: AbortSignal): Promise<void>;
 }
 
 async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
@@ -64,7 +64,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     ...over,
   };
   const releases = new Map<string, number>();
-  const performDeps = (render: PerformDeps['render'], storage: PerformDeps['artifacts'] = artifacts): PerformDeps => ({
+  const runJobDeps = (render: RunJobDeps['render'], storage: RunJobDeps['artifacts'] = artifacts): RunJobDeps => ({
     store,
     artifacts: storage,
     render,
@@ -101,12 +101,12 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
       if (job === null) throw new Error('nothing to claim');
       return job;
     },
-    claimAndPerform: async (render, storage) => {
+    claimAndRun: async (render, storage) => {
       const job = await world.claim();
-      await perform({ ...performDeps(render, storage), holdMs: 0 }, job, new AbortController().signal);
+      await runJob({ ...runJobDeps(render, storage), holdMs: 0 }, job, new AbortController().signal);
       return job;
     },
-    perform: (job, render, stop = new AbortController().signal) => perform(performDeps(render), job, stop),
+    run: (job, render, stop = new AbortController().signal) => runJob(runJobDeps(render), job, stop),
     async [Symbol.asyncDispose]() {
       await artifacts[Symbol.asyncDispose]();
       await close.call({ store, dataDir });
@@ -118,7 +118,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
 /** A page that is captured, and the picture that is kept of it. */
 async function aPicture(world: World, url: string): Promise<{ name: string }> {
   const { id } = await world.submit({ url, cache_ttl: 60 });
-  await world.perform(await world.claim(), draws);
+  await world.run(await world.claim(), draws);
   const outcome = (await world.store.findJob(id))?.result?.outcome;
   if (outcome?.ok !== true) throw new Error('no picture was kept');
   return { name: outcome.data.artifact };
@@ -185,7 +185,7 @@ describe('the story of a capture', () => {
       if (refusals-- > 0) return Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'full' }));
       return complete(...given);
     };
-    await world.perform(await world.claim(), async () => {
+    await world.run(await world.claim(), async () => {
       renders++;
       return aRendering();
     });
@@ -197,14 +197,14 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const away = () => Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'No browser was free in time.' }));
-    await world.perform(await world.claim(), away);
+    await world.run(await world.claim(), away);
     expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
-    await world.perform(await world.claim(), async () => aRendering());
+    await world.run(await world.claim(), async () => aRendering());
     expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
     const other = await world.submit({ url: 'https://example.com/other' });
-    for (let released = 0; released < 60; released++) await world.perform(await world.claim(), away);
+    for (let released = 0; released < 60; released++) await world.run(await world.claim(), away);
     expect(await world.store.findJob(other.id)).toMatchObject({ state: 'prioritized' });
-    await world.perform(await world.claim(), away);
+    await world.run(await world.claim(), away);
     expect(await world.store.findJob(other.id)).toMatchObject({ state: 'failed' });
   });
 
@@ -223,7 +223,7 @@ describe('the story of a capture', () => {
       },
       isReady: async () => ++probes > 2,
     });
-    await world.perform(await world.claim(), async () => {
+    await world.run(await world.claim(), async () => {
       renders++;
       return aRendering();
     });
@@ -240,7 +240,7 @@ describe('the story of a capture', () => {
       put: () => Promise.reject(new CaptureError(AWAY)),
       remove: async () => {},
     };
-    await world.claimAndPerform(draws, refusing);
+    await world.claimAndRun(draws, refusing);
     const error = { code: 'internal_error', message: 'The bucket refuses access.' };
     expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', result: { outcome: { ok: false, error } } });
   });
@@ -252,9 +252,9 @@ describe('the story of a capture', () => {
     let refusals = 1;
     world.store.release = (claim) => (refusals-- > 0 ? Promise.reject(new CaptureError(AWAY)) : release(claim));
     const away = { ...READY, put: () => Promise.reject(new CaptureError(AWAY)), remove: async () => undefined };
-    await world.claimAndPerform(draws, away);
+    await world.claimAndRun(draws, away);
     expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0, result: null });
-    await world.perform(await world.claim(), draws);
+    await world.run(await world.claim(), draws);
     expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
   });
 
@@ -262,7 +262,7 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const tooLarge = new CaptureError({ code: 'internal_error', message: 'too large', retriable: false });
-    await world.claimAndPerform(draws, { ...READY, put: () => Promise.reject(tooLarge), remove: async () => undefined });
+    await world.claimAndRun(draws, { ...READY, put: () => Promise.reject(tooLarge), remove: async () => undefined });
     expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', result: { outcome: { error: { message: 'too large' } } } });
   });
 
@@ -270,7 +270,7 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     const submitted = await world.submit({});
     expect(submitted).toMatchObject({ state: 'prioritized', mode: 'sync', attemptsMade: 0 });
-    await world.perform(await world.claim(), draws);
+    await world.run(await world.claim(), draws);
     const job = await world.store.findJob(submitted.id);
     expect(job?.state).toBe('completed');
     if (job?.result?.outcome.ok !== true) throw new Error('no data');
@@ -288,7 +288,7 @@ describe('the story of a capture', () => {
     const told = new Promise<void>((resolve) => {
       world.store.renewLease = (...given) => renewLease(...given).finally(resolve);
     });
-    await world.perform(await world.claim(), async (order) => {
+    await world.run(await world.claim(), async (order) => {
       order.onProgress(40);
       await told;
       expect(await world.store.findJob(id)).toMatchObject({ state: 'active', progress: 40 });
@@ -300,7 +300,7 @@ describe('the story of a capture', () => {
   it('charges nothing for a failure, and tells its cause', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
-    await world.perform(
+    await world.run(
       await world.claim(),
       fails(new CaptureError({ code: 'target_error', message: 'The target answered 404.', retriable: false })),
     );
@@ -313,9 +313,9 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const { crash } = crashes();
-    await world.perform(await world.claim(), crash);
+    await world.run(await world.claim(), crash);
     expect((await world.store.findJob(id))?.state).toBe('delayed');
-    await world.perform(await world.claim(), crash);
+    await world.run(await world.claim(), crash);
     expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 2 });
   });
 
@@ -327,14 +327,14 @@ describe('the story of a capture', () => {
   ])('does not try $name $code again', async (error) => {
     await using world = await aWorld();
     const { id } = await world.submit({});
-    await world.perform(await world.claim(), fails(error));
+    await world.run(await world.claim(), fails(error));
     expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
   });
 
   it('never tells a client the words of a fault of ours', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
-    await world.perform(await world.claim(), fails(new Error('secret path /srv/x')));
+    await world.run(await world.claim(), fails(new Error('secret path /srv/x')));
     const job = await world.store.findJob(id);
     expect(JSON.stringify(job?.result)).toContain('internal_error');
     expect(JSON.stringify(job?.result)).not.toContain('/srv/x');
@@ -344,10 +344,10 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
-    await world.perform(await world.claim(), crash);
+    await world.run(await world.claim(), crash);
     const again = await world.claim();
     // Its turn may come late: what it had is what was left when it was due.
-    await world.perform({ ...again, dueAt: again.firstClaimedAt + 15_000, claimedAt: again.firstClaimedAt + 19_900 }, crash);
+    await world.run({ ...again, dueAt: again.firstClaimedAt + 15_000, claimedAt: again.firstClaimedAt + 19_900 }, crash);
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 5_000]);
   });
 
@@ -359,10 +359,10 @@ describe('the story of a capture', () => {
     const { id } = await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
     const claimed = await world.claim();
-    await world.perform({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - jumpMs }, crash);
+    await world.run({ ...claimed, firstClaimedAt: claimed.firstClaimedAt - jumpMs }, crash);
     expect(await world.store.findJob(id)).toMatchObject({ state: 'delayed' });
     const again = await world.claim();
-    await world.perform({ ...again, firstClaimedAt: claimed.firstClaimedAt - jumpMs }, crash);
+    await world.run({ ...again, firstClaimedAt: claimed.firstClaimedAt - jumpMs }, crash);
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000, 20_000]);
   });
 
@@ -374,11 +374,11 @@ describe('the story of a capture', () => {
     const { now } = Date;
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 10_000);
     onTestFinished(() => clock.mockRestore());
-    await world.perform(claimed, (order) => {
+    await world.run(claimed, (order) => {
       order.onBegin?.();
       return crash(order);
     });
-    await world.perform(await world.claim(), crash);
+    await world.run(await world.claim(), crash);
     expect(orders[1]?.options.timeout).toBeGreaterThan(15_000);
   });
 
@@ -387,7 +387,7 @@ describe('the story of a capture', () => {
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
     const claimed = await world.claim();
-    await world.perform({ ...claimed, attempt: 2, firstClaimedAt: claimed.claimedAt - 15_000 }, crash);
+    await world.run({ ...claimed, attempt: 2, firstClaimedAt: claimed.claimedAt - 15_000 }, crash);
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000]);
   });
 
@@ -399,7 +399,7 @@ describe('the story of a capture', () => {
       const { id } = await world.submit(wish);
       const { crash } = crashes();
       const clock = aMonotonicClock();
-      await world.perform(await world.claim(), async (order) => {
+      await world.run(await world.claim(), async (order) => {
         clock.pass(19_500);
         return await crash(order);
       });
@@ -411,7 +411,7 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const stop = new AbortController();
-    await world.perform(
+    await world.run(
       await world.claim(),
       async (_order, signal) => {
         stop.abort();
@@ -428,7 +428,7 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     await world.submit({});
     const job = await world.claim();
-    await world.perform(job, async () => {
+    await world.run(job, async () => {
       await world.store.fail(
         { id: job.id, workerId: job.workerId, attempt: job.attempt },
         { code: 'render_timeout', message: 'x', retriable: true, status: 504 },
@@ -443,7 +443,7 @@ describe('the story of a capture', () => {
   it('ends all that share a render, however many they are', async () => {
     await using world = await aWorld();
     const jobs = await Promise.all(Array.from({ length: 120 }, () => world.submit({})));
-    await world.perform(await world.claim(), draws);
+    await world.run(await world.claim(), draws);
     expect(world.ended.map((one) => one.id).sort()).toEqual(jobs.map((job) => job.id).sort());
   });
 
@@ -461,7 +461,7 @@ describe('the story of a capture', () => {
     expect((await world.artifacts.open(name))?.bytes).toBe(PICTURE.length);
   });
 
-  it.skipIf(IS_POSTGRES).each<['complete' | 'fail', PerformDeps['render']]>([
+  it.skipIf(IS_POSTGRES).each<['complete' | 'fail', RunJobDeps['render']]>([
     ['complete', draws],
     ['fail', () => Promise.reject(new CaptureError({ code: 'target_error', message: 'no' }))],
   ])('tells of all jobs that a step ended although its sync failed: %s', async (step, render) => {
@@ -476,7 +476,7 @@ describe('the story of a capture', () => {
       return ended;
     };
     Object.assign(store, { [step]: failing });
-    await world.perform(await world.claim(), render);
+    await world.run(await world.claim(), render);
     expect(tries).toBe(2);
     expect(world.ended.map((one) => one.id)).toEqual(jobs.map((job) => job.id));
   });
@@ -485,7 +485,7 @@ describe('the story of a capture', () => {
     await using world = await aWorld();
     const first = await world.submit({});
     const second = await world.submit({ sync: false });
-    await world.perform(await world.claim(), draws);
+    await world.run(await world.claim(), draws);
     expect(world.ended.map((one) => one.id).sort()).toEqual([first.id, second.id].sort());
     expect(await world.store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 2, reserved: 0 });
     const third = await world.submit({});
@@ -560,21 +560,21 @@ describe('settling', () => {
   it('returns as soon as the job ends', async () => {
     await using world = await aWorld();
     const job = await world.submit({});
-    const settled = settle({ ...world, now: Date.now }, job, { until: Date.now() + 60_000, signal: null });
-    await world.perform(await world.claim(), draws);
-    expect((await settled).state).toBe('completed');
+    const ended = waitForJob({ ...world, now: Date.now }, job, { until: Date.now() + 60_000, signal: null });
+    await world.run(await world.claim(), draws);
+    expect((await ended).state).toBe('completed');
   });
 
   it('returns the job as it stands when the budget is spent, when nobody waits, and when the server goes down', async () => {
     await using world = await aWorld();
     const job = await world.submit({});
     const deps = { ...world, now: Date.now };
-    expect((await settle(deps, job, { until: Date.now() + 20, signal: null })).state).toBe('prioritized');
+    expect((await waitForJob(deps, job, { until: Date.now() + 20, signal: null })).state).toBe('prioritized');
     const gone = new AbortController();
-    const abandoned = settle(deps, job, { until: Date.now() + 60_000, signal: gone.signal });
+    const abandoned = waitForJob(deps, job, { until: Date.now() + 60_000, signal: gone.signal });
     gone.abort();
     expect((await abandoned).state).toBe('prioritized');
-    const waiting = settle(deps, job, { until: Date.now() + 60_000, signal: null });
+    const waiting = waitForJob(deps, job, { until: Date.now() + 60_000, signal: null });
     world.signals.close();
     expect((await waiting).state).toBe('prioritized');
   });
@@ -610,7 +610,7 @@ describe('sweeping', () => {
   it('removes pictures and jobs when their time is over', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
-    await world.perform(await world.claim(), draws);
+    await world.run(await world.claim(), draws);
     const { store, artifacts } = world;
     await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 1_500) }, new AbortController().signal);
     expect(await countFiles(artifacts)).toBe(0);
@@ -640,7 +640,7 @@ describe('sweeping', () => {
     const { store, artifacts } = world;
     const orphan = await artifacts.put(PICTURE, 'png');
     await world.submit({});
-    await world.perform(await world.claim(), draws);
+    await world.run(await world.claim(), draws);
     const writtenAt = (await artifacts.open(orphan.name))?.modifiedAt ?? 0;
     await removeOrphans({ store, artifacts, log: silentLog() }, writtenAt, new AbortController().signal);
     expect(await countFiles(artifacts)).toBe(2);
@@ -653,7 +653,7 @@ describe('sweeping', () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     await world.submit({ cache_ttl: 60 });
-    await world.perform(await world.claim(), draws);
+    await world.run(await world.claim(), draws);
     expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
     const { name } = await aPicture(world, 'https://example.com/lost');
     await artifacts.remove(name);
@@ -713,7 +713,7 @@ describe('sweeping', () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     await world.submit({});
-    const announcing: PerformDeps['artifacts'] = {
+    const announcing: RunJobDeps['artifacts'] = {
       ...READY,
       remove: (name) => artifacts.remove(name),
       put: async (content, extension, announce) => {
@@ -722,7 +722,7 @@ describe('sweeping', () => {
         throw new CaptureError({ code: 'internal_error', status: 503, message: 'the answer was lost' });
       },
     };
-    const { id } = await world.claimAndPerform(draws, announcing);
+    const { id } = await world.claimAndRun(draws, announcing);
     expect(await store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
     expect(await store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 1 });
     expect(await countFiles(artifacts)).toBe(1);
@@ -735,7 +735,7 @@ describe('sweeping', () => {
     const { store, artifacts } = world;
     const { id } = await world.submit({});
     let stored = 0;
-    const announcing: PerformDeps['artifacts'] = {
+    const announcing: RunJobDeps['artifacts'] = {
       ...READY,
       remove: (name) => artifacts.remove(name),
       put: async (content, extension, announce) => {
@@ -748,7 +748,7 @@ describe('sweeping', () => {
       await store.recover({ now: Date.now(), starting: true });
       return aRendering();
     };
-    await world.claimAndPerform(lose, announcing);
+    await world.claimAndRun(lose, announcing);
     expect([stored, (await store.findJob(id))?.state]).toEqual([0, 'prioritized']);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifyWebhook, type WebhookRequest } from '../../src/client/client.js';
-import { SIGNATURE_HEADER, sign } from '../../src/webhook/sign.js';
+import { SIGNATURE_HEADER, sign } from '../../src/webhook/deliver.js';
 
 const SECRET = 'a secret of the receiver';
 const NOW = 1_700_000_000_000;

@@ -56,7 +56,7 @@ describe('the main path', () => {
   it('keeps no signal of a capture that is over', async () => {
     const answer = await service.post({ url: site.url('/article'), format: 'png', ...SMALL, cache_ttl: 0 });
     expect(answer.status).toBe(200);
-    const { signal } = Reflect.get(service.service, 'cut') as AbortController;
+    const { signal } = Reflect.get(service.service, 'shutdown') as AbortController;
     expect(signal.aborted).toBe(false);
     // Node keeps what is made of a signal under a symbol of this name.
     const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');

@@ -62,7 +62,7 @@ const loop: Loop<ClaimedJob> = jobLoop({
   concurrency: order.concurrency,
   keepSlots: 0,
   pollMs: 500,
-  cut: cut.signal,
+  shutdown: cut.signal,
   now: clock.now,
   onError: report,
   deps: {

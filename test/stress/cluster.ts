@@ -14,7 +14,7 @@
  *
  * Sabotages: `--trustsOwnClock 1` turns it red ("clocks"). Two more turn tests red whose timing is their own: without FOR NO KEY UPDATE of
  * the render in flight in store/postgres/accept, test/cluster/locks (a follower that only the sweep ends); with removal of the picture
- * whenever `complete` returns nothing in capture/perform, test/capture/story (a charge without an object).
+ * whenever `complete` returns nothing in capture/run-job, test/capture/story (a charge without an object).
  */
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';

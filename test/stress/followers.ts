@@ -5,7 +5,7 @@
  * Sabotage that turns it red: let store/sqlite/end-job end all followers in one slice.
  */
 import { rmSync } from 'node:fs';
-import { perform } from '../../src/capture/perform.js';
+import { runJob } from '../../src/capture/run-job.js';
 import { silentLog } from '../../src/log.js';
 import type { EndedJob, Store } from '../../src/store/store.js';
 import { aCaller, aCapture, aDataDir, aNewJob, type Caller, claimNext, openAt, RULES } from '../store/factories.js';
@@ -71,7 +71,7 @@ async function end(store: Store, onEnded: (job: EndedJob) => void): Promise<void
     onEnded,
     ...{ leaseMs: 30_000, retryDelayMs: 0, log: silentLog(), now: Date.now },
   };
-  await perform(deps, await claimNext(store), new AbortController().signal);
+  await runJob(deps, await claimNext(store), new AbortController().signal);
 }
 
 /** The turns of the event loop in which something was done. */

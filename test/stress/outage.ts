@@ -2,7 +2,7 @@
  * Trial "outage": the bucket or the database is away for a while, in each way that it can be, while captures run and wait. No job is lost or
  * failed, none is rendered more than once more, and the server goes on by itself. Once with SQLite, once with two servers on PostgreSQL.
  *
- * Sabotage that turns it red: give `limitMs: 0` to every `insist` of capture/perform.
+ * Sabotage that turns it red: give `limitMs: 0` to every `retryWhileUnavailable` of capture/run-job.
  */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryAfterMs } from '../../src/webhook/retry-after.js';
+import { retryAfterMs } from '../../src/webhook/deliver.js';
 
 const NOW = Date.parse('Sun, 06 Nov 1994 08:49:37 GMT');
 

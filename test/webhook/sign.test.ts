@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { SIGNATURE_HEADER, sign } from '../../src/webhook/sign.js';
+import { SIGNATURE_HEADER, sign } from '../../src/webhook/deliver.js';
 
 test('signs the timestamp, a period and the exact body', () => {
   const body = '{"ok":true,"text":"ünïcödé ✓"}';

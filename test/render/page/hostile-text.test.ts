@@ -6,7 +6,7 @@ import { failedNavigation } from '../../../src/render/page/judge-document.js';
 import { groupPending } from '../../../src/render/page/pending-requests.js';
 import { refreshHeaderS } from '../../../src/render/page/settle.js';
 import { WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
-import { retryAfterMs } from '../../../src/webhook/retry-after.js';
+import { retryAfterMs } from '../../../src/webhook/deliver.js';
 
 /** Ten times the goal for one turn of the event loop, since the machine may be busy. */
 const TURN_MAX_MS = 500;

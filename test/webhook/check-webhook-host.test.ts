@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CaptureError, toStoredError } from '../../src/contract/capture-error.js';
 import type { HostVerdict } from '../../src/egress/egress.js';
-import { judgeCallback } from '../../src/webhook/judge-callback.js';
+import { checkWebhookHost } from '../../src/webhook/check-webhook-host.js';
 
 function judging(verdict: HostVerdict) {
   const asked: [string, number][] = [];
@@ -16,7 +16,7 @@ function judging(verdict: HostVerdict) {
 
 test('a public host passes', async () => {
   const egress = judging({ ok: true, addresses: ['93.184.216.34'] });
-  await judgeCallback(egress, 'https://example.com/hook', []);
+  await checkWebhookHost(egress, 'https://example.com/hook', []);
   expect(egress.asked).toEqual([['example.com', 443]]);
 });
 
@@ -28,7 +28,7 @@ test('a private host, a missing one and a look-up that failed get the very same 
     { ok: false, reason: 'unresolvable', temporary: false },
     { ok: false, reason: 'unresolvable', temporary: true },
   ] as const) {
-    await judgeCallback(judging(verdict), 'https://intranet.example/hook', []).catch((error: unknown) => {
+    await checkWebhookHost(judging(verdict), 'https://intranet.example/hook', []).catch((error: unknown) => {
       expect(error).toBeInstanceOf(CaptureError);
       refusals.push(toStoredError(error));
     });
@@ -45,8 +45,8 @@ test('a private host, a missing one and a look-up that failed get the very same 
 
 test('an origin that the operator allows is not looked up; another port of it is', async () => {
   const egress = judging({ ok: false, reason: 'blocked_address', temporary: false });
-  await judgeCallback(egress, 'http://127.0.0.1:4000/hook', ['http://127.0.0.1:4000']);
+  await checkWebhookHost(egress, 'http://127.0.0.1:4000/hook', ['http://127.0.0.1:4000']);
   expect(egress.asked).toEqual([]);
-  await expect(judgeCallback(egress, 'http://127.0.0.1:4001/hook', ['http://127.0.0.1:4000'])).rejects.toBeInstanceOf(CaptureError);
+  await expect(checkWebhookHost(egress, 'http://127.0.0.1:4001/hook', ['http://127.0.0.1:4000'])).rejects.toBeInstanceOf(CaptureError);
   expect(egress.asked).toEqual([['127.0.0.1', 4001]]);
 });

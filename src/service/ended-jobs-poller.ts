@@ -1,7 +1,7 @@
 import type { FinishSignals } from '../capture/finish-signals.js';
 import type { Store } from '../store/store.js';
 
-/** Notifications tell at once; this is for those that are lost. */
+/** Polling interval. Notifications arrive at once; polling covers the ones that are lost. */
 const LOOK_MS = 1_000;
 
 export interface EndedElsewhereOptions {
@@ -10,8 +10,8 @@ export interface EndedElsewhereOptions {
   onError(error: unknown): void;
 }
 
-/** Looks once a second which of the jobs that somebody waits for here have ended on another server: one query for all. */
-export class EndedElsewhere implements Disposable {
+/** Checks once a second which of the jobs that somebody waits for here have ended on another server, with one query for all. */
+export class EndedJobsPoller implements Disposable {
   readonly #options: EndedElsewhereOptions;
   readonly #timer: NodeJS.Timeout;
   #looking = false;

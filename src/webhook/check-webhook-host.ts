@@ -7,11 +7,10 @@ const NOT_PUBLIC = 'must be on a host that resolves to public addresses';
 
 /**
  * Rejects, at submission, a webhook whose host is not a public destination. Each delivery attempt checks its connection again.
- *
  * @param allowedOrigins STILLFRAME_WEBHOOK_ALLOW; these are not resolved
  * @throws CaptureError invalid_request
  */
-export async function judgeCallback(egress: Pick<Egress, 'judgeHost'>, url: string, allowedOrigins: readonly string[]): Promise<void> {
+export async function checkWebhookHost(egress: Pick<Egress, 'judgeHost'>, url: string, allowedOrigins: readonly string[]): Promise<void> {
   const { origin, hostname, protocol, port } = new URL(url);
   if (allowedOrigins.includes(origin)) return;
   const verdict = await egress.judgeHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));

@@ -11,53 +11,52 @@ import { deservesSecondAttempt } from './second-attempt.js';
 import { type TimeLimit, timeLimit } from './time-limit.js';
 import { toCaptureData } from './to-capture-data.js';
 
-/** Between two tries of a step while the database or the storage is away; doubled each time up to the longest. */
+/** Delay between two tries of a step while the database or the storage is unavailable, doubled each time up to the longest. */
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 2_000;
-/** How long a picture is kept in memory for a storage that is away, before the job returns to the queue. */
+/** How long a picture is kept in memory while the storage is unavailable, before the job returns to the queue. */
 const HOLD_MS = 300_000;
-/** How often a job returns to the queue because this machine had no browser or no room for it, before that fails it. */
+/** How often a job returns to the queue because this machine had no browser or no disk space for it, before that fails it. */
 const RELEASES_MAX = 60;
 const RELEASES_KNOWN = 1_000;
-/** It waits for so many retry delays before that. */
+/** Number of retry delays that such a job waits before it returns to the queue. */
 const RELEASE_DELAYS = 4;
-/** How often a job's progress is written; shorter captures write none. */
-const TELL_PROGRESS_MS = 500;
+/** Interval at which a job's progress is written; shorter captures write none. */
+const PROGRESS_EVERY_MS = 500;
 
-export interface PerformDeps {
+export interface RunJobDeps {
   store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
     Pick<RetentionStore, 'keptArtifacts'>;
   artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   /** Called for each job that ended, after its commit. */
   onEnded(job: EndedJob, timings: Record<string, number>): void;
-  /** Absent or null: captures are not traced. */
+  /** Absent or null if captures are not traced. */
   traces?: Pick<Traces, 'attempt'> | null;
   leaseMs: number;
   retryDelayMs: number;
   /** Default: five minutes. */
   holdMs?: number;
-  /** How often each job has returned to the queue for want of a browser or of room. Absent: that fails a job. */
+  /** How often each job has returned to the queue for lack of a browser or of disk space. If absent, such a lack fails the job. */
   releases?: Map<string, number>;
   log: Log;
   now(): number;
 }
 
 /**
- * Renders one claimed job and commits its result. Never rejects because the capture failed: that is a result as well. A database or a
- * storage that is away is waited for, and never recorded as the failure of a job; a storage that refuses the picture all that time is.
- *
+ * Renders one claimed job and commits its result. Never rejects because the capture failed, which is a result as well. An unavailable
+ * database or storage is waited for and fails no job, except a storage that refuses the picture for the whole `holdMs`.
  * @param stop aborted when the server can wait no longer: the job returns to the queue as if it had not been claimed
  */
-export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
+export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
   let startedAt = performance.now();
   const claim = claimOf(job);
   const options = { ...job.options, timeout: remainingTimeout(job) };
   using limit = timeLimit(options);
-  const lease = keepLease(deps, claim, limit);
-  let tellKept = (): void => {};
+  const lease = maintainLease(deps, claim, limit);
+  let resolveKept = (): void => {};
   const kept = new Promise<void>((resolve) => {
-    tellKept = resolve;
+    resolveKept = resolve;
   });
   const trace = beginTrace(deps, job);
   let conclusion: Conclusion = { state: 'unknown', code: null };
@@ -69,12 +68,12 @@ export async function perform(deps: PerformDeps, job: ClaimedJob, stop: AbortSig
     };
     const order: RenderOrder = { id: job.id, account: job.accountId, options, onBegin, onProgress: lease.progress, onStages, kept };
     const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
-    conclusion = await traceStore(trace, keep(deps, job, { rendering, startedAt, stop }));
+    conclusion = await traceStore(trace, storeRendering(deps, job, { rendering, startedAt, stop }));
   } catch (error) {
-    conclusion = await conclude(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
+    conclusion = await recordFailure(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
   } finally {
     lease.end();
-    tellKept();
+    resolveKept();
     trace?.end(conclusion);
   }
 }
@@ -88,7 +87,7 @@ interface Conclusion {
 
 const LOST: Conclusion = { state: 'lost', code: null };
 
-function beginTrace({ traces }: PerformDeps, job: ClaimedJob): AttemptTrace | null {
+function beginTrace({ traces }: RunJobDeps, job: ClaimedJob): AttemptTrace | null {
   const { id, mode, attempt, options, traceparent } = job;
   return traces?.attempt({ jobId: id, mode, attempt, queuedMs: queuedMs(job, job.dueAt ?? job.enqueuedAt), options, traceparent }) ?? null;
 }
@@ -114,8 +113,8 @@ function claimOf({ id, workerId, attempt }: ClaimedJob): Claim {
 }
 
 /**
- * A second attempt gets the time that the first one left. A job that a restart returned to the queue gets the whole timeout again, and so
- * does one with a clock jump between its times.
+ * A second attempt gets the time that the first one left. The whole timeout applies again to a job that a restart returned to the queue,
+ * and to one with a clock jump between its times.
  */
 function remainingTimeout({ options, dueAt, firstClaimedAt }: ClaimedJob): number {
   if (dueAt === null) return options.timeout;
@@ -129,10 +128,10 @@ interface Lease {
   end(): void;
 }
 
-function keepLease(deps: PerformDeps, claim: Claim, limit: TimeLimit): Lease {
+function maintainLease(deps: RunJobDeps, claim: Claim, limit: TimeLimit): Lease {
   const renewMs = deps.leaseMs / 3;
   let progress = 0;
-  let told = { progress, at: performance.now() };
+  let written = { progress, at: performance.now() };
   const renew = async () => {
     const kept = await deps.store.renewLease(claim, { now: deps.now(), leaseMs: deps.leaseMs, progress });
     if (!kept) limit.abort(new LostClaim());
@@ -140,11 +139,11 @@ function keepLease(deps: PerformDeps, claim: Claim, limit: TimeLimit): Lease {
   const timer = setInterval(
     () => {
       const now = performance.now();
-      if (progress === told.progress && now - told.at < renewMs) return;
-      told = { progress, at: now };
+      if (progress === written.progress && now - written.at < renewMs) return;
+      written = { progress, at: now };
       renew().catch((error: unknown) => deps.log.warn({ err: error, job_id: claim.id }, 'lease not renewed'));
     },
-    Math.min(TELL_PROGRESS_MS, renewMs),
+    Math.min(PROGRESS_EVERY_MS, renewMs),
   );
   return {
     progress: (value) => {
@@ -154,11 +153,11 @@ function keepLease(deps: PerformDeps, claim: Claim, limit: TimeLimit): Lease {
   };
 }
 
-/** Another worker has claimed the job: this one's result is discarded. */
+/** Another worker has claimed the job, so this worker's result is discarded. */
 class LostClaim extends Error {}
 
-async function keep(
-  deps: PerformDeps,
+async function storeRendering(
+  deps: RunJobDeps,
   job: ClaimedJob,
   done: { rendering: Rendering; startedAt: number; stop: AbortSignal },
 ): Promise<Conclusion> {
@@ -166,35 +165,36 @@ async function keep(
   const storeStart = performance.now();
   const claim = claimOf(job);
   const waiting = { log: deps.log, jobId: job.id, stop };
-  const artifact = await insist({ ...waiting, limitMs: deps.holdMs ?? HOLD_MS }, async () => {
+  const artifact = await retryWhileUnavailable({ ...waiting, limitMs: deps.holdMs ?? HOLD_MS }, async () => {
     await requireStorage(deps.artifacts);
     return await deps.artifacts.put(rendering.content, rendering.format, async (name) => {
       if (!(await deps.store.announceArtifact(claim, name))) throw new LostClaim();
     });
   }).catch((error: unknown) => {
     const { refusal } = deps.artifacts;
-    if (!(error instanceof StillAway) || refusal === null || stop.aborted) throw error;
+    if (!(error instanceof StillUnavailable) || refusal === null || stop.aborted) throw error;
     throw new CaptureError({ code: 'internal_error', message: refusal, cause: error });
   });
   const now = deps.now();
   const durationMs = Math.round(performance.now() - startedAt);
   const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, durationMs });
-  const ended = await insist(waiting, () => deps.store.complete(claim, { data, artifact }, now));
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claim, { data, artifact }, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   const { name } = artifact;
-  if (ended.length === 0 && !(await insist(waiting, () => deps.store.keptArtifacts([name]))).has(name)) await deps.artifacts.remove(name);
+  if (ended.length === 0 && !(await retryWhileUnavailable(waiting, () => deps.store.keptArtifacts([name]))).has(name))
+    await deps.artifacts.remove(name);
   const timings = {
     queue: queuedMs(job, job.enqueuedAt),
     ...rendering.timings,
     store: Math.round(performance.now() - storeStart),
   };
-  await tellEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, waiting });
+  await reportEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, waiting });
   return ended.length === 0 ? LOST : { state: 'completed', code: null };
 }
 
-/** Logs the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */
-async function tellEnded(
-  deps: Pick<PerformDeps, 'store' | 'onEnded' | 'log'>,
+/** Reports the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */
+async function reportEnded(
+  deps: Pick<RunJobDeps, 'store' | 'onEnded' | 'log'>,
   [own, ...followers]: EndedJob[],
   { facts, timings, waiting }: { facts: Record<string, unknown>; timings: Record<string, number>; waiting: Waiting },
 ): Promise<void> {
@@ -209,29 +209,29 @@ async function tellEnded(
       deps.log.info({ job_id: id, request_id: requestId, url, state, shared: own.id }, 'job');
     }
     if (!own.isFollowed) return;
-    slice = await insist(waiting, () => deps.store.endFollowers(own.id));
+    slice = await retryWhileUnavailable(waiting, () => deps.store.endFollowers(own.id));
   }
 }
 
 interface Failure {
   error: unknown;
   stop: AbortSignal;
-  /** Time of this attempt without its delay, which a second attempt waits again. */
+  /** Duration of this attempt in ms, without the start delay, which a second attempt waits again. */
   spentMs: number;
   timeoutMs: number;
 }
 
-async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): Promise<Conclusion> {
+async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure): Promise<Conclusion> {
   const claim = claimOf(job);
   const { error, stop, spentMs, timeoutMs } = failure;
   const waiting = { log: deps.log, jobId: job.id, stop };
   if (error instanceof LostClaim) return LOST;
-  if (stop.aborted || error instanceof StillAway || (isOutage(error) && mayRelease(deps, job.id))) {
+  if (stop.aborted || error instanceof StillUnavailable || (isOutage(error) && mayRelease(deps, job.id))) {
     if (isOutage(error)) {
       deps.log.warn({ job_id: job.id, err: error }, 'a capture returns to the queue: this machine cannot make it now');
       await pause(RELEASE_DELAYS * deps.retryDelayMs, undefined, { signal: stop }).catch(() => undefined);
     }
-    await insist(waiting, () => deps.store.release(claim));
+    await retryWhileUnavailable(waiting, () => deps.store.release(claim));
     return { state: 'released', code: null };
   }
   deps.releases?.delete(job.id);
@@ -245,24 +245,24 @@ async function conclude(deps: PerformDeps, job: ClaimedJob, failure: Failure): P
   if (
     job.attempt < job.attemptBudget &&
     deservesSecondAttempt(error, timeoutMs - spentMs - deps.retryDelayMs) &&
-    (await insist(waiting, () => deps.store.retryLater(claim, dueAt, deps.now(), begunAt)))
+    (await retryWhileUnavailable(waiting, () => deps.store.retryLater(claim, dueAt, deps.now(), begunAt)))
   ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return { state: 'delayed', code };
   }
-  const ended = await insist(waiting, () => deps.store.fail(claim, stored, deps.now()));
-  const told = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
-  await tellEnded(deps, ended, { facts: told, timings: {}, waiting });
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.fail(claim, stored, deps.now()));
+  const failed = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
+  await reportEnded(deps, ended, { facts: failed, timings: {}, waiting });
   return ended.length === 0 ? LOST : { state: 'failed', code };
 }
 
-/** No browser, or no room for files: the fault of this machine, and not of the job. */
+/** Returns whether the error is a lack of a browser or of disk space: a fault of this machine, not of the job. */
 function isOutage(error: unknown): boolean {
   return error instanceof CaptureError && error.code === 'internal_error' && error.status === 503;
 }
 
-/** A job may itself be the reason why there is no room. */
-function mayRelease({ releases }: PerformDeps, id: string): boolean {
+/** Counts the releases of a job, since the job may itself be the reason for the lack of space. */
+function mayRelease({ releases }: RunJobDeps, id: string): boolean {
   if (releases === undefined) return false;
   const times = (releases.get(id) ?? 0) + 1;
   const [oldest] = releases.keys();
@@ -279,22 +279,21 @@ interface Waiting {
   limitMs?: number;
 }
 
-/** The database or the storage was away for as long as a step may wait for it. */
-class StillAway extends Error {}
+/** The database or the storage was unavailable for as long as a step may wait for it. */
+class StillUnavailable extends Error {}
 
 /**
- * Repeats a step while the database or the storage is away (an outage, a full disk, a lock).
- *
- * @throws StillAway when the server stops, or at the limit
+ * Repeats a step while the database or the storage is unavailable (an outage, a full disk, a lock).
+ * @throws StillUnavailable when the server stops, or at the limit
  */
-async function insist<T>({ log, jobId, stop, limitMs = Infinity }: Waiting, step: () => Promise<T>): Promise<T> {
+async function retryWhileUnavailable<T>({ log, jobId, stop, limitMs = Infinity }: Waiting, step: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RETRY_MS)) {
     try {
       return await step();
     } catch (error) {
       if (!(error instanceof CaptureError) || error.status !== 503) throw error;
-      if (stop.aborted || performance.now() >= deadline) throw new StillAway(error.message, { cause: error });
+      if (stop.aborted || performance.now() >= deadline) throw new StillUnavailable(error.message, { cause: error });
       if (waitMs === FIRST_RETRY_MS) log.warn({ err: error, job_id: jobId }, 'a finished capture waits for the database or the storage');
     }
     await pause(waitMs, undefined, { signal: stop }).catch(() => undefined);

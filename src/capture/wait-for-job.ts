@@ -4,43 +4,46 @@ import { isTerminal, type JobSnapshot } from '../contract/job.js';
 import type { JobStore } from '../store/store.js';
 import type { FinishSignals } from './finish-signals.js';
 
-/** Between two looks while the database is away. */
-const AWAY_MS = 250;
+/** Delay between two reads while the database is unavailable. */
+const UNAVAILABLE_DELAY_MS = 250;
 
-export interface SettleDeps {
+export interface WaitForJobDeps {
   store: Pick<JobStore, 'findJob'>;
   signals: Pick<FinishSignals, 'wait' | 'closed'>;
   now(): number;
 }
 
-export interface SettleWait {
-  /** On the clock of `now`. */
+export interface JobWait {
+  /** Unix ms on the clock of `now`. */
   until: number;
   /** Ends the wait early (shutdown, or the client disconnected); the capture continues. */
   signal: AbortSignal | null;
 }
 
-/** Waits for a job to end, up to a time; returns its state by then, ended or not. */
-export async function settle(deps: SettleDeps, job: JobSnapshot, wait: SettleWait): Promise<JobSnapshot> {
+/**
+ * Waits for a job to end, up to a time.
+ * @returns its state by then, ended or not
+ */
+export async function waitForJob(deps: WaitForJobDeps, job: JobSnapshot, wait: JobWait): Promise<JobSnapshot> {
   let latest = job;
   while (!isTerminal(latest.state) && deps.now() < wait.until && !wait.signal?.aborted && !deps.signals.closed) {
     const signalled = deps.signals.wait(latest.id, wait.until - deps.now(), wait.signal);
     // Read after subscribing and before waiting, so that a finish in between is not missed.
-    const read = await look(deps, latest.id);
+    const read = await readJob(deps, latest.id);
     if (read !== null && isTerminal(read.state)) return read;
     await signalled;
-    latest = (await look(deps, latest.id)) ?? latest;
+    latest = (await readJob(deps, latest.id)) ?? latest;
   }
   return latest;
 }
 
-/** A job that was accepted must not be answered with an error because the database is away for a moment: null. */
-async function look({ store }: Pick<SettleDeps, 'store'>, id: string): Promise<JobSnapshot | null> {
+/** Reads the job. Returns null while the database is unavailable, since an accepted job must not be answered with that error. */
+async function readJob({ store }: Pick<WaitForJobDeps, 'store'>, id: string): Promise<JobSnapshot | null> {
   try {
     return await store.findJob(id);
   } catch (error) {
     if (!(error instanceof CaptureError) || error.status !== 503) throw error;
-    await pause(AWAY_MS);
+    await pause(UNAVAILABLE_DELAY_MS);
     return null;
   }
 }
