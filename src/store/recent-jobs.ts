@@ -1,6 +1,6 @@
 import type { StoredJobState } from '../contract/job.js';
 
-/** Jobs that one page looks at, so that a rare state costs no scan of all jobs. */
+/** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
 export const LOOKED_AT_JOBS = 1_000;
 
 interface Looked {
@@ -10,9 +10,8 @@ interface Looked {
 
 /**
  * Chooses a page of the newest jobs of all keys.
- *
  * @param looked at most LOOKED_AT_JOBS, newest first
- * @returns `next` is where the next page goes on: also of a page that is not full, if there are older jobs that it did not look at
+ * @returns the page, and in `next` where the next page starts, even after a page that is not full, if older jobs were not examined
  */
 export function chooseJobs(
   looked: readonly Looked[],

@@ -5,12 +5,15 @@ import type { CaptureData } from '../contract/capture-data.js';
  * that differ; in rows of older versions it has all fields.
  */
 
-/** `data` of the job that rendered the picture. */
+/** Value of `data` for the job that rendered the picture. */
 export const RENDERED_DATA = JSON.stringify({ cached: false });
-/** `data` of a job that was answered with another job's picture. */
+/** Value of `data` for a job that was answered with another job's picture. */
 export const SHARED_DATA = JSON.stringify({ cached: true });
 
-/** @param own `data` of the job @param kept `data` of its artifact */
+/**
+ * @param own value of the job's `data`
+ * @param kept value of its artifact's `data`
+ */
 export function readResultData(own: string, kept: string | null): CaptureData {
   return { ...JSON.parse(kept ?? '{}'), ...JSON.parse(own) };
 }

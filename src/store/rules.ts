@@ -1,12 +1,12 @@
-/** What both engines decide alike: limits, and pure rules over rows. No statement, no clock. */
+/** Decisions that both engines share: limits, and pure rules over rows, without statements or a clock. */
 import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../contract/job.js';
 
-/** Longer than any capture holds its slot: a longer measurement means that the clock jumped. */
+/** No capture holds its slot for longer; a longer measurement means that the clock jumped. */
 const LONGEST_SLOT_MS = 180_000;
-/** Longer than any delay (a receiver's Retry-After counts up to 1 h): a later time means that the clock was set back. */
+/** No delay is longer (a receiver's Retry-After counts up to 1 h); a later time means that the clock was set back. */
 export const HORIZON_MS = 90 * 60_000;
-/** Of own claims whose lease has expired, until the claim's own timer renews it. */
+/** Lease of own claims whose lease has expired, until the claim's own timer renews it. */
 export const RENEWED_MS = 30_000;
 /** A delivery fails this long after its event, even if attempts are left, so that a dead receiver's backlog ends. */
 export const MAX_DELIVERY_AGE_MS = 24 * 3_600_000;
@@ -19,10 +19,10 @@ export const LONGEST_PAUSE_MS = 300_000;
 export const SLICE_FOLLOWERS = 50;
 /** Approximate size of a job in the database, including indexes, credits and delivery. */
 export const JOB_BYTES = 2_000;
-/** Shorter prefixes could match another account's key (`sf_live_` alone has 8 characters). */
+/** Minimum length of a prefix. Shorter ones could match another account's key (`sf_live_` alone has 8 characters). */
 export const REVOKE_PREFIX_MIN_CHARS = 12;
 
-/** Of the console: as many links and sessions as are kept. */
+/** Maximum number of console links and sessions. */
 export const CONSOLE_KEPT = { link: 20, session: 100 } as const;
 
 /** StoredError, as JSON, of a job whose server ended on every attempt. */
@@ -32,17 +32,17 @@ export const CRASHED = JSON.stringify(
   ),
 );
 
-/** Whether a measured slot time is to be believed. */
+/** Returns whether a measured slot time is plausible. */
 export function isSlotTime(tookMs: number): boolean {
   return tookMs >= 0 && tookMs <= LONGEST_SLOT_MS;
 }
 
-/** The code of a failure, from its StoredError as JSON. */
+/** Reads the code of a failure from its StoredError as JSON. */
 export function codeOfFailure(error: string | null): string {
   return (JSON.parse(error ?? '{}') as Partial<StoredError>).code ?? 'internal_error';
 }
 
-/** The stored states of a reported one; null for all. Queued jobs are reported as `paused` while the queue is paused. */
+/** Returns the stored states that match a reported one; null for all. Queued jobs are reported as `paused` while the queue is paused. */
 export function storedStates(state: JobState | null, paused: boolean): readonly StoredJobState[] {
   const queued: StoredJobState[] = ['waiting', 'prioritized'];
   if (state === null) return STORED_JOB_STATES;

@@ -1,12 +1,12 @@
 import type { JobResult, JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 import { readResultData } from './result-data.js';
 
-/** The columns of a job that a client is told of, whether the queue is paused, and `data` of its artifact (`keptData`). */
-export interface ToldJob extends Omit<JobSnapshot, 'state' | 'result'> {
+/** The columns of a job that clients see, whether the queue is paused, and `data` of its artifact (`keptData`). */
+export interface ReportedJob extends Omit<JobSnapshot, 'state' | 'result'> {
   state: StoredJobState;
   endedAt: number | null;
   workerId: string | null;
-  /** JSON; see result-data.ts. */
+  /** JSON, as described in result-data.ts. */
   data: string | null;
   keptData: string | null;
   /** StoredError as JSON. */
@@ -14,22 +14,35 @@ export interface ToldJob extends Omit<JobSnapshot, 'state' | 'result'> {
   paused: boolean;
 }
 
-/** The public state of a row. Queued jobs are reported as `paused` while the queue is paused (decisions.md, Jobs). */
-export function toSnapshot(row: ToldJob): JobSnapshot {
+/** Converts a row to its public state. Queued jobs are reported as `paused` while the queue is paused (decisions.md, Jobs). */
+export function toSnapshot(row: ReportedJob): JobSnapshot {
   const { id, accountId, keyId, mode, url, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl } = row;
   return {
-    ...{ id, accountId, keyId, state: toldState(row), mode, url, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl },
+    ...{
+      id,
+      accountId,
+      keyId,
+      state: reportedState(row),
+      mode,
+      url,
+      requestId,
+      progress,
+      attemptsMade,
+      attemptBudget,
+      enqueuedAt,
+      webhookUrl,
+    },
     result: toResult(row),
   };
 }
 
-function toldState(row: ToldJob): JobState {
+function reportedState(row: ReportedJob): JobState {
   const queued = row.state === 'waiting' || row.state === 'prioritized';
   return queued && row.paused ? 'paused' : row.state;
 }
 
-/** `durationMs` is that of the job, from submission to end; that of the render is in `data`. */
-function toResult(row: ToldJob): JobResult | null {
+/** Builds the result. Its `durationMs` spans the job, from submission to end; the duration of the render is in `data`. */
+function toResult(row: ReportedJob): JobResult | null {
   if (row.endedAt === null) return null;
   return {
     outcome:

@@ -1,15 +1,17 @@
 import { CaptureError } from '../contract/capture-error.js';
 
-/** A store that cannot be opened or copied, with a one-line message that tells the operator what to do. */
+/** An error for a store that cannot be opened or copied, with a one-line message that says what the operator can do. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** `Retry-After` while the disk is full, or another process locks the file. */
+/** Seconds of `Retry-After` while the disk is full or another process locks the file. */
 const UNAVAILABLE_RETRY_S = 5;
 const UNAVAILABLE = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM|CORRUPT|NOTADB|PROTOCOL)/;
 
-/** Turns environment errors of SQLite (full disk, lock) into `internal_error` 503; other errors (bugs, broken invariants) stay unchanged. */
+/**
+ * Turns environment errors of SQLite (full disk, lock) into `internal_error` 503; other errors (bugs, broken invariants) stay unchanged.
+ */
 export function translateEngineError(error: unknown): unknown {
   if (!UNAVAILABLE.test(engineCodeOf(error))) return error;
   return new CaptureError({
@@ -21,7 +23,7 @@ export function translateEngineError(error: unknown): unknown {
   });
 }
 
-/** `SQLITE_…`, or empty for an error that is not SQLite's. */
+/** Returns a code `SQLITE_…`, or an empty string for an error that is not SQLite's. */
 export function engineCodeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';

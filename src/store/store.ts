@@ -1,7 +1,7 @@
 /**
- * Durable state: accounts, keys, jobs, credits and deliveries, as whole steps. Each step is atomic, and durable when its Promise
- * resolves. Callers know rows and outcomes only, never the engine; the engine (store/sqlite/, store/postgres/) knows no HTTP, browsers or sockets.
- * Times are Unix ms. The engine encrypts secrets (orders, webhook secrets) at rest, and wipes them when the job ends.
+ * Durable state: accounts, keys, jobs, credits and deliveries, as whole steps. Each step is atomic, and durable when its Promise resolves.
+ * Callers know rows and outcomes only, never the engine; the engine (store/sqlite/, store/postgres/) knows no HTTP, browsers or sockets.
+ * Times are Unix ms. The engine encrypts secrets (orders, webhook secrets) at rest, and deletes them when the job ends.
  */
 import type { Scope } from '../contract/api-key.js';
 import type { CaptureData } from '../contract/capture-data.js';
@@ -23,15 +23,15 @@ export interface Account {
 export interface JobCounts {
   /** Queued and running jobs, and jobs that ended in this period. */
   byState: Record<StoredJobState, number>;
-  /** Failed in this period, by code. */
+  /** Jobs that failed in this period, by code. */
   byCode: Record<string, number>;
 }
 
 export interface AccountUsage {
   account: string;
-  /** `2026-11`. */
+  /** Month, such as `2026-11`. */
   period: string;
-  /** Settled in this period. */
+  /** Credits that were settled in this period. */
   credits: number;
   reserved: number;
   quota: number | null;
@@ -66,22 +66,31 @@ export interface AccountStore {
 
 export interface KeyStore {
   insertKey(key: NewKey): Promise<void>;
-  /** Atomic: of servers that start on an empty store at once, one makes the first key. @returns false when there is a key */
+  /**
+   * Inserts the first key atomically: of several servers that start on an empty store, one makes it.
+   * @returns false when there is a key
+   */
   insertFirstKey(key: NewKey): Promise<boolean>;
-  /** Also finds revoked keys; see `revokedAt`. */
+  /** Finds a key, even a revoked one (see `revokedAt`). */
   findKeyByHash(hash: string): Promise<ApiKey | null>;
   listKeys(): Promise<ApiKey[]>;
   /** @returns null when there is no such key */
   findKey(id: string): Promise<ApiKey | null>;
-  /** Replaces the signing secret of a key; the previous one is valid until then (Unix ms). @returns false for an unknown key */
+  /**
+   * Replaces the signing secret of a key. The previous one is valid until `previousUntil` (Unix ms).
+   * @returns false for an unknown key
+   */
   rotateSigningSecret(keyId: string, secret: string, previousUntil: number): Promise<boolean>;
-  /** The secrets that are valid now, newest first. */
+  /** Returns the secrets that are valid now, newest first. */
   signingSecrets(keyId: string, now: number): Promise<string[]>;
   /** @returns false for an unknown key */
   setLinksLimit(keyId: string, limit: number | null): Promise<boolean>;
-  /** Credits that the links of each key have cost in this month, reserved ones included; without keys whose links have cost nothing. */
+  /**
+   * Sums the credits that the links of each key have cost in this month, reserved ones included. Keys whose links have cost nothing are
+   * left out.
+   */
   linkCredits(now: number): Promise<Map<string, number>>;
-  /** By id or secret, or by at least the first 12 characters of either, if they match exactly one key. */
+  /** Revokes the only key that matches: by id or secret, or by at least the first 12 characters of either. */
   revokeKey(idOrPrefix: string, now: number): Promise<{ revoked: ApiKey } | { problem: 'not_found' | 'ambiguous' }>;
 }
 
@@ -93,20 +102,23 @@ export interface NewJob {
   requestId: string;
   mode: ExecutionMode;
   idempotencyKey: string | null;
-  /** From contract/submission; the engine stores only keyed digests. */
+  /** Identity from contract/submission; the engine stores only keyed digests. */
   identity: string;
   cacheIdentity: string | null;
-  /** Seconds; 0: neither read the cache nor share a render in flight. */
+  /** Seconds; 0 neither reads the cache nor shares a render in flight. */
   cacheTtl: number;
   options: CaptureOptions;
   webhook: WebhookOptions | null;
-  /** Credits. */
+  /** Price in credits. */
   price: number;
-  /** It is for a signed link: a stored picture or a render in flight answers it without a new job, and its price counts towards the key's limit. */
+  /**
+   * Whether it comes from a signed link: a stored picture or a render in flight answers it without a new job, and its price counts towards
+   * the key's limit.
+   */
   link: boolean;
   attemptBudget: number;
   enqueuedAt: number;
-  /** The W3C trace context in which the capture is traced; null if it is not. */
+  /** The W3C trace context in which the capture is traced; null if it is not traced. */
   traceparent: string | null;
 }
 
@@ -133,14 +145,14 @@ export type Acceptance =
   | { kind: 'links_limit_exceeded'; limit: number; used: number; resetsAt: number }
   | { kind: 'queue_full'; waiting: number };
 
-/** What a link asks for. `timeout` is that of its options. */
-export type LinkWish = Pick<NewJob, 'accountId' | 'cacheIdentity'> & Pick<CaptureOptions, 'timeout'>;
+/** A link's request. `timeout` is that of its options. */
+export type LinkRequest = Pick<NewJob, 'accountId' | 'cacheIdentity'> & Pick<CaptureOptions, 'timeout'>;
 
-/** What could answer a link. */
+/** The stored picture and render that could answer a link. */
 export interface LinkAnswer {
   /** The newest picture, of any age, with the job that rendered it; null if there is none, or it is deleted. */
   picture: { job: JobSnapshot; renderedAt: number; artifactName: string } | null;
-  /** Whether a new one is being rendered, by a job with at least the timeout of the link. */
+  /** Whether a job with at least the timeout of the link is rendering a new picture. */
   inFlight: boolean;
 }
 
@@ -150,15 +162,15 @@ export interface ClaimedJob {
   requestId: string;
   mode: ExecutionMode;
   options: CaptureOptions;
-  /** Counted from 1, this one included. */
+  /** Number of this attempt, counted from 1. */
   attempt: number;
   attemptBudget: number;
   enqueuedAt: number;
   claimedAt: number;
   workerId: string;
-  /** When its first attempt began, for a second one that with the memory for it; a second attempt shares its time budget. */
+  /** When its first attempt began, or if it waited for memory, when it had it; a second attempt shares the first one's time budget. */
   firstClaimedAt: number;
-  /** When a second attempt was due; null for the first, and after a restart. */
+  /** When a second attempt was due; null for the first attempt, and after a restart. */
   dueAt: number | null;
   traceparent: string | null;
 }
@@ -168,11 +180,11 @@ export interface JobClaim {
   workerId: string;
   now: number;
   leaseMs: number;
-  /** The slot is reserved for accounts with nothing running, while more than one account is active. */
+  /** Whether the slot is reserved for accounts with nothing running while more than one account is active. */
   keptSlot?: boolean;
 }
 
-/** Identifies one claim: a step for a claim that has been lost changes nothing and reports that. */
+/** Identifies one claim. A step for a claim that has been lost changes nothing and reports that. */
 export interface Claim {
   id: string;
   workerId: string;
@@ -187,7 +199,7 @@ export interface FinishedCapture {
 /** A job that a step has ended, possibly as a follower of a shared render. */
 export interface EndedJob {
   id: string;
-  /** As in JobSnapshot. */
+  /** URL, as in JobSnapshot. */
   url: string | null;
   requestId: string;
   accountId: string;
@@ -197,7 +209,7 @@ export interface EndedJob {
   isFollowed: boolean;
 }
 
-export interface JobPageWish {
+export interface JobPageRequest {
   /** The reported state; null for all. */
   state: JobState | null;
   before: number | null;
@@ -211,66 +223,75 @@ export interface JobPage {
 }
 
 export interface JobStore {
-  /** The artifact that `accept` would answer from now; null if none, and for a repeated submission. */
+  /** Finds the artifact that `accept` would answer from now; null if none, and for a repeated submission. */
   cachedArtifact(job: NewJob): Promise<string | null>;
-  findLinkAnswer(wish: LinkWish): Promise<LinkAnswer>;
-  /** ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
+  findLinkAnswer(request: LinkRequest): Promise<LinkAnswer>;
+  /** Accepts a submission in ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
   /**
-   * Claims the next job for the first of some free slots, fairly between accounts, synchronous before asynchronous within one; and those for
-   * more of them, if the engine does that together. In the order of the slots; none if none is due or the queue is paused.
+   * Claims the next job for the first of some free slots, fairly between accounts and synchronous before asynchronous within one, and jobs
+   * for more of them if the engine does that together.
+   * @returns the jobs in the order of the slots; none if none is due or the queue is paused
    */
   claimNextJobs(claims: readonly JobClaim[]): Promise<ClaimedJob[]>;
   /** Renews a claim's lease, and records progress (0–100). @returns false if the claim was lost */
   renewLease(claim: Claim, renewal: { now: number; leaseMs: number; progress: number }): Promise<boolean>;
   /**
-   * Records the name of an artifact before it is stored: unless this claim completes with it, it is to be removed (`dueRemovals`).
-   *
+   * Records the name of an artifact before it is stored. Unless this claim completes with it, it is to be removed (`dueRemovals`).
    * @returns false if the claim was lost
    */
   announceArtifact(claim: Claim, name: string): Promise<boolean>;
   /**
-   * ONE transaction: job, credits, cached result, artifact row, deliveries, and the first of its followers; `endFollowers` ends the
-   * others. Empty if the claim was lost. A try that seemed to fail may have been committed: its repetition returns the jobs of that.
+   * Completes a job in ONE transaction: job, credits, cached result, artifact row, deliveries, and its first followers; `endFollowers` ends
+   * the others. A try that seemed to fail may have been committed, and its repetition returns the same jobs.
+   * @returns the ended jobs; none if the claim was lost
    */
   complete(claim: Claim, capture: FinishedCapture, now: number): Promise<EndedJob[]>;
-  /** Like `complete`, for a failure; followers with a longer timeout than this job continue on their own. */
+  /** Fails a job, like `complete`. Followers with a longer timeout than this job continue on their own. */
   fail(claim: Claim, error: StoredError, now: number): Promise<EndedJob[]>;
-  /** Ends some more followers of an ended job with its result, in a separate transaction. @returns null if none is left */
+  /**
+   * Ends some more followers of an ended job with its result, in a separate transaction.
+   * @returns null if none is left
+   */
   endFollowers(leaderId: string): Promise<EndedJob[] | null>;
-  /** Ended jobs that still have followers, because of a restart. */
+  /** Finds ended jobs that still have followers because of a restart. */
   endedLeaders(): Promise<string[]>;
   /**
    * Returns a job to the queue as `delayed` until `dueAt`, for a second attempt.
-   *
    * @param begunAt when the time budget began to count, if that was after the first claim
    * @returns false if the claim was lost
    */
   retryLater(claim: Claim, dueAt: number, now: number, begunAt?: number): Promise<boolean>;
-  /** Undoes a claim (when the server drains). */
+  /** Undoes a claim when the server drains. */
   release(claim: Claim): Promise<boolean>;
   /**
-   * At the start and periodically: renews claims of `own` whose lease has expired (after a clock jump). Returns other jobs whose lease has
-   * expired, or whose server has ended, to the queue; those with no attempt left fail with `render_crashed`.
+   * Recovers claims at the start and periodically: renews claims of `own` whose lease has expired (after a clock jump), and returns other
+   * jobs whose lease has expired, or whose server has ended, to the queue. Those with no attempt left fail with `render_crashed`.
    */
   recover(recovery: { now: number; starting: boolean; own?: OwnClaims }): Promise<{ requeued: number; ended: EndedJob[] }>;
   findJob(id: string): Promise<JobSnapshot | null>;
-  /** Jobs of a key, newest first. @param page.before the `next` of the page before, null for the first */
-  listJobs(keyId: string, page: JobPageWish): Promise<JobPage>;
-  /** Jobs of all keys, newest first. A page may have fewer than `limit` although others follow: it looks at 1,000 jobs at most. */
-  listAllJobs(page: JobPageWish): Promise<JobPage>;
-  /** The options of those of these jobs that have not ended, secrets included. */
+  /**
+   * Lists the jobs of a key, newest first.
+   * @param page.before the `next` of the page before, null for the first
+   */
+  listJobs(keyId: string, page: JobPageRequest): Promise<JobPage>;
+  /**
+   * Lists the jobs of all keys, newest first. A page may have fewer than `limit` although others follow, since it examines at most 1,000
+   * jobs.
+   */
+  listAllJobs(page: JobPageRequest): Promise<JobPage>;
+  /** Finds the options of those of these jobs that have not ended, secrets included. */
   findOrders(jobIds: readonly string[]): Promise<Map<string, CaptureOptions>>;
   findJobByIdempotencyKey(accountId: string, key: string): Promise<JobSnapshot | null>;
-  /** When the next delayed job is due; null if none. */
+  /** Returns when the next delayed job is due; null if none is. */
   nextDueAt(): Promise<number | null>;
-  /** When the newest job was submitted (Unix ms); null if there are no jobs. */
+  /** Returns when the newest job was submitted (Unix ms); null if there are no jobs. */
   newestJobAt(): Promise<number | null>;
   setQueuePaused(paused: boolean): Promise<void>;
   queueStatus(): Promise<QueueStatus>;
 }
 
-/** Claims that this process is working on, which are alive whatever the clock says. */
+/** Claims that this process is working on, which are valid whatever the clock says. */
 export interface OwnClaims {
   jobs: readonly Claim[];
   deliveries: readonly Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>[];
@@ -298,7 +319,7 @@ export interface DueDelivery {
   deliveryId: string;
   jobId: string;
   generation: number;
-  /** Counted from 1 within the generation, this one included. */
+  /** Number of this attempt, counted from 1 within the generation. */
   attempt: number;
   maxAttempts: number;
   url: string;
@@ -320,8 +341,8 @@ export type Redelivery =
 
 export interface DeliveryStore {
   /**
-   * Claims, for `leaseMs`, the most overdue delivery of the account with the fewest claims; at most `perReceiver` concurrent claims of an
-   * account to one origin, fewer if it does not respond. Of `places` slots in total, an account leaves as many free as it uses.
+   * Claims, for `leaseMs`, the most overdue delivery of the account with the fewest claims. Allows at most `perReceiver` concurrent claims
+   * of an account to one origin, fewer if it does not respond; an account leaves as many of the `places` slots free as it uses.
    */
   claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number; places?: number }): Promise<DueDelivery | null>;
   /** @returns false if the delivery's generation or attempt has changed */
@@ -330,11 +351,11 @@ export interface DeliveryStore {
     outcome: AttemptOutcome,
     now: number,
   ): Promise<boolean>;
-  /** null if the job has no webhook. A job that is not terminal has a `pending` status without an event. */
+  /** Returns null if the job has no webhook. A job that is not terminal has a `pending` status without an event. */
   findDelivery(jobId: string): Promise<DeliveryStatus | null>;
-  /** Atomic: of two concurrent calls with the same generation, one succeeds. */
+  /** Sends again, atomically: of two concurrent calls with the same generation, one succeeds. */
   redeliver(jobId: string, generation: number, now: number): Promise<Redelivery>;
-  /** When the next delivery is due whose receiver has a free slot. */
+  /** Returns when the next delivery is due whose receiver has a free slot. */
   nextDeliveryDueAt(perReceiver: number): Promise<number | null>;
   webhookTotals(): Promise<{ delivered: number; failed: number; errors: number }>;
 }
@@ -349,49 +370,65 @@ export interface ArtifactRow {
 
 export interface RetentionStore {
   findArtifact(name: string): Promise<ArtifactRow | null>;
-  /** Records that the file has been deleted. @returns false if the row says so already, or does not exist */
+  /**
+   * Records that the file has been deleted.
+   * @returns false if that is recorded already, or the row does not exist
+   */
   markGone(name: string, now: number): Promise<boolean>;
-  /** Bytes on disk: of pictures that are not deleted, of the database with its log, and how much of the latter is unused (`free`). */
+  /** Returns bytes on disk: of pictures that are not deleted, of the database with its log, and the unused part of the latter (`free`). */
   storageUse(): Promise<{ pictures: number; database: number; free: number }>;
   /** Releases some of the unused space. */
   shrinkDatabase(): Promise<void>;
   /**
-   * Marks artifacts as deleted, and records that they are to be removed: those older than `before`; then, while all pictures exceed
-   * `maxBytes`, the oldest of the account that uses the most space. At most `limit` per call. @returns their names
+   * Marks artifacts as deleted and due for removal: those older than `before`; then, while all pictures exceed `maxBytes`, the oldest of
+   * the account that uses the most space. Expires at most `limit` per call.
+   * @returns their names
    */
   expireArtifacts(rules: { before: number; maxBytes: number; limit: number; now: number }): Promise<string[]>;
-  /** Names of artifacts that are to be removed from the storage, in order, after `after`; at most `limit`. Without those of live claims. */
+  /** Lists artifacts that are to be removed from the storage, in order, after `after`, at most `limit`, without those of live claims. */
   dueRemovals(page: { after: string; limit: number }): Promise<string[]>;
-  /** To be called when they have been removed. */
+  /** Forgets artifacts that have been removed. */
   forgetRemovals(names: readonly string[]): Promise<void>;
-  /** Fails deliveries whose event is more than 24 h ago; at most `limit`. @returns how many */
+  /**
+   * Fails at most `limit` deliveries whose event is more than 24 h ago.
+   * @returns their number
+   */
   expireDeliveries(rules: { now: number; limit: number }): Promise<number>;
-  /** Deletes jobs that ended before, with their idempotency and delivery records; at most `limit`. @returns how many */
+  /**
+   * Deletes at most `limit` jobs that ended before `before`, with their idempotency and delivery records.
+   * @returns their number
+   */
   deleteJobs(rules: { before: number; limit: number }): Promise<number>;
-  /** Which of these artifacts have a row that is not marked as deleted. */
+  /** Returns those of these artifacts that have a row that is not marked as deleted. */
   keptArtifacts(names: string[]): Promise<Set<string>>;
-  /** Names of artifacts that are not deleted, in order, after `after`; at most `limit`. */
+  /** Lists artifacts that are not deleted, in order, after `after`, at most `limit`. */
   artifactNames(page: { after: string; limit: number }): Promise<string[]>;
 }
 
-/** A link or a session of the console, by the hash of its secret. */
+/** A link or a session of the console, identified by the hash of its secret. */
 export interface ConsoleGrant {
   hash: string;
   createdAt: number;
   expiresAt: number;
 }
 
-/** Who may use the console. Of links and of sessions, a limited number is kept: the oldest make room for new ones. */
+/** Access to the console. A limited number of links and of sessions is kept: new ones replace the oldest. */
 export interface ConsoleStore {
   addConsoleLink(link: ConsoleGrant): Promise<void>;
-  /** ONE transaction: the link can be used no more, and the session exists. @returns false, and adds no session, without such a link that has not expired */
+  /**
+   * Exchanges a link in ONE transaction: the link can no longer be used, and the session exists.
+   * @returns false, without a session, if no such link exists or it has expired
+   */
   exchangeConsoleLink(linkHash: string, session: ConsoleGrant): Promise<boolean>;
   /** @returns null if there is none, or it has expired */
   findConsoleSession(hash: string, now: number): Promise<ConsoleGrant | null>;
   countConsoleSessions(now: number): Promise<number>;
   /** @returns false if there was none */
   endConsoleSession(hash: string): Promise<boolean>;
-  /** Ends all sessions and invalidates all links. @returns how many sessions there were, expired ones included */
+  /**
+   * Ends all sessions and invalidates all links.
+   * @returns the number of sessions, expired ones included
+   */
   endConsoleAccess(): Promise<number>;
 }
 
@@ -400,29 +437,29 @@ export interface BackedUp {
   artifacts: Pick<ArtifactRow, 'name' | 'bytes'>[];
 }
 
-/** What servers that share a store tell each other: a hint to look again, which may be lost. */
+/** A notification between servers that share a store: a hint to look again, which may be lost. */
 export type StoreEvent =
   /** A job can be claimed. */
   | { kind: 'queued' }
   | { kind: 'ended'; jobId: string }
   /** A delivery can be claimed. */
   | { kind: 'due' }
-  /** Another server has ended: its claims are to be recovered. */
+  /** Another server has ended, and its claims are to be recovered. */
   | { kind: 'node_lost' }
   /** Events may have been lost. */
   | { kind: 'missed' };
 
-/** What a server tells the others. */
+/** Facts that a server shares with the others. */
 export interface NodeFacts {
-  /** Host and process id. */
+  /** Host name and process id. */
   name: string;
   version: string;
   roles: string[];
-  /** Browsers that can take a capture. */
+  /** Number of browsers that can take a capture. */
   readyBrowsers: number;
-  /** Whether they run in Chromium's sandbox; servers of older versions do not say. */
+  /** Whether its browsers run in Chromium's sandbox; servers of older versions do not report it. */
   sandboxed?: boolean;
-  /** Concurrent captures. */
+  /** Number of running captures. */
   running: number;
   concurrency: number;
 }
@@ -430,7 +467,7 @@ export interface NodeFacts {
 export interface NodeRow {
   id: string;
   startedAt: number;
-  /** When it last told that it lives. */
+  /** When it last reported that it is alive. */
   seenAt: number;
   facts: NodeFacts;
 }
@@ -438,25 +475,37 @@ export interface NodeRow {
 export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, ConsoleStore, AsyncDisposable {
   /** Whether other servers may work on the same store. */
   shared: boolean;
-  /** The clock of the store (Unix ms), by which its times are to be given: that of the database if several servers share it. */
+  /** Returns the time of the store (Unix ms), which its steps expect: that of the database if several servers share it. */
   now(): number;
-  /** The clock of the last run; null if there is none, or if the database's own clock decides. */
+  /** Returns the clock of the last run; null if there is none, or if the database's own clock decides. */
   keptClock(): Promise<KeptClock | null>;
-  /** Keeps the clock for the next run. @returns false if an operator has accepted the machine's clock since the last call */
+  /**
+   * Stores the clock for the next run.
+   * @returns false if an operator has accepted the machine's clock since the last call
+   */
   keepClock(clock: KeptClock): Promise<boolean>;
-  /** Makes servers trust the machine's clock. @throws StoreError if the database's own clock decides */
+  /**
+   * Makes servers trust the machine's clock.
+   * @throws StoreError if the database's own clock decides
+   */
   acceptClock(now: number): Promise<void>;
-  /** Calls the listener for what happens on any of the servers that share the store; never for a store that is not shared. */
+  /** Calls the listener for events on any of the servers that share the store; never for a store that is not shared. */
   watch(listener: (event: StoreEvent) => void): void;
-  /** Which of these jobs have ended on another server; none for a store that is not shared. */
+  /** Returns those of these jobs that have ended on another server; none for a store that is not shared. */
   endedAmong(ids: readonly string[]): Promise<string[]>;
-  /** The servers that share the store and have been heard of in the last 5 s, oldest first; none for a store that is not shared. */
+  /** Lists the servers that share the store and have been heard of in the last 5 s, oldest first; none for a store that is not shared. */
   nodes(): Promise<NodeRow[]>;
   settlement(now: number): Promise<SettlementStatus>;
-  /** A read and a write that prove the engine works; throws otherwise. */
+  /** Proves with a read and a write that the engine works; throws otherwise. */
   ping(): Promise<void>;
-  /** Reads the whole database. @returns what is damaged; null if nothing is, or if the database has tools of its own for that */
+  /**
+   * Reads the whole database.
+   * @returns a description of the damage; null if there is none, or if the database has tools of its own for that
+   */
   findDamage(): Promise<string | null>;
-  /** A consistent copy while in use. @param file absolute path, must not exist */
+  /**
+   * Makes a consistent copy while the store is in use.
+   * @param file absolute path, must not exist
+   */
   backup(file: string): Promise<BackedUp>;
 }

@@ -13,17 +13,17 @@ export interface Vault {
   seal(text: string, place: string): Buffer;
   /** @throws Error if the text was changed, moved, or encrypted with another key */
   open(sealed: Buffer, place: string): string;
-  /** Keyed; digests of the same text for different purposes differ. */
+  /** Computes a keyed digest. Digests of the same text for different purposes differ. */
   digest(purpose: DigestPurpose, text: string): string;
-  /** Whether a digest is that of the text, with any of the keys. */
+  /** Returns whether a digest is that of the text, with any of the keys. */
   matches(purpose: DigestPurpose, text: string, digest: string): boolean;
 }
 
 type DigestPurpose = 'identity' | 'cache' | 'check';
 
 /**
- * @param keys of `KEY_BYTES`, at least one. The first encrypts; all decrypt, so that a key can be replaced while what it encrypted is still
- * in use.
+ * @param keys of `KEY_BYTES`, at least one. The first encrypts; all decrypt, so that a key can be replaced while data that it encrypted is
+ * still in use.
  */
 export function vaultOf(keys: readonly Buffer[]): Vault {
   const [current, ...former] = keys.map(vaultOfKey);

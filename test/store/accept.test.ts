@@ -6,7 +6,7 @@ import { aCaller, aCapture, aKey, aNewJob, aStore, type Caller, claimNext, claim
 const HOUR_MS = 3_600_000;
 
 describe('idempotency', () => {
-  test('the same key and identity give the same job, whatever its state', async () => {
+  test('the same key and identity return the same job, whatever its state', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const first = aNewJob(caller, { idempotencyKey: 'order-1', identity: 'same' });
@@ -46,7 +46,7 @@ describe('idempotency', () => {
     expect(await it.store.findJobByIdempotencyKey(caller.accountId, 'order-2')).toBeNull();
   });
 
-  test('a hundred simultaneous duplicates make one job and one reservation', async () => {
+  test('a hundred concurrent duplicates make one job and one reservation', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const same = Array.from({ length: 100 }, () => aNewJob(caller, { idempotencyKey: 'k', identity: 'same' }));
@@ -68,8 +68,8 @@ describe('idempotency', () => {
   });
 });
 
-describe('kept results', () => {
-  test('a young enough result of the same account completes a new job at once, and is charged', async () => {
+describe('cached results', () => {
+  test('a recent result of the same account completes a new job at once, and is charged', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
@@ -100,7 +100,7 @@ describe('kept results', () => {
     });
   });
 
-  test('the age counts from the render, also when it is asked for through later hits', async () => {
+  test('the age counts from the render, even through later hits', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
@@ -123,7 +123,7 @@ describe('kept results', () => {
     expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page', ...given }), RULES)).kind).toBe('queued');
   });
 
-  test('another account never gets it', async () => {
+  test('another account never gets a cached result', async () => {
     await using it = await aStore();
     const [caller, stranger] = [await aCaller(it.store), await aCaller(it.store)];
     await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
@@ -133,7 +133,7 @@ describe('kept results', () => {
     expect((await it.store.accept(aNewJob(stranger, { cacheIdentity: 'page' }), RULES)).kind).toBe('shared');
   });
 
-  test('a result whose artifact is gone, and a failure, are not kept', async () => {
+  test('a result with a deleted artifact, and a failure, are not cached', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller, { cacheIdentity: 'gone' }), RULES);
@@ -144,7 +144,7 @@ describe('kept results', () => {
     expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'gone' }), RULES)).kind).toBe('queued');
   });
 
-  test('the quota holds for a kept result too', async () => {
+  test('the quota applies to a cached result, too', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store, { quota: 1 });
     await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
@@ -160,7 +160,7 @@ describe('kept results', () => {
 });
 
 describe('limits', () => {
-  test('at the queue limit nothing more is taken, but replays and kept results are', async () => {
+  test('the queue limit rejects new jobs, except replays and cached results', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const rules = { ...RULES, maxQueue: 2 };
@@ -176,7 +176,7 @@ describe('limits', () => {
     expect((await it.store.accept(aNewJob(caller), rules)).kind).toBe('queued');
   });
 
-  test('simultaneous submissions never pass the quota', async () => {
+  test('concurrent submissions never exceed the quota', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store, { quota: 10 });
     const wishes = Array.from({ length: 20 }, () => aNewJob(caller, { price: 3, options: someOptions({ format: 'pdf' }) }));
@@ -186,7 +186,7 @@ describe('limits', () => {
     expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ period: '2026-11', credits: 0, reserved: 9, quota: 10 });
   });
 
-  test('a new month begins with an empty account', async () => {
+  test('a new month begins without used credits', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store, { quota: 1 });
     const newYear = Date.UTC(2027, 0, 1);
@@ -215,7 +215,7 @@ describe('links', () => {
     expect((await it.store.queueStatus()).completed).toBe(1);
   });
 
-  test('a render in flight answers a link as well, and a waiting one hurries it', async () => {
+  test('a render in flight answers a link as well, and a synchronous link gives it priority', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const renewal = aLink(caller);
@@ -227,7 +227,7 @@ describe('links', () => {
     expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ reserved: 2 });
   });
 
-  test('a link does not fail with a render in flight that has less time than its own, and shares it until then', async () => {
+  test('a link shares a render in flight with a shorter timeout, but does not fail with it', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const withTimeout = (timeout: number) => aLink(caller, { options: someOptions({ timeout }) });
@@ -246,7 +246,7 @@ describe('links', () => {
     expect(await claimNext(it.store)).toMatchObject({ id: long.id, options: { timeout: 9_000 } });
   });
 
-  test('of links that arrive at once, one renders', async () => {
+  test('only one of several concurrent links renders', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const answers = await Promise.all(Array.from({ length: 40 }, () => it.store.accept(aLink(caller), RULES)));
@@ -280,7 +280,7 @@ describe('links', () => {
     expect(await it.store.findLinkAnswer({ ...wish, accountId: stranger.accountId })).toEqual({ picture: null, inFlight: false });
   });
 
-  test('the limit of a key counts what its links cost in the month, and nothing else', async () => {
+  test('the limit of a key counts the cost of its links in the month, and nothing else', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const other = { ...caller, ...(await aKey(it.store, caller.accountId)) };
@@ -315,7 +315,7 @@ describe('links', () => {
     expect((await accept(caller, { link: true })).kind).toBe('queued');
   });
 
-  test('of links that arrive at once, as many are taken as the limit covers', async () => {
+  test('the limit admits as many concurrent links as it covers', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     await it.store.setLinksLimit(caller.keyId, 3);

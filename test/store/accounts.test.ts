@@ -3,7 +3,7 @@ import { issueFirstKey } from '../../src/account/issue-key.js';
 import { hashApiKey } from '../../src/contract/api-key.js';
 import { aCaller, aKey, aStore, NOON, openAt } from './factories.js';
 
-test('account names are unique, and quotas can be set and lifted', async () => {
+test('account names are unique, and quotas can be set and removed', async () => {
   await using it = await aStore();
   const account = await it.store.createAccount('acme', NOON);
   expect(account).toMatchObject({ name: 'acme', quota: null, createdAt: NOON });
@@ -17,7 +17,7 @@ test('account names are unique, and quotas can be set and lifted', async () => {
   await expect(it.store.setQuota('acme', -1)).rejects.toThrow();
 });
 
-test('of processes that open an empty store at once, one makes the first key', async () => {
+test('only one of several processes that open an empty store makes the first key', async () => {
   await using it = await aStore();
   await it.store.createAccount('default', NOON);
   const others = await Promise.all(Array.from({ length: 3 }, () => openAt(it.dataDir)));
@@ -27,7 +27,7 @@ test('of processes that open an empty store at once, one makes the first key', a
   expect(await it.store.listKeys()).toHaveLength(1);
 });
 
-test('a revocation by another process bites at once', async () => {
+test('a revocation by another process takes effect at once', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await using command = await openAt(it.dataDir);

@@ -20,7 +20,7 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('what comes while a run is under way goes together in the next one', async () => {
+test('items that arrive during a run go together in the next one', async () => {
   const { batch, runs } = aBatch();
   const first = batch.add(1);
   await settled();
@@ -39,7 +39,7 @@ test('what comes while a run is under way goes together in the next one', async 
   expect(await last).toBe(8);
 });
 
-test('one that fails does not fail those that went with it', async () => {
+test('one failing item does not fail the others of its run', async () => {
   const { batch, runs } = aBatch();
   const answers = Promise.allSettled([batch.add(1), batch.add(2)]);
   await settled();
@@ -52,7 +52,7 @@ test('one that fails does not fail those that went with it', async () => {
   expect(runs.map(({ items }) => items)).toEqual([[1, 2], [1], [2]]);
 });
 
-test('a lost connection fails them all, and nothing runs again: it may have been committed', async () => {
+test('a lost connection fails all items, and nothing runs again, since it may have been committed', async () => {
   const { batch, runs } = aBatch();
   const answers = Promise.allSettled([batch.add(1), batch.add(2)]);
   await settled();

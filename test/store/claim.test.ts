@@ -36,7 +36,7 @@ async function claimsOf(store: Store, count: number, { tookMs, now = NOON }: { t
 }
 
 describe('turns', () => {
-  test('sync goes before async, and first in goes first out within each', async () => {
+  test('synchronous jobs go before asynchronous ones, each first in, first out', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const order = [];
@@ -51,7 +51,7 @@ describe('turns', () => {
     expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
   });
 
-  test('turns go round the accounts that have work, however much one of them has', async () => {
+  test('turns alternate between the accounts with work, however much one of them has', async () => {
     await using it = await aStore();
     const [busy, calm, late] = [await aCaller(it.store), await aCaller(it.store), await aCaller(it.store)];
     await queueJobs(it.store, busy, { count: 20, mode: 'sync' });
@@ -64,7 +64,7 @@ describe('turns', () => {
     expect([accounts.slice(0, 5), isLate]).toEqual([[b, c, b, c, b], true]);
   });
 
-  test.each(['new', 'analyzed'])('the time that jobs take counts, not their number, in a %s database', async (age) => {
+  test.each(['new', 'analyzed'])('turns count the time that jobs take, not their number, in a %s database', async (age) => {
     await using it = await aStore();
     const [slow, quick] = [await aCaller(it.store), await aCaller(it.store)];
     await queueJobs(it.store, slow, { count: 10 });
@@ -80,7 +80,7 @@ describe('turns', () => {
     expect(later.filter((id) => id === slow.accountId).length).toBeLessThanOrEqual(3);
   });
 
-  test('a delay that was asked for counts from the claim on', async () => {
+  test('a requested delay counts from the claim on', async () => {
     await using it = await aStore();
     const [slow, quick] = [await aCaller(it.store), await aCaller(it.store)];
     await queueJobs(it.store, slow, { count: 4, options: someOptions({ delay: 30_000 }) });
@@ -90,7 +90,7 @@ describe('turns', () => {
     expect(new Set(others)).toEqual(new Set([quick.accountId]));
   });
 
-  test('idle time earns nothing, and what was used while nobody waited is not held against anyone', async () => {
+  test('idle time earns no credit, and time used while nobody waited does not count', async () => {
     await using it = await aStore();
     const [worker, idler] = [await aCaller(it.store), await aCaller(it.store)];
     await queueJobs(it.store, worker, { count: 20 });
@@ -101,7 +101,7 @@ describe('turns', () => {
     expect(accounts.filter((id) => id === worker.accountId).length).toBeGreaterThanOrEqual(1);
   });
 
-  test('a claim that is released, or measured by a clock that jumped, costs what it was expected to cost at most', async () => {
+  test('a claim that is released, or measured by a clock that jumped, costs at most the expected time', async () => {
     await using it = await aStore();
     const [one, other] = [await aCaller(it.store), await aCaller(it.store)];
     await queueJobs(it.store, one, { count: 6 });
@@ -128,7 +128,7 @@ describe('turns', () => {
     expect(await claimOne(it.store, { ...kept, now: NOON + 3_600_001 })).not.toBeNull();
   });
 
-  test('nothing is claimed while the queue is paused, and queued jobs say so', async () => {
+  test('no job is claimed while the queue is paused, and queued jobs report that', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = aNewJob(caller);
@@ -171,7 +171,7 @@ describe('a claim', () => {
     expect(await it.store.findJob(job.id)).toMatchObject({ state: 'active', attemptsMade: 1, result: null });
   });
 
-  test('keeps its lease by renewing it, and tells progress that never goes back', async () => {
+  test('keeps its lease by renewing it, and records progress that never decreases', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller), RULES);
@@ -185,7 +185,7 @@ describe('a claim', () => {
     expect((await it.store.findJob(claim.id))?.progress).toBe(0);
   });
 
-  test('that was lost changes nothing any more', async () => {
+  test('changes nothing once it is lost', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     await it.store.accept(aNewJob(caller), RULES);
@@ -202,7 +202,7 @@ describe('a claim', () => {
     expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 1, reserved: 0 });
   });
 
-  test('that is released leaves no trace', async () => {
+  test('leaves no trace after its release', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = aNewJob(caller, { mode: 'sync' });
@@ -212,7 +212,7 @@ describe('a claim', () => {
     expect(await claimNext(it.store, { now: NOON + 90 })).toMatchObject({ attempt: 1, firstClaimedAt: NOON + 90 });
   });
 
-  test('tried later is delayed until it is due, then takes its old place; the budget counts from the first claim', async () => {
+  test('is delayed for a second attempt until it is due, then takes its old place; the budget counts from the first claim', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = aNewJob(caller);
@@ -241,7 +241,7 @@ describe('a claim', () => {
 });
 
 describe('an end', () => {
-  test('success settles the credits, keeps the artifact and tells the result', async () => {
+  test('success settles the credits, keeps the artifact and stores the result', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = aNewJob(caller, { price: 3 });
@@ -269,7 +269,7 @@ describe('an end', () => {
     expect(await it.store.findArtifact(capture.artifact.name)).toEqual({ ...capture.artifact, createdAt: NOON + 900, goneAt: null });
   });
 
-  test('failure releases the credits and tells the error', async () => {
+  test('failure releases the credits and stores the error', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store, { quota: 1 });
     const job = aNewJob(caller);
@@ -281,7 +281,7 @@ describe('an end', () => {
     expect((await it.store.accept(aNewJob(caller), RULES)).kind).toBe('queued');
   });
 
-  test('a job keeps its URL after it has failed, with those that shared its render, but nothing that may be secret', async () => {
+  test('a failed job and those that shared its render keep their URLs, without secret parts', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const options = someOptions({ url: 'https://example.com/reports/q3?token=SECRET#/SECRET' });
@@ -320,7 +320,7 @@ describe('an end', () => {
     expect(await it.store.settlement(NOON)).toMatchObject({ pending: 1, settled: 1 });
   });
 
-  test('a clock that was set back ends jobs all the same', async () => {
+  test('a job ends even if the clock was set back', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = aNewJob(caller);

@@ -26,7 +26,7 @@ test('a link becomes one session, which can be found until it ends', async () =>
   expect(await it.store.countConsoleSessions(NOON + 1)).toBe(0);
 });
 
-test('of two processes that exchange a link at once, one succeeds', async () => {
+test('only one of two processes that exchange a link at once succeeds', async () => {
   await using it = await aStore();
   await using other = await openAt(it.dataDir);
   await it.store.addConsoleLink(aGrant('link'));
@@ -89,7 +89,7 @@ test('jobs of all keys are listed, newest first, by state and page by page', asy
   expect((await list({ state: 'waiting' })).ids).toEqual([]);
 });
 
-test('a page looks at 1,000 jobs, and says where the next one goes on', () => {
+test('a page examines 1,000 jobs, and says where the next page starts', () => {
   const looked = Array.from({ length: LOOKED_AT_JOBS }, (_, i) => ({
     seq: 5_000 - i,
     state: i === 900 ? ('failed' as const) : ('completed' as const),

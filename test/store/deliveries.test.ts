@@ -23,7 +23,7 @@ async function claimDelivery(store: Store, given: Partial<Parameters<Store['clai
 }
 
 describe('status', () => {
-  test('is pending with no event until the job ends, under an id that stays', async () => {
+  test('is pending without an event until the job ends, under an id that stays the same', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = aNewJob(caller, { webhook: { url: 'https://a.example/hook', secret: SECRET } });
@@ -49,7 +49,7 @@ describe('status', () => {
     expect(await it.store.findDelivery(job.id)).toEqual({ ...before, event: 'capture.completed', nextAttemptAt: NOON + 3 });
   });
 
-  test('a job without a webhook has none', async () => {
+  test('does not exist for a job without a webhook', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = aNewJob(caller);
@@ -77,7 +77,7 @@ describe('attempts', () => {
     });
   });
 
-  test('a delivered one is done', async () => {
+  test('a delivered attempt ends the delivery', async () => {
     await using it = await aStore();
     const job = await anEndedJob(it.store, await aCaller(it.store));
     const due = await claimDelivery(it.store);
@@ -94,7 +94,7 @@ describe('attempts', () => {
     expect(await it.store.webhookTotals()).toEqual({ delivered: 1, failed: 0, errors: 0 });
   });
 
-  test('one to be tried again is due at its time, and counts on', async () => {
+  test('a delivery for another attempt is due at its time, and continues its count', async () => {
     await using it = await aStore();
     const job = await anEndedJob(it.store, await aCaller(it.store));
     const retry = { kind: 'retry', status: 503, error: 'answered 503', nextAttemptAt: NOON + 5_000 } as const;
@@ -116,7 +116,7 @@ describe('attempts', () => {
     expect(await it.store.findJob(job.id)).toMatchObject({ state: 'completed' });
   });
 
-  test('one that was never recorded is due again when its lease ends, as the same attempt; only one record counts', async () => {
+  test('an attempt that was never recorded is due again when its lease ends, with the same number; only one record counts', async () => {
     await using it = await aStore();
     await anEndedJob(it.store, await aCaller(it.store));
     const lost = await claimDelivery(it.store);
@@ -130,7 +130,7 @@ describe('attempts', () => {
     expect(await it.store.webhookTotals()).toEqual({ delivered: 1, failed: 0, errors: 0 });
   });
 
-  test('one receiver never takes more than its places, and the others go on', async () => {
+  test('one receiver never takes more than its slots, and the others continue', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     for (let i = 0; i < 5; i++) await anEndedJob(it.store, caller, { url: `https://slow.example/${i}`, now: NOON + i });
@@ -146,7 +146,7 @@ describe('attempts', () => {
 });
 
 describe('receivers', () => {
-  test('an account leaves as many places free as it takes, and another one comes at once', async () => {
+  test('an account leaves as many slots free as it uses, and another one is served at once', async () => {
     await using it = await aStore();
     const [busy, calm] = [await aCaller(it.store), await aCaller(it.store)];
     for (let i = 0; i < 12; i++) await anEndedJob(it.store, busy, { url: `https://r${i}.example/` });
@@ -157,7 +157,7 @@ describe('receivers', () => {
     expect((await claimDelivery(it.store, claim)).jobId).toBe(late.id);
   });
 
-  test('accounts take turns by what they have under way, and share no places at one origin', async () => {
+  test('accounts take turns by their running attempts, and share no slots at one origin', async () => {
     await using it = await aStore();
     const [one, other] = [await aCaller(it.store), await aCaller(it.store)];
     for (let i = 0; i < 6; i++) await anEndedJob(it.store, one);
@@ -170,7 +170,7 @@ describe('receivers', () => {
     expect(await it.store.claimNextDelivery(claim)).toBeNull();
   });
 
-  test('one that does not answer is paused, then tried with one delivery at a time, until it answers', async () => {
+  test('a receiver that does not answer is paused, then tried with one delivery at a time, until it answers', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     for (let i = 0; i < 12; i++) await anEndedJob(it.store, caller);
@@ -267,7 +267,7 @@ describe('redelivery', () => {
     expect(await it.store.recordAttempt(first, { kind: 'delivered', status: 200 }, NOON)).toBe(false);
   });
 
-  test('of fifty simultaneous ones with the same generation one wins', async () => {
+  test('only one of fifty concurrent redeliveries with the same generation succeeds', async () => {
     await using it = await aStore();
     const job = await anEndedJob(it.store, await aCaller(it.store));
     await it.store.recordAttempt(await claimDelivery(it.store), { kind: 'delivered', status: 200 }, NOON);
@@ -276,7 +276,7 @@ describe('redelivery', () => {
     expect(answers.filter((answer) => answer.kind === 'generation_changed')).toHaveLength(49);
   });
 
-  test('a pending one is refused', async () => {
+  test('a pending delivery is refused', async () => {
     await using it = await aStore();
     const job = await anEndedJob(it.store, await aCaller(it.store));
     expect(await it.store.redeliver(job.id, 1, NOON)).toEqual({ kind: 'delivery_pending' });

@@ -5,14 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 
-it('names a driver that is not installed, and what to do, where a database is opened', async () => {
+it('opening a database names a driver that is not installed, with advice', async () => {
   await using driver = await bundled('nothing');
   expect(driver.open).toThrow(
     /^The SQLite driver \(better-sqlite3.*\) cannot be loaded under Node v\d.*: (Use Node 22|Reinstall stillframe)/,
   );
 });
 
-it('does so when the native part was not built, as npm 12 leaves it', async () => {
+it('opening a database does so, too, when the native part was not built, as with npm 12', async () => {
   await using unbuilt = await bundled(
     "module.exports = class { constructor() { throw new Error('Could not locate the bindings file. Tried: /a /b'); } }",
   );

@@ -4,7 +4,7 @@ import { aStore, NOON } from './factories.js';
 const MINUTE_MS = 60_000;
 const DOUBT = { aheadMs: 31 * 24 * 60 * MINUTE_MS, forMs: 5_000 };
 
-test('a new store knows of no clock, and the last one that was kept is there for the next run', async () => {
+test('a new store has no clock, and the last one that was kept is there for the next run', async () => {
   await using it = await aStore();
   expect(await it.store.keptClock()).toBeNull();
   expect(await it.store.keepClock({ trusted: NOON, doubt: null })).toBe(true);
@@ -13,7 +13,7 @@ test('a new store knows of no clock, and the last one that was kept is there for
   expect(await it.store.keptClock()).toEqual({ trusted: NOON + MINUTE_MS, doubt: DOUBT });
 });
 
-test('it is written once a minute, and when a doubt begins or ends', async () => {
+test('the clock is written once a minute, and when a doubt begins or ends', async () => {
   await using it = await aStore();
   await it.store.keepClock({ trusted: NOON, doubt: null });
   await it.store.keepClock({ trusted: NOON + MINUTE_MS - 1, doubt: null });
@@ -24,7 +24,7 @@ test('it is written once a minute, and when a doubt begins or ends', async () =>
   expect(await it.store.keptClock()).toEqual({ trusted: NOON + 2, doubt: null });
 });
 
-test('an accepted clock is told to the running server once, and trusted by the next run', async () => {
+test('an accepted clock is reported to the running server once, and trusted by the next run', async () => {
   await using it = await aStore();
   await it.store.keepClock({ trusted: NOON, doubt: DOUBT });
   const accepted = NOON + DOUBT.aheadMs;
@@ -35,7 +35,7 @@ test('an accepted clock is told to the running server once, and trusted by the n
   expect(await it.store.keepClock({ trusted: accepted + MINUTE_MS, doubt: null })).toBe(true);
 });
 
-test('a clock that was accepted while no server ran is not that of a later start far away', async () => {
+test('a clock that was accepted while no server ran does not apply to a later start with a distant time', async () => {
   await using it = await aStore();
   await it.store.keepClock({ trusted: NOON - MINUTE_MS, doubt: null });
   await it.store.acceptClock(NOON);

@@ -6,7 +6,7 @@ import { lockDataDir } from '../../src/store/sqlite/lock-data-dir.js';
 import { StoreError } from '../../src/store/store-error.js';
 
 describe('the lock of a data directory', () => {
-  it('lets one server in, and the next one when it has gone', () => {
+  it('admits one server, and the next one when it has ended', () => {
     const dir = mkdtempSync(join(tmpdir(), 'stillframe-lock-'));
     const nested = join(dir, 'not', 'yet', 'there');
     const first = lockDataDir(nested);
@@ -17,7 +17,7 @@ describe('the lock of a data directory', () => {
     rmSync(dir, { recursive: true });
   });
 
-  it.runIf(existsSync('/proc'))('says what to do where no directory can be made', () => {
+  it.runIf(existsSync('/proc'))('gives advice if no directory can be created', () => {
     expect(() => lockDataDir('/proc/stillframe/data')).toThrow(StoreError);
     expect(() => lockDataDir('/proc/stillframe/data')).toThrow('--data-dir');
   });

@@ -65,7 +65,7 @@ function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: Wri
   }
 }
 
-test('a write is answered when a sync that began after its commit has ended; those that arrive meanwhile share the next one', async () => {
+test('a write is answered when a sync that began after its commit has ended; writes that arrive meanwhile share the next one', async () => {
   const held = new HeldSyncs();
   const { insert, connection } = aWriter({ syncFile: held.sync });
   const rows = () => connection.db.prepare('SELECT count(*) FROM rows').pluck().get();
@@ -101,7 +101,7 @@ test('a write that changes many rows needs no temporary file', async () => {
   expect(temporary[1]).toEqual([]);
 });
 
-test('what a client is told waits for the sync that is under way', async () => {
+test('an answer to a client waits for the running sync', async () => {
   const held = new HeldSyncs();
   const { insert, log } = aWriter({ syncFile: held.sync });
   const write = insert();
@@ -142,7 +142,7 @@ test('after a sync that failed, nothing is answered before the whole log is in t
   expect(syncs).toEqual([true, false]);
 });
 
-test('a replaced connection is synced by the same file', async () => {
+test('a replaced connection is synced through the same file', async () => {
   const inodes = new Set<number>();
   const { log, connection, file } = aWriter({
     syncFile: (handle, done) => {
@@ -159,7 +159,7 @@ test('a replaced connection is synced by the same file', async () => {
   expect([...inodes]).toEqual([statSync(`${file}-wal`).ino]);
 });
 
-test('the log stays short under constant writes, also where the thread is missing', async () => {
+test('the log stays short under constant writes, even without the thread', async () => {
   for (const thread of [STORE_FILES.checkpointThread, new URL('missing.js', STORE_FILES.checkpointThread)]) {
     const { insert, checkpoints, logBytes } = aWriter({ thread });
     let most = 0;
@@ -173,7 +173,7 @@ test('the log stays short under constant writes, also where the thread is missin
   }
 });
 
-test('the checkpoint thread ends when it has had nothing to do, and starts again', async () => {
+test('the checkpoint thread ends when it is idle, and starts again', async () => {
   const { checkpoints, connections } = aWriter({ times: { idleMs: 50 } });
   for (let round = 0; round < 2; round++) {
     expect(await checkpoints.truncate()).toBe(true);
@@ -182,7 +182,7 @@ test('the checkpoint thread ends when it has had nothing to do, and starts again
   }
 });
 
-test('where the system refuses a new thread, writes and checkpoints go on, and a thread is started when it can be', async () => {
+test('writes and checkpoints continue where the system refuses a new thread, and a thread is started when possible', async () => {
   // The constructor throws, as it does at a limit of processes (ERR_WORKER_INIT_FAILED).
   const thread = new URL('http://127.0.0.1/checkpoint-thread.js');
   const { insert, checkpoints, logBytes, connections } = aWriter({ thread, times: { withoutThreadMs: 0 } });
@@ -195,7 +195,7 @@ test('where the system refuses a new thread, writes and checkpoints go on, and a
   expect(connections()).toBe(withoutThread + 1);
 });
 
-test('a process that has nothing else to do waits for a checkpoint, then ends', async () => {
+test('an otherwise idle process waits for a checkpoint, then ends', async () => {
   const dir = aDataDir();
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   await using program = await buildProgram(new URL('./checkpoint-program.ts', import.meta.url));

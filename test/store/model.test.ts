@@ -11,14 +11,14 @@ async function runModel(sabotage: boolean) {
   }
 }
 
-test('fifteen hundred random operations do what the model says, and ended jobs never change', async () => {
+test('fifteen hundred random operations match the model, and ended jobs never change', async () => {
   const { ok, figures, problems } = await runModel(false);
   expect(problems).toEqual([]);
   expect(figures).toMatchObject({ operations: 1_500, illegal: 0 });
   expect(ok).toBe(true);
 });
 
-test('a step that does not name the state it expects turns the trial red', async () => {
+test('the trial fails if a step does not name the state that it expects', async () => {
   const { ok } = await runModel(true);
   expect(ok).toBe(false);
 });

@@ -7,9 +7,8 @@ import { STORE_FILES } from '../../src/package-files.js';
 import { compareVersions, SQLITE_FLOOR } from '../../src/store/sqlite/connect.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { openVault } from '../../src/store/sqlite/key-file.js';
-import { makeShrinkable } from '../../src/store/sqlite/make-shrinkable.js';
 import { migrate } from '../../src/store/sqlite/migrate.js';
-import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
+import { makeShrinkable, openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
 import { StoreError } from '../../src/store/store-error.js';
 import {
   aCaller,
@@ -85,7 +84,7 @@ function tablesOf(dataDir: string): string[] {
 }
 
 describe('the data directory', () => {
-  test('is made with mode 0700, and everything in it with 0600', async () => {
+  test('is created with mode 0700, and everything in it with 0600', async () => {
     const dataDir = join(aDirectory(), 'a/b');
     await using store = await openAt(dataDir);
     await store.ping();
@@ -95,14 +94,14 @@ describe('the data directory', () => {
     for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
   });
 
-  test('that was open to others is closed', async () => {
+  test('is closed to others if it was open', async () => {
     const dataDir = aDirectory();
     chmodSync(dataDir, 0o755);
     await using _store = await openAt(dataDir);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
   });
 
-  test('that cannot be made ends the start with one line that says what to do', async () => {
+  test('ends the start with one line of advice if it cannot be created', async () => {
     const file = join(aDirectory(), 'file');
     writeFileSync(file, '');
     const failure = await openAt(join(file, 'data')).catch((error: unknown) => error);
@@ -110,7 +109,7 @@ describe('the data directory', () => {
     expect((failure as Error).message).toMatch(/not writable .*STILLFRAME_DATA_DIR\.$/);
   });
 
-  test('is opened anew by any number of processes, and a double stop is tolerated', async () => {
+  test('can be opened by any number of processes, and closed twice', async () => {
     await using it = await aStore();
     const again = await openAt(it.dataDir);
     await again.ping();
@@ -122,7 +121,7 @@ describe('the data directory', () => {
 });
 
 describe('the engine', () => {
-  test('is new enough, writes through to the disk and keeps its word on references', async () => {
+  test('is new enough, writes through to the disk and enforces references', async () => {
     expect(compareVersions('3.51.3', SQLITE_FLOOR)).toBe(0);
     expect(compareVersions('3.9.99', SQLITE_FLOOR)).toBeLessThan(0);
     expect(compareVersions('3.100.0', SQLITE_FLOOR)).toBeGreaterThan(0);
@@ -132,7 +131,7 @@ describe('the engine', () => {
   });
 
   // The log is synced by log-sync.ts, and copied by checkpoints.ts.
-  test('runs with the settings that the promises need', async () => {
+  test('runs with the settings that durability needs', async () => {
     const pragma = vi.spyOn(Database.prototype, 'pragma');
     await using _it = await aStore();
     const db = pragma.mock.contexts[0] as Db;
@@ -141,7 +140,7 @@ describe('the engine', () => {
     expect(names.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 1, 0, 1, 1]);
   });
 
-  test('a damaged database is said to be damaged', async () => {
+  test('reports a damaged database', async () => {
     const dataDir = aDirectory();
     writeFileSync(join(dataDir, 'stillframe.db'), 'no database at all '.repeat(1_000));
     await expect(openAt(dataDir)).rejects.toThrow(/is damaged .*restore it from a backup\.$/);
@@ -149,7 +148,7 @@ describe('the engine', () => {
 });
 
 describe('migrations', () => {
-  test('are what the schema says', () => {
+  test('match the schema', () => {
     const out = join(aDirectory(), 'drizzle');
     cpSync(MIGRATIONS_DIR, out, { recursive: true });
     const bin = resolve(MIGRATIONS_DIR, '../node_modules/drizzle-kit/bin.cjs');
@@ -161,7 +160,7 @@ describe('migrations', () => {
     expect(readdirSync(out)).toEqual(readdirSync(MIGRATIONS_DIR));
   });
 
-  test('are not applied by a command, which says what to do and changes nothing', async () => {
+  test('are not applied by a command, which gives advice and changes nothing', async () => {
     const dataDir = aDirectory();
     anOldDatabase(dataDir);
     const before = tablesOf(dataDir);
@@ -174,7 +173,7 @@ describe('migrations', () => {
     await store.ping();
   });
 
-  test('a new database is made by any command, which says so', async () => {
+  test('create a new database by any command, with a notice', async () => {
     const dataDir = aDirectory();
     const log = silentLog();
     const warned = vi.spyOn(log, 'warn');
@@ -182,7 +181,7 @@ describe('migrations', () => {
     expect(warned.mock.calls).toEqual([[expect.stringContaining(`created a new, empty database: ${join(dataDir, 'stillframe.db')} (`)]]);
   });
 
-  test('keep what an older version captured, and let its jobs be answered from after it is deleted', async () => {
+  test('keep the results of an older version, which answer jobs even after their own jobs are deleted', async () => {
     const dataDir = aDirectory();
     anOldDatabase(dataDir);
     await using store = await openAt(dataDir);
@@ -195,7 +194,7 @@ describe('migrations', () => {
     expect(await store.expireArtifacts({ before: 0, maxBytes: 699, limit: 10, now: NOON + 2 })).toEqual(['old.webp']);
   });
 
-  test('let a database that could not shrink shrink, unless it is too large to be rewritten at a start', async () => {
+  test('enable an older database to shrink, unless it is too large to be rewritten at a start', async () => {
     const dataDir = aDirectory();
     anOldDatabase(dataDir);
     const db = new Database(join(dataDir, 'stillframe.db'));
@@ -209,7 +208,7 @@ describe('migrations', () => {
     expect([again.pragma('auto_vacuum', { simple: true }), again.pragma('integrity_check', { simple: true })]).toEqual([2, 'ok']);
   });
 
-  test('one that fails leaves the old schema, whole and usable', async () => {
+  test('leave the old schema whole and usable if one fails', async () => {
     const dataDir = aDirectory();
     await (await openAt(dataDir))[Symbol.asyncDispose]();
     const before = tablesOf(dataDir);
@@ -220,13 +219,13 @@ describe('migrations', () => {
     await store.ping();
   });
 
-  test('a first one that fails leaves nothing', async () => {
+  test('leave nothing if the first one fails', async () => {
     const dataDir = aDirectory();
     await expect(open(dataDir, moreMigrations('NONSENSE;'))).rejects.toThrow();
     expect(tablesOf(dataDir)).toEqual([]);
   });
 
-  test('a later one is applied to the data that is there', async () => {
+  test('are applied to existing data', async () => {
     const dataDir = aDirectory();
     const older = await openAt(dataDir);
     await older.createAccount('acme', NOON);
@@ -236,7 +235,7 @@ describe('migrations', () => {
     await newer[Symbol.asyncDispose]();
   });
 
-  test('a database newer than the program is refused with one line, and left as it is', async () => {
+  test('refuse a database newer than the program with one line, and do not change it', async () => {
     const dataDir = aDirectory();
     await (await open(dataDir, moreMigrations('CREATE TABLE later (id text);')))[Symbol.asyncDispose]();
     const failure = await openAt(dataDir).catch((error: unknown) => error);
@@ -266,7 +265,7 @@ describe('secrets', () => {
     return secrets.filter((secret) => bytes.some((content) => content.includes(secret)));
   };
 
-  test('are nowhere in the database, its log or a backup, before and after the job ends', async () => {
+  test('appear nowhere in the database, its log or a backup, before and after the job ends', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const job = planted(caller);
@@ -297,7 +296,7 @@ describe('secrets', () => {
     expect(await it.store.claimNextDelivery({ now: NOON, leaseMs: 1, perReceiver: 1 })).toMatchObject({ secret: 'webhook-secret-7f3a' });
   });
 
-  test('an order that was tampered with, or moved to another job, fails that job alone', async () => {
+  test('a changed order, or one moved to another job, fails only that job', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
     const [first, second, third] = [aNewJob(caller), aNewJob(caller), aNewJob(caller)];
@@ -309,7 +308,7 @@ describe('secrets', () => {
     expect((await it.store.findJob(first.id))?.result?.outcome).toMatchObject({ ok: false, error: { code: 'internal_error' } });
   });
 
-  test('another key file than the database was made with is refused', async () => {
+  test('a key file that does not belong to the database is refused', async () => {
     const dataDir = aDirectory();
     await (await openAt(dataDir))[Symbol.asyncDispose]();
     rmSync(join(dataDir, 'secret.key'));

@@ -11,7 +11,7 @@ test('accepted jobs survive a restart with their orders', async () => {
   expect((await claimNext(restarted)).options).toEqual(jobs[1]?.options);
 });
 
-test('at boot active jobs go back to their lane with the attempt counted', async () => {
+test('active jobs return to their lane at boot, with the attempt counted', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const job = aNewJob(caller, { mode: 'sync' });
@@ -24,7 +24,7 @@ test('at boot active jobs go back to their lane with the attempt counted', async
   expect(await claimNext(it.store)).toMatchObject({ attempt: 2, firstClaimedAt: NOON, dueAt: null });
 });
 
-test('a job that takes the process down on every attempt fails render_crashed, costs nothing and is announced', async () => {
+test('a job that ends the process on every attempt fails with render_crashed, costs nothing and is announced', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const job = aNewJob(caller, { webhook: { url: 'https://a.example/hook', secret: 's'.repeat(16) } });
@@ -41,7 +41,7 @@ test('a job that takes the process down on every attempt fails render_crashed, c
   expect(await it.store.findDelivery(job.id)).toMatchObject({ event: 'capture.failed', state: 'pending', nextAttemptAt: NOON + 1 });
 });
 
-test('a delivery in hand when the process died is due again at boot', async () => {
+test('a delivery that was running when the process died is due again at boot', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await it.store.accept(aNewJob(caller, { webhook: { url: 'https://a.example/hook', secret: 's'.repeat(16) } }), RULES);
@@ -54,7 +54,7 @@ test('a delivery in hand when the process died is due again at boot', async () =
   expect(await it.store.claimNextDelivery(claim)).toMatchObject({ attempt: 1, generation: 1 });
 });
 
-test('what this process runs is not taken back, however late the clock says it is', async () => {
+test('work of this process is not recovered, whatever the clock says', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const webhook = { url: 'https://a.example/hook', secret: 's'.repeat(16) };
@@ -71,7 +71,7 @@ test('what this process runs is not taken back, however late the clock says it i
   expect(await it.store.recordAttempt(due, { kind: 'delivered', status: 200 }, monthLater)).toBe(true);
 });
 
-test('after the clock was set back, delayed jobs, lost leases and deliveries do not wait for the old time', async () => {
+test('delayed jobs, lost leases and deliveries do not wait for the old time after the clock was set back', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const webhook = { url: 'https://a.example/hook', secret: 's'.repeat(16) };

@@ -27,7 +27,7 @@ describe('an announced artifact', () => {
     ['is delayed', (store, claim) => store.retryLater(claim, NOON, NOON)],
     ['is released', (store, claim) => store.release(claim)],
     ['is lost', (store) => store.recover({ now: NOON + 30_000, starting: false })],
-  ])('is to be removed once its claim %s, until that is done', async (_, end) => {
+  ])('is due for removal once its claim %s, until that is done', async (_, end) => {
     await using it = await anAnnouncement();
     await end(it.store, it.claim);
     expect(await due(it.store)).toEqual([NAME]);
@@ -38,7 +38,7 @@ describe('an announced artifact', () => {
   });
 });
 
-it('an expired artifact is to be removed, also where no job speaks of it any more', async () => {
+it('an expired artifact is due for removal, even if no job refers to it any more', async () => {
   await using it = await anAnnouncement();
   await it.store.complete(it.claim, aCapture({ artifact: NAME }), NOON);
   await it.store.deleteJobs({ before: NOON + 1, limit: 10 });
@@ -46,7 +46,7 @@ it('an expired artifact is to be removed, also where no job speaks of it any mor
   expect([await it.store.findArtifact(NAME), await due(it.store)]).toEqual([null, [NAME]]);
 });
 
-it('the artifact that a submission would be answered from is told beforehand', async () => {
+it('the artifact that would answer a submission is known beforehand', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const wish = { cacheIdentity: 'page', idempotencyKey: 'mine', identity: 'same' };

@@ -23,7 +23,7 @@ async function anEnded(
 
 const UNLIMITED = { maxBytes: 1e12, limit: 100, now: NOON + 1_000 };
 
-test('artifacts older than the limit are marked gone, oldest first, in batches', async () => {
+test('artifacts older than the limit are marked as deleted, oldest first, in batches', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const names = [];
@@ -36,7 +36,7 @@ test('artifacts older than the limit are marked gone, oldest first, in batches',
   expect(await it.store.keptArtifacts([...names, 'unknown.webp'])).toEqual(new Set(names.slice(4)));
 });
 
-test('beyond the storage budget the oldest go, and no more than must', async () => {
+test('the oldest artifacts are deleted beyond the storage limit, and no more than necessary', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const names = [];
@@ -46,7 +46,7 @@ test('beyond the storage budget the oldest go, and no more than must', async () 
   expect(await it.store.expireArtifacts(rules)).toEqual([]);
 });
 
-test('old jobs go with their idempotency and delivery records; the ledger of the month stays', async () => {
+test('old jobs are deleted with their idempotency and delivery records; the ledger of the month stays', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const old = await anEnded(it.store, caller, { endedAt: NOON });
@@ -60,7 +60,7 @@ test('old jobs go with their idempotency and delivery records; the ledger of the
   expect(await it.store.settlement(NOON)).toMatchObject({ settled: 2, pending: 0 });
 });
 
-test('jobs that are not ended, or not yet announced, are kept', async () => {
+test('jobs that have not ended, or were not yet announced, are kept', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const announced = await anEnded(it.store, caller, { endedAt: NOON, webhook: true });
@@ -76,7 +76,7 @@ test('jobs that are not ended, or not yet announced, are kept', async () => {
   expect(await it.store.findJob(waiting.id)).not.toBeNull();
 });
 
-test('many jobs that are not yet announced do not keep later ones', async () => {
+test('many jobs that were not yet announced do not block the deletion of later ones', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   for (let i = 0; i < 130; i++) await anEnded(it.store, caller, { endedAt: NOON + i, webhook: true });
@@ -84,7 +84,7 @@ test('many jobs that are not yet announced do not keep later ones', async () => 
   expect(await it.store.deleteJobs({ before: NOON + 1e9, limit: 100 })).toBe(2);
 });
 
-test('deleting goes to its limit and no further, over several slices', async () => {
+test('a deletion reaches its limit and no further, over several slices', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await anEnded(it.store, caller, { endedAt: NOON, cacheIdentity: 'page' });
@@ -95,7 +95,7 @@ test('deleting goes to its limit and no further, over several slices', async () 
   expect(await it.store.deleteJobs({ before: NOON + 1e9, limit: 120 })).toBe(31);
 });
 
-test('the row of a gone artifact is kept while a job speaks of it, and no longer', async () => {
+test('the row of a deleted artifact is kept while a job refers to it, and no longer', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const { name } = await anEnded(it.store, caller, { endedAt: NOON, cacheIdentity: 'page' });
@@ -118,7 +118,7 @@ test('an artifact whose jobs are all deleted still expires', async () => {
   expect(await it.store.findArtifact(name)).toBeNull();
 });
 
-test('whoever fills the budget loses their own pictures first, and the rows of the database count', async () => {
+test('the account that uses the most space loses its pictures first, and database rows count', async () => {
   await using it = await aStore();
   const [large, small, busy] = [await aCaller(it.store), await aCaller(it.store), await aCaller(it.store)];
   const fill = async (caller: Caller, given: { endedAt: number; bytes: number; cacheIdentity?: string }) =>
@@ -137,7 +137,7 @@ test('whoever fills the budget loses their own pictures first, and the rows of t
   expect(await it.store.keptArtifacts([ofSmall])).toEqual(new Set([ofSmall]));
 });
 
-test('sixty cached answers of a page with the longest address add little to the database, and tell all of it', async () => {
+test('sixty cached answers for a page with the longest address add little to the database, and contain the whole address', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
@@ -153,7 +153,7 @@ test('sixty cached answers of a page with the longest address add little to the 
   expect((await it.store.findJob(hits[59]?.id ?? ''))?.result?.outcome).toEqual({ ok: true, data: { ...capture.data, cached: true } });
 });
 
-test.skipIf(IS_POSTGRES)('what deleted jobs took is given back to the disk', async () => {
+test.skipIf(IS_POSTGRES)('the space of deleted jobs is returned to the disk', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await anEnded(it.store, caller, { endedAt: NOON, cacheIdentity: 'page' });

@@ -77,14 +77,14 @@ test('identical captures in flight share one render: one claim, one job and one 
   expect(await it.store.findDelivery(follower.id)).toMatchObject({ event: 'capture.completed' });
 });
 
-test('a submission with cache_ttl 0 shares nothing, but may be shared', async () => {
+test('a submission with cache_ttl 0 shares no other render, but its own may be shared', async () => {
   await using it = await aStore();
   const { follow } = await aLeader(it, { cacheTtl: 0 });
   expect((await follow({ cacheTtl: 0 })).answer.kind).toBe('queued');
   expect((await follow()).answer.kind).toBe('shared');
 });
 
-test('a sync follower brings its waiting leader forward', async () => {
+test('a synchronous follower gives its waiting leader priority', async () => {
   await using it = await aStore();
   const { leader, follow, caller } = await aLeader(it);
   const ahead = aNewJob(caller);
@@ -94,7 +94,7 @@ test('a sync follower brings its waiting leader forward', async () => {
   expect((await claimNext(it.store)).id).toBe(leader.id);
 });
 
-test('followers fail with their leader unless they were promised more time', async () => {
+test('followers fail with their leader unless they have a longer timeout', async () => {
   await using it = await aStore();
   const { leader, follow, caller } = await aLeader(it, { options: someOptions({ timeout: 5_000 }) });
   const same = (await follow({ options: someOptions({ timeout: 5_000 }) })).job;
@@ -152,7 +152,7 @@ async function endOthers(store: Store, leaderId: string): Promise<EndedJob[]> {
 
 const LATER = { enqueuedAt: NOON + 1 };
 
-test('many followers end in slices, each told once and charged once', async () => {
+test('many followers end in slices, each reported once and charged once', async () => {
   await using it = await aStore();
   const { caller, leader, follow } = await aLeader(it);
   const followers = await Promise.all(Array.from({ length: 130 }, () => follow(LATER)));
@@ -188,7 +188,7 @@ test.skipIf(IS_POSTGRES)('a slice ends early where each follower takes long', as
   expect(await it.store.queueStatus()).toMatchObject({ completed: 31, waiting: 0 });
 });
 
-test('a restart between two slices loses none of them', async () => {
+test('a restart between two slices loses no follower', async () => {
   const dataDir = aDataDir();
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const before = await openAt(dataDir);
@@ -207,7 +207,7 @@ test('a restart between two slices loses none of them', async () => {
   expect(await store.findJob(leader.id)).toMatchObject({ state: 'completed' });
 });
 
-test('after a failure those with more time gather behind one of them, in whatever slice they are', async () => {
+test('followers with a longer timeout continue behind one of them after a failure, in whatever slice they are', async () => {
   await using it = await aStore();
   const { leader, follow, caller } = await aLeader(it, { options: someOptions({ timeout: 5_000 }) });
   const given = (i: number) => ({ ...LATER, options: someOptions({ timeout: i % 2 === 0 ? 5_000 : 9_000 }) });

@@ -25,7 +25,7 @@ function damage(file: string, table: string): void {
   closeSync(handle);
 }
 
-test.each(['', '-wal', '-shm'])('after stillframe.db%s was deleted nothing is acknowledged any more, and health fails', async (suffix) => {
+test.each(['', '-wal', '-shm'])('no write is acknowledged after stillframe.db%s was deleted, and health fails', async (suffix) => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await it.store.accept(aNewJob(caller), RULES);
@@ -34,7 +34,7 @@ test.each(['', '-wal', '-shm'])('after stillframe.db%s was deleted nothing is ac
   await expect(it.store.ping()).rejects.toMatchObject(REPLACED);
 });
 
-test('the same holds for a database of which another file has taken the place, and for a deleted data directory', async () => {
+test('the same applies to a replaced database file, and to a deleted data directory', async () => {
   await using it = await aStore();
   const file = join(it.dataDir, 'stillframe.db');
   copyFileSync(file, `${file}.copy`);
@@ -45,7 +45,7 @@ test('the same holds for a database of which another file has taken the place, a
   await expect(other.store.ping()).rejects.toMatchObject(REPLACED);
 });
 
-test('what was acknowledged before the log was deleted is in the database, although the process is killed', async () => {
+test('writes that were acknowledged before the log was deleted are in the database, although the process is killed', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   for (let i = 0; i < 20; i++) await it.store.accept(aNewJob(caller), RULES);
@@ -74,7 +74,7 @@ test('a command does not open other files than the server has open, and does whe
   await after.ping();
 });
 
-test('a damaged page is remembered, also by what does not read it, and found by the doctor', async () => {
+test('a damaged page is remembered by all later steps, and found by the doctor', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   await it.store.accept(aNewJob(caller), RULES);

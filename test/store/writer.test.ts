@@ -35,7 +35,7 @@ test('writes that arrive together share one transaction', async () => {
   expect(statements.filter((sql) => sql === 'BEGIN IMMEDIATE')).toHaveLength(1);
 });
 
-test('a failing one takes nothing with it, and leaves nothing behind', async () => {
+test('a failing write affects no other, and leaves nothing behind', async () => {
   const { db, writer } = aDatabase();
   const insert = db.prepare('INSERT INTO rows (id) VALUES (?)');
   const outcomes = await Promise.allSettled([
@@ -62,7 +62,7 @@ test('a write resolves only when another connection can see it', async () => {
   other.close();
 });
 
-test('a lock that another process holds is waited for while reads go on', async () => {
+test("a write waits for another process's lock while reads continue", async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
   const job = aNewJob(caller);
@@ -84,7 +84,7 @@ test('a lock that another process holds is waited for while reads go on', async 
   other.close();
 });
 
-test('a lock that is held on and on, and a full disk, answer internal_error 503, and the next write succeeds', async () => {
+test('a lock that is never released, and a full disk, are answered with internal_error 503, and the next write succeeds', async () => {
   const { db, file, writer } = aDatabase({ lockWaitMs: 20 });
   const insert = db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))');
   const other = new Database(file);
@@ -128,7 +128,7 @@ function engineError(code: string): Error {
   return Object.assign(new Error(`the engine says ${code}`), { code });
 }
 
-test('a rollback that fails opens the database again: nothing of it is seen, and the next write succeeds', async () => {
+test('a failed rollback reopens the database, without its writes, and the next write succeeds', async () => {
   const trouble = aFailingConnection();
   await using it = await aStore();
   trouble.commits = 1;
@@ -140,7 +140,7 @@ test('a rollback that fails opens the database again: nothing of it is seen, and
   expect([...trouble.opened].map((db) => db.open)).toEqual([false, true]);
 });
 
-test('where it cannot be opened again at once, writes answer 503 until it can', async () => {
+test('writes answer 503 until the database can be reopened', async () => {
   const trouble = aFailingConnection();
   await using it = await aStore();
   trouble.commits = 1;
@@ -156,7 +156,7 @@ test('where it cannot be opened again at once, writes answer 503 until it can', 
   expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['kept']);
 });
 
-test('closing finishes what was taken, and takes no more', async () => {
+test('closing finishes the accepted writes, and accepts no more', async () => {
   const { db, writer } = aDatabase();
   const write = writer.run(() => db.prepare('INSERT INTO rows (id) VALUES (1)').run().changes);
   await writer.close();

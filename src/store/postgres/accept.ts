@@ -1,7 +1,6 @@
 /**
  * Acceptance as one transaction (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → cached result →
  * identical job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
- *
  * Locks, in this order: the cache digest (advisory), so that two identical submissions do not both render; the row of the render in flight,
  * which its end locks as well, so that no job follows one that has just ended; the row of an account with a quota; the row of a link's key.
  */
@@ -10,8 +9,8 @@ import { newId } from '../../contract/ids.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
 import { MAX_DELIVERY_AGE_MS } from '../rules.js';
-import { type ToldJob, toSnapshot } from '../snapshot.js';
-import type { Acceptance, AcceptRules, LinkAnswer, LinkWish, NewJob } from '../store.js';
+import { type ReportedJob, toSnapshot } from '../snapshot.js';
+import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database, Queries } from './connect.js';
 import { LINK_SUM, promote } from './end-job.js';
@@ -46,7 +45,7 @@ interface Entry {
   source: Source;
 }
 
-/** Locks a render in flight, or a key that another transaction has just bound, was not as read: look again. */
+/** The render in flight or the key was not in the state that was read, because another transaction has just changed it: try again. */
 const AGAIN = 'again';
 
 export async function accept(database: Database, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Promise<Acceptance> {
@@ -58,7 +57,7 @@ export async function accept(database: Database, vault: Vault, submission: { job
   }
 }
 
-/** The artifact that `accept` would answer from; null if none, and for a repeated submission. */
+/** Finds the artifact that `accept` would answer from; null if none, and for a repeated submission. */
 export async function cachedArtifact(queries: Queries, vault: Vault, job: NewJob): Promise<string | null> {
   const digest = cacheDigestOf(vault, job);
   if (digest === null || job.cacheTtl === 0) return null;
@@ -67,16 +66,19 @@ export async function cachedArtifact(queries: Queries, vault: Vault, job: NewJob
   return (await findKept(queries, job, digest))?.artifactName ?? null;
 }
 
-/** What could answer a link, without an acceptance. */
-export async function findLinkAnswer(queries: Queries, vault: Vault, wish: LinkWish): Promise<LinkAnswer> {
-  const digest = cacheDigestOf(vault, wish);
+/** Finds the picture or the render in flight that could answer a link without an acceptance. */
+export async function findLinkAnswer(queries: Queries, vault: Vault, request: LinkRequest): Promise<LinkAnswer> {
+  const digest = cacheDigestOf(vault, request);
   if (digest === null) return { picture: null, inFlight: false };
-  const [found, leader] = await Promise.all([findPicture(queries, wish.accountId, digest), findInFlight(queries, wish.accountId, digest)]);
+  const [found, leader] = await Promise.all([
+    findPicture(queries, request.accountId, digest),
+    findInFlight(queries, request.accountId, digest),
+  ]);
   const job = found === null ? null : await findJob(queries, found.jobId);
   return {
     picture:
       found === null || job === null ? null : { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
-    inFlight: leader !== null && (await findSharing(queries, leader.id, wish.timeout)) !== null,
+    inFlight: leader !== null && (await findSharing(queries, leader.id, request.timeout)) !== null,
   };
 }
 
@@ -97,7 +99,7 @@ async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source
   const overQuota = full ?? (quota === null ? null : await refuseOverQuota(queries, job));
   const refusal = overQuota ?? (job.link ? await refuseOverLinksLimit(queries, job) : null);
   if (refusal === null) return await enter(queries, vault, { ...given, source });
-  // What took the last credit or place may have been the same submission, sent twice.
+  // The last credit or place may have gone to the same submission, sent twice.
   return (await findReplay(queries, vault, job)) ?? refusal;
 }
 
@@ -124,7 +126,7 @@ async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry,
   return leader === null || leader.endedAt !== null ? AGAIN : { kept: null, leader };
 }
 
-/** The job whose picture, or whose render in flight, answers a link; null if each would fail it before its own timeout. */
+/** Finds the job whose picture, or whose render in flight, answers a link; null if each would fail the link before its own timeout. */
 async function findForLink(queries: Queries, { mode, options }: NewJob, { kept, leader }: Source): Promise<Acceptance | null> {
   const id = kept?.jobId ?? (leader === null ? null : await findSharing(queries, leader.id, options.timeout));
   const found = id === null ? null : await findJob(queries, id);
@@ -140,7 +142,7 @@ function findInFlight(queries: Queries, accountId: string, cacheDigest: string):
   );
 }
 
-/** The oldest job with at least this timeout among a leader and its followers. */
+/** Finds the oldest job with at least this timeout among a leader and its followers. */
 async function findSharing(queries: Queries, leaderId: string, timeoutMs: number): Promise<string | null> {
   const found = await queries.one<{ id: string }>(
     'SELECT id FROM jobs WHERE (id = $1 OR leader_id = $1) AND timeout_ms >= $2 ORDER BY seq LIMIT 1',
@@ -149,13 +151,13 @@ async function findSharing(queries: Queries, leaderId: string, timeoutMs: number
   return found?.id ?? null;
 }
 
-/** The newest picture of the same digest, if it is recent enough and not deleted; else null. */
+/** Finds the newest picture of the same digest; null if it is too old or deleted. */
 async function findKept(queries: Queries, job: NewJob, cacheDigest: string): Promise<Kept | null> {
   const found = await findPicture(queries, job.accountId, cacheDigest);
   return found === null || job.enqueuedAt - found.renderedAt > job.cacheTtl * 1000 ? null : found;
 }
 
-/** The newest picture of a digest, of any age; null if it is deleted. */
+/** Finds the newest picture of a digest, of any age; null if it is deleted. */
 async function findPicture(queries: Queries, accountId: string, cacheDigest: string): Promise<Kept | null> {
   const found = await queries.one<Kept & { goneAt: number | null }>(
     `SELECT job.id AS "jobId", job.rendered_at AS "renderedAt", job.worker_id AS "workerId", artifacts.name AS "artifactName", artifacts.data,
@@ -223,10 +225,10 @@ async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acce
   if (inserted === null) return AGAIN;
   if (leader !== null && job.mode === 'sync' && leader.lane === 'waiting') await promote(queries, leader.id);
   const kind = kept !== null ? 'cached' : leader !== null ? 'shared' : 'queued';
-  return { kind, job: toSnapshot({ ...toldRow(job, kept), paused: inserted.paused }) };
+  return { kind, job: toSnapshot({ ...insertedRow(job, kept), paused: inserted.paused }) };
 }
 
-/** If nothing is queued or running, all accounts start equal. An account that was idle starts at the tag of the latest claim. */
+/** Gives all accounts an equal start if nothing is queued or running. An account that was idle starts at the tag of the latest claim. */
 async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): Promise<void> {
   await queries.run(
     `WITH raised AS (UPDATE queue SET turn = latest.tag FROM (SELECT max(tag) AS tag FROM turns) latest
@@ -240,8 +242,8 @@ async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): P
 }
 
 /**
- * One statement: the job, and with it its queue entry, order, credits and delivery, as far as it has them. Inserts nothing if the
- * idempotency key has been bound meanwhile.
+ * Inserts the job in one statement, with its queue entry, order, credits and delivery, as far as it has them. Inserts nothing if the
+ * idempotency key has been bound in the meantime.
  */
 const INSERT_JOB = `WITH job AS (
     INSERT INTO jobs (id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms,
@@ -263,8 +265,8 @@ const INSERT_JOB = `WITH job AS (
       $33::bigint + ${MAX_DELIVERY_AGE_MS} FROM job WHERE $28::text IS NOT NULL)
   SELECT queue.paused FROM job CROSS JOIN queue`;
 
-/** The row as it has just been inserted. */
-function toldRow(job: NewJob, kept: Kept | null): Omit<ToldJob, 'paused'> {
+/** Builds the row as it has just been inserted. */
+function insertedRow(job: NewJob, kept: Kept | null): Omit<ReportedJob, 'paused'> {
   const { id, accountId, keyId, requestId, mode, attemptBudget, enqueuedAt } = job;
   const lane = mode === 'sync' ? 'prioritized' : 'waiting';
   const ended = { state: 'completed', progress: 100, endedAt: enqueuedAt, data: SHARED_DATA } as const;

@@ -114,7 +114,7 @@ async function rotateSigningSecret(
   return rotated === 1;
 }
 
-/** The secrets that are valid now, newest first; none if the key never had one. */
+/** Reads the secrets that are valid now, newest first; none if the key never had one. */
 async function signingSecrets(queries: Queries, vault: Vault, keyId: string, now: number): Promise<string[]> {
   const row = await queries.one<{ secret: Buffer; previous: Buffer | null; until: number | null }>(
     'SELECT secret, previous, previous_until AS until FROM signing_secrets WHERE key_id = $1',
@@ -125,9 +125,9 @@ async function signingSecrets(queries: Queries, vault: Vault, keyId: string, now
   return [row.secret, ...older].map((sealed) => vault.open(sealed, `signing:${keyId}`));
 }
 
-/** Revoking again keeps the time of the first revocation. */
+/** Revokes a key. Revoking again keeps the time of the first revocation. */
 async function revokeKey(database: Database, text: string, now: number): ReturnType<KeyStore['revokeKey']> {
-  // `text` is a prefix of the id or of the stored prefix, or begins with the stored prefix.
+  // The text is a prefix of the id or of the stored prefix, or begins with the stored prefix.
   const [key, other] = await database.all<ApiKey>(
     `${KEY} WHERE key.hash = $2 OR key.id = $1 OR (length($1) >= ${REVOKE_PREFIX_MIN_CHARS}
        AND (left(key.id, length($1)) = $1 OR left(key.prefix, length($1)) = left($1, length(key.prefix)))) LIMIT 2`,
@@ -139,7 +139,7 @@ async function revokeKey(database: Database, text: string, now: number): ReturnT
   return { revoked: { ...key, revokedAt: key.revokedAt ?? now } };
 }
 
-/** Encrypts all signing secrets with the present key. */
+/** Encrypts all signing secrets again with the current key. */
 export async function sealAgain(database: Database, vault: Vault): Promise<void> {
   await database.transaction(async (queries) => {
     const rows = await queries.all<{ keyId: string; secret: Buffer; previous: Buffer | null }>(

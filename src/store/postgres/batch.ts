@@ -1,7 +1,7 @@
 import { CaptureError } from '../../contract/capture-error.js';
 
-/** Items that wait at most; more are left for the run after the next. */
-const MOST = 64;
+/** Maximum number of items per run; more are left for the next run. */
+const MAX_ITEMS = 64;
 
 interface Waiting<Item, Result> {
   item: Item;
@@ -9,12 +9,15 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
-/** Runs together what comes while a run is under way, so that a busy server sends fewer statements and an idle one does not wait. */
+/**
+ * Collects the items that arrive during a run and runs them together, so that a busy server sends fewer statements and an idle one does not
+ * wait.
+ */
 export class Batch<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #running = false;
 
-  /** @param run all of them, or none if it rejects; the results are in the order of the items */
+  /** @param run processes all items, or none if it rejects; the results are in the order of the items */
   constructor(private readonly run: (items: readonly Item[]) => Promise<readonly Result[]>) {}
 
   add(item: Item): Promise<Result> {
@@ -26,9 +29,9 @@ export class Batch<Item, Result> {
 
   async #drain(): Promise<void> {
     this.#running = true;
-    // What begins in the same turn of the event loop goes together.
+    // Items that are added in the same turn of the event loop run together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#runSome(this.#waiting.splice(0, MOST));
+    while (this.#waiting.length > 0) await this.#runSome(this.#waiting.splice(0, MAX_ITEMS));
     this.#running = false;
   }
 
@@ -37,7 +40,7 @@ export class Batch<Item, Result> {
       const results = await this.run(some.map(({ item }) => item));
       for (const [i, { resolve }] of some.entries()) resolve(results[i] as Result);
     } catch (error) {
-      // One that fails must not keep the others; a lost connection is the failure of all.
+      // One failing item must not stop the others; a lost connection is the failure of all.
       if (some.length > 1 && !(error instanceof CaptureError)) for (const one of some) await this.#runSome([one]);
       else for (const { reject } of some) reject(error);
     }

@@ -6,11 +6,11 @@ import type { Database } from './connect.js';
 import { endJob } from './end-job.js';
 import { IS_HELD, JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
 import { openOrder } from './orders.js';
-import { RELAXED, settleTurns } from './turns.js';
+import { correctTurns, RELAXED } from './turns.js';
 
 /**
- * Claims the next jobs: each of the account that is next, synchronous before asynchronous, first in, first out (decisions.md, Jobs), by the
- * function `stillframe_claim_2` of the migrations. Claims that a crash of the database forgets are made again.
+ * Claims the next jobs: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
+ * by the function `stillframe_claim_2` of the migrations. Claims that a crash of the database forgets are made again.
  */
 export async function claimNextJobs(database: Database, vault: Vault, claims: readonly JobClaim[], nodeId: string): Promise<ClaimedJob[]> {
   const rows = await claimRows(database, claims, nodeId);
@@ -20,7 +20,7 @@ export async function claimNextJobs(database: Database, vault: Vault, claims: re
       const options = openOrder(vault, row.id, row.sealed);
       if (options !== null) jobs.push(toClaimedJob(row, options, claim));
       if (options !== null) break;
-      // It would block the queue.
+      // An unreadable job would block the queue.
       const held = { id: row.id, workerId: claim.workerId, attempt: row.attempt };
       await endJob(database, held, { state: 'failed', error: JSON.stringify(toStoredError(UNREADABLE)), now: claim.now });
     }
@@ -28,7 +28,9 @@ export async function claimNextJobs(database: Database, vault: Vault, claims: re
   return jobs;
 }
 
-/** Undoes claims that were committed although their call lost the connection: these workers of this node hold no job that they know of. */
+/**
+ * Undoes claims that were committed although their call lost the connection: the jobs of these workers of this node, which know of none.
+ */
 export async function undoUnknown(database: Database, nodeId: string, workerIds: readonly string[]): Promise<void> {
   const unknown = await database.all<Claim>(
     `SELECT id, worker_id AS "workerId", attempts_made AS attempt FROM jobs
@@ -38,7 +40,10 @@ export async function undoUnknown(database: Database, nodeId: string, workerIds:
   for (const claim of unknown) await release(database, claim);
 }
 
-/** Returns a job to the queue until `dueAt`, for a second attempt. @returns false if the claim was lost, or no attempt is left */
+/**
+ * Returns a job to the queue until `dueAt`, for a second attempt.
+ * @returns false if the claim was lost or no attempt is left
+ */
 export async function retryLater(
   database: Database,
   claim: Claim,
@@ -53,7 +58,7 @@ export async function retryLater(
      SELECT ${JOB_COLUMNS} FROM job`,
     [claim.id, claim.workerId, claim.attempt, dueAt, begunAt ?? null],
   );
-  if (job !== null) await settleTurns(database, [{ ...job, now }]);
+  if (job !== null) await correctTurns(database, [{ ...job, now }]);
   return job !== null;
 }
 
@@ -65,7 +70,11 @@ export async function release(database: Database, claim: Claim): Promise<boolean
   return true;
 }
 
-/** Returns a job to its lane. @param attemptsMade the new count @returns null if the claim was lost */
+/**
+ * Returns a job to its lane.
+ * @param attemptsMade the new count
+ * @returns null if the claim was lost
+ */
 export function putBack(database: Pick<Database, 'one'>, claim: Claim, attemptsMade: number): Promise<JobRow | null> {
   return database.one<JobRow>(
     `WITH job AS (
@@ -98,9 +107,8 @@ export interface Announcement {
 }
 
 /**
- * Records the names of artifacts before they are stored. What a crash of the database forgets, the sweep of old objects finds.
- *
- * @returns for each whether its claim is still held
+ * Records the names of artifacts before they are stored. The sweep of old objects finds those whose record a crash of the database loses.
+ * @returns for each announcement whether its claim is still held
  */
 export async function announceArtifacts(database: Database, announcements: readonly Announcement[]): Promise<boolean[]> {
   const held = await database.all<{ id: string }>(

@@ -1,58 +1,71 @@
 /**
  * A pool of connections to PostgreSQL, and transactions that are repeated when they lose against another. Times and sums are `bigint`,
- * which the driver would give as text.
+ * which the driver would return as text.
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { CaptureError } from '../../contract/capture-error.js';
 import { StoreError } from '../store-error.js';
-import { isLostRace, translateEngineError } from './engine-error.js';
 
-/** Concurrent statements of one node. */
+/** Seconds of `Retry-After` while the database is unavailable. */
+const UNAVAILABLE_RETRY_S = 5;
+/** Serialization failure, deadlock, and a row that another transaction inserted or deleted in the meantime; a repetition may succeed. */
+const LOST_RACE = /^(40001|40P01|23503|23505)$/;
+/** Failures of the connection, resources or files, the operator's intervention, and locks or statements that timed out. */
+const UNAVAILABLE = /^(08...|53...|57...|58...|55P03|25006|25P0[23]|3D000|28...|E[A-Z_]+)$/;
+/** Messages of driver errors that have no code. */
+const DRIVER_MESSAGE = /timeout|Connection terminated|connection (error|is closed)|Client has encountered|not queryable|Cannot use a pool/i;
+
+/** Maximum number of concurrent statements of one node. */
 const POOL_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** How long a statement may take, and how long a client waits for its answer. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
-/** How long a server that stands still in a transaction may hold its locks, and others wait for them. */
+/** How long a server that is suspended in a transaction may hold its locks, and how long others wait for them. */
 const HELD_TIMEOUT_MS = 4_000;
-/** For a connection that may wait: a zero in its settings would leave the limits of the role and the database. */
+/** Settings for a connection that may wait. A zero in its own settings would leave the limits of the role and the database. */
 export const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
 /**
- * Of each connection of the pool. Not as parameters of the connection: those of the URL would win, and poolers refuse them. Statements take a
- * millisecond; compiling one takes more. Plans are kept: one that was made while a table was small must not read all of it when it is large.
+ * Settings of each connection, sent as a statement: a URL overrides connection parameters, and poolers refuse them. JIT costs more than it
+ * saves. Plans are kept, so one made for a small table must not scan a large one.
  */
 const SETTINGS = {
   text: `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${HELD_TIMEOUT_MS};
     SET idle_in_transaction_session_timeout = ${HELD_TIMEOUT_MS}; SET jit = off; SET enable_seqscan = off`,
-  // A pooler may answer the login itself, and this only when it has a connection.
+  // A pooler may answer the login itself, and this statement only when it has a connection.
   query_timeout: CONNECT_TIMEOUT_MS,
 };
-/** A transaction that meets another one that often is not going to succeed. */
-const MOST_TRIES = 20;
+/** Maximum number of tries; a transaction that loses as often as that is not going to succeed. */
+const MAX_TRIES = 20;
 const INT8 = 20;
 
 export type Row = Record<string, unknown>;
 
-/** Runs statements; inside a transaction, on its connection. */
+/** Runs statements; inside a transaction, on the connection of the transaction. */
 export interface Queries {
-  /** All rows, with the names of their columns as in the statement. */
+  /** Returns all rows, with the column names of the statement. */
   all<Found = Row>(text: string, values?: readonly unknown[]): Promise<Found[]>;
-  /** The first row, or null. */
+  /** Returns the first row, or null. */
   one<Found = Row>(text: string, values?: readonly unknown[]): Promise<Found | null>;
-  /** @returns the number of rows that were changed */
+  /** @returns the number of changed rows */
   run(text: string, values?: readonly unknown[]): Promise<number>;
 }
 
-/** Statements of their own, each atomic; a lost connection is reported as `internal_error` 503. */
+/** Runs single statements, each atomic. A lost connection is reported as `internal_error` 503. */
 export interface Database extends Queries, AsyncDisposable {
   /**
-   * Runs statements as one transaction (READ COMMITTED), again from the start if it loses against another (serialization failure, deadlock).
-   * @throws what `work` throws, rolled back; CaptureError `internal_error` 503 when nothing can be stored
+   * Runs statements as one transaction (READ COMMITTED), again from the start if it loses against another (serialization failure,
+   * deadlock).
+   * @throws the error of `work`, after a rollback; CaptureError `internal_error` 503 when nothing can be stored
    */
   transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>;
 }
 
-/** Connection settings for everything that talks to the database. @throws StoreError for an invalid URL */
+/**
+ * Returns the connection settings that everything uses.
+ * @throws StoreError for an invalid URL
+ */
 export function clientSettings(url: string): pg.ClientConfig {
   if (!/^postgres(ql)?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new StoreError('STILLFRAME_DATABASE_URL is not a URL such as postgres://user:password@host:5432/stillframe.');
@@ -67,12 +80,15 @@ export function clientSettings(url: string): pg.ClientConfig {
   };
 }
 
-/** Opens a pool; connects when a statement needs it. @throws StoreError for an invalid URL */
+/**
+ * Opens a pool, which connects when a statement needs it.
+ * @throws StoreError for an invalid URL
+ */
 export function openDatabase(url: string): Database {
   const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS, onConnect: (client) => client.query(SETTINGS) });
   // An idle connection that breaks is replaced by the next statement.
   pool.on('error', () => undefined);
-  // Between two users of a connection nobody else listens, and an error that nobody hears ends the process.
+  // Between two users of a connection nobody listens, and an unhandled error event would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     ...queriesOf(pool),
@@ -109,7 +125,7 @@ async function inTransaction<Result>(pool: pg.Pool, work: (queries: Queries) => 
     await client.query('COMMIT');
     return result;
   } catch (error) {
-    // A connection that cannot even roll back is closed, not given to the next.
+    // A connection that cannot even roll back is closed instead of reused.
     await client.query('ROLLBACK').catch((failure: Error) => {
       broken = failure;
     });
@@ -120,13 +136,13 @@ async function inTransaction<Result>(pool: pg.Pool, work: (queries: Queries) => 
   }
 }
 
-/** Repeats what lost against another transaction, and translates the errors of the connection. */
+/** Repeats a step that lost against another transaction, and translates the errors of the connection. */
 async function guarded<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
-      if (!isLostRace(error) || tries === MOST_TRIES) throw translateEngineError(error);
+      if (!isLostRace(error) || tries === MAX_TRIES) throw translateEngineError(error);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * tries * 5));
     }
   }
@@ -134,7 +150,7 @@ async function guarded<Result>(work: () => Promise<Result>): Promise<Result> {
 
 const names = new Map<string, string>();
 
-/** A prepared statement: parsed once per connection. */
+/** Names a prepared statement, which is parsed once per connection. */
 function named(text: string, values: readonly unknown[]): pg.QueryConfig {
   let name = names.get(text);
   if (name === undefined) {
@@ -146,4 +162,34 @@ function named(text: string, values: readonly unknown[]): pg.QueryConfig {
 
 function parserOf(oid: number, format?: 'text' | 'binary') {
   return oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format as 'text');
+}
+
+function isLostRace(error: unknown): boolean {
+  return LOST_RACE.test(codeOf(error));
+}
+
+/** Turns errors of the connection and of the server's state into `internal_error` 503; others (bugs, broken invariants) stay unchanged. */
+function translateEngineError(error: unknown): unknown {
+  if (!isUnavailable(error)) return error;
+  return new CaptureError({
+    code: 'internal_error',
+    message: 'The database cannot be reached at the moment. Try again shortly.',
+    status: 503,
+    retryAfterSeconds: UNAVAILABLE_RETRY_S,
+    cause: error,
+  });
+}
+
+function isUnavailable(error: unknown): boolean {
+  // These are bugs, some of which have a code of Node.
+  if (error instanceof TypeError || error instanceof RangeError) return false;
+  const code = codeOf(error);
+  if (code !== '') return UNAVAILABLE.test(code);
+  return error instanceof Error && !(error instanceof CaptureError) && DRIVER_MESSAGE.test(error.message);
+}
+
+/** Returns the SQLSTATE, or the system's code such as `ECONNREFUSED`; empty for an error without a code. */
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
 }

@@ -7,7 +7,7 @@ export function consoleSteps(database: Database): ConsoleStore {
     addConsoleLink: (link) => database.transaction((queries) => add(queries, 'link', link)),
     exchangeConsoleLink: (linkHash, session) =>
       database.transaction(async (queries) => {
-        // Of two exchanges at once, the second finds the row gone.
+        // Of two concurrent exchanges, only the first finds the row.
         const taken = await queries.run(`DELETE FROM console_access WHERE hash = $1 AND kind = 'link' AND expires_at > $2`, [
           linkHash,
           session.createdAt,

@@ -13,7 +13,7 @@ type Held = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
 interface ReceiverRow {
   accountId: string;
   origin: string;
-  /** When its next waiting delivery may be claimed. */
+  /** When its next waiting delivery may be claimed, in Unix ms. */
   readyAt: number;
   /** Running attempts of its account. */
   held: number;
@@ -23,7 +23,7 @@ interface ReceiverRow {
 
 /**
  * Receivers with waiting deliveries and a free slot: one look-up per receiver, however long its backlog. A receiver that does not respond
- * is paused (a circuit breaker), with one attempt in between. Parameter 1: concurrent attempts per receiver.
+ * is paused (a circuit breaker), with one attempt in between. Parameter 1 is the number of concurrent attempts per receiver.
  */
 const RECEIVERS = `WITH RECURSIVE receiver(account_id, origin) AS (
     (SELECT account_id, origin FROM deliveries WHERE due_at IS NOT NULL AND claimed_until IS NULL ORDER BY account_id, origin LIMIT 1)
@@ -42,14 +42,14 @@ const RECEIVERS = `WITH RECURSIVE receiver(account_id, origin) AS (
     LEFT JOIN busy ON busy.account_id = receiver.account_id AND busy.origin = receiver.origin
     WHERE coalesce(busy.attempts, 0) < CASE WHEN coalesce(known.silences, 0) >= ${SILENCES_BEFORE_PAUSE} THEN 1 ELSE $1::int END`;
 
-/** Claims the most overdue delivery of the next receiver; one claim at a time, so that no slot is given away twice. */
+/** Claims the most overdue delivery of the next receiver, one claim at a time, so that no slot is given away twice. */
 export async function claimNextDelivery(
   database: Database,
   vault: Vault,
   claim: DeliveryClaim & { nodeId: string },
 ): Promise<DueDelivery | null> {
   for (;;) {
-    // An idle worker's look must not cost a lock.
+    // The check of an idle worker must not cost a lock.
     if ((await nextReceiver(database, claim)) === null) return null;
     const row = await database.transaction((queries) => claimRow(queries, claim));
     if (row === null) return null;
@@ -60,12 +60,12 @@ export async function claimNextDelivery(
       const { deliveryId, jobId, generation, attempt, maxAttempts, url } = due;
       return { deliveryId, jobId, generation, attempt, maxAttempts, url, secret, job: toSnapshot(job), traceparent: job.traceparent };
     }
-    // It can never be signed, so it must not be claimed again.
+    // Such a delivery can never be signed, so it must not be claimed again.
     await recordAttempt(database, due, { kind: 'failed', status: null, error: 'the secret cannot be read' }, claim.now);
   }
 }
 
-/** When a receiver with a free slot is ready next; null if none. */
+/** Returns when a receiver with a free slot is ready next; null if none is. */
 export async function nextDeliveryDueAt(queries: Queries, perReceiver: number): Promise<number | null> {
   const found = await queries.one<{ at: number | null }>(`SELECT min("readyAt") AS at FROM (${RECEIVERS}) ready`, [perReceiver]);
   return found?.at ?? null;
@@ -76,8 +76,8 @@ export function recordAttempt(database: Database, ...[held, outcome, now]: Param
   return database.transaction(async (queries) => {
     const receiver = await record(queries, held, outcome, now);
     if (receiver === null) return false;
-    if (outcome.status === null) await silent(queries, receiver, now);
-    else await answered(queries, receiver);
+    if (outcome.status === null) await recordSilence(queries, receiver, now);
+    else await recordResponse(queries, receiver);
     const names = [
       ...(outcome.kind === 'delivered' ? [] : ['webhooks/errors']),
       ...(outcome.kind === 'retry' ? [] : [`webhooks/${outcome.kind}`]),
@@ -90,7 +90,10 @@ export function recordAttempt(database: Database, ...[held, outcome, now]: Param
   });
 }
 
-/** Fails deliveries that are too old. @returns how many */
+/**
+ * Fails deliveries that are too old.
+ * @returns their number
+ */
 export async function expireDeliveries(database: Database, { now, limit }: { now: number; limit: number }): Promise<number> {
   const expired = await database.all(
     `WITH expired AS (
@@ -153,7 +156,10 @@ async function claimRow(queries: Queries, claim: DeliveryClaim & { nodeId: strin
   );
 }
 
-/** Of the account with the fewest running attempts, which must leave as many slots free as it uses, the one that is ready longest. */
+/**
+ * Chooses the account with the fewest running attempts, which must leave as many slots free as it uses, and its receiver that is ready
+ * longest.
+ */
 async function nextReceiver(queries: Queries, { now, perReceiver, places = Number.MAX_SAFE_INTEGER }: DeliveryClaim) {
   return await queries.one<ReceiverRow>(
     `SELECT * FROM (${RECEIVERS}) ready WHERE "readyAt" <= $2 AND held < $3::bigint - total ORDER BY held, "readyAt" LIMIT 1`,
@@ -174,7 +180,7 @@ interface Receiver {
   origin: string;
 }
 
-/** Attempts are counted when they are recorded, so a crash may repeat one but never loses one. */
+/** Records an attempt. Attempts are counted when they are recorded, so a crash may repeat one but never loses one. */
 function record(
   queries: Queries,
   held: Held,
@@ -197,13 +203,13 @@ function record(
   );
 }
 
-/** To be called after an attempt with a response, whatever its status. */
-async function answered(queries: Queries, { accountId, origin }: Receiver): Promise<void> {
+/** Resets a receiver's pause after an attempt with a response, whatever its status. */
+async function recordResponse(queries: Queries, { accountId, origin }: Receiver): Promise<void> {
   await queries.run('DELETE FROM receivers WHERE account_id = $1 AND origin = $2', [accountId, origin]);
 }
 
-/** To be called after an attempt without a response. Attempts that were running when the pause began do not prolong it. */
-async function silent(queries: Queries, { accountId, origin }: Receiver, now: number): Promise<void> {
+/** Counts an attempt without a response. Attempts that were running when the pause began do not prolong it. */
+async function recordSilence(queries: Queries, { accountId, origin }: Receiver, now: number): Promise<void> {
   await queries.run(
     `INSERT INTO receivers AS known (account_id, origin, silences, paused_until) VALUES ($1, $2, 1, 0)
      ON CONFLICT (account_id, origin) DO UPDATE SET silences = known.silences + 1,

@@ -6,9 +6,9 @@ import type { Claim, EndedJob, FinishedCapture } from '../store.js';
 import type { Database, Queries } from './connect.js';
 import { JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
 import { LOCKS } from './locks.js';
-import { settleTurns } from './turns.js';
+import { correctTurns } from './turns.js';
 
-/** In `tallies`, the name of the credits of a key's links, before the id of the key. */
+/** Prefix of the name under which `tallies` counts the credits of a key's links; the id of the key follows it. */
 export const LINK_SUM = 'link/';
 
 /** The result of a claimed job: a capture, or an error as JSON. */
@@ -22,13 +22,12 @@ export interface ClaimEnd {
   mayHaveEnded?: boolean;
 }
 
-/** What is told of a job that a statement has ended. */
+/** The fields that describe a job that a statement has ended. */
 type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'state' | 'claimedAt' | 'bookedMs'> & { announced: boolean };
 
 /**
- * Ends claimed jobs, all of them completed or all of them failed, in one statement with their credits, orders, pictures and deliveries, of which one that fails undoes all; then, for
- * each, the first slice of its followers, which the sweep ends if that fails.
- *
+ * Ends claimed jobs, all completed or all failed, in one statement with their credits, orders, pictures and deliveries, so that one failure
+ * undoes all; then ends the first slice of each job's followers, which the sweep ends if that fails.
  * @returns for each claim the ended jobs, the claimed one first; none if the claim was lost
  */
 export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Promise<EndedJob[][]> {
@@ -40,17 +39,17 @@ export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Pr
   }
   const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));
   const settled = [...known.values()].map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
-  // If this fails, perhaps all of them have followers.
-  const followed = await settleTurns(database, settled).catch(() => new Set(known.keys()));
-  return await Promise.all(ends.map(({ held }) => tellEnded(database, known.get(held.id), followed)));
+  // If this fails, any of them may have followers.
+  const followed = await correctTurns(database, settled).catch(() => new Set(known.keys()));
+  return await Promise.all(ends.map(({ held }) => withFollowers(database, known.get(held.id), followed)));
 }
 
-/** Like `endJobs`, for one. */
+/** Ends one job like `endJobs`. */
 export async function endJob(database: Database, held: Claim, ending: Ending): Promise<EndedJob[]> {
   return (await endJobs(database, [{ held, ending }]))[0] ?? [];
 }
 
-async function tellEnded(database: Database, row: EndedRow | undefined, followed: ReadonlySet<string>): Promise<EndedJob[]> {
+async function withFollowers(database: Database, row: EndedRow | undefined, followed: ReadonlySet<string>): Promise<EndedJob[]> {
   if (row === undefined) return [];
   if (!followed.has(row.id)) return [toEnded(row)];
   const followers = await endFollowers(database, row.id).catch(() => []);
@@ -59,7 +58,8 @@ async function tellEnded(database: Database, row: EndedRow | undefined, followed
 
 /**
  * Ends the next slice of an ended job's followers with the same result. After a failure, followers with a longer timeout continue: the
- * first of them renders for the others. @returns null if none is left, or others are ending them
+ * first of them renders for the others.
+ * @returns null if none is left or others are ending them
  */
 export async function endFollowers(database: Database, leaderId: string): Promise<EndedJob[] | null> {
   const isFollowed = await database.one('SELECT 1 FROM jobs WHERE leader_id = $1 LIMIT 1', [leaderId]);
@@ -67,11 +67,11 @@ export async function endFollowers(database: Database, leaderId: string): Promis
   const leader = await database.one<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs job WHERE job.id = $1`, [leaderId]);
   if (leader === null || leader.endedAt === null) return null;
   const ended = await endSlice(database, leader);
-  const wentOn = leader.state === 'failed' && ended.length < SLICE_FOLLOWERS && (await goOn(database, leader));
-  return ended.length > 0 || wentOn ? ended.map(toEnded) : null;
+  const continued = leader.state === 'failed' && ended.length < SLICE_FOLLOWERS && (await continueFollowers(database, leader));
+  return ended.length > 0 || continued ? ended.map(toEnded) : null;
 }
 
-/** Ended jobs that still have followers, because a node died or a step failed between two slices. */
+/** Finds ended jobs that still have followers, because a node died or a step failed between two slices. */
 export async function endedLeaders(database: Queries): Promise<string[]> {
   const found = await database.all<{ id: string }>(
     `SELECT id FROM jobs WHERE ended_at IS NOT NULL AND id IN (SELECT DISTINCT leader_id FROM jobs WHERE leader_id IS NOT NULL)`,
@@ -79,7 +79,7 @@ export async function endedLeaders(database: Queries): Promise<string[]> {
   return found.map((leader) => leader.id);
 }
 
-/** Of the same kind, so that an error undoes them all. */
+/** Ends claimed jobs with the same outcome, so that an error undoes them all. */
 async function endClaimed(database: Database, ends: readonly ClaimEnd[]): Promise<EndedRow[]> {
   const completed = ends.flatMap(completionOf);
   if (completed.length > 0) return await database.all<EndedRow>(COMPLETE, [...columnsOf(completed), RENDERED_DATA]);
@@ -102,7 +102,7 @@ function claimValues({ id, workerId, attempt }: Claim, now: number): Values {
   return [id, workerId, attempt, now, periodOf(now)];
 }
 
-/** The parameters of `unnest`: an array for each column. */
+/** Converts rows to the parameters of `unnest`: an array for each column. */
 function columnsOf(rows: readonly Values[]): unknown[] {
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }
@@ -112,7 +112,7 @@ const ENDED_COLUMNS = `job.id, job.url, job.account_id AS "accountId", job.reque
 
 const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'`;
 
-/** For `RETURNING`: what `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
+/** Columns for `RETURNING` that `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
 const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at';
 
 const COMPLETE = concluding(
@@ -155,8 +155,8 @@ async function alreadyEnded(database: Database, { held: { id, workerId, attempt 
 }
 
 /**
- * One statement: `update` ends jobs, the rest follows for each of them. @throws Error if a job's credits are not pending, so that nothing is
- * charged twice
+ * Builds one statement: `update` ends jobs, and the rest follows for each of them. It fails if a job's credits are not pending, so that
+ * nothing is charged twice.
  */
 function concluding(update: string, further = ''): string {
   return `WITH job AS (${update}), ${further}
@@ -178,7 +178,7 @@ function concluding(update: string, further = ''): string {
       ORDER BY job.seq`;
 }
 
-/** Followers of a failed render with a longer timeout than its own are left. */
+/** Ends a slice of followers, except those of a failed render whose timeout is longer than its own. */
 function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
   const { id, state, error, endedAt, timeoutMs, workerId, artifactName } = leader;
   const now = endedAt ?? 0;
@@ -190,10 +190,11 @@ function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
 }
 
 /**
- * Lets the next followers of a failed render continue: behind the oldest render in flight of the same digest, or, if there is none, behind
- * the first of them, which is queued. @returns false if none is left
+ * Lets the next followers of a failed render continue: behind the oldest render in flight of the same digest, or else behind the first of
+ * them, which is queued.
+ * @returns false if none is left
  */
-function goOn(database: Database, leader: JobRow): Promise<boolean> {
+function continueFollowers(database: Database, leader: JobRow): Promise<boolean> {
   return database.transaction(async (queries) => {
     await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCKS.cacheDigest, `${leader.accountId} ${leader.cacheDigest}`]);
     const inFlight = await queries.one<{ id: string; endedAt: number | null }>(
@@ -202,24 +203,24 @@ function goOn(database: Database, leader: JobRow): Promise<boolean> {
        FOR NO KEY UPDATE`,
       [leader.accountId, leader.cacheDigest],
     );
-    // It ended meanwhile: look again.
+    // The render in flight has just ended, so the caller looks again.
     if (inFlight !== null && inFlight.endedAt !== null) return true;
-    const heirs = await queries.all<{ id: string; lane: string }>(
+    const remaining = await queries.all<{ id: string; lane: string }>(
       `SELECT id, lane FROM jobs WHERE leader_id = $1 ORDER BY seq LIMIT ${SLICE_FOLLOWERS} FOR NO KEY UPDATE SKIP LOCKED`,
       [leader.id],
     );
-    const [first, ...others] = heirs;
+    const [first, ...others] = remaining;
     if (first === undefined) return false;
     const next = inFlight?.id ?? first.id;
-    if (inFlight === null) await queries.run(QUEUE_HEIR, [first.id]);
-    const following = inFlight === null ? others : heirs;
-    await queries.run('UPDATE jobs SET leader_id = $1 WHERE id = ANY($2)', [next, following.map((heir) => heir.id)]);
-    if (following.some((heir) => heir.lane === 'prioritized')) await promote(queries, next);
+    if (inFlight === null) await queries.run(QUEUE_FOLLOWER, [first.id]);
+    const following = inFlight === null ? others : remaining;
+    await queries.run('UPDATE jobs SET leader_id = $1 WHERE id = ANY($2)', [next, following.map((follower) => follower.id)]);
+    if (following.some((follower) => follower.lane === 'prioritized')) await promote(queries, next);
     return true;
   });
 }
 
-const QUEUE_HEIR = `WITH job AS (UPDATE jobs SET leader_id = NULL WHERE id = $1 RETURNING seq, account_id, lane)
+const QUEUE_FOLLOWER = `WITH job AS (UPDATE jobs SET leader_id = NULL WHERE id = $1 RETURNING seq, account_id, lane)
   INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, ${LANE} FROM job`;
 
 /** Gives an asynchronous job the priority of a synchronous one. An entry that is being claimed needs none. */

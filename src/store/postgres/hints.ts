@@ -1,12 +1,12 @@
 import type { StoreEvent } from '../store.js';
 import { RELAXED } from './turns.js';
 
-/** Of the notifications between nodes. */
+/** Channel of the notifications between nodes. */
 export const CHANNEL = 'stillframe';
-/** Bytes of a notification, of 8,000 at most. */
+/** Maximum size of a notification in bytes; PostgreSQL allows 8,000. */
 const PAYLOAD_BYTES = 7_500;
 
-/** Collects what happened, and tells all nodes soon, in one notification; a hint: nobody depends on it. */
+/** Collects events and soon sends them to all nodes, in one notification. A notification is only a hint, on which nobody depends. */
 export class Hints {
   readonly #send: (payloads: string[]) => Promise<unknown>;
   #events: StoreEvent[] = [];
@@ -48,7 +48,7 @@ function toPayloads(events: readonly StoreEvent[]): string[] {
   return line === '' ? payloads : [...payloads, line];
 }
 
-/** The events of a notification. */
+/** Parses the events of a notification. */
 export function parseEvents(payload: string): StoreEvent[] {
   return payload.split(' ').flatMap((word): StoreEvent[] => {
     if (word.startsWith('ended:')) return [{ kind: 'ended', jobId: word.slice('ended:'.length) }];

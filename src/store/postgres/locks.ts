@@ -1,4 +1,4 @@
-/** Classes of the advisory locks, the first of their two numbers. The migrations name some of them as well. */
+/** Classes of the advisory locks: the first of their two numbers. The migrations name some of them as well. */
 export const LOCKS = {
   migrations: 1,
   /** Held by a submission that may share a render; the second number is a hash of account and cache digest. */
@@ -12,6 +12,6 @@ export const LOCKS = {
   firstKey: 8,
 } as const;
 
-/** Whether somebody holds the lock of a row of `nodes`. */
+/** Condition that some connection holds the lock of a row of `nodes`. */
 export const HAS_LOCK = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key
   AND objsubid = 2 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;

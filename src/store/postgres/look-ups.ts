@@ -1,12 +1,12 @@
 import { chooseJobs, LOOKED_AT_JOBS } from '../recent-jobs.js';
 import { storedStates } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
-import type { JobPage, JobPageWish, QueueStatus, SettlementStatus } from '../store.js';
+import type { JobPage, JobPageRequest, QueueStatus, SettlementStatus } from '../store.js';
 import type { Queries } from './connect.js';
 import { jobsBySeqs, jobsOfKey, newestStates } from './job-rows.js';
 
-/** A page of a key's jobs, newest first. Each state is read through an index, so that a rare one takes no scan of the others. */
-export async function listJobs(queries: Queries, keyId: string, page: JobPageWish): Promise<JobPage> {
+/** Reads a page of a key's jobs, newest first. Each state is read through an index, so that a rare one needs no scan of the others. */
+export async function listJobs(queries: Queries, keyId: string, page: JobPageRequest): Promise<JobPage> {
   const before = page.before ?? Number.MAX_SAFE_INTEGER;
   const states = storedStates(page.state, await isPaused(queries));
   const perState = await Promise.all(states.map((state) => jobsOfKey(queries, keyId, { state, before, limit: page.limit + 1 })));
@@ -15,8 +15,8 @@ export async function listJobs(queries: Queries, keyId: string, page: JobPageWis
   return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
 }
 
-/** A page of the jobs of all keys, newest first. */
-export async function listAllJobs(queries: Queries, page: JobPageWish): Promise<JobPage> {
+/** Reads a page of the jobs of all keys, newest first. */
+export async function listAllJobs(queries: Queries, page: JobPageRequest): Promise<JobPage> {
   const [paused, looked] = await Promise.all([
     isPaused(queries),
     newestStates(queries, page.before ?? Number.MAX_SAFE_INTEGER, LOOKED_AT_JOBS),
@@ -46,7 +46,7 @@ export async function queueStatus(queries: Queries): Promise<QueueStatus> {
   return { ...counts, completed: ended?.completed ?? 0, failed: ended?.failed ?? 0, paused };
 }
 
-/** Credits of all jobs, including deleted ones: those of completed jobs are settled, those of failed jobs released. */
+/** Counts the credits of all jobs, including deleted ones: completed jobs are settled, failed jobs released. */
 export async function settlement(queries: Queries, now: number): Promise<SettlementStatus> {
   const [pending, ended] = await Promise.all([
     queries.one<{ jobs: number; oldest: number | null }>(

@@ -6,23 +6,22 @@ import { StoreError } from '../store-error.js';
 import { clientSettings, NO_TIMEOUTS } from './connect.js';
 import { LOCKS } from './locks.js';
 
-/** How often two connections are compared. */
+/** Number of comparisons between two connections. */
 const PROBES = 4;
 const PROBE_MS = 5_000;
 const EMPTY = 'The database of STILLFRAME_DATABASE_URL has no tables of stillframe';
 const OLDER = 'The database is of an older version of stillframe';
 
 /**
- * Brings the database up to date, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run
- * during an upgrade.
- *
- * @returns how many were applied
- * @throws StoreError if the database is older than this program and `isAllowed` is false, is in another encoding than UTF-8, or is behind a
- * pooler in transaction mode
+ * Migrates the database, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run during an
+ * upgrade.
+ * @returns the number of applied migrations
+ * @throws StoreError if the database is older than this program and `isAllowed` is false, is not in UTF-8, or is behind a pooler in
+ * transaction mode
  */
 export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
   const client = new pg.Client({ ...clientSettings(url), query_timeout: 0 });
-  // Also told by the statement that fails.
+  // The statement that fails reports the error as well.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -42,8 +41,8 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
 }
 
 /**
- * There, a lock or a prepared statement of one client belongs to whoever comes next. Such a pooler gives a client another connection now and
- * then, or, without other clients, the same one to two of them: that shows as a rule, not always.
+ * Refuses a pooler in transaction mode, which passes a client's locks and prepared statements to other clients. It gives a client another
+ * connection at times, or the same one to two clients, which usually shows here but not always.
  */
 async function refusePooler(client: pg.Client, url: string): Promise<void> {
   const other = new pg.Client({ ...clientSettings(url), query_timeout: PROBE_MS });
@@ -58,7 +57,7 @@ async function refusePooler(client: pg.Client, url: string): Promise<void> {
       isOne ||= own === others;
     }
   } catch {
-    // No second connection is to be had: nothing is known.
+    // Without a second connection, nothing is known.
     return;
   } finally {
     await other.end().catch(() => undefined);
@@ -74,7 +73,7 @@ async function backendOf(client: pg.Client): Promise<number | undefined> {
   return rows[0]?.pid;
 }
 
-/** Pages and callers use every character, which other encodings do not have. */
+/** Refuses other encodings than UTF-8, since pages and callers use characters that those lack. */
 async function refuseEncoding(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
   const encoding = rows[0]?.server_encoding;
@@ -82,7 +81,7 @@ async function refuseEncoding(client: pg.Client): Promise<void> {
   throw new StoreError(`The database of STILLFRAME_DATABASE_URL is encoded in ${encoding}: create it with ENCODING 'UTF8'.`);
 }
 
-/** When the newest applied migration was written; 0 if there is none. */
+/** Returns when the newest applied migration was written; 0 if there is none. */
 async function lastApplied(client: pg.Client): Promise<number> {
   const known = await client.query<{ table: string | null }>(`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS table`);
   if (known.rows[0]?.table == null) return 0;

@@ -1,7 +1,6 @@
 /**
- * A server's presence in the database: a row in `nodes`, and one connection that holds its advisory lock and listens. When the process
- * dies, its system closes the connection and the lock is free at once; when its machine is cut off, its leases expire. While only that
- * connection is broken, the other ones tell that the server lives.
+ * A server's presence: a row in `nodes`, and a connection that holds its advisory lock and listens. A dead process loses the lock at once,
+ * a disconnected machine its leases in time; while only that connection is broken, the others report that the server is alive.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -13,20 +12,20 @@ import { HAS_LOCK, LOCKS } from './locks.js';
 import { OtherNodes, type SeenNode } from './other-nodes.js';
 import { RELAXED } from './turns.js';
 
-/** How often a node tells that it lives, and looks for others that do not. */
+/** Interval at which a node reports that it is alive, and looks for nodes that are not. */
 const BEAT_MS = 500;
-/** A beat without an answer for this long: the connection is given up. */
-const SILENT_MS = 5_000;
-/** So that the server notices a node that was cut off, and frees its lock. */
+/** Time without an answer to a beat after which the connection is given up. */
+const ANSWER_TIMEOUT_MS = 5_000;
+/** These settings let the server notice a disconnected node, and free its lock. */
 const KEEPALIVE = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; ${NO_TIMEOUTS}`;
 
 type Listener = (event: StoreEvent) => void;
 
 export interface NodeOptions {
   url: string;
-  /** Other connections than the node's own. */
+  /** Connections other than the node's own. */
   queries: Queries;
-  /** What other nodes are told with each beat. */
+  /** Facts that other nodes get with each beat. */
   facts(): NodeFacts;
   log: Log;
 }
@@ -41,13 +40,16 @@ export class ClusterNode implements AsyncDisposable {
   #beating: Promise<void> = Promise.resolve();
   #others = new OtherNodes();
   #closed = false;
-  #wasAway = false;
+  #wasUnavailable = false;
 
   private constructor(options: NodeOptions) {
     this.#options = options;
   }
 
-  /** Joins; resolves when the node has its row, its lock and the database's time. @throws the driver's errors */
+  /**
+   * Joins the cluster; resolves when the node has its row, its lock and the database's time.
+   * @throws the driver's errors
+   */
   static async join(options: NodeOptions): Promise<ClusterNode> {
     const node = new ClusterNode(options);
     await node.#connect();
@@ -55,13 +57,13 @@ export class ClusterNode implements AsyncDisposable {
     return node;
   }
 
-  /** The database's time (Unix ms), carried on by this machine's monotonic clock from the last beat. */
+  /** Returns the database's time (Unix ms), which this machine's monotonic clock carries on from the last beat. */
   readonly now = (): number => this.#clock.now();
 
-  /** Nodes that have ended: not those that are connecting again, after a cut or with all others after a restart of the database. */
+  /** Lists nodes that have ended; not those that are reconnecting, after a lost connection or a restart of the database. */
   readonly lost = (): string[] => this.#others.lost();
 
-  /** Other nodes that live. */
+  /** Lists other nodes that are alive. */
   readonly alive = (): string[] => this.#others.alive();
 
   watch(listener: Listener): void {
@@ -78,12 +80,12 @@ export class ClusterNode implements AsyncDisposable {
     await client?.end().catch(() => undefined);
   }
 
-  /** A new connection with this node's row and lock. */
+  /** Opens a new connection with this node's row and lock. */
   async #connect(): Promise<void> {
-    const client = new pg.Client({ ...clientSettings(this.#options.url), query_timeout: SILENT_MS });
+    const client = new pg.Client({ ...clientSettings(this.#options.url), query_timeout: ANSWER_TIMEOUT_MS });
     client.on('error', () => this.#drop(client));
     client.on('end', () => this.#drop(client));
-    client.on('notification', ({ payload }) => this.#tell(payload ?? ''));
+    client.on('notification', ({ payload }) => this.#onNotification(payload ?? ''));
     try {
       await client.connect();
       await client.query(KEEPALIVE);
@@ -100,8 +102,8 @@ export class ClusterNode implements AsyncDisposable {
       this.#drop(client);
       throw error;
     }
-    if (this.#wasAway) this.#options.log.info('the database is back');
-    this.#wasAway = false;
+    if (this.#wasUnavailable) this.#options.log.info('the database is back');
+    this.#wasUnavailable = false;
   }
 
   #drop(client: pg.Client): void {
@@ -122,17 +124,17 @@ export class ClusterNode implements AsyncDisposable {
     try {
       if (this.#client !== null) return await this.#beat(rowsOf(this.#client));
       await this.#connect();
-      // Whatever was told meanwhile was missed.
+      // Notifications that were sent in the meantime were missed.
       this.#emit({ kind: 'missed' });
     } catch (error) {
       if (this.#client !== null) this.#drop(this.#client);
-      if (!this.#wasAway) this.#options.log.error({ err: error }, 'the database cannot be reached; it is tried again');
-      this.#wasAway = true;
+      if (!this.#wasUnavailable) this.#options.log.error({ err: error }, 'the database cannot be reached; it is tried again');
+      this.#wasUnavailable = true;
       await this.#beat(this.#options.queries).catch(() => undefined);
     }
   }
 
-  /** Tells that this node lives, takes the database's time, and looks which others do not live any more. */
+  /** Reports that this node is alive, reads the database's time, and checks which other nodes are no longer alive. */
   async #beat(queries: Pick<Queries, 'one'>): Promise<void> {
     const sentAt = performance.now();
     const row = await queries.one<{ now: number; others: SeenNode[]; known: boolean }>(BEAT, [
@@ -141,13 +143,13 @@ export class ClusterNode implements AsyncDisposable {
     ]);
     if (row === null) return;
     this.#clock.set(row.now, sentAt);
-    // Another node took this one for dead: a new connection gives it a row and a lock again.
-    if (!row.known) throw new Error('this node was taken for dead');
+    // Another node assumed that this one was dead; a new connection gives it a row and a lock again.
+    if (!row.known) throw new Error('this node was declared dead');
     this.#others.see(row.others);
     if (this.lost().length > 0) this.#emit({ kind: 'node_lost' });
   }
 
-  #tell(payload: string): void {
+  #onNotification(payload: string): void {
     for (const event of parseEvents(payload)) this.#emit(event);
   }
 
@@ -173,10 +175,10 @@ function rowsOf(client: pg.Client): Pick<Queries, 'one'> {
   };
 }
 
-/** By which two clocks drift apart in ten beats, at most. */
+/** Maximum drift between two clocks during ten beats. */
 const SLACK_MS = 50;
 
-/** The database's time by this machine's monotonic clock: of the last answers, the one that was the quickest counts. */
+/** The database's time, by this machine's monotonic clock. The quickest of the last answers counts. */
 class DatabaseClock {
   #samples: { offset: number; tookMs: number }[] = [];
 
@@ -184,7 +186,7 @@ class DatabaseClock {
     const arrivedAt = performance.now();
     const tookMs = arrivedAt - sentAt;
     const offset = now - (sentAt + arrivedAt) / 2;
-    // Samples that contradict the latest one are of before a jump: of the database's clock, or of this machine, which was suspended.
+    // Samples that contradict the latest one date from before a jump of the database's clock, or from before this machine was suspended.
     const agreeing = this.#samples.filter((known) => Math.abs(known.offset - offset) <= (known.tookMs + tookMs) / 2 + SLACK_MS);
     this.#samples = [...agreeing, { offset, tookMs }].slice(-10);
   }

@@ -23,39 +23,41 @@ import { ClusterNode } from './node.js';
 import { findOrders } from './orders.js';
 import { recover } from './recover.js';
 import { retentionSteps, rollUp } from './retention.js';
-import { unusable } from './unusable.js';
 
 export interface PostgresStoreOptions {
-  /** `postgres://…` */
+  /** A URL `postgres://…`. */
   url: string;
-  /** Of `KEY_BYTES`, the same for all nodes; the one for what is stored from now on first. */
+  /** Keys of `KEY_BYTES`, the same for all nodes. The first one encrypts new data. */
   secretKeys: readonly Buffer[];
   /** The folder drizzle-pg/ of this program. */
   migrationsDir: string;
-  /** Whether an older database is brought up to date, or refused. */
+  /** Whether an older database is migrated or refused. */
   migrates: boolean;
-  /** What the other nodes are told of this one; null for a command, which is no node and claims nothing. */
+  /** Facts that the other nodes get about this one; null for a command, which is no node and claims nothing. */
   facts: (() => NodeFacts) | null;
   log: Log;
 }
 
-/** Without a word for this long, a server is probably gone. */
+/** A server that has not been heard of for this long is probably gone. */
 const HEARD_MS = 5_000;
-/** More claims than a server has at once. */
+/** This is more than the claims that a server has at once. */
 const UNSURE_MAX = 1_000;
 
 interface Engine {
   database: Database;
   vault: Vault;
   hints: Hints;
-  /** In the rows of claims. */
+  /** Id in the rows of claims. */
   nodeId: string;
   /** Other nodes, as this one has seen them. */
   others: Pick<ClusterNode, 'lost' | 'alive'>;
   log: Log;
 }
 
-/** Opens, and makes or migrates, the store of a database. @throws StoreError with one line for the operator */
+/**
+ * Opens the store of a database, and creates or migrates it.
+ * @throws StoreError with one line for the operator
+ */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   try {
     return await open(options);
@@ -98,7 +100,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
 
 function jobSteps(engine: Engine): JobStore {
   const { database, vault, hints, nodeId, others, log } = engine;
-  const tellEnded = (ended: EndedJob[]): EndedJob[] => {
+  const notifyEnded = (ended: EndedJob[]): EndedJob[] => {
     for (const job of ended) {
       hints.add({ kind: 'ended', jobId: job.id });
       if (job.hasWebhook) hints.add({ kind: 'due' });
@@ -113,7 +115,7 @@ function jobSteps(engine: Engine): JobStore {
   const end = async (claim: Claim, ending: Ending): Promise<EndedJob[]> => {
     const key = `${claim.id} ${claim.workerId} ${claim.attempt}`;
     try {
-      return tellEnded(await ends[ending.state].add({ held: claim, ending, mayHaveEnded: unsure.delete(key) }));
+      return notifyEnded(await ends[ending.state].add({ held: claim, ending, mayHaveEnded: unsure.delete(key) }));
     } catch (error) {
       if (error instanceof CaptureError && unsure.size < UNSURE_MAX) unsure.add(key);
       throw error;
@@ -121,7 +123,7 @@ function jobSteps(engine: Engine): JobStore {
   };
   return {
     cachedArtifact: (job) => cachedArtifact(database, vault, job),
-    findLinkAnswer: (wish) => findLinkAnswer(database, vault, wish),
+    findLinkAnswer: (request) => findLinkAnswer(database, vault, request),
     async accept(job, rules) {
       const acceptance = await accept(database, vault, { job, rules });
       if (acceptance.kind === 'queued') hints.add({ kind: 'queued' });
@@ -135,14 +137,14 @@ function jobSteps(engine: Engine): JobStore {
     fail: (claim, error, now) => end(claim, { state: 'failed', error: JSON.stringify(error), now }),
     endFollowers: async (leaderId) => {
       const ended = await endFollowers(database, leaderId);
-      return ended === null ? null : tellEnded(ended);
+      return ended === null ? null : notifyEnded(ended);
     },
     endedLeaders: () => endedLeaders(database),
     retryLater: (claim, dueAt, now, begunAt) => retryLater(database, claim, { dueAt, now, begunAt }),
     release: (claim) => release(database, claim),
     async recover(recovery) {
       const { requeued, ended, failures } = await recover(database, { nodeId, lost: others.lost(), alive: others.alive() }, recovery);
-      tellEnded(ended);
+      notifyEnded(ended);
       if (requeued > 0) hints.add({ kind: 'queued' });
       for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');
       await rollUp(database);
@@ -164,7 +166,7 @@ function jobSteps(engine: Engine): JobStore {
 }
 
 function claimer({ database, vault, nodeId }: Engine): JobStore['claimNextJobs'] {
-  /** Workers that may hold jobs of which they were not told. */
+  /** Workers that may hold jobs that their lost connection did not report. */
   const unsure = new Set<string>();
   return async (claims) => {
     if (unsure.size > 0) await undoUnknown(database, nodeId, [...unsure]);
@@ -247,8 +249,8 @@ function engineSteps({ database, hints }: Engine, node: ClusterNode | null): Eng
 const CHECK = 'this key belongs to this database';
 
 /**
- * A key that does not belong to the database would open no order and recognise no idempotency key. A new key takes over what stays
- * encrypted for ever, so that the one before it is needed no longer than the jobs of its time.
+ * Checks that the key belongs to the database, since another one would open no order and recognise no idempotency key. A new key
+ * re-encrypts permanent data, so that the former one is needed only as long as the jobs of its time.
  */
 async function checkVault(database: Database, vault: Vault): Promise<void> {
   const mark = vault.digest('check', CHECK);
@@ -260,4 +262,22 @@ async function checkVault(database: Database, vault: Vault): Promise<void> {
   }
   await sealAgain(database, vault);
   await database.run(`UPDATE marks SET value = $1 WHERE name = 'vault' AND value = $2`, [mark, known]);
+}
+
+/** Converts any error that prevents the use of the database to one line for the operator. */
+function unusable(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  return new StoreError(
+    `The database of STILLFRAME_DATABASE_URL cannot be used (${reasonOf(error)}): check that it runs and that the URL names a user who may create tables in it.`,
+    { cause: error },
+  );
+}
+
+/**
+ * Describes the innermost error, since those around it name only the statement. Node reports several addresses that refuse as one error
+ * without a message.
+ */
+function reasonOf(error: unknown): string {
+  const { message, code, cause } = error as { message?: string; code?: string; cause?: unknown };
+  return cause instanceof Error ? reasonOf(cause) : message || code || String(error);
 }

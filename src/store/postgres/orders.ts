@@ -2,7 +2,7 @@ import { type CaptureOptions, defaultOptions } from '../../contract/capture-requ
 import type { Vault } from '../vault.js';
 import type { Queries } from './connect.js';
 
-/** Those that can be decrypted, by job. */
+/** Finds the orders that can be decrypted, by job. */
 export async function findOrders(queries: Queries, vault: Vault, jobIds: readonly string[]): Promise<Map<string, CaptureOptions>> {
   const rows = await queries.all<{ id: string; sealed: Buffer }>('SELECT job_id AS id, sealed FROM orders WHERE job_id = ANY($1)', [
     jobIds,
@@ -11,7 +11,7 @@ export async function findOrders(queries: Queries, vault: Vault, jobIds: readonl
   return new Map(opened.flatMap(([id, options]) => (options === null ? [] : [[id, options]])));
 }
 
-/** null if it cannot be decrypted (another key, or a damaged row) */
+/** Decrypts an order; null if it cannot be decrypted (another key, or a damaged row). */
 export function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): CaptureOptions | null {
   if (sealed === null) return null;
   try {

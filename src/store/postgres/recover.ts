@@ -9,7 +9,7 @@ const NONE: OwnClaims = { jobs: [], deliveries: [] };
 
 type Recovery = Parameters<JobStore['recover']>[0];
 
-/** What a node knows of itself and of others. */
+/** A node's view of itself and of others. */
 interface Known {
   nodeId: string;
   lost: readonly string[];
@@ -17,9 +17,8 @@ interface Known {
 }
 
 /**
- * Releases the claims of nodes that have ended, and those whose lease has expired, but for those of other nodes that live: these renew their
- * own, and only the database's clock can make them look expired. Active jobs with an attempt left are queued again, the others
- * fail, and claimed deliveries are due again. Each step expects the claim as it was read, so nodes may do it at the same time.
+ * Releases claims of ended nodes, and expired leases except those of live nodes, which renew their own. Active jobs with an attempt left
+ * are queued again, others fail, and deliveries are due again. Each step checks the claim, so that several nodes may recover at once.
  */
 export async function recover(
   database: Database,
@@ -47,19 +46,19 @@ export async function recover(
       if (held.attempt < budget) requeued += (await putBack(database, held, held.attempt)) === null ? 0 : 1;
       else ended.push(...(await endJob(database, held, { state: 'failed', now, error: CRASHED })));
     } catch (error) {
-      // One that cannot be ended must not keep the others.
+      // One job that cannot be ended must not stop the others.
       failures.push(error);
     }
   }
   return { requeued, ended, failures };
 }
 
-/** Parameters: 1 the time, 2 this node, 3 other nodes that live. */
+/** Builds a condition. Its parameters are 1 the time, 2 this node, 3 other nodes that are alive. */
 function isAbandoned(until: string): string {
   return `((${until} <= $1 AND node_id <> ALL($3)) OR (node_id <> $2 AND node_id NOT IN (SELECT id FROM nodes)))`;
 }
 
-/** Own work is not abandoned, whatever the clock says. */
+/** Renews the leases of own claims, since own work is not abandoned, whatever the clock says. */
 async function renewLapsed(database: Database, own: OwnClaims, now: number): Promise<void> {
   for (const { id, workerId, attempt } of own.jobs) {
     await database.run(
@@ -77,13 +76,13 @@ async function renewLapsed(database: Database, own: OwnClaims, now: number): Pro
   }
 }
 
-/** Those that this node has found without a lock for a while, and that still have none. */
+/** Deletes the nodes that this node has found without a lock for a while, and that still have none. */
 async function forgetLostNodes(database: Database, lost: readonly string[]): Promise<void> {
   if (lost.length === 0) return;
   await database.run(`DELETE FROM nodes WHERE id = ANY($1) AND NOT ${HAS_LOCK}`, [lost]);
 }
 
-/** Limits times to the horizon: delayed work beyond it is due now, leases beyond it end there unless they are renewed. */
+/** Limits times to the horizon: delayed work beyond it is due now, and leases beyond it end there unless they are renewed. */
 async function pullForward(database: Database, now: number, horizon: number): Promise<void> {
   const times = [now, horizon];
   await database.run(

@@ -4,7 +4,7 @@ import type { Database, Queries } from './connect.js';
 import { expireDeliveries } from './deliveries.js';
 import { LOCKS } from './locks.js';
 
-/** Rows per statement. */
+/** Number of rows per statement. */
 const SLICE_ROWS = 100;
 const ROLLED_UP_ROWS = 5_000;
 
@@ -19,7 +19,7 @@ export function retentionSteps(database: Database): RetentionStore {
       ),
     markGone: async (name, now) => (await markGone(database, [name], now)).length === 1,
     storageUse: () => storageUse(database),
-    // The server's own autovacuum reuses the space.
+    // PostgreSQL's own autovacuum reuses the space.
     shrinkDatabase: async () => undefined,
     expireArtifacts: (rules) => expireArtifacts(database, rules),
     dueRemovals: async ({ after, limit }) => {
@@ -50,7 +50,7 @@ export function retentionSteps(database: Database): RetentionStore {
   };
 }
 
-/** Adds tallies up, some at a time. One node does it at a time; readers see each change once, before or after. */
+/** Adds tallies up, some at a time. Only one node does so at a time; readers see each change once, before or after. */
 export async function rollUp(database: Database): Promise<void> {
   for (let rows = ROLLED_UP_ROWS; rows === ROLLED_UP_ROWS; ) {
     rows = await database.transaction(async (queries) => {
@@ -74,13 +74,16 @@ async function rollUpSlice(queries: Queries): Promise<number> {
   return moved?.rows ?? 0;
 }
 
-/** The database is on a disk of its own, which the limit is not about. */
+/** Reports no database size, since the database is on a disk of its own, to which the storage limit does not apply. */
 async function storageUse(queries: Queries): Promise<{ pictures: number; database: number; free: number }> {
   const use = await queries.one<{ bytes: number }>(`SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM sums`);
   return { pictures: use?.bytes ?? 0, database: 0, free: 0 };
 }
 
-/** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
+/**
+ * Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit.
+ * @returns their names
+ */
 async function expireArtifacts(database: Database, rules: Expiry): Promise<string[]> {
   const expired: string[] = [];
   while (expired.length < rules.limit) {
@@ -106,7 +109,7 @@ async function expireOld(database: Database, { before, now }: Expiry, limit: num
   return await expire(database, names, now);
 }
 
-/** The oldest picture of the account that uses the most space, while all exceed the limit. One node at a time decides. */
+/** Expires the oldest picture of the account that uses the most space, while all exceed the limit. One node at a time decides. */
 function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<string | null> {
   return database.transaction(async (queries) => {
     const free = await queries.one<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1, 1) AS free', [LOCKS.sweep]);
@@ -125,14 +128,17 @@ function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<s
   });
 }
 
-/** As `markGone`, and records that their files are to be removed. */
+/** Marks artifacts as deleted like `markGone`, and records that their files are to be removed. */
 async function expire(queries: Queries, names: readonly string[], now: number): Promise<string[]> {
-  // Before the rows go, so that a crash in between leaves the file to be removed, not forgotten.
+  // This precedes the deletion of rows, so that a crash in between leaves the file to be removed, not forgotten.
   await queries.run('INSERT INTO removals (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [names]);
   return await markGone(queries, names, now);
 }
 
-/** Records that files are deleted, and forgets those that no job refers to. @returns those that were not deleted before */
+/**
+ * Records that files are deleted, and forgets those that no job refers to.
+ * @returns those that were not deleted before
+ */
 async function markGone(queries: Queries, names: readonly string[], now: number): Promise<string[]> {
   if (names.length === 0) return [];
   const gone = await queries.all<{ name: string }>(
@@ -155,7 +161,10 @@ async function forget(queries: Queries, names: readonly string[]): Promise<void>
   );
 }
 
-/** Deletes ended jobs without a pending delivery, oldest first. @returns how many */
+/**
+ * Deletes ended jobs without a pending delivery, oldest first.
+ * @returns their number
+ */
 async function deleteJobs(database: Database, { before, limit }: { before: number; limit: number }): Promise<number> {
   let deleted = 0;
   while (deleted < limit) {

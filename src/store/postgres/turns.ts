@@ -9,17 +9,16 @@ import type { JobRow } from './job-rows.js';
 export const RELAXED = `(SELECT set_config('synchronous_commit', 'off', true)) relaxed`;
 
 /**
- * To be called when jobs have released their slots: corrects the charges of their accounts to the time that they took.
- *
- * @returns those of them whose render other jobs follow
+ * Corrects the charges of accounts to the actual time, when jobs have released their slots.
+ * @returns the ids of jobs that others follow
  */
-export async function settleTurns(queries: Queries, ended: readonly ReleasedSlot[]): Promise<Set<string>> {
+export async function correctTurns(queries: Queries, ended: readonly ReleasedSlot[]): Promise<Set<string>> {
   if (ended.length === 0) return new Set();
   const took = ended.map(({ claimedAt, bookedMs, now }) => {
     const ms = claimedAt === null || bookedMs === null ? null : now - claimedAt;
     return ms !== null && isSlotTime(ms) ? ms : null;
   });
-  // Both in the list of results: a function in a WITH or FROM clause is not called where the plan finds no follower first.
+  // Both calls stand in the select list: in a WITH or FROM clause, a function is not called where the plan first finds no follower.
   const found = await queries.one<{ followed: string[] }>(
     `SELECT stillframe_settle_1($1, $2, $3),
         array(SELECT ended.id FROM unnest($4::text[]) AS ended(id) WHERE EXISTS (SELECT 1 FROM jobs WHERE leader_id = ended.id)) AS followed
@@ -30,6 +29,6 @@ export async function settleTurns(queries: Queries, ended: readonly ReleasedSlot
 }
 
 interface ReleasedSlot extends Pick<JobRow, 'id' | 'accountId' | 'claimedAt' | 'bookedMs'> {
-  /** When it was released. */
+  /** When the slot was released, in Unix ms. */
   now: number;
 }

@@ -1,12 +1,12 @@
 /**
- * Acceptance as one step (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → cached result →
- * identical job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
+ * Acceptance as one step (interface.md, Idempotency rules; decisions.md, Idempotency and cache): idempotency → cached result → identical
+ * job in flight → queue limit → credits → job. A rejection writes nothing, so it never binds its idempotency key.
  */
 import { jobUrl } from '../../contract/capture-request.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
 import { SHARED_DATA } from '../result-data.js';
 import { toSnapshot } from '../snapshot.js';
-import type { Acceptance, AcceptRules, LinkAnswer, LinkWish, NewJob } from '../store.js';
+import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { NewJobRow } from './jobs.js';
 import type { Reservation } from './reservations.js';
@@ -36,7 +36,7 @@ interface Source {
   leaderId: string | null;
 }
 
-/** Runs inside the caller's transaction. `enqueuedAt` must be the current time. */
+/** Accepts a submission inside the caller's transaction. `enqueuedAt` must be the current time. */
 export function accept(tables: AcceptTables, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Acceptance {
   const { job, rules } = submission;
   const digests: Digests = { identity: vault.digest('identity', job.identity), cache: cacheDigestOf(vault, job) };
@@ -51,21 +51,21 @@ export function accept(tables: AcceptTables, vault: Vault, submission: { job: Ne
   return refusal ?? enter(tables, { job, rules, digests, source, charge });
 }
 
-/** What could answer a link, without an acceptance. */
-export function findLinkAnswer({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, wish: LinkWish): LinkAnswer {
-  const digest = cacheDigestOf(vault, wish);
+/** Finds the picture or the render in flight that could answer a link without an acceptance. */
+export function findLinkAnswer({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, request: LinkRequest): LinkAnswer {
+  const digest = cacheDigestOf(vault, request);
   if (digest === null) return { picture: null, inFlight: false };
-  const found = findPicture({ jobs }, wish.accountId, digest);
+  const found = findPicture({ jobs }, request.accountId, digest);
   const job = found === null ? null : jobs.find(found.id);
-  const leaderId = jobs.findInFlight(wish.accountId, digest);
+  const leaderId = jobs.findInFlight(request.accountId, digest);
   return {
     picture:
       found === null || job === null ? null : { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
-    inFlight: leaderId !== null && jobs.findSharing(leaderId, wish.timeout) !== null,
+    inFlight: leaderId !== null && jobs.findSharing(leaderId, request.timeout) !== null,
   };
 }
 
-/** The artifact that `accept` would answer from; null if none, and for a repeated submission. */
+/** Finds the artifact that `accept` would answer from; null if none, and for a repeated submission. */
 export function cachedArtifact({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, job: NewJob): string | null {
   if (job.cacheTtl === 0 || job.cacheIdentity === null) return null;
   if (job.idempotencyKey !== null && jobs.findByIdempotencyKey(job.accountId, job.idempotencyKey) !== null) return null;
@@ -127,14 +127,14 @@ function findReplay({ jobs }: Pick<AcceptTables, 'jobs'>, vault: Vault, job: New
   return { kind: 'replayed', job: toSnapshot(known) };
 }
 
-/** The newest picture of the same digest, if it is recent enough and not deleted; else null. */
+/** Finds the newest picture of the same digest; null if it is too old or deleted. */
 function findKeptSource({ jobs }: Pick<AcceptTables, 'jobs'>, job: NewJob, cacheDigest: string | null) {
   if (cacheDigest === null || job.cacheTtl === 0) return null;
   const source = findPicture({ jobs }, job.accountId, cacheDigest);
   return source === null || job.enqueuedAt - source.renderedAt > job.cacheTtl * 1000 ? null : source;
 }
 
-/** The newest picture of a digest, of any age; null if it is deleted. */
+/** Finds the newest picture of a digest, of any age; null if it is deleted. */
 function findPicture({ jobs }: Pick<AcceptTables, 'jobs'>, accountId: string, cacheDigest: string) {
   const source = jobs.findRendered(accountId, cacheDigest);
   if (source === null || source.goneAt !== null) return null;
@@ -142,7 +142,7 @@ function findPicture({ jobs }: Pick<AcceptTables, 'jobs'>, accountId: string, ca
   return renderedAt === null || data === null || artifactName === null ? null : { ...source, renderedAt, data, artifactName };
 }
 
-/** The job whose picture, or whose render in flight, answers a link; null if each would fail it before its own timeout. */
+/** Finds the job whose picture, or whose render in flight, answers a link; null if each would fail the link before its own timeout. */
 function findForLink({ jobs }: Pick<AcceptTables, 'jobs'>, { mode, options }: NewJob, { kept, leaderId }: Source): Acceptance | null {
   const id = kept?.jobId ?? (leaderId === null ? null : jobs.findSharing(leaderId, options.timeout));
   const found = id === null ? null : jobs.find(id);
@@ -151,7 +151,7 @@ function findForLink({ jobs }: Pick<AcceptTables, 'jobs'>, { mode, options }: Ne
   return { kind: 'replayed', job: toSnapshot(found) };
 }
 
-/** The fields of a job that is answered from a stored picture. */
+/** Builds the fields of a job that is answered from a stored picture. */
 function findKept(
   { jobs, artifacts }: Pick<AcceptTables, 'jobs' | 'artifacts'>,
   job: NewJob,
@@ -160,7 +160,7 @@ function findKept(
   const source = findKeptSource({ jobs }, job, digests.cache);
   if (source === null || source.artifactName === rules.missing) return null;
   const { workerId, artifactName } = source;
-  // An older version stored it with the job, which may be deleted before this one.
+  // An older version stored the data with the job, which may be deleted before this one.
   if (source.keptData === null) artifacts.keepData(artifactName, source.data);
   const ended = { state: 'completed', endedAt: job.enqueuedAt, progress: 100, workerId, artifactName, data: SHARED_DATA } as const;
   return { jobId: source.id, ended, data: source.keptData ?? source.data };
@@ -194,7 +194,7 @@ function chargeOf(job: NewJob): Reservation {
   return { jobId: id, accountId, credits: price, period: periodOf(enqueuedAt), createdAt: enqueuedAt, linkKeyId };
 }
 
-/** One literal without spreads, which would take a tenth of the time of a submission. */
+/** Builds the row as one literal without spreads, which would take a tenth of the time of a submission. */
 function toRow(job: NewJob, digests: Digests): NewJobRow {
   const lane = job.mode === 'sync' ? 'prioritized' : 'waiting';
   return {

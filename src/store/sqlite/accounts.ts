@@ -6,7 +6,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { accounts, usage } from './schema.js';
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function accountsTable(orm: Orm) {
   const insert = orm
     .insert(accounts)
@@ -24,7 +24,7 @@ export function accountsTable(orm: Orm) {
     .prepare();
 
   return {
-    /** null if the name is taken */
+    /** @returns null if the name is taken */
     insert(name: string, now: number): Account | null {
       const account = { id: newId('account', now), name, quota: null, createdAt: now };
       return insert.run(account).changes === 1 ? account : null;

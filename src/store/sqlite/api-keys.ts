@@ -6,7 +6,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { accounts, apiKeys } from './schema.js';
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function apiKeysTable(orm: Orm) {
   const { id, accountId, label, scopes, prefix, createdAt, revokedAt, linksLimit } = apiKeys;
   const select = () =>
@@ -48,7 +48,7 @@ export function apiKeysTable(orm: Orm) {
     find: (keyId: string): ApiKey | null => byId.get({ id: keyId }) ?? null,
     list: (): ApiKey[] => all.all(),
     setLinksLimit: (keyId: string, limit: number | null): boolean => setLinksLimit.run({ id: keyId, linksLimit: limit }).changes === 1,
-    /** Revoking again keeps the time of the first revocation. */
+    /** Revokes a key. Revoking again keeps the time of the first revocation. */
     revoke(idOrPrefix: string, now: number): Awaited<ReturnType<KeyStore['revokeKey']>> {
       const [key, other] = matches.all({ text: idOrPrefix, hash: hashApiKey(idOrPrefix) });
       if (key === undefined) return { problem: 'not_found' };
@@ -59,7 +59,7 @@ export function apiKeysTable(orm: Orm) {
   };
 }
 
-/** `text` is a prefix of the id or of the stored prefix, or begins with the stored prefix. */
+/** Matches if the text is a prefix of the id or of the stored prefix, or begins with the stored prefix. */
 function beginsWith() {
   const text = sql.placeholder('text');
   return sql`(length(${text}) >= ${REVOKE_PREFIX_MIN_CHARS} and (substr(${apiKeys.id}, 1, length(${text})) = ${text}

@@ -8,7 +8,7 @@ import { accountStorage, artifacts, jobs } from './schema.js';
 export type NewArtifact = Omit<ArtifactRow, 'goneAt'> & { accountId: string; data: string };
 type Expirable = Pick<ArtifactRow, 'name' | 'bytes' | 'createdAt'>;
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function artifactsTable(orm: Orm) {
   const { name, bytes, sha256, createdAt, goneAt, accountId, data } = artifacts;
   const isKept = isNull(goneAt);
@@ -56,9 +56,9 @@ export function artifactsTable(orm: Orm) {
       insert.run(artifact);
     },
     find: (name: string): ArtifactRow | null => find.get({ name }) ?? null,
-    /** The oldest artifact that is not deleted. */
+    /** Finds the oldest artifact that is not deleted. */
     oldest: (): Expirable | null => oldest.get() ?? null,
-    /** The oldest artifact of the account that uses the most disk space. */
+    /** Finds the oldest artifact of the account that uses the most disk space. */
     oldestOfLargest: (): Expirable | null => oldestOfLargest.get() ?? null,
     /** Stores `data` in a row that has none. */
     keepData(name: string, data: string): void {

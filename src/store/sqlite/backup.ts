@@ -10,7 +10,6 @@ import { artifacts } from './schema.js';
 /**
  * Copies a database in use, page by page, in its own read transaction: writes of other processes neither affect the copy nor restart it,
  * and it contains everything committed before the start. The file appears atomically, with mode 0600.
- *
  * @returns the artifacts that the copy refers to
  * @throws StoreError if the file exists or cannot be written
  */

@@ -1,12 +1,12 @@
-/** A worker that copies the write-ahead log into the database file, with a connection of its own: its disk syncs hold up nobody else. */
+/** A worker that copies the write-ahead log into the database file through its own connection, so that its disk syncs delay nobody else. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type CheckpointMode, checkpoint } from './checkpoint.js';
 import { Database } from './driver.js';
 
-/** A mode, or the end of the thread. */
+/** A checkpoint mode, or the end of the thread. */
 export type CheckpointTask = CheckpointMode | 'close';
 
-/** A checkpoint that restarts the log keeps writers out while it waits for readers: not for long. */
+/** A checkpoint that restarts the log keeps writers out while it waits for readers, so it must not wait long. */
 const BUSY_MS = 50;
 
 function serve(port: NonNullable<typeof parentPort>, file: string): void {

@@ -5,16 +5,16 @@ import type { CheckpointTask } from './checkpoint-thread.js';
 import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
 
-/** Pages of 4 KiB in the log that the database file does not have yet, from which on they are copied: SQLite's own default. */
+/** Number of 4 KiB pages that only the log has at which they are copied: SQLite's own default. */
 const COPY_FROM_PAGES = 1_000;
 /**
- * Pages in the log from which on it is restarted. Under constant writes it never restarts by itself, because each write adds pages behind
- * those that a checkpoint has copied. A restart keeps writers waiting, without blocking the event loop, for two disk syncs.
+ * Number of pages in the log at which it is restarted. Under constant writes it never restarts by itself, because each write adds pages
+ * behind those that a checkpoint has copied. A restart delays writers, without blocking the event loop, for two disk syncs.
  */
 const RESTART_FROM_PAGES = 4_000;
-/** Pages in the log from which on writes wait for the checkpoint under way: they would outrun it on a busy disk. */
+/** Number of pages in the log at which writes wait for the running checkpoint, which they would outrun on a busy disk. */
 const FULL_FROM_PAGES = 12_000;
-/** Between two checkpoints; longer after one that a reader or the disk got in the way of. */
+/** Delay between two checkpoints, longer after one that a reader or the disk obstructed. */
 const REST_MS = 100;
 const REST_AFTER_FAILURE_MS = 2_000;
 /** How long the thread is kept after a checkpoint. */
@@ -25,13 +25,13 @@ const WITHOUT_THREAD_MS = 60_000;
 interface LogState {
   /** Pages in the log. */
   log: number;
-  /** Those of them that the database file has. */
+  /** Number of those pages that the database file has. */
   checkpointed: number;
 }
 
 const EMPTY: LogState = { log: 0, checkpointed: 0 };
 
-/** Keeps the write-ahead log short from a thread of its own, which is started when first needed and keeps the process alive only while it copies. */
+/** Keeps the write-ahead log short from its own thread, which starts when first needed and keeps the process alive only while it copies. */
 export class Checkpoints {
   readonly #connection: Pick<Connection, 'db'>;
   readonly #thread: URL;
@@ -57,27 +57,30 @@ export class Checkpoints {
     this.#withoutThreadMs = times.withoutThreadMs ?? WITHOUT_THREAD_MS;
   }
 
-  /** To be called after each commit: starts a checkpoint when one is due. */
+  /** Starts a checkpoint when one is due. Called after each commit. */
   afterCommit(): void {
     const { log, checkpointed } = this.#stateOrEmpty();
     this.#pages = log;
     if (this.#underWay !== null || this.#closed || this.#rests(log)) return;
-    // Most pages first, without the lock that a restart holds.
+    // Copies most pages first, without the lock that a restart holds.
     if (log >= RESTART_FROM_PAGES) void this.#start(['PASSIVE', 'RESTART']);
     else if (log - checkpointed >= COPY_FROM_PAGES) void this.#start(['PASSIVE']);
   }
 
-  /** On a fast disk, writes would fill the log many times over in a rest. */
+  /** Returns whether to wait before the next checkpoint. On a fast disk, writes would fill the log many times over in that time. */
   #rests(log: number): boolean {
     return performance.now() < this.#restsUntil && (log < FULL_FROM_PAGES || !this.#hasSucceeded);
   }
 
-  /** What a write waits for before it begins: a checkpoint that needs writers out, or any while the log is too long. */
+  /** Returns the checkpoint that a write must wait for: one that needs writers out, or any while the log is too long. */
   room(): Promise<unknown> | null {
     return this.#needsWritersOut || this.#pages >= FULL_FROM_PAGES ? this.#underWay : null;
   }
 
-  /** Copies the whole log, with all disk syncs, and empties it; whether that succeeded. */
+  /**
+   * Copies the whole log, with all disk syncs, and empties it.
+   * @returns whether that succeeded
+   */
   async truncate(): Promise<boolean> {
     while (this.#underWay !== null) await this.#underWay;
     return this.#closed ? false : await this.#start(['PASSIVE', 'TRUNCATE']);
@@ -89,7 +92,7 @@ export class Checkpoints {
     await this.#stopThread();
   }
 
-  /** Never rejects: what was not copied stays in the log, and is tried again after a later commit. */
+  /** Never rejects: pages that were not copied stay in the log, and are tried again after a later commit. */
   #start(modes: readonly CheckpointMode[]): Promise<boolean> {
     clearTimeout(this.#idle);
     const run = async (): Promise<boolean> => {
@@ -119,7 +122,7 @@ export class Checkpoints {
     return !db.inTransaction && checkpoint(db, mode);
   }
 
-  /** Null when the thread could not be started, or has ended instead of answering. */
+  /** Returns null when the thread could not be started, or has ended instead of answering. */
   async #ask(mode: CheckpointMode): Promise<boolean | null> {
     const worker = this.#worker ?? this.#startThread();
     if (worker === null) return null;
@@ -132,7 +135,7 @@ export class Checkpoints {
       const onExit = () => resolve(null);
       worker.once('message', onMessage);
       worker.once('exit', onExit);
-      // A process with nothing else to do would end before the answer.
+      // Otherwise, a process with nothing else to do would end before the answer.
       worker.ref();
       worker.postMessage(mode satisfies CheckpointTask);
     });
@@ -142,7 +145,7 @@ export class Checkpoints {
     const worker = this.#newThread();
     if (worker === null) return null;
     worker.unref();
-    // Its end follows.
+    // An error is followed by the thread's end.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = null;
@@ -151,7 +154,7 @@ export class Checkpoints {
     return worker;
   }
 
-  /** The constructor throws where the system refuses a new thread (ERR_WORKER_INIT_FAILED, by a limit of processes). */
+  /** Returns null where the system refuses a new thread (ERR_WORKER_INIT_FAILED, by a limit of processes). */
   #newThread(): Worker | null {
     try {
       return new Worker(this.#thread, { workerData: this.#connection.db.name, name: 'checkpoints' });
@@ -171,7 +174,7 @@ export class Checkpoints {
     return this.#ended;
   }
 
-  /** Never throws: the commit has succeeded. */
+  /** Never throws, since the commit has succeeded. */
   #stateOrEmpty(): LogState {
     const { db } = this.#connection;
     try {

@@ -8,7 +8,7 @@ import type { Tables } from './tables.js';
 type DeliveryTables = Pick<Tables, 'jobs' | 'deliveries' | 'receivers' | 'counters'>;
 type DeliveryClaim = Parameters<DeliveryStore['claimNextDelivery']>[0];
 
-/** The receiver that is next, or null; only reads. */
+/** Finds the next receiver, or null, without writing. */
 export function nextReceiver({ receivers }: Pick<DeliveryTables, 'receivers'>, claim: DeliveryClaim): ReceiverKey | null {
   const { now, perReceiver, places = Number.MAX_SAFE_INTEGER } = claim;
   return receivers.next({ now, perReceiver, places });
@@ -27,7 +27,7 @@ export function claimNextDelivery(tables: DeliveryTables, claim: DeliveryClaim):
     const secret = deliveries.openSecret(row);
     const job = jobs.find(row.jobId);
     if (secret !== null && job !== null) return { ...toDue(row), secret, job: toSnapshot(job), traceparent: job.traceparent };
-    // It can never be signed, so it must not be claimed again.
+    // Such a delivery can never be signed, so it must not be claimed again.
     recordAttempt(tables, toDue(row), { kind: 'failed', status: null, error: 'the secret cannot be read' }, claim.now);
   }
 }
@@ -39,15 +39,18 @@ export function recordAttempt(
 ): boolean {
   const receiver = deliveries.record(delivery, outcome, now);
   if (receiver === null) return false;
-  if (outcome.status === null) receivers.silent(receiver, now);
-  else receivers.answered(receiver);
+  if (outcome.status === null) receivers.recordSilence(receiver, now);
+  else receivers.recordResponse(receiver);
   receivers.refresh([receiver]);
   if (outcome.kind !== 'delivered') counters.add('webhooks/errors', 1);
   if (outcome.kind !== 'retry') counters.add(`webhooks/${outcome.kind}`, 1);
   return true;
 }
 
-/** Fails deliveries that are too old. Runs inside the caller's transaction. @returns how many */
+/**
+ * Fails deliveries that are too old. Runs inside the caller's transaction.
+ * @returns their number
+ */
 export function expireDeliveries(
   { deliveries, receivers, counters }: Omit<DeliveryTables, 'jobs'>,
   { now, limit }: { now: number; limit: number },

@@ -7,8 +7,8 @@ import type { Tables } from './tables.js';
 type ClaimTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
 
 /**
- * Claims the next job: of the account that is next (turns.ts), synchronous before asynchronous, first in, first out (decisions.md, Jobs).
- * Runs inside the caller's transaction.
+ * Claims the next job: from the account whose turn it is (turns.ts), synchronous before asynchronous, first in, first out (decisions.md,
+ * Jobs). Runs inside the caller's transaction.
  */
 export function claimNextJob(tables: ClaimTables, claim: JobClaim): ClaimedJob | null {
   const { jobs, orders, counters, turns } = tables;
@@ -31,7 +31,7 @@ export function retryLater(
   at: { dueAt: number; now: number; begunAt: number | undefined },
 ): boolean {
   const job = jobs.delay(claim, at.dueAt, at.begunAt ?? null);
-  if (job !== null) turns.settle(job, at.now);
+  if (job !== null) turns.correct(job, at.now);
   return job !== null;
 }
 

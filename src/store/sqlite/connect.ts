@@ -6,16 +6,16 @@ import { Database, type Db, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
 
 export type { Db } from './driver.js';
-/** Prepares statements; `$client` is for those that drizzle cannot express. */
+/** Prepares statements. `$client` is for those that drizzle cannot express. */
 export type Orm = BetterSQLite3Database & { $client: Db };
 
 export const DATABASE_FILE = 'stillframe.db';
-/** The first version with the WAL-reset fix. */
+/** The first version of SQLite with the WAL-reset fix. */
 export const SQLITE_FLOOR = '3.51.3';
 /** The start may wait for another process's migration; the running server waits in writer.ts, without blocking. */
 const BOOT_BUSY_MS = 10_000;
 const RUNNING_BUSY_MS = 5;
-/** The operating system caches the file's pages as well: the driver's default of 16 MB would hold them twice. */
+/** The operating system caches the file's pages as well, so the driver's default of 16 MB would hold them twice. */
 const CACHE_KIB = 4_096;
 const WAL_KEPT_BYTES = 64 * 1024 * 1024;
 
@@ -33,7 +33,10 @@ export function connect(dataDir: string): Db {
   return guardOpening(file, () => openDatabase(file, true));
 }
 
-/** Another connection to an open database. @throws SQLite's errors */
+/**
+ * Opens another connection to an open database.
+ * @throws SQLite's errors
+ */
 export function reconnect(file: string): Db {
   const db = openDatabase(file, false);
   startRunning(db);
@@ -41,8 +44,8 @@ export function reconnect(file: string): Db {
 }
 
 /**
- * Settings for after the migration: enforces foreign keys, blocks the event loop only briefly for locks, and works where the temporary
- * directory is full. log-sync.ts and checkpoints.ts make the disk syncs of commits and checkpoints.
+ * Applies the settings for after the migration: enforces foreign keys, blocks the event loop only briefly for locks, and works where the
+ * temporary directory is full. log-sync.ts and checkpoints.ts make the disk syncs of commits and checkpoints.
  */
 export function startRunning(db: Db): void {
   db.pragma('foreign_keys = ON');
@@ -74,7 +77,7 @@ function openDatabase(file: string, mayBeNew: boolean): Db {
   const db = new Database(file, { timeout: mayBeNew ? BOOT_BUSY_MS : RUNNING_BUSY_MS });
   try {
     checkVersion(db);
-    // Must precede the first page; make-shrinkable.ts converts databases of older versions.
+    // This must precede the first page; open-store.ts converts databases of older versions.
     if (mayBeNew) db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
@@ -108,7 +111,7 @@ function prepareDirectory(dataDir: string): void {
   try {
     makeDirectory(dataDir);
     const { mode, uid } = statSync(dataDir);
-    // Does not restrict a shared directory, such as /tmp: the files are 0600 in any case.
+    // A shared directory, such as /tmp, is not restricted; the files are 0600 in any case.
     const shared = (mode & 0o1000) !== 0 || uid !== process.getuid?.();
     if ((mode & 0o077) !== 0 && !shared) chmodSync(dataDir, 0o700);
   } catch (error) {

@@ -2,9 +2,9 @@ import type { Vault } from '../vault.js';
 import { type Db, reconnect } from './connect.js';
 import { prepareTables, type Tables } from './tables.js';
 
-/** The open database and its prepared statements, which are replaced together when the connection can be used no more. */
+/** The open database and its prepared statements, which are replaced together when the connection becomes unusable. */
 export class Connection {
-  /** The same object for good; the tables in it are others after each `reopen`. */
+  /** This object stays the same; the tables in it are replaced by each `reopen`. */
   readonly tables: Tables;
   #db: Db;
 
@@ -20,7 +20,7 @@ export class Connection {
     return this.#db;
   }
 
-  /** Undoes what a transaction under way has written. When it throws, the former connection stays. */
+  /** Opens the database again, which undoes the writes of a running transaction. If it throws, the former connection stays. */
   reopen(): void {
     const former = this.#db;
     const db = reconnect(former.name);

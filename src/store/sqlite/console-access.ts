@@ -7,7 +7,7 @@ import { consoleAccess } from './schema.js';
 
 type Kind = keyof typeof CONSOLE_KEPT;
 
-/** Links and sessions of the console. Synchronous statements; the caller owns the transaction. */
+/** Links and sessions of the console. Synchronous statements. The caller owns the transaction. */
 export function consoleAccessTable(orm: Orm) {
   const { hash, kind, createdAt, expiresAt } = consoleAccess;
   const isLive = and(matching(consoleAccess, 'kind'), gt(expiresAt, sql.placeholder('now')));

@@ -4,7 +4,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { counters, queue } from './schema.js';
 
-/** Counts of jobs and bytes are updated by triggers (drizzle/0001_triggers.sql), the others by the steps that cause them. */
+/** Counters that steps update; triggers (drizzle/0001_triggers.sql) update the counts of jobs and bytes. */
 type CountedEvent =
   | 'credits/pending'
   | 'credits/settled'
@@ -15,7 +15,7 @@ type CountedEvent =
 
 export type CountersTable = ReturnType<typeof countersTable>;
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function countersTable(orm: Orm) {
   const { name, value } = counters;
   const all = orm.select({ name, value }).from(counters).prepare();
@@ -49,16 +49,16 @@ export function countersTable(orm: Orm) {
     all(): Map<string, number> {
       return new Map(all.all().map(({ name, value }) => [name, value]));
     },
-    /** Virtual time of the queue (turns.ts): the tag of the latest claim. It never decreases. */
+    /** Returns the virtual time of the queue (turns.ts): the tag of the latest claim. It never decreases. */
     turn: (): number => one.get({ name: 'turn' })?.value ?? 0,
     raiseTurn(to: number): void {
       raiseTurn.run({ to });
     },
-    /** Queued and running jobs, without followers of a shared render. */
+    /** Counts queued and running jobs, without followers of a shared render. */
     unfinished: (): number => unfinished.get()?.value ?? 0,
-    /** Waiting jobs, including followers of a shared render. */
+    /** Counts waiting jobs, including followers of a shared render. */
     waiting: (): number => waiting.get()?.value ?? 0,
-    /** Jobs that can be claimed now or later, that is, without followers of a shared render. */
+    /** Counts jobs that can be claimed now or later, that is, without followers of a shared render. */
     queued: (): number => queued.get()?.value ?? 0,
     artifactBytes: (): number => one.get({ name: 'artifacts/bytes' })?.value ?? 0,
     isPaused: (): boolean => paused.get()?.paused === true,
@@ -68,7 +68,7 @@ export function countersTable(orm: Orm) {
   };
 }
 
-/** Stored jobs by state. */
+/** Counts stored jobs by state. */
 export function queueStatusOf(counters: CountersTable): QueueStatus {
   const counts = counters.all();
   const of = (name: string) => counts.get(name) ?? 0;

@@ -3,7 +3,7 @@ import type { Checkpoints } from './checkpoints.js';
 import type { Connection } from './connection.js';
 import type { Writer } from './writer.js';
 
-/** Pages that one transaction moves; few, so that a slice does not delay other writes. */
+/** Number of pages that one transaction moves; small, so that a slice does not delay other writes. */
 const SLICE_PAGES = 100;
 /** Maximum number of slices per call. */
 const SLICES = 100;
@@ -14,7 +14,7 @@ interface DatabaseFileParts {
   checkpoints: Pick<Checkpoints, 'truncate'>;
 }
 
-/** The database's disk usage, and how to reduce it. */
+/** Measures and reduces the database's disk usage. */
 export class DatabaseFile {
   readonly #parts: DatabaseFileParts;
 
@@ -22,7 +22,7 @@ export class DatabaseFile {
     this.#parts = parts;
   }
 
-  /** Bytes of the file and its log; `free` of them are unused pages. */
+  /** Returns the bytes of the file and its log, of which `free` are in unused pages. */
   size(): { database: number; free: number } {
     const { name } = this.#parts.connection.db;
     const database = sizeOf(name) + sizeOf(`${name}-wal`);
@@ -31,12 +31,12 @@ export class DatabaseFile {
 
   /** Moves used pages to the front, truncates the file, and empties the log. */
   async shrink(): Promise<void> {
-    // Throws if the database is not sound: the thread of the checkpoints must not open another log.
+    // This throws if the database is not sound, since the thread of the checkpoints must not open another log.
     await this.#parts.writer.run(() => undefined);
     for (let slice = 0; slice < SLICES && this.number('freelist_count') > 0; slice++) {
       const before = this.number('freelist_count');
       await this.#parts.writer.run(() => this.#parts.connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
-      // A database created by an older version cannot shrink (make-shrinkable.ts).
+      // A database created by an older version cannot shrink (open-store.ts).
       if (this.number('freelist_count') >= before) break;
     }
     await this.#parts.checkpoints.truncate();

@@ -24,18 +24,18 @@ type Held = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
 
 const NOW = sql.placeholder('now');
 const RECEIVER = { accountId: deliveries.accountId, origin: deliveries.origin };
-/** Attempts are counted when they are recorded, so a crash may repeat one but never loses one. */
+/** Condition of a held attempt. Attempts are counted when they are recorded, so a crash may repeat one but never loses one. */
 const IS_HELD = and(
   matching(deliveries, 'deliveryId', 'generation'),
   eq(deliveries.attempts, sql`${sql.placeholder('attempt')} - 1`),
   eq(deliveries.state, 'pending'),
   isNotNull(deliveries.dueAt),
 );
-/** Due now, and until a delivery expires. */
+/** Makes a delivery due now, and until it expires. */
 const DUE = { dueAt: sql`${NOW}`, nextAttemptAt: sql`${NOW}`, expiresAt: sql`${NOW} + ${MAX_DELIVERY_AGE_MS}` };
 const ENDED = { dueAt: null, nextAttemptAt: null, claimedUntil: null, expiresAt: null };
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function deliveriesTable(orm: Orm, vault: Vault, receivers: ReceiversTable) {
   return { ...announcing(orm, vault, receivers), ...claiming(orm), ...recording(orm) };
 }
@@ -69,7 +69,7 @@ function announcing(orm: Orm, vault: Vault, receivers: ReceiversTable) {
       return receiver !== undefined;
     },
     find: (jobId: string): DeliveryRow | null => find.get({ jobId }) ?? null,
-    /** null if it cannot be decrypted any more */
+    /** Decrypts a secret; null if it can no longer be decrypted. */
     openSecret(row: DeliveryRow): string | null {
       try {
         return vault.open(row.secret, place(row.jobId));
@@ -124,7 +124,7 @@ function claiming(orm: Orm) {
     .where(and(isNotNull(deliveries.claimedUntil), gt(deliveries.claimedUntil, horizon)))
     .prepare();
   return {
-    /** The most overdue delivery to a receiver. */
+    /** Finds the most overdue delivery to a receiver. */
     nextAt: ({ accountId, origin }: ReceiverKey, now: number): DeliveryRow | null => next.get({ accountId, origin, now }) ?? null,
     claim: ({ jobId, generation, attempts }: DeliveryRow, until: number): boolean =>
       claim.run({ jobId, generation, attempts, claimedUntil: until }).changes === 1,
@@ -132,7 +132,10 @@ function claiming(orm: Orm) {
     renewLapsed(held: Held, { now, until }: { now: number; until: number }): void {
       renewLapsed.run({ ...held, now, claimedUntil: until });
     },
-    /** Releases the claims whose lease has expired by then. @returns the receivers to refresh */
+    /**
+     * Releases the claims whose lease has expired by then.
+     * @returns the receivers to refresh
+     */
     unclaim: (leasedUntil: number): ReceiverKey[] => unclaim.all({ leasedUntil }),
     /** Makes deliveries due that would wait beyond the horizon. @returns the receivers to refresh */
     pullForward(now: number, horizon: number): ReceiverKey[] {
@@ -183,12 +186,18 @@ function recording(orm: Orm) {
     .prepare();
   const statements = { delivered, failed, retry };
   return {
-    /** null if the attempt has been recorded already, or the generation has changed; else the receiver to refresh */
+    /**
+     * Records an attempt.
+     * @returns the receiver to refresh; null if the attempt was recorded already, or the generation has changed
+     */
     record: (held: Held, outcome: AttemptOutcome, now: number): ReceiverKey | null =>
       statements[outcome.kind].get({ ...held, ...outcome, now }) ?? null,
-    /** Of two calls with the same generation one succeeds and returns the receiver to refresh; the other returns null. */
+    /** Sends again. Of two calls with the same generation, one succeeds and returns the receiver to refresh; the other returns null. */
     redeliver: (jobId: string, generation: number, now: number): ReceiverKey | null => redeliver.get({ jobId, generation, now }) ?? null,
-    /** Fails deliveries that are too old and not being attempted. @returns their receivers, to refresh, one per delivery */
+    /**
+     * Fails deliveries that are too old and not being attempted.
+     * @returns their receivers, to refresh, one per delivery
+     */
     expire: (now: number, limit: number): ReceiverKey[] => expire.all({ now, limit }),
   };
 }

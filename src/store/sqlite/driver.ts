@@ -4,26 +4,25 @@ import { StoreError } from '../store-error.js';
 
 export type Db = BetterSqlite3.Database;
 
-/** The oldest Node that can load the prebuilt driver; it would crash an older one. */
+/** The oldest Node that can load the prebuilt driver, which would crash an older one. */
 const PREBUILT_NODE_MAJOR = 22;
 
 const NAME = Number.parseInt(process.versions.node, 10) >= PREBUILT_NODE_MAJOR ? 'better-sqlite3' : 'better-sqlite3-node20';
 
 /**
- * SQLite's driver for this Node: the one with prebuilt binaries, or for Node 20 its predecessor, which is compiled or downloaded at
- * installation: in a clone as an optional dependency, in the npm package in the directory `node20`. If it is missing, the class can still be
- * imported, but not constructed.
+ * SQLite's driver for this Node: with prebuilt binaries, or for Node 20 its predecessor, an optional dependency that the npm package has in
+ * the directory `node20`. If it is missing, the class can be imported, but not constructed.
  */
 export const Database: typeof BetterSqlite3 = load();
 
-/** Whether opening a database failed because the native part of the driver is missing, or built for another Node or system. */
+/** Returns whether opening a database failed because the native part of the driver is missing, or built for another Node or system. */
 export function isDriverMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   const notFound = code === 'MODULE_NOT_FOUND' && /better[-_]sqlite3/.test(message);
   return notFound || code === 'ERR_DLOPEN_FAILED' || /bindings file/.test(message ?? '');
 }
 
-/** The native part of the driver is missing, or not for this Node. */
+/** The native part of the driver is missing, or not built for this Node. */
 export class DriverMissing extends StoreError {
   readonly found = `The SQLite driver (${NAME}) cannot be loaded under Node ${process.version}`;
   readonly advice = advice();

@@ -9,21 +9,20 @@ import type { Tables } from './tables.js';
 
 type EndTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'turns'>;
 
-/** A slice ends no further follower after this time: commit and log lines are added to it, and all of it blocks the event loop. */
+/** A slice ends no further follower after this time: commit and log lines add to it, and all of it blocks the event loop. */
 const SLICE_MS = 4;
 
 /**
  * Ends a claimed job and the first slice of its followers (`endFollowers` ends the others), together with credits, orders and deliveries.
  * Runs inside the caller's transaction.
- *
- * @returns the ended jobs, the claimed one first; empty if the claim was lost. Those of an earlier try that was committed, although its sync
- * failed, are returned again.
+ * @returns the ended jobs, the claimed one first, also if an earlier try was committed although its sync failed; empty if the claim was
+ * lost
  */
 export function endJob(tables: EndTables, held: Claim, ending: Ending): EndedJob[] {
   const job = tables.jobs.end(held, ending, ending.state === 'completed' ? ending.now : null);
   if (job === null) return endedEarlier(tables, held, ending);
-  tables.turns.settle(job, ending.now);
-  const own = concludeJob(tables, job, ending);
+  tables.turns.correct(job, ending.now);
+  const own = endWithEffects(tables, job, ending);
   const followers = endFollowers(tables, job);
   return [{ ...own, isFollowed: followers.length > 0 || tables.jobs.followersOf(job.id, 1).length > 0 }, ...followers];
 }
@@ -38,32 +37,33 @@ function endedEarlier({ jobs }: Pick<EndTables, 'jobs'>, { id, workerId, attempt
 
 /**
  * Ends the next slice of an ended job's followers with the same result. After a failure, followers with a longer timeout continue: the
- * first of them renders for the others. Runs inside the caller's transaction. @returns the ended jobs
+ * first of them renders for the others. Runs inside the caller's transaction.
+ * @returns the ended jobs
  */
 export function endFollowers(tables: EndTables, leader: JobRow): EndedJob[] {
   const { state, endedAt, artifactName, error } = leader;
   if ((state !== 'completed' && state !== 'failed') || endedAt === null) return [];
   const ending: Ending = { state, now: endedAt, artifactName, error, data: state === 'completed' ? SHARED_DATA : null };
   const ended: EndedJob[] = [];
-  const over = performance.now() + SLICE_MS;
+  const deadline = performance.now() + SLICE_MS;
   for (const follower of tables.jobs.followersOf(leader.id, SLICE_FOLLOWERS)) {
-    if (state === 'failed' && follower.timeoutMs > leader.timeoutMs) goOn(tables, leader, follower);
+    if (state === 'failed' && follower.timeoutMs > leader.timeoutMs) continueFollower(tables, leader, follower);
     else {
       expectOne(tables.jobs.endFollower(follower.id, { id: leader.id, workerId: leader.workerId ?? '' }, ending), follower.id);
-      ended.push(concludeJob(tables, follower, ending));
+      ended.push(endWithEffects(tables, follower, ending));
     }
-    if (performance.now() > over) break;
+    if (performance.now() > deadline) break;
   }
   return ended;
 }
 
-function goOn({ jobs }: Pick<EndTables, 'jobs'>, from: JobRow, heir: JobRow): void {
-  const next = heir.cacheDigest === null ? null : jobs.findInFlight(heir.accountId, heir.cacheDigest);
-  expectOne(jobs.follow(heir.id, from.id, next), heir.id);
-  if (next !== null && heir.lane === 'prioritized') jobs.promote(next);
+function continueFollower({ jobs }: Pick<EndTables, 'jobs'>, from: JobRow, follower: JobRow): void {
+  const next = follower.cacheDigest === null ? null : jobs.findInFlight(follower.accountId, follower.cacheDigest);
+  expectOne(jobs.follow(follower.id, from.id, next), follower.id);
+  if (next !== null && follower.lane === 'prioritized') jobs.promote(next);
 }
 
-function concludeJob(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { state, now, error }: Ending): EndedJob {
+function endWithEffects(tables: Omit<EndTables, 'jobs' | 'turns'>, row: JobRow, { state, now, error }: Ending): EndedJob {
   tables.orders.wipe(row.id);
   tables.outcomes.count(row.accountId, periodOf(now), state === 'completed' ? state : codeOfFailure(error));
   if (state === 'completed') tables.reservations.settle(row.id);

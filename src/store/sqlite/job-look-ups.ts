@@ -6,7 +6,7 @@ import { artifacts, type JobRow, jobs, queue } from './schema.js';
 /** A row, whether the queue is paused (which affects the reported state), and `data` of its artifact. */
 export type FoundJob = JobRow & { paused: boolean; keptData: string | null };
 
-/** Reads of jobs. Synchronous statements. */
+/** Reads of jobs, as synchronous statements. */
 export function jobLookUps(orm: Orm) {
   const found = () =>
     orm
@@ -44,7 +44,7 @@ export function jobLookUps(orm: Orm) {
   const nextDue = orm
     .select({ dueAt: min(jobs.dueAt) })
     .from(jobs)
-    // A literal, as in the condition of the index: with a bound parameter, the index would not be used.
+    // This is a literal, as in the condition of the index, which a bound parameter would not use.
     .where(sql`${jobs.state} = 'delayed'`)
     .prepare();
   const last = orm.select({ seq: max(jobs.seq) }).from(jobs);
@@ -53,13 +53,19 @@ export function jobLookUps(orm: Orm) {
     find: (id: string): FoundJob | null => byId.get({ id }) ?? null,
     findByIdempotencyKey: (accountId: string, key: string): FoundJob | null =>
       byIdempotencyKey.get({ accountId, idempotencyKey: key }) ?? null,
-    /** Newest first, for one state; the caller merges several. @param before exclusive, in order of acceptance */
+    /**
+     * Lists jobs in one state, newest first; the caller merges several states.
+     * @param before exclusive, in order of acceptance
+     */
     ofKey: (keyId: string, page: { state: JobRow['state']; before: number; limit: number }): FoundJob[] => ofKey.all({ keyId, ...page }),
-    /** Newest first. @param before exclusive, in order of acceptance */
+    /**
+     * Lists job states, newest first.
+     * @param before exclusive, in order of acceptance
+     */
     newestStates: (before: number, limit: number) => newestStates.all({ before, limit }),
-    /** Newest first. */
+    /** Reads jobs, newest first. */
     bySeqs: (seqs: readonly number[]): FoundJob[] => bySeqs.all({ seqs: JSON.stringify(seqs) }),
-    /** Unfinished jobs of an account, by state. */
+    /** Counts the unfinished jobs of an account by state. */
     unfinished: (accountId: string) => unfinished.all({ accountId }),
     nextDueAt: (): number | null => nextDue.get()?.dueAt ?? null,
     newestAt: (): number | null => newest.get()?.enqueuedAt ?? null,

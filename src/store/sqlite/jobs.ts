@@ -25,7 +25,7 @@ interface EndedRow extends EndedPlace {
 interface Booking {
   workerId: string;
   now: number;
-  /** turns.ts */
+  /** Slot time in ms that the claim is charged in advance (turns.ts). */
   bookedMs: number;
 }
 
@@ -34,13 +34,13 @@ const OUTCOME = {
   ...{ endedAt: sql`${sql.placeholder('now')}`, progress: 100 },
 };
 const IS_HELD = and(matching(jobs, 'id', 'workerId'), eq(jobs.attemptsMade, sql.placeholder('attempt')), eq(jobs.state, 'active'));
-// Literals, as in the conditions of the indexes: with bound parameters, the indexes would not be used.
+// These are literals, as in the conditions of the indexes, which bound parameters would not use.
 const IS_ACTIVE = sql`${jobs.state} = 'active'`;
 const IS_DELAYED = sql`${jobs.state} = 'delayed'`;
 const IS_CLAIMABLE = sql`${jobs.state} in ('waiting', 'prioritized', 'delayed') and ${jobs.leaderId} is null`;
 const IS_QUEUED = inArray(jobs.state, ['waiting', 'prioritized']);
 
-/** Synchronous statements; the caller owns the transaction. Each change of state names the state that it expects. */
+/** Synchronous statements. The caller owns the transaction. Each change of state names the state that it expects. */
 export function jobsTable(orm: Orm) {
   return { ...jobLookUps(orm), ...admission(orm), ...claims(orm), ...leases(orm), ...endings(orm), ...following(orm), ...deletion(orm) };
 }
@@ -84,11 +84,11 @@ function admission(orm: Orm) {
     insert(row: NewJobRow): void {
       insert.run(row);
     },
-    /** The newest picture that was rendered for this digest, not taken from the cache. */
+    /** Finds the newest picture that was rendered for this digest, not taken from the cache. */
     findRendered: (accountId: string, cacheDigest: string) => rendered.get({ accountId, cacheDigest }) ?? null,
-    /** The oldest unfinished job that renders for this digest. */
+    /** Finds the oldest unfinished job that renders for this digest. */
     findInFlight: (accountId: string, cacheDigest: string): string | null => inFlight.get({ accountId, cacheDigest })?.id ?? null,
-    /** The oldest job with at least this timeout among a leader and its followers. */
+    /** Finds the oldest job with at least this timeout among a leader and its followers. */
     findSharing: (leaderId: string, timeoutMs: number): string | null => sharing.get({ leaderId, timeoutMs })?.id ?? null,
     /** Gives an asynchronous job the priority of a synchronous one. */
     promote(id: string): void {
@@ -144,9 +144,15 @@ function claims(orm: Orm) {
     hasRunning: (accountId: string): boolean => running.get({ accountId }) !== undefined,
     claim: (job: JobRow, { workerId, now, bookedMs, leaseMs }: Booking & { leaseMs: number }): boolean =>
       claim.run({ ...job, workerId, now, bookedMs, leaseExpiresAt: now + leaseMs }).changes === 1,
-    /** null if the claim was lost, or no attempt is left */
+    /**
+     * Delays a job.
+     * @returns null if the claim was lost or no attempt is left
+     */
     delay: (held: Claim, dueAt: number, begunAt: number | null): JobRow | null => delay.get({ ...held, dueAt, begunAt }) ?? null,
-    /** Returns a job to its lane; null if the claim was lost. @param attemptsMade the new count */
+    /**
+     * Returns a job to its lane; null if the claim was lost.
+     * @param attemptsMade the new count
+     */
     putBack: (held: Claim, attemptsMade: number): JobRow | null => putBack.get({ ...held, attemptsMade }) ?? null,
   };
 }
@@ -187,12 +193,12 @@ function leases(orm: Orm) {
     renewLapsed(held: Claim, { now, until }: { now: number; until: number }): void {
       renewLapsed.run({ ...held, now, leaseExpiresAt: until });
     },
-    /** Limits times to the horizon: delayed jobs beyond it are due now, leases beyond it end there unless they are renewed. */
+    /** Limits times to the horizon: delayed jobs beyond it are due now, and leases beyond it end there unless they are renewed. */
     pullForward(now: number, horizon: number): void {
       pullDelayed.run({ now, horizon });
       pullLeases.run({ now, horizon });
     },
-    /** Active jobs whose lease has expired by then. */
+    /** Lists active jobs whose lease has expired by then. */
     abandoned: (leasedUntil: number): JobRow[] => abandoned.all({ leasedUntil }),
   };
 }
@@ -205,7 +211,10 @@ function endings(orm: Orm) {
     .returning()
     .prepare();
   return {
-    /** null if the claim was lost */
+    /**
+     * Ends a job.
+     * @returns null if the claim was lost
+     */
     end: (held: Claim, ending: Ending, renderedAt: number | null): JobRow | null => end.get({ ...held, ...ending, renderedAt }) ?? null,
   };
 }
@@ -237,11 +246,11 @@ function following(orm: Orm) {
     .where(and(matching(jobs, 'endedAt', 'workerId', 'accountId', 'cacheDigest'), ne(jobs.id, sql.placeholder('id'))))
     .prepare();
   return {
-    /** The followers that ended together with an ended job. */
+    /** Lists the followers that ended together with an ended job. */
     endedWith: ({ id, endedAt, workerId, accountId, cacheDigest }: JobRow): JobRow[] =>
       together.all({ id, endedAt, workerId, accountId, cacheDigest }),
     followersOf: (leaderId: string, limit: number): JobRow[] => followers.all({ leaderId, limit }),
-    /** Ended jobs that still have followers, because the process ended or a step failed between two slices. */
+    /** Finds ended jobs that still have followers, because the process ended or a step failed between two slices. */
     endedLeaders: (): string[] => endedLeaders.all().map((leader) => leader.id),
     endFollower: (id: string, leader: { id: string; workerId: string }, ending: Ending): boolean =>
       endFollower.run({ ...ending, id, from: leader.id, workerId: leader.workerId }).changes === 1,
@@ -267,7 +276,7 @@ function deletion(orm: Orm) {
     .from(jobs)
     .where(
       and(
-        // The first condition starts the index; the second one leaves out those of the same millisecond.
+        // The first condition lets the index start there; the second one leaves out those of the same millisecond.
         gte(jobs.endedAt, endedAt),
         or(gt(jobs.endedAt, endedAt), gt(jobs.seq, sql.placeholder('seq'))),
         lt(jobs.endedAt, sql.placeholder('before')),
@@ -282,10 +291,10 @@ function deletion(orm: Orm) {
     .where(and(matching(jobs, 'id'), inArray(jobs.state, ['completed', 'failed'])))
     .prepare();
   return {
-    /** Ended jobs from a place on, oldest first, and whether each has a delivery pending. */
+    /** Lists ended jobs from a place on, oldest first, and whether each has a pending delivery. */
     endedAfter: (place: EndedPlace, { before, limit }: { before: number; limit: number }): EndedRow[] =>
       endedAfter.all({ ...place, before, limit }).map((row) => ({ ...row, endedAt: row.endedAt ?? 0, isPending: row.isPending === 1 })),
-    /** Also deletes its order, credits and delivery. */
+    /** Deletes a job, and with it its order, credits and delivery. */
     remove: (id: string): boolean => remove.run({ id }).changes === 1,
   };
 }

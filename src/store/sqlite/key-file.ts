@@ -1,4 +1,4 @@
-/** The key of the vault as a file in the data directory. */
+/** The key of the vault, stored as a file in the data directory. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,10 @@ import { KEY_BYTES, type Vault, vaultOf } from '../vault.js';
 
 const KEY_FILE = 'secret.key';
 
-/** Opens the key file of a data directory; creates it on first use. @throws StoreError */
+/**
+ * Opens the key file of a data directory, and creates it on first use.
+ * @throws StoreError
+ */
 export function openVault(dataDir: string): Vault {
   const file = join(dataDir, KEY_FILE);
   const key = readKey(file) ?? makeKey(file);

@@ -3,7 +3,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { linkCredits } from './schema.js';
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function linkCreditsTable(orm: Orm) {
   const add = orm
     .insert(linkCredits)
@@ -13,7 +13,7 @@ export function linkCreditsTable(orm: Orm) {
       set: { credits: sql`${linkCredits.credits} + excluded.credits` },
     })
     .prepare();
-  // An insert with a negative sum would break the table's rule before it became an update.
+  // An insert with a negative sum would violate the table's CHECK before it became an update.
   const take = orm
     .update(linkCredits)
     .set({ credits: sql`${linkCredits.credits} - ${sql.placeholder('credits')}` })

@@ -5,8 +5,8 @@ import { Database, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
 
 const LOCK_FILE = 'server.lock';
-/** A command that looks whether a server runs holds the lock for less. */
-const LOOK_MS = 500;
+/** A command that checks whether a server runs holds the lock for less than this. */
+const LOCK_TIMEOUT_MS = 500;
 
 /**
  * Makes this process the only server of a data directory, until disposed. The kernel holds the lock on an open file, so a killed process
@@ -18,7 +18,7 @@ export function lockDataDir(dataDir: string): Disposable {
   const file = join(dataDir, LOCK_FILE);
   try {
     makeDirectory(dataDir);
-    const db = new Database(file, { timeout: LOOK_MS });
+    const db = new Database(file, { timeout: LOCK_TIMEOUT_MS });
     chmodSync(file, 0o600);
     db.exec('BEGIN EXCLUSIVE');
     return { [Symbol.dispose]: () => void db.close() };
@@ -34,7 +34,7 @@ export function lockDataDir(dataDir: string): Disposable {
   }
 }
 
-/** Whether a server holds the lock. */
+/** Returns whether a server holds the lock. */
 export function isServing(dataDir: string): boolean {
   const file = join(dataDir, LOCK_FILE);
   if (!existsSync(file)) return false;

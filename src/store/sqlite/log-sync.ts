@@ -4,21 +4,19 @@ import { StoreError } from '../store-error.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { Connection } from './connection.js';
 
-/** Brings what was written to a file to the disk. */
+/** Flushes the written data of a file to the disk. */
 export type SyncFile = (handle: number, done: (error: Error | null) => void) => void;
 
 export interface LogSyncOptions {
   connection: Pick<Connection, 'db'>;
   checkpoints: Pick<Checkpoints, 'afterCommit' | 'room' | 'truncate'>;
-  /** Replaced by tests. */
+  /** Tests replace this function. */
   syncFile?: SyncFile;
 }
 
 /**
  * Makes commits durable without blocking the event loop: SQLite leaves the write-ahead log to the system (`synchronous = NORMAL`), and a
- * thread of Node's pool syncs it. Commits that arrive during a sync share the next one.
- *
- * The log's file is the same while a connection is open, also when the connection is replaced.
+ * thread of Node's pool syncs it. Commits during a sync share the next one. A reopened connection has the same log file.
  */
 export class LogSync {
   readonly #options: LogSyncOptions;
@@ -34,15 +32,18 @@ export class LogSync {
   }
 
   /**
-   * Resolves when a write may begin: after the sync under way, since each transaction writes its pages anew, so that few large ones cost
-   * less; and when the log has room.
+   * Resolves when a write may begin: when the log has room, and after the running sync, since each transaction writes its pages anew, so
+   * that few large ones cost less.
    */
   async room(): Promise<void> {
     await this.#running?.catch(() => undefined);
     await this.#options.checkpoints.room();
   }
 
-  /** To be called after a commit; resolves when it, and all before it, are on the disk. @throws StoreError code `SQLITE_IOERR_FSYNC` */
+  /**
+   * Resolves when a commit, and all before it, are on the disk. Called after the commit.
+   * @throws StoreError code `SQLITE_IOERR_FSYNC`
+   */
   committed(): Promise<void> {
     this.#options.checkpoints.afterCommit();
     if (this.#running === null) return this.#start();
@@ -50,8 +51,8 @@ export class LogSync {
     return this.#next;
   }
 
-  /** Resolves when all that a read can see at this moment is on the disk. */
-  async settled(): Promise<void> {
+  /** Resolves when everything that a read can see at this moment is on the disk. */
+  async durable(): Promise<void> {
     await (this.#next ?? this.#running ?? (this.#mayBeDamaged ? this.#start() : null));
   }
 
@@ -71,8 +72,8 @@ export class LogSync {
   }
 
   /**
-   * The system reports a failed sync once and may have lost the pages; the log would then end there for a recovery, whatever is synced
-   * behind it. So after a failure the log is copied into the database file as a whole before anything counts as durable again.
+   * The system reports a failed sync once and may have lost the pages; a recovery would then end the log there, whatever is synced behind
+   * it. So after a failure the whole log is copied into the database file before anything counts as durable again.
    */
   async #sync(): Promise<void> {
     try {
@@ -89,7 +90,7 @@ export class LogSync {
     await this.#call(this.#handle);
   }
 
-  /** Its entry in the directory is brought to the disk as well, once. */
+  /** Opens the log, and syncs its entry in the directory once. */
   async #openLog(): Promise<number> {
     const { name } = this.#options.connection.db;
     const directory = openSync(dirname(name), 'r');

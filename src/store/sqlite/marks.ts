@@ -2,7 +2,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { marks } from './schema.js';
 
-/** Named values of the database itself. Synchronous statements; the caller owns the transaction. */
+/** Named values of the database itself. Synchronous statements. The caller owns the transaction. */
 export function marksTable(orm: Orm) {
   const set = orm
     .insert(marks)
@@ -17,7 +17,7 @@ export function marksTable(orm: Orm) {
   const get = orm.select({ value: marks.value }).from(marks).where(matching(marks, 'name')).prepare();
   return {
     set: (name: string, value: string): void => void set.run({ name, value }),
-    /** Keeps an existing value. */
+    /** Adds a value unless one exists. */
     add: (name: string, value: string): void => void add.run({ name, value }),
     get: (name: string): string | null => get.get({ name })?.value ?? null,
   };

@@ -2,22 +2,19 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { StoreError } from '../store-error.js';
 import type { Db } from './connect.js';
 
-/** drizzle's own table, so that its tools recognise the version of a database. */
+/** The name of drizzle's own table, so that its tools recognise the version of a database. */
 const JOURNAL = '__drizzle_migrations';
 
 /**
- * Migrates the schema in ONE immediate transaction: a failure leaves the old schema, and two processes that start at the same time apply
- * each migration once. (drizzle's migrate() reads its journal before it begins a deferred transaction.)
- *
- * Always creates a new database; migrates an older one only if `isAllowed`, since a server of the older version may be using it.
- *
- * @returns how many migrations were applied, and whether the database is new
+ * Migrates in ONE immediate transaction, so that two starting processes apply each migration once; drizzle's migrate() reads its journal
+ * before its transaction. `isAllowed` says whether to migrate an older database, which a server may be using.
+ * @returns the number of applied migrations, and whether the database is new
  * @throws StoreError if the database has a migration that this program does not know, or lacks one that may not be applied
  */
 export function migrate(db: Db, rules: { migrationsDir: string; isAllowed: boolean }): { applied: number; made: boolean } {
   const { migrationsDir, isAllowed } = rules;
   const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
-  // Rebuilding a table drops it temporarily: a check before the commit replaces the enforcement (connect.ts, startRunning).
+  // Rebuilding a table drops it temporarily, so a check before the commit replaces the enforcement (connect.ts, startRunning).
   db.pragma('foreign_keys = OFF');
   return db.transaction(() => apply(db, migrations, isAllowed)).immediate();
 }

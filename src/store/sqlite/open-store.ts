@@ -1,13 +1,28 @@
 /**
- * The store in one SQLite file, shared with the other processes of this machine (the commands): nothing is cached, rows are the
- * truth. Must not know HTTP, browsers, sockets or the bytes of artifacts.
+ * The store in one SQLite file, shared with the other processes of this machine (the commands): nothing is cached, rows are the truth. Must
+ * not know HTTP, browsers, sockets or the bytes of artifacts.
  */
 import { join } from 'node:path';
+import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
+import { chooseJobs, LOOKED_AT_JOBS } from '../recent-jobs.js';
 import { RENDERED_DATA } from '../result-data.js';
+import { storedStates } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
-import type { AccountStore, Claim, ConsoleStore, DeliveryStore, JobStore, KeyStore, RetentionStore, Store } from '../store.js';
+import type {
+  AccountStore,
+  Claim,
+  ConsoleStore,
+  DeliveryStore,
+  JobCounts,
+  JobPage,
+  JobPageRequest,
+  JobStore,
+  KeyStore,
+  RetentionStore,
+  Store,
+} from '../store.js';
 import { StoreError } from '../store-error.js';
 import { type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
@@ -15,18 +30,15 @@ import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
 import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
-import { connect, DATABASE_FILE, guardOpening, startRunning } from './connect.js';
+import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
 import { Connection } from './connection.js';
 import { queueStatusOf } from './counters.js';
 import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
 import type { FoundJob } from './job-look-ups.js';
-import { acceptClock, keepClock, keptClock } from './kept-clock.js';
 import { openVault } from './key-file.js';
-import { countJobs, listAllJobs, listJobs } from './list-jobs.js';
 import { LogSync } from './log-sync.js';
-import { makeShrinkable, REWRITE_AT_START_BYTES } from './make-shrinkable.js';
 import { migrate } from './migrate.js';
 import { recover } from './recover.js';
 import { deleteJobs, expireArtifacts } from './retention.js';
@@ -34,18 +46,27 @@ import { refuseReplaced, Soundness } from './soundness.js';
 import type { Tables } from './tables.js';
 import { Writer } from './writer.js';
 
+const INCREMENTAL_VACUUM = 2;
+/** A database of this size is rewritten within about a second; a larger one only by `stillframe migrate`. */
+export const REWRITE_AT_START_BYTES = 200_000_000;
+
+const CLOCK_MARK = 'clock';
+/** Maximum age of the stored time. A write for each call would wear out a disk that has nothing else to do. */
+const KEPT_FOR_MS = 60_000;
+const CLOCK_ACCEPTED = 'accepted';
+
 export interface StoreOptions {
-  /** Made when it is missing. */
+  /** Created when it is missing. */
   dataDir: string;
   /** The folder drizzle/ of this program. */
   migrationsDir: string;
   /** The built checkpoint-thread.js. */
   checkpointThread: URL;
-  /** Of `KEY_BYTES`, the one for what is stored from now on first. Default: the key file of the data directory, made on first use. */
+  /** Keys of `KEY_BYTES`; the first one encrypts new data. Default: the key file of the data directory, created on first use. */
   secretKeys?: Buffer[] | null;
   /**
-   * Whether an older database is brought up to date, or refused; only the holder of the data directory's lock may. `wholly` takes the
-   * time that it needs, however large the database is.
+   * Whether an older database is migrated or refused; only the holder of the data directory's lock may migrate it. `wholly` takes as long
+   * as the migration needs, however large the database is.
    */
   migrates: 'no' | 'at start' | 'wholly';
   log: Log;
@@ -53,19 +74,21 @@ export interface StoreOptions {
 
 /** Reads run at once; writes are grouped, and resolve when they are durable. */
 interface Engine {
-  /** Each table is to be asked for where it is used: a connection that was opened again has others. */
+  /** Look tables up at each use, since a reopened connection replaces them. */
   tables: Tables;
   vault: Vault;
   writer: Writer;
   /** @throws CaptureError `internal_error` 503 when the file cannot be read */
   read<T>(step: () => T): Promise<T>;
-  /** What a client is told of its jobs: nothing that a power failure could still undo. @throws as `read` does */
-  readKept<T>(step: () => T): Promise<T>;
+  /**
+   * Reads data that clients see of their jobs: nothing that a power failure could still undo.
+   * @throws as `read` does
+   */
+  readDurable<T>(step: () => T): Promise<T>;
 }
 
 /**
- * Opens, and makes or migrates, the store of a data directory.
- *
+ * Opens the store of a data directory, and creates or migrates it.
  * @throws StoreError with one line for the operator
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -145,10 +168,10 @@ type JobLookUps = Pick<
 function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof JobLookUps> {
   return {
     cachedArtifact: (job) => read(() => cachedArtifact(tables, vault, job)),
-    findLinkAnswer: (wish) => read(() => findLinkAnswer(tables, vault, wish)),
+    findLinkAnswer: (request) => read(() => findLinkAnswer(tables, vault, request)),
     accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
     claimNextJobs: async ([claim]) => {
-      // An idle worker's look must not cost a write.
+      // The check of an idle worker must not cost a write.
       const idle = await read(() => tables.counters.isPaused() || tables.counters.queued() === 0);
       const job = idle || claim === undefined ? null : await writer.run(() => claimNextJob(tables, claim));
       return job === null ? [] : [job];
@@ -174,7 +197,7 @@ function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof
     fail: (claim, error, now) =>
       writer.run(() => endJob(tables, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
     endFollowers: async (leaderId) => {
-      // Most jobs have none, which must not cost a write.
+      // Most jobs have no followers, and finding that out must not cost a write.
       const isFollowed = await read(() => tables.jobs.followersOf(leaderId, 1).length > 0);
       if (!isFollowed) return null;
       return await writer.run(() => {
@@ -189,17 +212,17 @@ function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof
   };
 }
 
-function jobLookUps({ tables, writer, read, readKept }: Engine): JobLookUps {
+function jobLookUps({ tables, writer, read, readDurable }: Engine): JobLookUps {
   return {
-    findJob: (id) => readKept(() => orNull(tables.jobs.find(id), toSnapshot)),
-    listJobs: (keyId, page) => readKept(() => listJobs(tables, keyId, page)),
-    listAllJobs: (page) => readKept(() => listAllJobs(tables, page)),
+    findJob: (id) => readDurable(() => orNull(tables.jobs.find(id), toSnapshot)),
+    listJobs: (keyId, page) => readDurable(() => listJobs(tables, keyId, page)),
+    listAllJobs: (page) => readDurable(() => listAllJobs(tables, page)),
     findOrders: (jobIds) =>
       read(() => {
         const orders = jobIds.map((id) => [id, tables.orders.open(id)] as const);
         return new Map(orders.flatMap(([id, options]) => (options === null ? [] : [[id, options]])));
       }),
-    findJobByIdempotencyKey: (accountId, key) => readKept(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
+    findJobByIdempotencyKey: (accountId, key) => readDurable(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
     nextDueAt: () => read(() => tables.jobs.nextDueAt()),
     newestJobAt: () => read(() => tables.jobs.newestAt()),
     setQueuePaused: (paused) => writer.run(() => tables.counters.setPaused(paused)),
@@ -207,14 +230,14 @@ function jobLookUps({ tables, writer, read, readKept }: Engine): JobLookUps {
   };
 }
 
-function deliverySteps({ tables, writer, read, readKept }: Engine): DeliveryStore {
+function deliverySteps({ tables, writer, read, readDurable }: Engine): DeliveryStore {
   return {
     claimNextDelivery: async (claim) => {
       const idle = await read(() => nextReceiver(tables, claim) === null);
       return idle ? null : writer.run(() => claimNextDelivery(tables, claim));
     },
     recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(tables, delivery, outcome, now)),
-    findDelivery: (jobId) => readKept(() => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
+    findDelivery: (jobId) => readDurable(() => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
     redeliver: (jobId, generation, now) => writer.run(() => redeliver(tables, { jobId, generation, now })),
     nextDeliveryDueAt: (perReceiver) => read(() => tables.receivers.nextReadyAt(perReceiver)),
     webhookTotals: () =>
@@ -280,8 +303,8 @@ function engineSteps(
       }),
     findDamage: () =>
       read(() => {
-        const said = String(connection.db.pragma('quick_check(1)', { simple: true }));
-        return said === 'ok' ? null : said;
+        const result = String(connection.db.pragma('quick_check(1)', { simple: true }));
+        return result === 'ok' ? null : result;
       }),
     backup: (to) => backup(file, to),
     async [Symbol.asyncDispose]() {
@@ -296,8 +319,8 @@ function engineSteps(
 const CHECK = 'this key belongs to this database';
 
 /**
- * A key that does not belong to the database would open no order and recognise no idempotency key. A new key takes over what stays
- * encrypted for ever, so that the one before it is needed no longer than the jobs of its time.
+ * Checks that the key belongs to the database, since another one would open no order and recognise no idempotency key. A new key
+ * re-encrypts permanent data, so that the former one is needed only as long as the jobs of its time.
  */
 function checkVault({ marks, signingSecrets }: Pick<Tables, 'marks' | 'signingSecrets'>, vault: Vault, dataDir: string): void {
   const mark = vault.digest('check', CHECK);
@@ -316,11 +339,11 @@ function heldJob({ jobs }: Pick<Tables, 'jobs'>, claim: Claim): FoundJob | null 
   return job?.state === 'active' && job.workerId === claim.workerId && job.attemptsMade === claim.attempt ? job : null;
 }
 
-function orNull<Row, Told>(row: Row | null, tell: (row: Row) => Told): Told | null {
-  return row === null ? null : tell(row);
+function orNull<Row, Result>(row: Row | null, convert: (row: Row) => Result): Result | null {
+  return row === null ? null : convert(row);
 }
 
-function readers(logSync: LogSync, sound: Soundness): Pick<Engine, 'read' | 'readKept'> {
+function readers(logSync: LogSync, sound: Soundness): Pick<Engine, 'read' | 'readDurable'> {
   const read = async <T>(step: () => T): Promise<T> => {
     try {
       return step();
@@ -330,12 +353,90 @@ function readers(logSync: LogSync, sound: Soundness): Pick<Engine, 'read' | 'rea
   };
   return {
     read,
-    async readKept(step) {
+    async readDurable(step) {
       const found = await read(step);
-      await logSync.settled().catch((error: unknown) => {
+      await logSync.durable().catch((error: unknown) => {
         throw sound.translate(error);
       });
       return found;
     },
   };
+}
+
+/**
+ * Reads the clock of the last run from a mark: the trusted time, then how far and for how long the machine's clock has been off, or
+ * `accepted`.
+ */
+function keptClock({ marks }: Pick<Tables, 'marks'>): KeptClock | null {
+  const [trusted = 0, aheadMs = Number.NaN, forMs = 0] = (marks.get(CLOCK_MARK) ?? '').split(' ').map(Number);
+  return trusted > 0 ? { trusted, doubt: Number.isNaN(aheadMs) ? null : { aheadMs, forMs } } : null;
+}
+
+/** Runs inside the caller's transaction. */
+function keepClock({ marks }: Pick<Tables, 'marks'>, { trusted, doubt }: KeptClock): boolean {
+  const before = keptClock({ marks });
+  if (before !== null && marks.get(CLOCK_MARK)?.endsWith(CLOCK_ACCEPTED)) {
+    marks.set(CLOCK_MARK, String(before.trusted));
+    // An acceptance while no server ran does not apply to a clock that has gone wrong since.
+    const wall = trusted + (doubt?.aheadMs ?? 0);
+    if (Math.abs(wall - before.trusted) <= GAP_MS) return false;
+  }
+  const ageMs = trusted - (before?.trusted ?? 0);
+  const isKept = ageMs >= 0 && ageMs < KEPT_FOR_MS && (before?.doubt === null) === (doubt === null);
+  if (!isKept) marks.set(CLOCK_MARK, doubt === null ? String(trusted) : `${trusted} ${doubt.aheadMs} ${doubt.forMs}`);
+  return true;
+}
+
+/** Runs inside the caller's transaction. */
+function acceptClock({ marks }: Pick<Tables, 'marks'>, now: number): void {
+  marks.set(CLOCK_MARK, `${now} ${CLOCK_ACCEPTED}`);
+}
+
+/** Reads a page of a key's jobs, newest first. Each state is read through an index, so that a rare one needs no scan of the others. */
+function listJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, keyId: string, page: JobPageRequest): JobPage {
+  const before = page.before ?? Number.MAX_SAFE_INTEGER;
+  const found = storedStates(page.state, counters.isPaused())
+    .flatMap((state) => jobs.ofKey(keyId, { state, before, limit: page.limit + 1 }))
+    .sort((one, other) => other.seq - one.seq);
+  const shown = found.slice(0, page.limit);
+  return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
+}
+
+/** Reads a page of the jobs of all keys, newest first. */
+function listAllJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, page: JobPageRequest): JobPage {
+  const states = storedStates(page.state, counters.isPaused());
+  const looked = jobs.newestStates(page.before ?? Number.MAX_SAFE_INTEGER, LOOKED_AT_JOBS);
+  const { seqs, next } = chooseJobs(looked, { states, limit: page.limit });
+  return { jobs: jobs.bySeqs(seqs).map(toSnapshot), next };
+}
+
+function countJobs({ jobs, outcomes }: Pick<Tables, 'jobs' | 'outcomes'>, accountId: string, now: number): JobCounts {
+  const ended = outcomes.of(accountId, periodOf(now));
+  const completed = ended.get('completed') ?? 0;
+  ended.delete('completed');
+  const byCode = Object.fromEntries([...ended].sort(([one], [other]) => one.localeCompare(other)));
+  const failed = [...ended.values()].reduce((sum, count) => sum + count, 0);
+  const byState = { waiting: 0, prioritized: 0, active: 0, delayed: 0, completed, failed };
+  for (const { state, jobs: count } of jobs.unfinished(accountId)) byState[state] = count;
+  return { byState, byCode };
+}
+
+/**
+ * Enables a database of an older version to release free pages, which rewrites it once. The caller must hold the data directory's lock. A
+ * database that is larger than `maxBytes`, or for whose copy the disk has no room, stays unchanged.
+ */
+export function makeShrinkable(db: Db, { maxBytes, log }: { maxBytes: number; log: Log }): void {
+  if (db.pragma('auto_vacuum', { simple: true }) === INCREMENTAL_VACUUM) return;
+  const bytes = Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
+  if (bytes > maxBytes) {
+    log.warn({ bytes }, 'the database cannot release disk space: stop the server and run stillframe migrate once');
+    return;
+  }
+  try {
+    db.pragma('auto_vacuum = INCREMENTAL');
+    db.exec('VACUUM');
+    log.info({ bytes }, 'database rewritten, so that it can release disk space');
+  } catch (error) {
+    log.warn({ err: error }, 'the database could not be rewritten; it works, but cannot release disk space');
+  }
 }

@@ -18,7 +18,7 @@ export function ordersTable(orm: Orm, vault: Vault) {
     insert(jobId: string, options: CaptureOptions): void {
       insert.run({ jobId, sealed: vault.seal(JSON.stringify(options), place(jobId)) });
     },
-    /** null if it cannot be decrypted any more (another key file, or a damaged row) */
+    /** Decrypts an order; null if it can no longer be decrypted (another key file, or a damaged row). */
     open(jobId: string): CaptureOptions | null {
       const order = find.get({ jobId });
       if (order === undefined) return null;
@@ -29,7 +29,7 @@ export function ordersTable(orm: Orm, vault: Vault) {
         return null;
       }
     },
-    /** Called at the job's end; secure_delete overwrites the bytes. */
+    /** Deletes an order at the job's end; secure_delete overwrites the bytes. */
     wipe(jobId: string): void {
       wipe.run({ jobId });
     },

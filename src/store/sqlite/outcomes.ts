@@ -3,7 +3,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { outcomes } from './schema.js';
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function outcomesTable(orm: Orm) {
   const add = orm
     .insert(outcomes)

@@ -4,7 +4,7 @@ import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.
 import type { Orm } from './connect.js';
 import { deliveries, receivers } from './schema.js';
 
-/** An account's receiver: accounts share neither slots nor pauses, even for the same origin. */
+/** An account's receiver. Accounts share neither slots nor pauses, even for the same origin. */
 export interface ReceiverKey {
   accountId: string;
   origin: string;
@@ -14,8 +14,7 @@ export type ReceiversTable = ReturnType<typeof receiversTable>;
 
 /**
  * The queue of receivers: a claim reads one row per origin, never its backlog. A receiver that does not respond is paused (a circuit
- * breaker): for 5 s at first, then twice as long each time up to 5 min, with one attempt in between, until it responds.
- * Synchronous statements; the caller owns the transaction.
+ * breaker) for 5 s, then twice as long each time up to 5 min, with one attempt in between, until it responds.
  */
 export function receiversTable(orm: Orm) {
   return { ...choosing(orm), ...following(orm), ...pausing(orm) };
@@ -31,7 +30,7 @@ function choosing(orm: Orm) {
     .where(isNotNull(deliveries.claimedUntil))
     .groupBy(deliveries.accountId)
     .prepare();
-  // One look-up per account, however many receivers it has. Raw SQL, since drizzle has no recursive WITH.
+  // This needs one look-up per account, however many receivers it has. It is raw SQL, since drizzle has no recursive WITH.
   const waiting = orm.$client
     .prepare<[], string>(
       `WITH RECURSIVE holder(id) AS (
@@ -57,7 +56,7 @@ function choosing(orm: Orm) {
     .limit(1)
     .prepare();
   return {
-    /** The next receiver: of the account with the fewest running attempts, which must leave as many slots free as it uses. */
+    /** Finds the next receiver: one of the account with the fewest running attempts, which must leave as many slots free as it uses. */
     next({ now, perReceiver, places }: { now: number; perReceiver: number; places: number }): ReceiverKey | null {
       const held = new Map(busy.all().map((account) => [account.accountId, account.attempts]));
       const free = places - [...held.values()].reduce((sum, attempts) => sum + attempts, 0);
@@ -71,7 +70,7 @@ function choosing(orm: Orm) {
       }
       return best;
     },
-    /** When a receiver with a free slot will be ready; null if none. */
+    /** Returns when a receiver with a free slot will be ready; null if none will. */
     nextReadyAt: (perReceiver: number): number | null => nextReady.get({ perReceiver })?.readyAt ?? null,
   };
 }
@@ -100,7 +99,7 @@ function following(orm: Orm) {
     .where(and(matching(receivers, 'accountId', 'origin'), isNull(receivers.readyAt), eq(receivers.inHand, 0)))
     .prepare();
   return {
-    /** To be called after any change of these receivers' deliveries. */
+    /** Updates receivers after any change of their deliveries. */
     refresh(keys: readonly ReceiverKey[]): void {
       for (const { accountId, origin } of new Map(keys.map((key) => [`${key.accountId} ${key.origin}`, key])).values()) {
         update.run({ accountId, origin });
@@ -125,12 +124,12 @@ function pausing(orm: Orm) {
     .returning({ accountId: receivers.accountId, origin: receivers.origin })
     .prepare();
   return {
-    /** To be called after an attempt with a response, whatever its status. */
-    answered({ accountId, origin }: ReceiverKey): void {
+    /** Resets a receiver's pause after an attempt with a response, whatever its status. */
+    recordResponse({ accountId, origin }: ReceiverKey): void {
       set.run({ accountId, origin, silences: 0, pausedUntil: 0 });
     },
-    /** To be called after an attempt without a response. Attempts that were running when the pause began do not prolong it. */
-    silent({ accountId, origin }: ReceiverKey, now: number): void {
+    /** Counts an attempt without a response. Attempts that were running when the pause began do not prolong it. */
+    recordSilence({ accountId, origin }: ReceiverKey, now: number): void {
       const known = find.get({ accountId, origin });
       if (known === undefined || known.pausedUntil > now) return;
       const silences = known.silences + 1;

@@ -10,8 +10,8 @@ type Recovery = Parameters<JobStore['recover']>[0];
 type RecoverTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'receivers' | 'turns'>;
 
 /**
- * Releases the claims of a process that has ended, or of a stuck worker: active jobs with an attempt left are queued again, the others fail,
- * and claimed deliveries are due again. If the clock was set back, delayed work is due at once. Runs inside the caller's transaction.
+ * Releases the claims of a process that has ended, or of a stuck worker: active jobs with an attempt left are queued again, the others
+ * fail, and claimed deliveries are due again. If the clock was set back, delayed work is due at once. Runs inside the caller's transaction.
  */
 export function recover(tables: RecoverTables, recovery: Recovery): { requeued: number; ended: EndedJob[] } {
   const { now, starting, own = NONE } = recovery;
@@ -28,7 +28,7 @@ export function recover(tables: RecoverTables, recovery: Recovery): { requeued: 
   return { requeued, ended };
 }
 
-/** Renews own claims first: running work is not abandoned, whatever the clock says. */
+/** Renews own claims first, since running work is not abandoned, whatever the clock says. */
 function renew({ jobs, deliveries }: RecoverTables, own: OwnClaims, now: number): void {
   for (const { id, workerId, attempt } of own.jobs) jobs.renewLapsed({ id, workerId, attempt }, { now, until: now + RENEWED_MS });
   for (const held of own.deliveries) deliveries.renewLapsed(held, { now, until: now + RENEWED_MS });

@@ -4,7 +4,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { jobs, removals } from './schema.js';
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function removalsTable(orm: Orm) {
   const { name, jobId, workerId, attempt } = removals;
   const add = orm
@@ -27,11 +27,11 @@ export function removalsTable(orm: Orm) {
   const forget = orm.delete(removals).where(matching(removals, 'name')).prepare();
 
   return {
-    /** Of a deleted artifact. */
+    /** Adds the removal of a deleted artifact. */
     add(name: string): void {
       add.run({ name, jobId: null, workerId: null, attempt: null });
     },
-    /** Of an artifact that a claim is about to store. */
+    /** Adds the removal of an artifact that a claim is about to store. */
     announce(name: string, claim: Claim): void {
       add.run({ name, jobId: claim.id, workerId: claim.workerId, attempt: claim.attempt });
     },

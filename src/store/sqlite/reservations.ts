@@ -24,12 +24,12 @@ interface Sums {
 
 /**
  * The credit ledger. A reservation belongs to the month of its submission, and is settled or released once; sums per month are stored
- * separately, since jobs may be deleted before the month is over. Synchronous statements; the caller owns the transaction.
+ * separately, since jobs may be deleted before the month is over. Synchronous statements. The caller owns the transaction.
  */
 export function reservationsTable(orm: Orm, { counters, linkCredits }: Sums) {
   const { standing, insert, book, end, settleSum, releaseSum, oldest } = statementsOf(orm);
   return {
-    /** The account's quota, and the credits used and reserved in a month. */
+    /** Returns the account's quota, and the credits used and reserved in a month. */
     standing: (accountId: string, period: string) => standing.get({ id: accountId, period }) ?? { quota: null, settled: 0, reserved: 0 },
     reserve(reservation: Reservation): void {
       insert.run({ ...reservation, state: 'pending' });
@@ -38,7 +38,7 @@ export function reservationsTable(orm: Orm, { counters, linkCredits }: Sums) {
       if (linkKeyId !== null) linkCredits.add(linkKeyId, period, credits);
       counters.add('credits/pending', 1);
     },
-    /** For a job that is completed at once. */
+    /** Charges a job that is completed at once. */
     charge(reservation: Reservation): void {
       insert.run({ ...reservation, state: 'settled' });
       book.run({ accountId: reservation.accountId, period: reservation.period, settled: reservation.credits, reserved: 0 });
@@ -120,7 +120,7 @@ function statementsOf(orm: Orm) {
     .where(ofMonth)
     .prepare();
   const releaseSum = orm.update(usage).set({ reserved }).where(ofMonth).prepare();
-  // A literal, as in the condition of the index: with a bound parameter, the index would not be used.
+  // This is a literal, as in the condition of the index, which a bound parameter would not use.
   const isPending = sql`${reservations.state} = 'pending'`;
   const oldest = orm
     .select({ createdAt: min(reservations.createdAt) })

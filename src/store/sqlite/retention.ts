@@ -3,9 +3,9 @@ import type { EndedPlace } from './jobs.js';
 import type { Tables } from './tables.js';
 import type { Writer } from './writer.js';
 
-/** Rows per transaction; few, so that a slice does not delay other writes (no statement over 50 ms). */
+/** Number of rows per transaction; small, so that a slice does not delay other writes (no statement over 50 ms). */
 const SLICE_ROWS = 25;
-/** Rows that one transaction looks at to find them. */
+/** Number of rows that one transaction examines to find them. */
 const LOOKED_AT_ROWS = 100;
 const OLDEST: EndedPlace = { endedAt: 0, seq: 0 };
 
@@ -24,7 +24,10 @@ export async function expireArtifacts(
   return expired;
 }
 
-/** Deletes ended jobs without a pending delivery in slices, with other writes in between. @returns how many */
+/**
+ * Deletes ended jobs without a pending delivery in slices, with other writes in between.
+ * @returns their number
+ */
 export async function deleteJobs(
   tables: Pick<Tables, 'jobs' | 'artifacts'>,
   writer: Writer,
@@ -76,18 +79,18 @@ function tooOld(artifacts: Tables['artifacts'], before: number) {
   return oldest !== null && oldest.createdAt < before ? oldest : null;
 }
 
-/** Pictures of the account that uses the most space are deleted first. Rows of older versions may have no account. */
+/** Chooses a picture of the account that uses the most space. Rows of older versions may have no account. */
 function tooMuch(artifacts: Tables['artifacts']) {
   return artifacts.oldestOfLargest() ?? artifacts.oldest();
 }
 
 interface DeletedSlice {
   deleted: number;
-  /** The place to go on from; null at the end. */
+  /** The place where the next slice starts; null at the end. */
   next: EndedPlace | null;
 }
 
-/** Looks at the jobs from a place on, until `limit` are deleted. */
+/** Examines the jobs from a place on, until `limit` are deleted. */
 function deleteSlice(
   { jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>,
   { before, place, limit }: { before: number; place: EndedPlace; limit: number },

@@ -15,7 +15,7 @@ import type { Scope } from '../../contract/api-key.js';
 
 /**
  * The tables, from which drizzle-kit generates the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of ended
- * jobs) cannot be expressed here: they are in the migration `triggers`.
+ * jobs) cannot be expressed here; they are in the migration `triggers`.
  */
 
 export const accounts = sqliteTable(
@@ -40,11 +40,11 @@ export const turns = sqliteTable(
       .primaryKey()
       .references(() => accounts.id),
     queued: integer('queued').notNull().default(0),
-    /** Virtual ms of slot time: the waiting account with the smallest one is next. */
+    /** Virtual ms of slot time. The waiting account with the smallest value is next. */
     tag: integer('tag').notNull().default(0),
     /** Moving average of the ms that the account's recent jobs held their slots. */
     typicalMs: integer('typical_ms').notNull().default(1000),
-    /** When it last queued a job. */
+    /** When the account last queued a job. */
     seenAt: integer('seen_at').notNull().default(0),
   },
   (t) => [
@@ -70,7 +70,7 @@ export const apiKeys = sqliteTable('api_keys', {
   linksLimit: integer('links_limit'),
 });
 
-/** What the links of a key have cost in a month, reserved credits included. */
+/** The cost of a key's links in a month, reserved credits included. */
 export const linkCredits = sqliteTable(
   'link_credits',
   {
@@ -117,7 +117,7 @@ export const artifacts = sqliteTable(
 );
 
 /**
- * Artifacts to be removed from the storage. Those with a claim were announced by it before they were stored, and are left alone while it
+ * Artifacts to be removed from the storage. A claim announces its artifact here before storing it; such a row is left alone while the claim
  * lasts. A row remains until the storage has removed the artifact, or the claim has completed with it.
  */
 export const removals = sqliteTable(
@@ -164,7 +164,7 @@ export const jobs = sqliteTable(
     /** The queued state that the job has, or returns to. `prioritized` sorts before `waiting`. */
     lane: text('lane', { enum: ['prioritized', 'waiting'] }).notNull(),
     idempotencyKey: text('idempotency_key'),
-    /** Keyed digests; see vault.ts. */
+    /** Keyed digests, as described in vault.ts. */
     identityDigest: text('identity_digest').notNull(),
     cacheDigest: text('cache_digest'),
     timeoutMs: integer('timeout_ms').notNull(),
@@ -173,16 +173,16 @@ export const jobs = sqliteTable(
     attemptsMade: integer('attempts_made').notNull(),
     attemptBudget: integer('attempt_budget').notNull(),
     enqueuedAt: integer('enqueued_at').notNull(),
-    /** Of a delayed job. */
+    /** Due time of a delayed job. */
     dueAt: integer('due_at'),
     firstClaimedAt: integer('first_claimed_at'),
-    /** Of the latest claim. */
+    /** Time of the latest claim. */
     claimedAt: integer('claimed_at'),
-    /** ms of slot time that the latest claim was charged in advance; corrected when it ends. */
+    /** Slot time in ms that the latest claim was charged in advance; corrected when it ends. */
     bookedMs: integer('booked_ms'),
-    /** Of an active job. */
+    /** Lease end of an active job. */
     leaseExpiresAt: integer('lease_expires_at'),
-    /** Kept after the end; for a cached result, that of the job that rendered it. */
+    /** Kept after the end; for a cached result, the worker of the job that rendered it. */
     workerId: text('worker_id'),
     progress: integer('progress').notNull(),
     webhookUrl: text('webhook_url'),
@@ -194,7 +194,7 @@ export const jobs = sqliteTable(
     data: text('data'),
     /** StoredError as JSON. */
     error: text('error'),
-    /** Of the submission, if captures are traced. */
+    /** The `traceparent` of the submission, if captures are traced. */
     traceparent: text('traceparent'),
     /** Kept after the end, without its query; null if an older version created the row. */
     url: text('url'),
@@ -287,7 +287,7 @@ export const outcomes = sqliteTable(
   (t) => [primaryKey({ columns: [t.accountId, t.period, t.outcome] }), check('outcomes_jobs', sql`jobs >= 0`)],
 );
 
-/** A job's webhook: created with the job, due once it has ended. */
+/** A job's webhook: created with the job, and due once it has ended. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
@@ -332,7 +332,7 @@ export const deliveries = sqliteTable(
 );
 
 /**
- * The receivers of an account's pending deliveries, one row per origin. Spares claims from reading a backlog, and records receivers that
+ * The receivers of an account's pending deliveries, one row per origin. They save claims from reading a backlog, and record receivers that
  * do not respond.
  */
 export const receivers = sqliteTable(
@@ -344,9 +344,9 @@ export const receivers = sqliteTable(
     origin: text('origin').notNull(),
     /** When the next waiting delivery may be claimed; null if none waits. */
     readyAt: integer('ready_at'),
-    /** Running attempts. */
+    /** Number of running attempts. */
     inHand: integer('in_hand').notNull(),
-    /** Attempts in a row without a response. */
+    /** Number of attempts in a row without a response. */
     silences: integer('silences').notNull().default(0),
     /** No attempt is made before this time, since the receiver did not respond. */
     pausedUntil: integer('paused_until').notNull().default(0),
@@ -364,7 +364,7 @@ export const counters = sqliteTable('counters', { name: text('name').primaryKey(
   check('counters_value', sql`value >= 0`),
 ]);
 
-/** One row. */
+/** The table has one row. */
 export const queue = sqliteTable(
   'queue',
   { id: integer('id').primaryKey(), paused: integer('paused', { mode: 'boolean' }).notNull() },
@@ -375,7 +375,7 @@ export const queue = sqliteTable(
 export const marks = sqliteTable('marks', { name: text('name').primaryKey(), value: text('value').notNull() });
 
 /**
- * Who may use the console: links, each for one sign-in, and the sessions that they were exchanged for. Only hashes of their secrets are
+ * Access to the console: links, each for one sign-in, and the sessions that they were exchanged for. Only hashes of their secrets are
  * stored.
  */
 export const consoleAccess = sqliteTable(
@@ -392,7 +392,7 @@ export const consoleAccess = sqliteTable(
 export type JobRow = typeof jobs.$inferSelect;
 export type DeliveryRow = typeof deliveries.$inferSelect;
 
-/** A CHECK for each enumerated column; drizzle's `enum` is a type only. */
+/** Builds a CHECK for each enumerated column, since drizzle's `enum` is only a type. */
 function oneOf(table: string, columns: Record<string, SQLiteColumn>) {
   return Object.entries(columns).map(([name, column]) => {
     const values: SQL = sql.raw((column.enumValues ?? []).map((value) => `'${value}'`).join(', '));

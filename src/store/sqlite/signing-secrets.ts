@@ -3,7 +3,7 @@ import { matching, parameters } from './columns.js';
 import type { Orm } from './connect.js';
 import { signingSecrets } from './schema.js';
 
-/** Synchronous statements; the caller owns the transaction. */
+/** Synchronous statements. The caller owns the transaction. */
 export function signingSecretsTable(orm: Orm, vault: Vault) {
   const byKey = orm.select().from(signingSecrets).where(matching(signingSecrets, 'keyId')).prepare();
   const secrets = parameters(signingSecrets, 'secret', 'previous', 'previousUntil');
@@ -16,7 +16,7 @@ export function signingSecretsTable(orm: Orm, vault: Vault) {
   const place = (keyId: string) => `signing:${keyId}`;
 
   return {
-    /** Encrypts all with the present key. */
+    /** Encrypts all secrets again with the current key. */
     sealAgain(): void {
       for (const row of all.all()) {
         const again = (sealed: Buffer) => vault.seal(vault.open(sealed, place(row.keyId)), place(row.keyId));
@@ -29,7 +29,7 @@ export function signingSecretsTable(orm: Orm, vault: Vault) {
       const previous = before === undefined ? { previous: null, previousUntil: null } : { previous: before.secret, previousUntil };
       replace.run({ keyId, secret: vault.seal(secret, place(keyId)), ...previous });
     },
-    /** The secrets that are valid now, newest first; none if the key never had one. */
+    /** Lists the secrets that are valid now, newest first; none if the key never had one. */
     valid(keyId: string, now: number): string[] {
       const row = byKey.get({ keyId });
       if (row === undefined) return [];

@@ -8,7 +8,7 @@ import { DATABASE_FILE } from './connect.js';
 import type { Connection } from './connection.js';
 import { isServing } from './lock-data-dir.js';
 
-/** What the server has open, by their inodes: for commands, which would otherwise open other files beside it. */
+/** A file that lists the inodes of the server's open files, for commands, which would otherwise open other files beside it. */
 const OPEN_FILES = 'server.files';
 const RETRY_SECONDS = 60;
 
@@ -23,24 +23,23 @@ export interface SoundnessOptions {
   log: Log;
 }
 
-/** Whether the open database is undamaged, and the one at its path. Once it is not, it stays so until it is opened again. */
+/** Checks whether the open database is undamaged and still the one at its path. Once it is not, it stays so until it is opened again. */
 export class Soundness {
   readonly #options: SoundnessOptions;
   readonly #inodes: string;
   #problem: string | null = null;
   #isRescued = false;
 
-  /** To be made after the first statement, with which SQLite opens the log. */
+  /** Create this after the first statement, with which SQLite opens the log. */
   constructor(options: SoundnessOptions) {
     this.#options = options;
     const { name } = options.connection.db;
     this.#inodes = inodesOf(name);
-    if (options.serves) this.#tellCommands(join(dirname(name), OPEN_FILES));
+    if (options.serves) this.#writeOpenFiles(join(dirname(name), OPEN_FILES));
   }
 
   /**
-   * To be called before a write is acknowledged. Inodes are not used again while SQLite has the files open.
-   *
+   * Called before a write is acknowledged. Inodes are not used again while SQLite has the files open.
    * @throws CaptureError `internal_error` (503)
    */
   require(): void {
@@ -52,21 +51,24 @@ export class Soundness {
     if (this.#problem !== null) throw unsound(this.#problem);
   }
 
-  /** An error for the caller; remembers that the database is damaged. */
+  /** Converts an error for the caller, and remembers that the database is damaged. */
   translate(error: unknown): unknown {
     if (!/^SQLITE_(CORRUPT|NOTADB)/.test(engineCodeOf(error))) return translateEngineError(error);
     this.#note(DAMAGED, error);
     return unsound(DAMAGED, error);
   }
 
-  /** What was acknowledged while the log was deleted is only in the deleted file: it is copied to the database, which may still be in place. */
+  /**
+   * Copies the log to the database, which may still be in place: writes that were acknowledged while the log was deleted are only in the
+   * deleted file.
+   */
   #rescue(): void {
     const { db } = this.#options.connection;
     this.#isRescued ||= !db.inTransaction && checkpoint(db, 'TRUNCATE');
   }
 
-  /** On a full disk the server starts without. */
-  #tellCommands(file: string): void {
+  /** Writes the file for commands. On a full disk the server starts without it. */
+  #writeOpenFiles(file: string): void {
     try {
       writeFileSync(file, this.#inodes, { mode: 0o600 });
     } catch {

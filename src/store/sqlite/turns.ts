@@ -9,17 +9,15 @@ import { type JobRow, turns } from './schema.js';
 const ACTIVE_MS = 3_600_000;
 
 /**
- * Start-time fair queueing between accounts, by slot time rather than by number of jobs. Each account has a tag in virtual ms. A claim
- * advances it by the expected duration of the job, which the job's end corrects to the actual one; the waiting account with the smallest
- * tag is next. An account that was idle starts at the tag of the latest claim, so idle time earns no credit. Synchronous statements; the
- * caller owns the transaction.
+ * Start-time fair queueing between accounts by slot time: a claim adds the job's expected duration to the account's tag (virtual ms), its
+ * end corrects that, and the smallest tag is next. Idle accounts start at the tag of the latest claim, so idle time earns no credit.
  */
 export function turnsTable(orm: Orm, counters: CountersTable) {
   const { accountId, queued, tag, typicalMs, seenAt } = turns;
   const ofAccount = matching(turns, 'accountId');
   const tookMs = sql.placeholder('tookMs');
   const booked = sql<number>`max(${typicalMs}, ${sql.placeholder('atLeast')})`;
-  // A literal, as in the condition of the index: with a bound parameter, the index would not be used.
+  // This is a literal, as in the condition of the index, which a bound parameter would not use.
   const inTurn = orm.select({ accountId }).from(turns).where(sql`${queued} > 0`).orderBy(asc(tag)).prepare();
   const latest = orm
     .select({ tag: max(tag) })
@@ -56,30 +54,34 @@ export function turnsTable(orm: Orm, counters: CountersTable) {
     .limit(1)
     .prepare();
   return {
-    /** Accounts with queued jobs, the next one first. */
+    /** Lists accounts with queued jobs, the next one first. */
     inTurn: (): string[] => inTurn.all().map((turn) => turn.accountId),
-    /** To be called before a job of the account is queued. If nothing is queued or running, all accounts start equal. */
+    /** Called before a job of the account is queued. If nothing is queued or running, all accounts start equal. */
     join(accountId: string, now: number): void {
       if (counters.unfinished() === 0) counters.raiseTurn(latest.get()?.tag ?? 0);
       join.run({ accountId, turn: counters.turn(), seenAt: now });
     },
-    /** Charges a claim in advance. @param atLeast ms that it will take in any case @returns the ms charged */
+    /**
+     * Charges a claim in advance.
+     * @param atLeast ms that it will take in any case
+     * @returns the charged ms
+     */
     book(accountId: string, atLeast: number): number {
       const { tag, bookedMs } = book.get({ accountId, atLeast }) ?? { tag: 0, bookedMs: 0 };
       counters.raiseTurn(tag - bookedMs);
       return bookedMs;
     },
-    /** To be called when the job has released its slot: corrects the charge to the actual time. */
-    settle({ accountId, claimedAt, bookedMs }: JobRow, now: number): void {
+    /** Corrects the charge to the actual time, when the job has released its slot. */
+    correct({ accountId, claimedAt, bookedMs }: JobRow, now: number): void {
       if (claimedAt === null || bookedMs === null) return;
       const tookMs = now - claimedAt;
       if (isSlotTime(tookMs)) correct.run({ accountId, tookMs, bookedMs });
     },
-    /** To be called when the claim is undone. */
+    /** Undoes the charge, when the claim is undone. */
     refund({ accountId, bookedMs }: JobRow): void {
       refund.run({ accountId, bookedMs: bookedMs ?? 0 });
     },
-    /** Whether another account has queued a job within the last hour. */
+    /** Returns whether another account has queued a job within the last hour. */
     isAnotherActive: (accountId: string, now: number): boolean => other.get({ accountId, since: now - ACTIVE_MS }) !== undefined,
   };
 }

@@ -4,7 +4,7 @@ import type { Connection } from './connection.js';
 import type { LogSync } from './log-sync.js';
 import type { Soundness } from './soundness.js';
 
-/** Long enough to share a transaction, short enough never to stall the event loop. */
+/** Maximum number of steps in a transaction: enough to share its cost, few enough never to stall the event loop. */
 const BATCH_LIMIT = 128;
 /** How long a write waits, without blocking, for a lock that another process holds. */
 const LOCK_WAIT_MS = 10_000;
@@ -12,7 +12,7 @@ const LOCK_RETRY_MS = 10;
 
 interface Entry {
   step: () => unknown;
-  /** By performance.now(). */
+  /** Arrival time by performance.now(). */
   arrivedAt: number;
   resolve(value: unknown): void;
   reject(reason: unknown): void;
@@ -21,13 +21,12 @@ interface Entry {
 type Outcome = { value: unknown } | { reason: unknown };
 
 /**
- * All writes of the process, in order of arrival. Those that arrive while the event loop turns once, or while the disk is busy with the
- * transaction before, share one immediate transaction (group commit); each has its savepoint, so that a failing one takes nothing with it,
- * and each is answered only when its commit is on the disk.
+ * All writes of the process, in order of arrival. Those that arrive in one turn of the event loop, or during the previous sync, share a
+ * transaction (group commit), each with its savepoint, and are answered only when the commit is on the disk.
  */
 export class Writer {
   readonly #connection: Pick<Connection, 'db' | 'reopen'>;
-  readonly #log: Pick<LogSync, 'committed' | 'room' | 'settled'>;
+  readonly #log: Pick<LogSync, 'committed' | 'room' | 'durable'>;
   readonly #sound: Pick<Soundness, 'require' | 'translate'>;
   readonly #lockWaitMs: number;
   #statements: Statements;
@@ -37,7 +36,7 @@ export class Writer {
 
   constructor(
     connection: Pick<Connection, 'db' | 'reopen'>,
-    log: Pick<LogSync, 'committed' | 'room' | 'settled'>,
+    log: Pick<LogSync, 'committed' | 'room' | 'durable'>,
     sound: Pick<Soundness, 'require' | 'translate'>,
     lockWaitMs: number = LOCK_WAIT_MS,
   ) {
@@ -61,11 +60,11 @@ export class Writer {
     });
   }
 
-  /** Takes no more; resolves when all that was taken is done. */
+  /** Refuses further writes; resolves when all accepted ones are done. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#turn;
-    await this.#log.settled().catch(() => undefined);
+    await this.#log.durable().catch(() => undefined);
   }
 
   async #drain(): Promise<void> {
@@ -92,7 +91,7 @@ export class Writer {
     }
   }
 
-  /** After the disk has what was committed. When it has not, what was committed may still be there: as after a lost connection. */
+  /** Answers once the commit is on the disk. If the sync fails, the commit may still be there, as after a lost connection. */
   async #answer(batch: readonly Entry[], outcomes: readonly Outcome[]): Promise<void> {
     try {
       await this.#log.committed();
@@ -114,12 +113,15 @@ export class Writer {
       try {
         this.#reopen();
       } catch {
-        // Told by the next write, which tries it again.
+        // The next write reports this error and tries again.
       }
     }
   }
 
-  /** A transaction that cannot be rolled back would show reads what was never committed, and no write would ever succeed again. */
+  /**
+   * Opens the connection again. A transaction that cannot be rolled back would show reads data that was never committed, and no write would
+   * ever succeed.
+   */
   #reopen(): void {
     this.#connection.reopen();
     this.#statements = prepareStatements(this.#connection.db);
@@ -129,7 +131,7 @@ export class Writer {
     return this.#connection.db.inTransaction;
   }
 
-  /** Those who came while others waited for a lock do not wait as long again. */
+  /** Begins a transaction. Writes that arrived while others waited for a lock do not wait as long again. */
   async #begin(since: number): Promise<void> {
     const deadline = since + this.#lockWaitMs;
     for (;;) {
@@ -152,7 +154,7 @@ export class Writer {
         this.#statements.keep.run();
         return { value };
       } catch (error) {
-        // A full disk or a failing one ends the whole transaction by itself.
+        // A full or failing disk ends the whole transaction by itself.
         if (!this.#inTransaction) throw error;
         this.#statements.undo.run();
         this.#statements.keep.run();
