@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto';
 
 /** Lower case only, for case-insensitive file systems; 32 characters, so that random bytes map without bias. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
-/** 5 bits each: 160 random bits (decisions.md, Envelope, ids, headers: at least 128). */
+/** Each character holds 5 bits: 160 random bits (decisions.md, Envelope, ids, headers: at least 128). */
 const NAME_CHARS = 32;
 
 const EXTENSIONS = ['png', 'jpeg', 'webp', 'pdf'];
 const NAME_PATTERN = new RegExp(`^[a-z2-7]{${NAME_CHARS}}\\.(?:${EXTENSIONS.join('|')})$`);
 
-/** An unguessable name. Throws on an extension that no capture has. */
+/**
+ * Generates an unguessable name.
+ * @throws Error for an extension that no capture has
+ */
 export function newArtifactName(extension: string): string {
   if (!EXTENSIONS.includes(extension)) throw new Error(`"${extension}" is not one of ${EXTENSIONS.join(', ')}`);
   let name = '';
@@ -16,12 +19,12 @@ export function newArtifactName(extension: string): string {
   return `${name}.${extension}`;
 }
 
-/** Whether `newArtifactName` could have made it; nothing else may become part of a path. */
+/** Returns whether `newArtifactName` could have made the text; nothing else may become part of a path. */
 export function isArtifactName(text: string): boolean {
   return NAME_PATTERN.test(text);
 }
 
-/** The subdirectory of an artifact, so that no directory gets too large to list quickly. */
+/** Returns the subdirectory of an artifact, so that no directory gets too large to list quickly. */
 export function shardOf(name: string): string {
   return name.slice(0, 2);
 }

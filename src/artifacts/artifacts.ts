@@ -1,16 +1,15 @@
 /**
- * Stored pictures and PDFs, under unguessable names. Knows no jobs, database or routes. Implemented by a local directory
- * (artifacts/directory.ts) and by a bucket of an S3-compatible storage (artifacts/s3.ts). A storage that cannot be reached is an
- * `internal_error` 503 wherever nothing else is said.
+ * Stored pictures and PDFs under unguessable names, in a local directory (artifacts/directory.ts) or an S3-compatible bucket
+ * (artifacts/s3.ts). Knows no jobs, database or routes. An unreachable storage is an `internal_error` 503 unless stated otherwise.
  */
 import type { Readable } from 'node:stream';
 import { CaptureError } from '../contract/capture-error.js';
 
 export interface StoredArtifact {
-  /** `<32 or more url-safe characters>.<ext>` */
+  /** A name `<32 or more url-safe characters>.<ext>`. */
   name: string;
   bytes: number;
-  /** Hex. */
+  /** SHA-256 in hex. */
   sha256: string;
 }
 
@@ -20,10 +19,10 @@ export interface ByteRange {
   end: number;
 }
 
-/** Bytes in memory, shared with others who send them. */
+/** Bytes in memory that are shared with other readers. */
 export interface LentBytes {
   content: Buffer;
-  /** To be called when they are sent, or not needed any more. May be called twice. */
+  /** Called when they are sent or no longer needed. May be called twice. */
   release(): void;
 }
 
@@ -31,9 +30,9 @@ export interface OpenArtifact {
   bytes: number;
   /** Unix ms. */
   modifiedAt: number;
-  /** Without a range the whole file. The caller must destroy or drain the stream. */
+  /** Reads the range, or without one the whole file. The caller must destroy or drain the stream. */
   read(range?: ByteRange): Promise<Readable>;
-  /** The same bytes without a stream; null unless they are in memory. */
+  /** Returns the same bytes without a stream; null unless they are in memory. */
   lend(range?: ByteRange): LentBytes | null;
   /** Makes an address from which anyone can read it for `LINK_SECONDS`; null if the storage has none, or readers must not be sent there. */
   link: ((shown: ShownHeaders) => Promise<string>) | null;
@@ -53,36 +52,37 @@ export const LINK_SECONDS = 300;
 export type Announce = (name: string) => Promise<void>;
 
 export interface Artifacts extends AsyncDisposable {
-  /** Whether looking at each file is cheap, and no other machine writes any. */
+  /** Whether checking each file is cheap, and no other machine writes any. */
   readonly isLocal: boolean;
-  /** Whether the last call found the storage unusable: a reason to ask `isReady` before work begins. */
+  /** Whether the last call found the storage unusable, which is a reason to ask `isReady` before work begins. */
   readonly isFailing: boolean;
-  /** Why nothing can be stored until the operator corrects something; null while that is not known, and during an outage. */
+  /** The reason why nothing can be stored until the operator corrects something; null while it is unknown, and during an outage. */
   readonly refusal: string | null;
   /**
-   * Durable once resolved; readers never see part of a file.
-   *
+   * Stores a file, which is durable once this resolves; readers never see part of it.
    * @param extension without the dot
-   * @param announce called if a put that fails may still have stored something: whoever knows the name has to remove it
+   * @param announce called if a put that fails may still have stored something, so that the file can be removed
    */
   put(content: Uint8Array, extension: string, announce?: Announce): Promise<StoredArtifact>;
-  /** null if there is no such artifact, or the name is not one that `put` makes. */
+  /** Opens an artifact; null if it does not exist, or the name is not one that `put` makes. */
   open(name: string): Promise<OpenArtifact | null>;
-  /** Removing a missing artifact is not an error. */
+  /** Removes an artifact. A missing one is not an error. */
   remove(name: string): Promise<void>;
-  /** Whether the storage itself exists, empty or not. */
+  /** Returns whether the storage itself exists, empty or not. */
   isPresent(): Promise<boolean>;
-  /** Whether the next picture can probably be stored. Never rejects. */
+  /** Returns whether the next picture can probably be stored. Never rejects. */
   isReady(): Promise<boolean>;
-  /** Names of artifacts last modified before a time (Unix ms), in batches; a bucket leaves out those of the last day. */
+  /** Lists artifacts last modified before a time (Unix ms), in batches; a bucket leaves out those of the last day. */
   list(before: number): AsyncIterable<string[]>;
-  /** Removes incomplete files left by a crash; at boot only. @returns how many */
+  /**
+   * Removes incomplete files that a crash has left; called at boot only.
+   * @returns their number
+   */
   removeLeftovers(): Promise<number>;
 }
 
 /**
- * Refuses while the storage is known to be away, so that nothing is accepted, claimed or announced in vain.
- *
+ * Refuses while the storage is known to be unavailable, so that nothing is accepted, claimed or announced in vain.
  * @throws CaptureError `internal_error` (503)
  */
 export async function requireStorage(artifacts: Pick<Artifacts, 'isFailing' | 'isReady' | 'refusal'>): Promise<void> {

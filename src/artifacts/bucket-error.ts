@@ -1,15 +1,15 @@
 import { CaptureError } from '../contract/capture-error.js';
 
-/** Answers that a later try may not get. */
-const PASSING = new Set([408, 429, 500, 502, 503, 504]);
+/** Statuses after which another try may succeed. */
+const TRANSIENT = new Set([408, 429, 500, 502, 503, 504]);
 const RETRY_SECONDS = 5;
 
-/** A call to a bucket that failed. Its message is for the log and the operator; it contains no credentials. */
+/** A failed call to a bucket. Its message is for the log and the operator, and contains no credentials. */
 export class BucketError extends Error {
   override readonly name = 'BucketError';
   /** HTTP status; null without a response. */
   readonly status: number | null;
-  /** That of S3, such as `AccessDenied`, or of the network, such as `ECONNREFUSED`; empty if there is none. */
+  /** Code of S3, such as `AccessDenied`, or of the network, such as `ECONNREFUSED`; empty if there is none. */
   readonly code: string;
 
   constructor(call: string, { status, code, cause }: { status: number | null; code: string; cause?: unknown }) {
@@ -19,9 +19,9 @@ export class BucketError extends Error {
     this.code = code;
   }
 
-  /** Whether to try again. */
-  get isPassing(): boolean {
-    return this.status === null || PASSING.has(this.status);
+  /** Whether another try may succeed. */
+  get isTransient(): boolean {
+    return this.status === null || TRANSIENT.has(this.status);
   }
 
   /** Whether no try succeeds until the operator corrects something: credentials, a policy, the name of the bucket. */
@@ -33,13 +33,15 @@ export class BucketError extends Error {
     return this.status === 413 || this.code === 'EntityTooLarge';
   }
 
-  /** Whether there is no such object. A HEAD does not tell it from a missing bucket. */
+  /** Whether there is no such object. A HEAD does not distinguish it from a missing bucket. */
   get isMissing(): boolean {
     return this.status === 404 && this.code !== 'NoSuchBucket';
   }
 }
 
-/** What a client gets: 503 for every failure of the bucket but that of an object that it never takes; the reason is only logged. */
+/**
+ * Converts a failure for the client: 503 for every failure of the bucket except an object that it never accepts; the reason is only logged.
+ */
 export function asUnreachable(error: unknown, task: 'store' | 'read' | 'remove'): unknown {
   if (!(error instanceof BucketError)) return error;
   if (error.isTooLarge) {

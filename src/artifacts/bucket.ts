@@ -10,13 +10,13 @@ import { readAll } from './read-all.js';
 import type { StoragePulse } from './storage-pulse.js';
 
 export interface BucketOptions {
-  /** Without a trailing slash; may have a path. */
+  /** URL without a trailing slash; may have a path. */
   endpoint: string;
   bucket: string;
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** What every key begins with. */
+  /** Prefix of every key. */
   prefix: string;
   /** Whether the bucket is a subdomain of the endpoint instead of the first path segment. */
   virtualHosted: boolean;
@@ -24,12 +24,12 @@ export interface BucketOptions {
 
 export interface BucketCall {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
-  /** Without the prefix; null: the bucket itself. */
+  /** Key without the prefix; null for the bucket itself. */
   key: string | null;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** For all tries, until the response begins. */
+  /** Time limit of all tries, until the response begins. */
   limitMs: number;
   /** Default: TRIES. */
   tries?: number;
@@ -40,15 +40,15 @@ type Answer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 const TRIES = 3;
 const FIRST_PAUSE_MS = 100;
 const CONNECT_MS = 3_000;
-/** Between two parts of a response; while the reader is slow, it does not count. */
+/** Maximum time between two parts of a response; while the reader is slow, it does not count. */
 const STALLED_MS = 15_000;
 const KEEP_ALIVE_MS = 20_000;
 const OWN_CONNECTIONS = 64;
-/** Pictures that slow clients read take one each. */
+/** Each picture that a slow client reads takes one connection. */
 const READER_CONNECTIONS = 256;
 const ERROR_BYTES = 16_384;
 const READ_BYTES = 4_000_000;
-/** For the body of a response that is read whole. */
+/** Time limit for the body of a response that is read as a whole. */
 const READ_MS = 20_000;
 
 export class Bucket implements AsyncDisposable {
@@ -56,7 +56,7 @@ export class Bucket implements AsyncDisposable {
   readonly #pulse: StoragePulse;
   readonly #base: URL;
   readonly #pool: Pool;
-  /** For objects that clients read, however slowly: the other calls must not wait for those. */
+  /** Connections for objects that clients read, however slowly, so that other calls do not wait for them. */
   readonly #readers: Pool;
   /** Signing keys, one per day. */
   readonly #signingKeys = new Map<string, ArrayBuffer>();
@@ -65,7 +65,7 @@ export class Bucket implements AsyncDisposable {
     this.#options = options;
     this.#pulse = pulse;
     this.#base = baseOf(options);
-    // Redirects are not followed: undici does not unless it is told to.
+    // undici follows no redirects by default.
     const settings = {
       connect: { timeout: CONNECT_MS },
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -77,8 +77,7 @@ export class Bucket implements AsyncDisposable {
   }
 
   /**
-   * The caller must drain or destroy the body.
-   *
+   * Sends a call. The caller must drain or destroy the body.
    * @throws BucketError unless the response is 2xx
    */
   async send(call: BucketCall): Promise<Answer> {
@@ -86,7 +85,7 @@ export class Bucket implements AsyncDisposable {
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(new Error(`no response within ${call.limitMs} ms`)), call.limitMs);
     try {
-      const answer = await this.#insist(call, limit.signal);
+      const answer = await this.#retry(call, limit.signal);
       this.#pulse.beat({ isWrite });
       return answer;
     } catch (error) {
@@ -99,10 +98,13 @@ export class Bucket implements AsyncDisposable {
     }
   }
 
-  /** For a response that is small, or has no content. @throws BucketError */
+  /**
+   * Sends a call whose response is small or has no content.
+   * @throws BucketError
+   */
   async read(call: BucketCall): Promise<Pick<Answer, 'headers'> & { content: Buffer }> {
     const { headers, body } = await this.send(call);
-    // A storage that sends a byte now and then must not hold a capture.
+    // A storage that sends single bytes slowly must not delay a capture.
     const timer = setTimeout(() => body.destroy(new Error(`the response took longer than ${READ_MS} ms`)), READ_MS);
     try {
       return { headers, content: await readAll(body, READ_BYTES) };
@@ -113,11 +115,14 @@ export class Bucket implements AsyncDisposable {
     }
   }
 
-  /** An address with which anyone can read an object for some seconds. @param query overrides of response headers */
+  /**
+   * Makes an address with which anyone can read an object for some seconds.
+   * @param query overrides of response headers
+   */
   async link(key: string, { query, seconds }: { query: Record<string, string>; seconds: number }): Promise<string> {
     const url = this.#urlOf({ key, query: { ...query, 'X-Amz-Expires': String(seconds) } });
     const signed = await this.#signer({ method: 'GET', url, signQuery: true }).sign();
-    // A space is %20 in what was signed; some storages do not read + as one.
+    // A space was signed as %20, and some storages do not read + as a space.
     return signed.url.href.replaceAll('+', '%20');
   }
 
@@ -125,13 +130,13 @@ export class Bucket implements AsyncDisposable {
     await Promise.all([this.#pool.destroy(), this.#readers.destroy()]);
   }
 
-  async #insist(call: BucketCall, signal: AbortSignal): Promise<Answer> {
+  async #retry(call: BucketCall, signal: AbortSignal): Promise<Answer> {
     const { tries = TRIES } = call;
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#try(call, signal);
       } catch (error) {
-        const isLast = !(error instanceof BucketError) || !error.isPassing || attempt >= tries || signal.aborted;
+        const isLast = !(error instanceof BucketError) || !error.isTransient || attempt >= tries || signal.aborted;
         if (isLast) throw error;
         const waitMs = FIRST_PAUSE_MS * 4 ** (attempt - 1) * (0.5 + Math.random());
         await pause(waitMs, undefined, { signal }).catch(() => {
@@ -157,8 +162,8 @@ export class Bucket implements AsyncDisposable {
     answer.body.on('error', () => undefined);
     const { statusCode: status } = answer;
     if (status >= 200 && status < 300) return answer;
-    const said = String(await readAll(answer.body, ERROR_BYTES).catch(() => ''));
-    throw new BucketError(nameOf(call), { status, code: /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(said)?.[1] ?? '' });
+    const text = String(await readAll(answer.body, ERROR_BYTES).catch(() => ''));
+    throw new BucketError(nameOf(call), { status, code: /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? '' });
   }
 
   #urlOf({ key, query = {} }: Pick<BucketCall, 'key' | 'query'>): URL {
@@ -185,7 +190,7 @@ function baseOf({ endpoint, bucket, virtualHosted }: BucketOptions): URL {
   return base;
 }
 
-/** Without the host and the signature. */
+/** Names a call without the host and the signature. */
 function nameOf({ method, key }: BucketCall): string {
   return `${method} of ${key ?? 'the bucket'}`;
 }

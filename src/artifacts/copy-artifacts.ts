@@ -6,13 +6,12 @@ import { syncPath } from './write-synced.js';
 
 export interface Copied {
   copied: number;
-  /** Deleted by retention during the copy. */
+  /** Number of files that retention deleted during the copy. */
   missing: number;
 }
 
 /**
  * Copies artifacts durably into a new directory with the same layout, which can replace the original.
- *
  * @throws Error if a file has the wrong size, or the target exists
  */
 export async function copyArtifacts(from: string, to: string, wanted: readonly { name: string; bytes: number }[]): Promise<Copied> {

@@ -6,28 +6,27 @@ import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
 import { hasRoom } from './disk-room.js';
-import { asNoRoom } from './no-room.js';
 import { RecentFiles } from './recent-files.js';
 import { syncPath, writeSynced } from './write-synced.js';
 
 export interface ArtifactDirectoryOptions {
-  /** Absolute; created if missing, readable by this user only. */
+  /** Absolute path; created if missing, readable by this user only. */
   dir: string;
   log: Log;
 }
 
-/** Directory of incomplete files; inside `dir`, so that the rename stays within one file system. */
+/** Directory of incomplete files. It is inside `dir`, so that the rename stays within one file system. */
 export const UNFINISHED = '.unfinished';
 const SHARD_PATTERN = /^[a-z2-7]{2}$/;
 const LIST_BATCH = 200;
 const DIR_MODE = 0o700;
 
-/** The artifact directory of a data directory. */
+/** Returns the artifact directory of a data directory. */
 export function artifactsDirOf(dataDir: string): string {
   return join(dataDir, 'artifacts');
 }
 
-/** Artifacts in a local directory: `<dir>/<first two characters>/<name>`. */
+/** Opens artifacts in a local directory, as `<dir>/<first two characters>/<name>`. */
 export async function openArtifactDirectory(options: ArtifactDirectoryOptions): Promise<Artifacts> {
   await mkdir(join(options.dir, UNFINISHED), { recursive: true, mode: DIR_MODE });
   return new ArtifactDirectory(options);
@@ -35,12 +34,12 @@ export async function openArtifactDirectory(options: ArtifactDirectoryOptions): 
 
 class ArtifactDirectory implements Artifacts {
   readonly isLocal = true;
-  /** Whether the last put failed: a full disk, or a directory that is not there or cannot be written to. */
+  /** Whether the last put failed: a full disk, or a directory that is missing or cannot be written to. */
   isFailing = false;
   readonly refusal = null;
   readonly #dir: string;
   readonly #log: Log;
-  /** Subdirectories that exist durably: their entry in `dir` has been synced. */
+  /** Subdirectories that exist durably, with their entry in `dir` synced. */
   readonly #shards = new Map<string, Promise<void>>();
   readonly #recent = new RecentFiles({
     stream: async (path, _bytes, range) => createReadStream(path, range),
@@ -63,12 +62,12 @@ class ArtifactDirectory implements Artifacts {
       this.isFailing = false;
       return { name, bytes: content.byteLength, sha256 };
     } catch (error) {
-      // The subdirectory may have been removed: the next put creates it again.
+      // The subdirectory may have been removed, so the next put creates it again.
       this.#shards.delete(shardOf(name));
       await this.#discard(unfinished, this.#path(name));
-      const told = asNoRoom(error);
-      this.isFailing = told instanceof CaptureError;
-      throw told;
+      const failure = asStorageError(error);
+      this.isFailing = failure instanceof CaptureError;
+      throw failure;
     }
   }
 
@@ -118,7 +117,7 @@ class ArtifactDirectory implements Artifacts {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** The caller must have validated the name. */
+  /** Returns the path of a name that the caller has validated. */
   #path(name: string): string {
     return join(this.#dir, shardOf(name), name);
   }
@@ -133,7 +132,7 @@ class ArtifactDirectory implements Artifacts {
     return made;
   }
 
-  /** Removes what a failed put may have left, under either name. */
+  /** Removes the files that a failed put may have left, under either name. */
   async #discard(...paths: string[]): Promise<void> {
     for (const path of paths) {
       await unlink(path)
@@ -159,7 +158,7 @@ class ArtifactDirectory implements Artifacts {
   }
 }
 
-/** Synchronous, because an entry that is in memory takes far less time than a turn of the thread pool. */
+/** Finds a file synchronously, because an entry that is in memory takes far less time than a turn of the thread pool. */
 function findFile(path: string): Stats | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.isFile() ? found : null;
@@ -168,4 +167,20 @@ function findFile(path: string): Stats | null {
 function nullIfMissing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;
+}
+
+/**
+ * Turns a failure of the disk or the directory into a temporary server error, 503; the path is only logged. A too large file stays
+ * unchanged.
+ */
+export function asStorageError(error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined || code === 'EFBIG') return error;
+  return new CaptureError({
+    code: 'internal_error',
+    status: 503,
+    message: 'The server could not store the picture: its storage cannot be written to at the moment. Try again later.',
+    retryAfterSeconds: 30,
+    cause: error,
+  });
 }

@@ -1,6 +1,9 @@
 import type { Readable } from 'node:stream';
 
-/** The content of a response, which is destroyed after so many bytes. @throws Error if it is longer */
+/**
+ * Reads the content of a response, which is destroyed if it is too long.
+ * @throws Error if it is longer than `maxBytes`
+ */
 export async function readAll(body: Readable, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;

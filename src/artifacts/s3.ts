@@ -15,11 +15,22 @@ import {
 } from './artifacts.js';
 import { Bucket, type BucketOptions } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
-import { listOldObjects } from './old-objects.js';
 import { readAll } from './read-all.js';
 import { RecentFiles } from './recent-files.js';
-import { type KnownObject, RecentObjects } from './recent-objects.js';
 import { StoragePulse } from './storage-pulse.js';
+
+/** How long an object is assumed to exist without another check. */
+const KNOWN_MS = 60_000;
+const KNOWN_MAX = 2_000;
+
+/** A younger object may belong to a capture that is still running, on this machine or another. */
+const ORPHAN_AGE_MS = 24 * 3_600_000;
+const LIST_MS = 10_000;
+const BATCH = 200;
+
+/** Maximum length of an entry without an end tag. */
+const MAX_ENTRY_CHARS = 4_000;
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 export interface S3Options extends BucketOptions {
   /** Whether artifacts have links, so that readers may be sent to the bucket. */
@@ -27,18 +38,18 @@ export interface S3Options extends BucketOptions {
   log: Log;
 }
 
-/** All tries of a call without content. */
+/** Time limit of all tries of a call without content. */
 const CALL_MS = 10_000;
-/** All tries of a put; and so much more per MB. */
+/** Time limit of all tries of a put, and its increase per MB. */
 const PUT_MS = 15_000;
 const PUT_MS_PER_MB = 500;
-/** How long a question about the storage waits; the probe goes on, since a slow storage is not one that is away. */
+/** How long a check of the storage waits. The probe goes on, since a slow storage is not an unavailable one. */
 const PROBE_MS = 2_000;
-/** An object without content, which is written while the bucket refuses writes. No artifact has this name. */
+/** Key of an empty object that is written while the bucket refuses writes. No artifact has this name. */
 const PROBE_KEY = 'write-probe';
 const HASH_CHUNK_BYTES = 1024 * 1024;
 
-/** Artifacts in a bucket, as `<prefix><name>`. Makes no call. */
+/** Opens artifacts in a bucket, as `<prefix><name>`. Makes no call. */
 export function openS3(options: S3Options): Artifacts {
   return new S3Artifacts(options);
 }
@@ -122,7 +133,7 @@ class S3Artifacts implements Artifacts {
     }
   }
 
-  /** A put stores a whole object or none. */
+  /** Does nothing, since a put stores a whole object or none. */
   async removeLeftovers(): Promise<number> {
     return 0;
   }
@@ -131,7 +142,7 @@ class S3Artifacts implements Artifacts {
     await this.#bucket[Symbol.asyncDispose]();
   }
 
-  /** null if there is no such object */
+  /** Reads an object's size and date; null if there is no such object. */
   async #look(name: string): Promise<KnownObject | null> {
     return await this.#call('read', async () => {
       const answer = await this.#bucket.read({ method: 'HEAD', key: name, limitMs: CALL_MS }).catch(nullIfMissing);
@@ -150,7 +161,7 @@ class S3Artifacts implements Artifacts {
     const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${start}-${end}` };
     return await this.#call('read', async () => {
       const answer = await this.#bucket.send({ method: 'GET', key: name, headers, limitMs: CALL_MS }).catch((error) => {
-        // It was deleted after it was last seen: the next request finds that out.
+        // The object was deleted after it was last seen; the next request finds that out.
         if (isMissing(error)) this.#objects.forget(name);
         throw error;
       });
@@ -162,7 +173,7 @@ class S3Artifacts implements Artifacts {
     });
   }
 
-  /** Of an object that is small enough to be kept in memory. */
+  /** Loads an object that is small enough to be kept in memory. */
   async #load(name: string, bytes: number): Promise<Buffer> {
     const body = await this.#stream(name, bytes);
     return await this.#call('read', () =>
@@ -181,7 +192,7 @@ class S3Artifacts implements Artifacts {
     return this.#bucket.link(name, { query, seconds: LINK_SECONDS });
   }
 
-  /** Asks the bucket itself; whoever asks meanwhile shares the answer. */
+  /** Checks the bucket itself. Concurrent callers share the answer. */
   #ask(): Promise<boolean> {
     const asking = () =>
       this.#pulse.refusesWrites ? this.#writeProbe() : this.#bucket.read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 });
@@ -225,7 +236,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof BucketError && error.isMissing;
 }
 
-/** In pieces, so that a large picture does not block the event loop. */
+/** Hashes in pieces, so that a large picture does not block the event loop. */
 async function hashOf(content: Uint8Array): Promise<string> {
   const hash = createHash('sha256');
   for (let at = 0; at < content.byteLength; at += HASH_CHUNK_BYTES) {
@@ -233,4 +244,94 @@ async function hashOf(content: Uint8Array): Promise<string> {
     await new Promise((resolve) => setImmediate(resolve));
   }
   return hash.digest('hex');
+}
+
+/** One page of a bucket's list (ListObjectsV2). */
+export interface ObjectPage {
+  objects: { key: string; modifiedAt: number }[];
+  /** Token of the next page; null on the last. */
+  next: string | null;
+}
+
+/**
+ * Parses a list.
+ * @throws Error if the text is not such a list
+ */
+export function parseObjectList(xml: string): ObjectPage {
+  if (!xml.includes('<ListBucketResult')) throw new Error('the storage did not return a list of objects');
+  const objects = xml
+    .split('<Contents>')
+    .slice(1)
+    .map((part) => part.slice(0, part.indexOf('</Contents>') + 1 || MAX_ENTRY_CHARS))
+    .map((entry) => ({ key: textOf(entry, 'Key') ?? '', modifiedAt: Date.parse(textOf(entry, 'LastModified') ?? '') }));
+  const isLast = textOf(xml, 'IsTruncated') !== 'true';
+  const next = isLast ? null : textOf(xml, 'NextContinuationToken');
+  if (!isLast && next === null) throw new Error('the storage returned a part of a list without a way to go on');
+  return { objects, next };
+}
+
+function textOf(xml: string, element: string): string | null {
+  const text = new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1];
+  return text === undefined ? null : text.replace(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, decodeEntity);
+}
+
+function decodeEntity(entity: string, decimal?: string, hex?: string, name = ''): string {
+  if (decimal !== undefined) return String.fromCodePoint(Number(decimal));
+  if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
+  return ENTITIES[name] ?? entity;
+}
+
+/**
+ * Lists the artifacts in a bucket that are older than a day, by the clock of the storage, and last modified before a time (Unix ms).
+ * @throws BucketError
+ */
+async function* listOldObjects(bucket: Bucket, prefix: string, before: number): AsyncIterable<string[]> {
+  const seen = new Set<string>();
+  for (let token: string | null = ''; token !== null; ) {
+    if (seen.has(token)) throw new Error('the storage returned the same page of its list again');
+    seen.add(token);
+    const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
+    const { headers, content } = await bucket.read({ method: 'GET', key: null, query, limitMs: LIST_MS });
+    const { objects, next } = parseObjectList(content.toString());
+    const now = Date.parse(String(headers.date));
+    const latest = Math.min(before, (Number.isFinite(now) ? now : Date.now()) - ORPHAN_AGE_MS);
+    const own = objects.filter(({ key, modifiedAt }) => key.startsWith(prefix) && modifiedAt < latest);
+    const old = own.map(({ key }) => key.slice(prefix.length));
+    const names = old.filter(isArtifactName);
+    // This yields even without names, so that the caller can end between two pages.
+    for (let at = 0; at === 0 || at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
+    token = next;
+  }
+}
+
+interface KnownObject {
+  bytes: number;
+  /** Unix ms. */
+  modifiedAt: number;
+}
+
+/**
+ * Objects that were stored or checked a moment ago. This saves most readers a request, since most pictures are read soon after the capture.
+ */
+class RecentObjects {
+  /** Objects by name, the oldest first. */
+  readonly #known = new Map<string, { object: KnownObject; until: number }>();
+
+  find(name: string): KnownObject | null {
+    const known = this.#known.get(name);
+    return known !== undefined && known.until > performance.now() ? known.object : null;
+  }
+
+  keep(name: string, object: KnownObject): void {
+    this.#known.delete(name);
+    this.#known.set(name, { object, until: performance.now() + KNOWN_MS });
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_MAX) break;
+      this.#known.delete(oldest);
+    }
+  }
+
+  forget(name: string): void {
+    this.#known.delete(name);
+  }
 }

@@ -1,16 +1,16 @@
 import type { Log } from '../log.js';
 import { BucketError } from './bucket-error.js';
 
-/** How long an answer stands for the state of the storage. */
+/** How long an answer is taken as the state of the storage. */
 const FRESH_MS = 5_000;
 
-/** Whether a storage answers, by its last call. Logs when that changes. */
+/** Tracks whether a storage answers, by its last call. Logs when that changes. */
 export class StoragePulse {
   readonly #log: Log;
-  /** Of the monotonic clock. */
+  /** Time of the last success, by the monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY;
   #isFailing = false;
-  /** Why no call can succeed at the moment; null after any other failure. */
+  /** The reason why no call can succeed at the moment; null after any other failure. */
   #refusal: string | null = null;
   #refusesWrites = false;
 
@@ -31,7 +31,7 @@ export class StoragePulse {
     return this.#refusal;
   }
 
-  /** Whether the bucket refuses to store, whatever else it allows: only a write can tell when that has ended. */
+  /** Whether the bucket refuses to store, whatever else it allows; only a write can show when that has ended. */
   get refusesWrites(): boolean {
     return this.#refusesWrites;
   }
@@ -53,12 +53,12 @@ export class StoragePulse {
       this.#log.error({ err: error }, 'the bucket cannot be used: captures are answered with 503 until it can');
     }
     this.#isFailing = true;
-    this.#refusal = isRefusal ? say(error) : null;
+    this.#refusal = isRefusal ? describeRefusal(error) : null;
     this.#refusesWrites ||= isRefusal && isWrite;
   }
 }
 
-function say({ status, code }: BucketError): string {
+function describeRefusal({ status, code }: BucketError): string {
   const reason = [status, code].filter((part) => part !== '').join(' ');
   return `The bucket refuses access (${reason}). The operator has to correct its name, the credentials or the policy; \`stillframe doctor\` says which.`;
 }

@@ -8,7 +8,6 @@ const FILE_MODE = 0o600;
 
 /**
  * Writes a new file, readable by this user only. The content is on disk when it resolves.
- *
  * @returns the SHA-256 in hex
  */
 export async function writeSynced(path: string, content: Uint8Array): Promise<string> {
@@ -38,7 +37,7 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-/** A single write may be incomplete, for example on a nearly full disk. */
+/** Writes all bytes, since a single write may be incomplete, for example on a nearly full disk. */
 async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.byteLength; ) {
     const { bytesWritten } = await file.write(chunk, at);

@@ -24,19 +24,19 @@ afterEach(async () => {
 
 const copy = (wanted = kept) => copyArtifacts(join(dir, 'artifacts'), join(dir, 'copy'), wanted);
 
-it('copies what is wanted into a directory that may stand in for the original', async () => {
+it('a copy contains the wanted artifacts in a directory that can replace the original', async () => {
   expect(await copy(kept.slice(0, 2))).toEqual({ copied: 2, missing: 0 });
   await using opened = await openArtifactDirectory({ dir: join(dir, 'copy'), log: silentLog() });
   expect(await countFiles(opened)).toBe(2);
   expect(readFileSync(join(dir, 'copy', kept[0]?.name.slice(0, 2) ?? '', kept[0]?.name ?? ''), 'utf8')).toBe('one');
 });
 
-it('counts what went meanwhile as missing', async () => {
+it('a copy counts artifacts that were deleted meanwhile as missing', async () => {
   await artifacts.remove(kept[1]?.name ?? '');
   expect(await copy()).toEqual({ copied: 2, missing: 1 });
 });
 
-it('refuses a picture that has not the size that was recorded, and a target that is there', async () => {
+it('a copy refuses a picture of another size than recorded, and an existing target', async () => {
   const { name } = kept[0] ?? { name: '' };
   writeFileSync(join(dir, 'artifacts', name.slice(0, 2), name), 'shorter or longer');
   await expect(copy()).rejects.toThrow(/is damaged/);

@@ -6,8 +6,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
-import { openArtifactDirectory } from '../../src/artifacts/directory.js';
-import { asNoRoom } from '../../src/artifacts/no-room.js';
+import { asStorageError, openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { silentLog } from '../../src/log.js';
 import { countFiles } from './count-files.js';
@@ -38,7 +37,7 @@ async function listAll(artifacts: Artifacts, before: number): Promise<string[]> 
   return names.sort();
 }
 
-test('gives back the bytes it was given, whole or in part, under an unguessable name', async () => {
+test('an artifact returns its bytes, whole or in part, under an unguessable name', async () => {
   await using artifacts = await openThis();
   const content = randomBytes(3_000_000);
   const stored = await artifacts.put(content, 'webp');
@@ -72,14 +71,14 @@ test('every capture format is an extension, and nothing else is', async () => {
   await expect(artifacts.put(Buffer.from('x'), '../png')).rejects.toThrow();
 });
 
-test('files are readable by their user only, and lie in small subdirectories', async () => {
+test('files are readable by their user only, and are in small subdirectories', async () => {
   await using artifacts = await openThis();
   const { name } = await artifacts.put(Buffer.from('x'), 'png');
   expect((await stat(pathOf(name))).mode & 0o777).toBe(0o600);
   expect((await stat(dir)).mode & 0o777).toBe(0o700);
 });
 
-test('no name but one of its own opens anything', async () => {
+test('only names that the directory makes open anything', async () => {
   await using artifacts = await openThis();
   await writeFile(join(base, 'secret.png'), 'secret');
   await mkdir(join(dir, 'aa'), { recursive: true });
@@ -108,14 +107,14 @@ test('no name but one of its own opens anything', async () => {
   expect(await readdir(base)).toContain('secret.png');
 });
 
-test('a directory under an artifact name is no artifact', async () => {
+test("a directory with an artifact's name is not an artifact", async () => {
   await using artifacts = await openThis();
   const name = `${'b'.repeat(32)}.png`;
   await mkdir(pathOf(name), { recursive: true });
   expect(await artifacts.open(name)).toBeNull();
 });
 
-test('removing twice, or what never was, is no error', async () => {
+test('removing an artifact twice, or one that never existed, is not an error', async () => {
   await using artifacts = await openThis();
   const { name } = await artifacts.put(Buffer.from('x'), 'png');
   await Promise.all([artifacts.remove(name), artifacts.remove(name)]);
@@ -125,7 +124,7 @@ test('removing twice, or what never was, is no error', async () => {
   expect(await countFiles(artifacts)).toBe(0);
 });
 
-test('half-written files of an earlier run are removed at boot, and never listed or opened', async () => {
+test('incomplete files of an earlier run are removed at boot, and never listed or opened', async () => {
   {
     await using before = await openThis();
     await before.put(Buffer.from('whole'), 'png');
@@ -139,7 +138,7 @@ test('half-written files of an earlier run are removed at boot, and never listed
   expect(await countFiles(artifacts)).toBe(1);
 });
 
-test('lists in batches what was last modified before a time', async () => {
+test('the list contains, in batches, the artifacts last modified before a time', async () => {
   await using artifacts = await openThis();
   const names = await Promise.all(Array.from({ length: 30 }, async () => (await artifacts.put(Buffer.from('x'), 'png')).name));
   const old = names.slice(0, 10).sort();
@@ -160,7 +159,7 @@ test('a shard with many files is listed in more than one batch', async () => {
   expect(batches).toEqual([200, 200, 50]);
 });
 
-test('a put whose file cannot be made keeps nothing, and the next one works', async () => {
+test('a put whose file cannot be created keeps nothing, and the next one works', async () => {
   await using artifacts = await openThis();
   // A file where the directory should be: root writes through any mode, but not here.
   await rm(join(dir, '.unfinished'), { recursive: true });
@@ -187,10 +186,10 @@ test('a put that fails after the write leaves no file', async () => {
   expect(await countFiles(artifacts)).toBe(1);
 });
 
-test('a full disk is told as a passing trouble of the server', async () => {
-  const translated = asNoRoom(Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }));
+test('a full disk is reported as a temporary failure of the server', async () => {
+  const translated = asStorageError(Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }));
   expect(translated).toBeInstanceOf(CaptureError);
   expect(translated).toMatchObject({ code: 'internal_error', status: 503, retriable: true });
   const bug = new TypeError('x');
-  expect(asNoRoom(bug)).toBe(bug);
+  expect(asStorageError(bug)).toBe(bug);
 });

@@ -53,7 +53,7 @@ async function listAll(artifacts: Artifacts, before = Date.now() + 60_000): Prom
   return names;
 }
 
-test('gives back the bytes it was given, whole or in part, in this process and in another', async () => {
+test('an artifact returns its bytes, whole or in part, in this process and in another', async () => {
   await using world = await aWorld();
   const content = randomBytes(3_000_000);
   const stored = await world.artifacts.put(content, 'webp');
@@ -67,7 +67,7 @@ test('gives back the bytes it was given, whole or in part, in this process and i
   }
 });
 
-test('a small picture that is read repeatedly is in memory', async () => {
+test('a small picture that is read repeatedly is kept in memory', async () => {
   await using world = await aWorld();
   const { name } = await world.artifacts.put(PICTURE, 'png');
   for (let i = 0; i < 2; i++) expect(await read(world.artifacts, name)).toEqual(PICTURE);
@@ -77,7 +77,7 @@ test('a small picture that is read repeatedly is in memory', async () => {
   expect(world.server.requests.length).toBe(asked);
 });
 
-test('what is missing is null, in the bucket or without one; only the bucket tells the two apart', async () => {
+test('a missing object and one of a missing bucket are null, and only a call to the bucket distinguishes them', async () => {
   await using world = await aWorld();
   const { name } = await world.artifacts.put(PICTURE, 'png');
   await world.artifacts.remove(name);
@@ -90,7 +90,7 @@ test('what is missing is null, in the bucket or without one; only the bucket tel
   await expect(elsewhere.remove(name)).rejects.toMatchObject({ cause: { code: 'NoSuchBucket' } });
 });
 
-test('the name is announced before anything is sent, and nothing is sent if that fails', async () => {
+test('the name is announced before anything is sent, and nothing is sent if the announcement fails', async () => {
   await using world = await aWorld();
   const announced: string[] = [];
   const { name } = await world.artifacts.put(PICTURE, 'png', async (given) => {
@@ -103,7 +103,7 @@ test('the name is announced before anything is sent, and nothing is sent if that
   expect(world.server.requests.length).toBe(asked);
 });
 
-test('a short outage is survived by further tries, and a long one is 503, until it is over', async () => {
+test('further tries survive a short outage, and a long one is answered with 503 until it is over', async () => {
   const lines: string[] = [];
   const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
   await using world = await aWorld({}, log);
@@ -132,7 +132,7 @@ test('a short outage is survived by further tries, and a long one is 503, until 
   expect(told).not.toMatch(/S3RVER|Signature|secret words/);
 });
 
-test('a bucket that may be read and refuses to store is not ready until it takes a write, and says why', async () => {
+test('a bucket that refuses writes only is not ready until it accepts one, and reports the reason', async () => {
   const lines: string[] = [];
   const log = pino({}, new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
   await using world = await aWorld({}, log);
@@ -159,7 +159,7 @@ test('no call waits for a storage that never answers', { timeout: 30_000 }, asyn
   await expect(world.artifacts.open(newArtifactName('png'))).rejects.toMatchObject(UNREACHABLE);
 });
 
-test('an object that was deleted behind the back is an error of the first reader, and missing for the next', async () => {
+test('an object that something else deleted is an error for the first reader, and missing for the next', async () => {
   await using world = await aWorld();
   const { name } = await world.artifacts.put(PICTURE, 'png');
   await using other = another(world.server);
@@ -168,7 +168,7 @@ test('an object that was deleted behind the back is an error of the first reader
   expect(await world.artifacts.open(name)).toBeNull();
 });
 
-test('lists page by page what is older than a day, and nothing younger or of another prefix', async () => {
+test('the list contains, page by page, objects older than a day, and none that are younger or of another prefix', async () => {
   await using world = await aWorld();
   const { artifacts, server } = world;
   await using neighbour = openS3({ ...server.options, prefix: 'stillframe-2/', links: false, log: silentLog() });
@@ -224,7 +224,7 @@ test('a list of more than one page is read to its end', async () => {
   expect(batches.flat()).toEqual(names);
 });
 
-test('an answer with other bytes than were asked for reaches no reader', async () => {
+test('an answer with other bytes than requested reaches no reader', async () => {
   await using world = await aWorld();
   const { name } = await world.artifacts.put(PICTURE, 'png');
   world.server.store(name);
@@ -233,7 +233,7 @@ test('an answer with other bytes than were asked for reaches no reader', async (
   await expect(opened?.read({ start: 0, end: 2_000 })).rejects.toMatchObject(UNREACHABLE);
 });
 
-test('a response that breaks off is an error of its reader, and nothing of it stays in memory', async () => {
+test('a response that breaks off is an error for its reader, and nothing of it stays in memory', async () => {
   await using world = await aWorld();
   const { artifacts, server } = world;
   const content = randomBytes(1_000_000);
@@ -246,7 +246,7 @@ test('a response that breaks off is an error of its reader, and nothing of it st
   expect((await read(artifacts, name)).equals(content)).toBe(true);
 });
 
-test('a bucket that is a subdomain is signed for as one', async () => {
+test('a bucket that is a subdomain gets signatures for the subdomain', async () => {
   await using world = await aWorld();
   const name = newArtifactName('png');
   const options = { ...world.server.options, endpoint: 'http://storage.example:9000', virtualHosted: true };
@@ -256,7 +256,7 @@ test('a bucket that is a subdomain is signed for as one', async () => {
   await bucket[Symbol.asyncDispose]();
 });
 
-test('a link shows the picture with the right headers for a short time, and without a key nothing is shown', async () => {
+test('a link shows the picture with the right headers for a short time, and nothing is shown without a signature', async () => {
   await using world = await aWorld();
   const { name } = await world.artifacts.put(PICTURE, 'png');
   const shown = { contentType: 'image/png', contentDisposition: `inline; filename="${name}"`, cacheControl: 'public, max-age=60' };
