@@ -4,32 +4,32 @@ import type { JobSnapshot } from './wire.js';
 
 export const TIMEOUT_MS = 180_000;
 export const MAX_RETRIES = 4;
-/** The longest that timers can count. */
+/** Longest delay of a timer in ms. */
 const TIMEOUT_MAX_MS = 2_147_483_647;
 
 export interface StillframeOptions {
   /** The address of the server, such as `https://shots.example.com`. The API key is sent nowhere else. */
   baseUrl: string;
-  /** `sf_live_…` */
+  /** API key, `sf_live_…`. */
   apiKey: string;
-  /** Default: that of the runtime. */
+  /** Default: the `fetch` of the runtime. */
   fetch?: Fetch | undefined;
   /** Milliseconds that a call may take, with its retries and its waiting. Default: 180,000. */
   timeout?: number | undefined;
-  /** How often a request is repeated after a network failure, or an answer that says that it may succeed later. Default: 4. */
+  /** How often a request is repeated after a network failure, or after an answer that another attempt may not get. Default: 4. */
   maxRetries?: number | undefined;
 }
 
 export interface CallOptions {
   /** Ends the call, which rejects with the signal's reason. A capture continues on the server. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds; instead of that of the client. */
+  /** Timeout in milliseconds, instead of the client's. */
   timeout?: number | undefined;
 }
 
 export interface SubmitOptions extends CallOptions {
   /**
-   * Identifies a logical submission: with the same key, the same request is neither rendered nor charged twice. Default: a new one for each
+   * Identifies a logical submission: with the same key, the same request is neither rendered nor charged twice. Default: a new key for each
    * call, which its retries share.
    */
   idempotencyKey?: string | undefined;
@@ -37,13 +37,16 @@ export interface SubmitOptions extends CallOptions {
 
 export interface JobQuery {
   state?: JobSnapshot['state'] | undefined;
-  /** Jobs on a page, 1 to 100. Default: 20. */
+  /** Jobs per page, 1 to 100. Default: 20. */
   limit?: number | undefined;
-  /** `next_cursor` of the page before. */
+  /** The `next_cursor` of the page before. */
   cursor?: string | undefined;
 }
 
-/** @param name of the argument, for the error. @throws StillframeError `invalid_request` */
+/**
+ * @param name of the argument, for the error
+ * @throws StillframeError `invalid_request`
+ */
 export function checkedText(value: unknown, name: string, example: string): string {
   if (typeof value === 'string' && value !== '') return value;
   throw invalidArgument(`\`${name}\` must be a non-empty string, such as ${example}, not ${describe(value)}.`);
@@ -55,13 +58,16 @@ export function checkedRequest<Request>(request: Request): Request {
   throw invalidArgument(`\`request\` must be an object such as { url: 'https://example.com' }, not ${describe(request)}.`);
 }
 
-/** @param name of the argument, for the error. @throws StillframeError `invalid_request` */
+/**
+ * @param name of the argument, for the error
+ * @throws StillframeError `invalid_request`
+ */
 export function checkedOptions<Options>(options: Options, name: string): Options {
   if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
   throw invalidArgument(`\`${name}\` must be an object, not ${describe(options)}.`);
 }
 
-/** Never repeats a text, which may be a secret. */
+/** Describes a value without repeating a text, which may be a secret. */
 function describe(value: unknown): string {
   if (value === '') return 'an empty one';
   if (value === null || typeof value === 'undefined') return String(value);
@@ -74,7 +80,10 @@ export function checkedTimeout(ms: number): number {
   throw new TypeError('`timeout` must be a number of milliseconds, more than 0 and less than 25 days');
 }
 
-/** Without trailing slashes. @throws TypeError */
+/**
+ * Returns the URL without trailing slashes.
+ * @throws TypeError
+ */
 export function checkedBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (
@@ -90,7 +99,10 @@ export function checkedBaseUrl(text: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
 
-/** Of JavaScript, the key may be anything, such as a variable of the environment that is not set. @throws TypeError */
+/**
+ * Checks the key, which in JavaScript may be anything, such as an unset environment variable.
+ * @throws TypeError
+ */
 export function checkedKey(key: unknown): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
   throw new TypeError('`apiKey` must be an API key of the server, such as sf_live_…');

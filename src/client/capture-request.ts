@@ -1,6 +1,6 @@
 import type { CaptureRequest as Fields } from './wire.js';
 
-/** A capture of a page of the web. */
+/** A capture of a web page. */
 export interface CaptureUrlRequest extends Omit<Fields, 'html' | 'base_url'> {
   html?: undefined;
   base_url?: undefined;
@@ -13,5 +13,5 @@ export interface CaptureHtmlRequest extends Omit<Fields, 'url' | 'html'> {
   url?: undefined;
 }
 
-/** Exactly one of `url` and `html` is required. */
+/** A capture request. Exactly one of `url` and `html` is required. */
 export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest;

@@ -1,6 +1,6 @@
 /**
- * `stillframe/client`: a typed client of the API. Runs wherever `fetch` and Web Crypto are, has no dependencies, and knows of the service
- * only what the contract says: `wire.ts` is generated from it.
+ * `stillframe/client`: a typed client of the API. It runs wherever `fetch` and Web Crypto exist, has no dependencies, and knows only the
+ * contract of the service: `wire.ts` is generated from it.
  */
 export type { CallOptions, JobQuery, StillframeOptions, SubmitOptions } from './call-options.js';
 export type { CaptureHtmlRequest, CaptureRequest, CaptureUrlRequest } from './capture-request.js';

@@ -1,12 +1,15 @@
 /** Ends work after a time, or when a signal aborts. `release` must be called once the work is done. */
 export class Deadline {
-  /** Aborts with the reason of the outer signal, or with what `lateness` returns. */
+  /** Aborts with the reason of the outer signal, or with the result of `lateness`. */
   readonly signal: AbortSignal;
   private readonly endsAt: number;
   private readonly timer: ReturnType<typeof setTimeout>;
   private readonly follow: () => void;
 
-  /** @param ms from now */
+  /**
+   * @param ms from now
+   * @param lateness makes the reason for an expired time
+   */
   constructor(
     ms: number,
     private readonly outer: AbortSignal | undefined,
@@ -21,12 +24,12 @@ export class Deadline {
     else outer?.addEventListener('abort', this.follow, { once: true });
   }
 
-  /** ms; 0 when it has passed. */
+  /** Returns the remaining ms; 0 when the time has passed. */
   left(): number {
     return this.signal.aborted ? 0 : Math.max(0, this.endsAt - performance.now());
   }
 
-  /** Ends no longer by time, only by the outer signal. */
+  /** Cancels the time limit, so that only the outer signal ends the work. */
   lift(): void {
     clearTimeout(this.timer);
   }

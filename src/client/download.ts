@@ -2,7 +2,7 @@ import type { Deadline } from './deadline.js';
 import { connectionError, invalidArgument } from './stillframe-error.js';
 import type { Transport } from './transport.js';
 
-/** A picture, a job that has one, or its address. */
+/** A picture, a job that has one, or the picture's address. */
 export type Downloadable =
   | string
   | URL
@@ -11,15 +11,14 @@ export type Downloadable =
 
 export interface PictureStream {
   body: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** Such as `image/png`. */
+  /** Media type, such as `image/png`. */
   contentType: string;
-  /** Bytes; null if the server does not say. */
+  /** Size in bytes; null if the server does not report it. */
   contentLength: number | null;
 }
 
 /**
- * The whole file. A download that breaks off is repeated.
- *
+ * Downloads the whole file. A download that breaks off is repeated.
  * @throws StillframeError `invalid_request` with status 410 if the picture has been deleted
  */
 export function downloadBytes(transport: Transport, from: Downloadable, deadline: Deadline): Promise<Uint8Array<ArrayBuffer>> {
@@ -27,7 +26,7 @@ export function downloadBytes(transport: Transport, from: Downloadable, deadline
   return transport.send({ method: 'GET', to: addressOf(from), repeatable: true, read }, deadline);
 }
 
-/** The file as a stream, which takes over the deadline: it fails when the time is up, and releases the deadline when it ends. */
+/** Downloads the file as a stream, which takes over the deadline: it fails when the time is up, and releases the deadline when it ends. */
 export function downloadStream(transport: Transport, from: Downloadable, deadline: Deadline): Promise<PictureStream> {
   const read = async ({ headers, body }: Response): Promise<PictureStream> => {
     const length = headers.get('content-length');

@@ -1,15 +1,17 @@
-import { readRetryAfter } from './retry-after.js';
 import { reportedError, StillframeError } from './stillframe-error.js';
 import type { ErrorEnvelope } from './wire.js';
 
-/** A page of 100 jobs with inspections has about 3 MB. */
+/** A longer header value is assumed to be a mistake. */
+const LIMIT_SECONDS = 86_400;
+
+/** Maximum size of an answer in bytes. A page of 100 jobs with inspections has about 3 MB. */
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 const ERROR_LIMIT_BYTES = 64 * 1024;
 const EXCERPT_CHARS = 200;
-/** Statuses of proxies and load balancers that another attempt may not meet. */
+/** Statuses of proxies and load balancers that another attempt may not get. */
 const PASSING_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** `data` of an envelope, and the headers that came with it. */
+/** The `data` of an envelope, and the headers that came with it. */
 export interface Answer<T> {
   status: number;
   headers: Headers;
@@ -31,7 +33,7 @@ export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   return { status, headers, requestId, data: body.data as T };
 }
 
-/** The error that an answer other than 2xx means. Reads at most 64 KiB of it. */
+/** Reads the error from an answer other than 2xx. Reads at most 64 KiB of it. */
 export async function readFailure(response: Response): Promise<StillframeError> {
   if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) return redirected(response);
   const text = await readText(response, ERROR_LIMIT_BYTES);
@@ -41,7 +43,7 @@ export async function readFailure(response: Response): Promise<StillframeError> 
   return reportedError(error, { status: response.status, retryAfter: retryAfterOf(response.headers) });
 }
 
-/** Seconds. */
+/** Reads the seconds of `Retry-After`. */
 export function retryAfterOf(headers: Headers): number | undefined {
   return readRetryAfter(headers.get('retry-after'), Date.now());
 }
@@ -69,7 +71,7 @@ function unexpected(response: Response, text: string | null): StillframeError {
   });
 }
 
-/** Null if the body is longer than the limit; the rest is not read. */
+/** Reads a text; null if the body is longer than the limit, in which case the rest is not read. */
 async function readText(response: Response, limitBytes: number): Promise<string | null> {
   if (response.body === null) return '';
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
@@ -94,4 +96,16 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/**
+ * Parses a `Retry-After` header: whole seconds, or a date.
+ * @param now Unix ms
+ * @returns seconds; undefined if the header is missing or malformed
+ */
+export function readRetryAfter(header: string | null, now: number): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) return Math.min(Number(text), LIMIT_SECONDS);
+  const at = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, Math.ceil((at - now) / 1000)), LIMIT_SECONDS);
 }

@@ -9,15 +9,14 @@ export type LinkRequest = Omit<CaptureUrlRequest, (typeof NO_LINK_FIELDS)[number
 export interface LinkSigning {
   /** The id of the API key that the captures are charged to, `key_…`; not the key itself. */
   keyId: string;
-  /** Of `stillframe keys signing-secret <key id>`. */
+  /** The secret that `stillframe keys signing-secret <key id>` prints. */
   signingSecret: string;
-  /** Seconds from now. */
+  /** Validity in seconds from now. */
   expiresIn: number;
 }
 
 /**
- * An address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request.
- *
+ * Makes an address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request.
  * @throws StillframeError `invalid_request` for an argument that makes no link, or a field that a link must not have
  */
 export async function signedLink(request: LinkRequest, signing: LinkSigning & { baseUrl: string }): Promise<string> {
@@ -36,7 +35,7 @@ export async function signedLink(request: LinkRequest, signing: LinkSigning & { 
 
 type Pair = [name: string, value: string];
 
-/** `viewport.width=800`, and repeated names for lists. */
+/** Flattens fields to pairs, such as `viewport.width=800`, with repeated names for lists. */
 function pairsOf(fields: object, prefix: string): Pair[] {
   return Object.entries(fields).flatMap(([name, value]: [string, unknown]): Pair[] => {
     if (value === undefined || value === null) return [];
@@ -46,7 +45,10 @@ function pairsOf(fields: object, prefix: string): Pair[] {
   });
 }
 
-/** What is signed: sorted by name (repeated names keep their order), in the encoding of RFC 3986. docs/render-links.json has vectors. */
+/**
+ * Returns the signed text: sorted by name (repeated names keep their order), in the encoding of RFC 3986. docs/render-links.json has test
+ * vectors.
+ */
 export function canonicalQuery(pairs: readonly Pair[]): string {
   return pairs
     .map(([name, value]): Pair => [encode(name), encode(value)])

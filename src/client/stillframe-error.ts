@@ -1,7 +1,7 @@
 import type { CaptureError } from './wire.js';
 
 /**
- * What the client itself finds:
+ * Codes of errors that the client itself detects:
  * - `connection_failed`: no answer, or one that was cut off
  * - `timeout`: the call took longer than its `timeout`; a capture continues on the server
  * - `unexpected_response`: an answer that is not stillframe's, such as an error page of a proxy
@@ -24,7 +24,7 @@ export interface StillframeErrorInit {
   cause?: unknown;
 }
 
-/** Every failure of a call, except that an aborted one rejects with the reason of its signal. */
+/** The failure of a call. Only an aborted call rejects with the reason of its signal instead. */
 export class StillframeError extends Error {
   override readonly name = 'StillframeError';
   readonly code: StillframeErrorCode;
@@ -32,17 +32,17 @@ export class StillframeError extends Error {
   readonly status: number | null;
   /** Whether the same request may succeed later. A capture that failed needs a new idempotency key. */
   readonly retriable: boolean;
-  /** What the server says beyond the message, such as `issues` of a request that is not valid. */
+  /** Details from the server beyond the message, such as the `issues` of an invalid request. */
   readonly details: Record<string, unknown>;
-  /** Of the request that failed: quote it when you ask the operator. */
+  /** Id of the request that failed. Quote it when you ask the operator. */
   readonly requestId: string | null;
   /** The code's section of the server's reference. */
   readonly docsUrl: string | null;
-  /** Seconds to wait before the next attempt, if the server said so. */
+  /** Seconds to wait before the next attempt, if the server sent them. */
   readonly retryAfter: number | null;
-  /** The job, if there is one: it can still be looked up, and waited for after a `timeout`. */
+  /** Id of the job, if there is one. It can still be looked up, and waited for after a `timeout`. */
   jobId: string | null;
-  /** Of the submission: repeat it with the same key, and it is neither rendered nor charged twice. */
+  /** Key of the submission. A repetition with the same key is neither rendered nor charged twice. */
   idempotencyKey: string | null = null;
 
   constructor(init: StillframeErrorInit) {
@@ -58,7 +58,7 @@ export class StillframeError extends Error {
   }
 }
 
-/** The error that the server reports, in an answer or in a job. */
+/** Creates the error that the server reports, in an answer or in a job. */
 export function reportedError(
   error: CaptureError,
   where: { status?: number; retryAfter?: number | undefined; jobId?: string },
@@ -68,18 +68,18 @@ export function reportedError(
   return new StillframeError({ code, message, retriable, details, requestId, docsUrl, ...where });
 }
 
-/** An argument that no call can be made with, as JavaScript callers may give it, such as a variable of the environment that is not set. */
+/** Creates the error for an argument that allows no call. JavaScript callers may pass anything, such as an unset environment variable. */
 export function invalidArgument(message: string): StillframeError {
   return new StillframeError({ code: 'invalid_request', message, retriable: false });
 }
 
-/** A connection that could not be made, or ended too early. */
+/** Creates the error for a connection that could not be made, or ended too early. */
 export function connectionError(cause: unknown): StillframeError {
   const reason = cause instanceof Error ? reasonOf(cause) : String(cause);
   return new StillframeError({ code: 'connection_failed', message: `The connection failed: ${reason}`, retriable: true, cause });
 }
 
-/** `fetch` of Node hides the reason in the cause. */
+/** Finds the reason, which Node's `fetch` hides in the cause. */
 function reasonOf(error: Error): string {
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
 }

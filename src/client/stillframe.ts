@@ -30,13 +30,13 @@ export class Stillframe {
   readonly #transport: Transport;
   readonly #timeout: number;
 
-  /** @throws TypeError if an option cannot be used */
+  /** @throws TypeError for an invalid option */
   constructor({ baseUrl, apiKey, fetch: given, timeout = TIMEOUT_MS, maxRetries = MAX_RETRIES }: StillframeOptions) {
     this.#timeout = checkedTimeout(timeout);
     this.#transport = new Transport({
       baseUrl: checkedBaseUrl(baseUrl),
       apiKey: checkedKey(apiKey),
-      // Runtimes refuse a `fetch` that is called as a method of something else.
+      // Runtimes refuse a `fetch` that is called as a method of another object.
       fetch: given ?? ((url, init) => fetch(url, init)),
       maxRetries: checkedRetries(maxRetries),
     });
@@ -44,35 +44,37 @@ export class Stillframe {
 
   /**
    * Captures a page and waits for the picture.
-   *
-   * @throws StillframeError with `jobId` and `idempotencyKey`: after a `timeout`, `wait(jobId)` takes the call up again
+   * @throws StillframeError with `jobId` and `idempotencyKey`; after a `timeout`, `wait(jobId)` resumes the call
    */
   capture(request: CaptureRequest, options: SubmitOptions = {}): Promise<Picture> {
-    return this.#within(options, (deadline) => captureAndWait(this.#transport, submissionOf(request, options), deadline));
+    return this.#withDeadline(options, (deadline) => captureAndWait(this.#transport, submissionOf(request, options), deadline));
   }
 
-  /** Submits a capture without waiting for it: for `wait`, or for a webhook. */
+  /** Submits a capture without waiting for it. Use `wait` or a webhook to get the result. */
   submit(request: CaptureRequest, options: SubmitOptions = {}): Promise<AcceptedJob> {
-    return this.#within(options, (deadline) => submitOnly(this.#transport, submissionOf(request, options), deadline));
+    return this.#withDeadline(options, (deadline) => submitOnly(this.#transport, submissionOf(request, options), deadline));
   }
 
-  /** Waits for the picture of a job. @throws StillframeError that of the capture, if it failed */
+  /**
+   * Waits for the picture of a job.
+   * @throws StillframeError of the capture, if it failed
+   */
   wait(job: string | AcceptedJob | JobSnapshot, options: CallOptions = {}): Promise<Picture> {
-    return this.#within(options, (deadline) => waitForJob(this.#transport, { jobId: idOf(job), after: 0 }, deadline));
+    return this.#withDeadline(options, (deadline) => waitForJob(this.#transport, { jobId: idOf(job), after: 0 }, deadline));
   }
 
-  /** A job, whatever its state. */
+  /** Looks up a job, whatever its state. */
   async job(id: string, options: CallOptions = {}): Promise<JobSnapshot> {
     return this.#read(jobCall(`/v1/jobs/${encodeURIComponent(checkedText(id, 'id', A_JOB_ID))}`), options);
   }
 
-  /** The job that was submitted with an idempotency key. */
+  /** Looks up the job that was submitted with an idempotency key. */
   async jobByKey(idempotencyKey: string, options: CallOptions = {}): Promise<JobSnapshot> {
     const key = checkedText(idempotencyKey, 'idempotencyKey', 'order-4711');
     return this.#read(jobCall(`/v1/requests/${encodeURIComponent(key)}`), options);
   }
 
-  /** A page of the key's jobs, newest first. */
+  /** Lists a page of the key's jobs, newest first. */
   async jobs(query: JobQuery = {}, options: CallOptions = {}): Promise<JobPage> {
     const { state, limit, cursor } = checkedOptions(query, 'query');
     const given = Object.entries({ state, limit, cursor }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
@@ -80,7 +82,7 @@ export class Stillframe {
     return this.#read({ method: 'GET', to: `/v1/jobs?${parameters}`, repeatable: true, read: readAnswer<JobPage> }, options);
   }
 
-  /** All of the key's jobs, newest first, page after page. `timeout` is that of a page. */
+  /** Lists all of the key's jobs, newest first, page after page. `timeout` applies to each page. */
   async *eachJob(query: JobQuery = {}, options: CallOptions = {}): AsyncGenerator<JobSnapshot, void, undefined> {
     for (let { cursor } = checkedOptions(query, 'query'); ; ) {
       const page = await this.jobs({ ...query, cursor }, options);
@@ -90,12 +92,12 @@ export class Stillframe {
     }
   }
 
-  /** The file of a picture. Needs no API key, and sends none. */
+  /** Downloads the file of a picture. Needs no API key, and sends none. */
   download(from: Downloadable, options: CallOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#within(options, (deadline) => downloadBytes(this.#transport, from, deadline));
+    return this.#withDeadline(options, (deadline) => downloadBytes(this.#transport, from, deadline));
   }
 
-  /** The same as a stream, for large files. `timeout` covers the stream to its end. */
+  /** Downloads as `download` does, but as a stream, for large files. `timeout` covers the stream to its end. */
   async downloadStream(from: Downloadable, options: CallOptions = {}): Promise<PictureStream> {
     const deadline = this.#deadline(options);
     try {
@@ -106,48 +108,47 @@ export class Stillframe {
     }
   }
 
-  /** An address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request. */
+  /** Makes an address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request. */
   signedLink(request: LinkRequest, signing: LinkSigning): Promise<string> {
     return signedLink(request, { ...signing, baseUrl: this.#transport.baseUrl });
   }
 
-  /** The delivery status of a job's webhook. */
+  /** Reads the delivery status of a job's webhook. */
   delivery(jobId: string, options: CallOptions = {}): Promise<Delivery> {
-    return this.#within(options, (deadline) => readDelivery(this.#transport, checkedText(jobId, 'jobId', A_JOB_ID), deadline));
+    return this.#withDeadline(options, (deadline) => readDelivery(this.#transport, checkedText(jobId, 'jobId', A_JOB_ID), deadline));
   }
 
   /**
-   * Sends the result of a job to its webhook again. Without the `etag` of a delivery status, the present one is read first.
-   *
+   * Sends the result of a job to its webhook again. Without the `etag` of a delivery status, the current one is read first.
    * @throws StillframeError with status 409 if the delivery is pending, or has changed since
    */
   redeliver(jobId: string, options: CallOptions & { etag?: string | undefined } = {}): Promise<Delivery> {
-    return this.#within(options, async (deadline) => {
+    return this.#withDeadline(options, async (deadline) => {
       checkedText(jobId, 'jobId', A_JOB_ID);
       const etag = options.etag ?? (await readDelivery(this.#transport, jobId, deadline)).etag;
       return redeliver(this.#transport, { jobId, etag }, deadline);
     });
   }
 
-  /** Credits and jobs of the account in this period. */
+  /** Reads the credits and jobs of the account in this period. */
   async usage(options: CallOptions = {}): Promise<Usage> {
     return this.#read({ method: 'GET', to: '/v1/usage', repeatable: true, read: readAnswer<Usage> }, options);
   }
 
-  /** Whether the server is ready to capture, and why not. */
+  /** Reports whether the server is ready to capture, and if not, why. */
   async health(options: CallOptions = {}): Promise<Health & { ready: boolean }> {
     const call = { method: 'GET', to: '/v1/health', repeatable: true, alsoReads: [503], read: readAnswer<Health> } as const;
-    const { status, data } = await this.#within(options, (deadline) => this.#transport.send(call, deadline));
+    const { status, data } = await this.#withDeadline(options, (deadline) => this.#transport.send(call, deadline));
     return { ...data, ready: status === 200 };
   }
 
   async #read<T>(call: Parameters<typeof Transport.prototype.send<{ data: T }>>[0], options: CallOptions): Promise<T> {
-    const { data } = await this.#within(options, (deadline) => this.#transport.send(call, deadline));
+    const { data } = await this.#withDeadline(options, (deadline) => this.#transport.send(call, deadline));
     return data;
   }
 
-  /** A call, which rejects for arguments that it cannot be made with, too. */
-  async #within<T>(options: CallOptions, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+  /** Runs a call with a deadline. Also rejects for arguments that allow no call. */
+  async #withDeadline<T>(options: CallOptions, work: (deadline: Deadline) => Promise<T>): Promise<T> {
     const deadline = this.#deadline(options);
     try {
       return await work(deadline);

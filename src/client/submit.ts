@@ -6,8 +6,8 @@ import type { Transport } from './transport.js';
 import { type Picture, toPicture, waitForJob } from './wait-for-job.js';
 import type { AcceptedJob, CaptureData } from './wire.js';
 
-/** Seconds until the first look at a job that is still running after a synchronous submission. */
-const FIRST_LOOK_S = 1;
+/** Seconds until the first check of a job that is still running after a synchronous submission. */
+const FIRST_CHECK_S = 1;
 
 export interface Submission {
   request: CaptureRequest;
@@ -18,7 +18,6 @@ type SubmissionAnswer = Answer<CaptureData | AcceptedJob>;
 
 /**
  * Captures and waits for the end, whether the server answers with the capture or with a job.
- *
  * @throws StillframeError
  */
 export async function captureAndWait(transport: Transport, submission: Submission, deadline: Deadline): Promise<Picture> {
@@ -27,15 +26,14 @@ export async function captureAndWait(transport: Transport, submission: Submissio
     const answer = await post(transport, { submission, query: '' }, deadline);
     jobId = jobIdOf(answer);
     if (!isJob(answer.data)) return toPicture(answer.data, jobId);
-    return await waitForJob(transport, { jobId: answer.data.job_id, after: retryAfterOf(answer.headers) ?? FIRST_LOOK_S }, deadline);
+    return await waitForJob(transport, { jobId: answer.data.job_id, after: retryAfterOf(answer.headers) ?? FIRST_CHECK_S }, deadline);
   } catch (thrown) {
-    throw noted(thrown, { jobId, idempotencyKey: submission.idempotencyKey });
+    throw withIds(thrown, { jobId, idempotencyKey: submission.idempotencyKey });
   }
 }
 
 /**
- * Submits without waiting. A repeated submission, and one that the cache answers, may be `completed` already.
- *
+ * Submits without waiting. The job of a repeated submission, or of one that the cache answers, may be `completed` already.
  * @throws StillframeError
  */
 export async function submitOnly(transport: Transport, submission: Submission, deadline: Deadline): Promise<AcceptedJob> {
@@ -45,7 +43,7 @@ export async function submitOnly(transport: Transport, submission: Submission, d
     const { job_id: id } = toPicture(answer.data, jobIdOf(answer));
     return { job_id: id, state: 'completed', poll_url: `/v1/jobs/${id}` };
   } catch (thrown) {
-    throw noted(thrown, { jobId: null, idempotencyKey: submission.idempotencyKey });
+    throw withIds(thrown, { jobId: null, idempotencyKey: submission.idempotencyKey });
   }
 }
 
@@ -71,8 +69,8 @@ function jobIdOf({ data, headers }: SubmissionAnswer): string | null {
   return isJob(data) ? data.job_id : headers.get('x-job-id');
 }
 
-/** Tells the caller how to take the call up again. */
-function noted(thrown: unknown, { jobId, idempotencyKey }: { jobId: string | null; idempotencyKey: string }): unknown {
+/** Adds to an error the ids with which the caller can resume the call. */
+function withIds(thrown: unknown, { jobId, idempotencyKey }: { jobId: string | null; idempotencyKey: string }): unknown {
   if (thrown instanceof StillframeError) {
     thrown.jobId ??= jobId;
     thrown.idempotencyKey = idempotencyKey;

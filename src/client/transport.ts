@@ -7,7 +7,7 @@ import { connectionError, StillframeError } from './stillframe-error.js';
  * carry no key.
  */
 
-/** Time for the headers of one answer: a synchronous capture is answered within 25 s, unless the operator has set another wait. */
+/** Time limit for the headers of one answer. A synchronous capture is answered within 25 s, unless the operator has set another wait. */
 const ATTEMPT_MS = 60_000;
 const FIRST_PAUSE_MS = 500;
 const PAUSE_MAX_MS = 8_000;
@@ -16,20 +16,20 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Call<T> {
   method: 'GET' | 'POST';
-  /** Below `baseUrl`, starting with a slash; or, for downloads, a URL. */
+  /** Path below `baseUrl`, starting with a slash; or, for downloads, a URL. */
   to: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Whether it does no harm to send it again after a failure that leaves open if it arrived. */
+  /** Whether it may be sent again after a failure that leaves open whether it arrived. */
   repeatable: boolean;
-  /** Other statuses than 2xx that `read` understands. */
+  /** Statuses other than 2xx that `read` understands. */
   alsoReads?: readonly number[];
   read(response: Response): Promise<T>;
 }
 
 export interface TransportOptions {
   apiKey: string;
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   baseUrl: string;
   fetch: Fetch;
   maxRetries: number;
@@ -44,7 +44,6 @@ export class Transport {
 
   /**
    * Sends a request until it succeeds, fails for good, or has been tried `maxRetries + 1` times.
-   *
    * @throws StillframeError, or the reason of the deadline's signal
    */
   async send<T>(call: Call<T>, deadline: Deadline): Promise<T> {
@@ -55,7 +54,7 @@ export class Transport {
         if (deadline.signal.aborted) throw deadline.signal.reason;
         if (!(thrown instanceof StillframeError)) throw thrown;
         const wait = pauseMs(thrown, retries);
-        // It would be too late: the failure says more than a timeout would.
+        // If the retry came too late, this failure would be more useful than a timeout.
         if (retries >= this.options.maxRetries || !isWorthRetrying(thrown, call.repeatable) || wait >= deadline.left()) throw thrown;
         await pause(wait, deadline.signal);
       }
@@ -88,13 +87,19 @@ export class Transport {
   }
 }
 
-/** A failure with a job is that of the capture: the same idempotency key does not start another one (interface.md, Errors). */
+/**
+ * Returns whether to try again. A failure with a job is that of the capture, and the same idempotency key does not start another one
+ * (interface.md, Errors).
+ */
 function isWorthRetrying(error: StillframeError, repeatable: boolean): boolean {
   if (!error.retriable || error.jobId !== null) return false;
   return repeatable || error.status === 429 || error.status === 503;
 }
 
-/** What the server asks for, or else twice as long each time, between half and all of it so that clients do not return together. */
+/**
+ * Returns the delay that the server asks for, or else twice as long each time, between half and all of it, so that clients do not return
+ * together.
+ */
 function pauseMs({ retryAfter }: StillframeError, retries: number): number {
   if (retryAfter !== null) return retryAfter * 1000;
   return Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** retries) * (0.5 + Math.random() / 2);

@@ -4,29 +4,29 @@ import { invalidArgument, StillframeError } from './stillframe-error.js';
 import type { CaptureCompletedEvent, CaptureFailedEvent } from './wire.js';
 
 const SIGNATURE_HEADER = 'x-service-signature';
-/** interface.md, Limits: signature timestamp tolerance. */
+/** Tolerance of signature timestamps in seconds (interface.md, Limits). */
 const TOLERANCE_SECONDS = 300;
 
 export type WebhookEvent = CaptureCompletedEvent | CaptureFailedEvent;
 
 export interface WebhookRequest {
-  /** Exactly as received: not parsed, not formatted again. */
+  /** The body exactly as received: not parsed, not formatted again. */
   body: string | Uint8Array | ArrayBuffer;
-  /** Of the request: `Headers`, or an object as Node, Express and serverless platforms have it. */
+  /** Headers of the request: `Headers`, or an object as Node, Express and serverless platforms have it. */
   headers: { get(name: string): string | null } | Record<string, string | readonly string[] | undefined>;
-  /** `webhook.secret` of the submission; several while you change it. */
+  /** The `webhook.secret` of the submission; several while you change it. */
   secret: string | readonly string[];
-  /** Largest difference between the clocks, in seconds: an older request is refused, and one from the future. Default: 300. */
+  /** Largest difference between the clocks, in seconds. Older requests, and those from the future, are refused. Default: 300. */
   toleranceSeconds?: number | undefined;
   /** Unix milliseconds. Default: now. */
   now?: number | undefined;
 }
 
 /**
- * The event of a webhook request, once its signature has been verified, in constant time. Requests can be repeated within the tolerance:
- * recognise them by `delivery_id` and `delivery_generation`.
- *
- * @throws StillframeError `invalid_signature`; `invalid_request` for an argument that nothing can be verified with
+ * Verifies the signature of a webhook request in constant time. Requests can be repeated within the tolerance: recognise them by
+ * `delivery_id` and `delivery_generation`.
+ * @returns the event
+ * @throws StillframeError `invalid_signature`; `invalid_request` for an argument that does not allow verification
  */
 export async function verifyWebhook(request: WebhookRequest): Promise<WebhookEvent> {
   checkedOptions(request, 'request');
@@ -40,7 +40,7 @@ export async function verifyWebhook(request: WebhookRequest): Promise<WebhookEve
   const matches = await Promise.all(secrets.map((secret) => verify(secret, { content, hex })));
   if (!matches.includes(true)) throw invalid('The signature does not match the body.');
   const skewSeconds = Math.abs((request.now ?? Date.now()) / 1000 - Number(timestamp));
-  // Negated, so that a tolerance that is no number refuses.
+  // The condition is negated, so that a tolerance of NaN refuses.
   if (!(skewSeconds <= (request.toleranceSeconds ?? TOLERANCE_SECONDS))) throw invalid('The timestamp is too far from the present.');
   return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
 }

@@ -4,7 +4,7 @@ import { reportedError, StillframeError } from './stillframe-error.js';
 import type { Transport } from './transport.js';
 import type { CaptureData, JobSnapshot } from './wire.js';
 
-/** interface.md, Limits: about once per second initially, then slower. */
+/** Delays between checks: about once per second initially, then slower (interface.md, Limits). */
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 5_000;
 const GROWTH = 1.3;
@@ -18,14 +18,13 @@ export interface Picture extends CaptureData {
 
 export interface Wait {
   jobId: string;
-  /** Seconds before the first look. */
+  /** Seconds before the first check. */
   after: number;
 }
 
 /**
- * Looks a job up until it has ended; as often as the server's `Retry-After` says, or else less and less often.
- *
- * @throws StillframeError that of the capture, if it failed
+ * Polls a job until it has ended, as often as the server's `Retry-After` says, or else less and less often.
+ * @throws StillframeError of the capture, if it failed
  */
 export async function waitForJob(transport: Transport, { jobId, after }: Wait, deadline: Deadline): Promise<Picture> {
   let ms = FIRST_PAUSE_MS;
@@ -43,7 +42,10 @@ export function jobCall(to: string) {
   return { method: 'GET', to, repeatable: true, read: readAnswer<JobSnapshot> } as const;
 }
 
-/** The picture of a job that has ended. @throws StillframeError that of the capture, if it failed */
+/**
+ * Returns the picture of a job that has ended.
+ * @throws StillframeError of the capture, if it failed
+ */
 function pictureOf({ id, result }: JobSnapshot): Picture {
   if (result?.ok === true && result.data !== undefined) return toPicture(result.data, id);
   if (result?.error !== undefined) throw reportedError(result.error, { jobId: id });

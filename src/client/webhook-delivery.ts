@@ -15,8 +15,7 @@ export async function readDelivery(transport: Transport, jobId: string, deadline
 }
 
 /**
- * Sends the result again, at most once for an ETag.
- *
+ * Sends the result again, at most once per ETag.
  * @throws StillframeError `invalid_request` with status 409 and `details.reason`
  */
 export async function redeliver(

@@ -1,6 +1,6 @@
 /**
- * Captures without a server: a browser that stays warm, the egress gate and the rules of the API, in the caller's process. Used by the
- * library and by the commands `capture` and `multi`. Knows no store, accounts or HTTP.
+ * Captures without a server: a browser that stays warm, the egress policy and the rules of the API, in the caller's process. The library
+ * and the commands `capture` and `multi` use it. Knows no store, accounts or HTTP.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { refuseBlockedDestinations } from '../capture/refuse-blocked.js';
@@ -22,23 +22,23 @@ import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { Slots } from '../work/slots.js';
 
 export interface EngineParts {
-  /** Destinations that captures may reach although they are private: as STILLFRAME_ALLOW_DESTINATIONS, `*` for all. */
+  /** Private destinations that captures may reach, as in STILLFRAME_ALLOW_DESTINATIONS; `*` for all. */
   allowDestinations: string[];
   log: Log;
-  /** Prints what happens while a browser is installed. */
+  /** Prints the progress of a browser's installation. */
   say(line: string): void;
-  /** Ends the start. */
+  /** Cancels the start. */
   signal?: AbortSignal;
 }
 
 export interface CaptureHow {
-  /** Ends the capture, or its wait for a free slot; its reason is what is thrown. */
+  /** Ends the capture, or its wait for a free slot; the call rejects with its reason. */
   signal?: AbortSignal | undefined;
-  /** Told 0–100, by stage. */
+  /** Called with the progress, 0–100, by stage. */
   onProgress?: ((progress: number) => void) | undefined;
-  /** For a page of the machine's own user. */
+  /** Access to a page of the machine's own user. */
   local?: LocalPassage | undefined;
-  /** Told each step. */
+  /** Receives a record of each step. */
   debug?: DebugSink | undefined;
 }
 
@@ -68,7 +68,7 @@ export class Engine implements AsyncDisposable {
   static async open(config: Config, { allowDestinations, log, say, signal }: EngineParts): Promise<Engine> {
     const { denyDestinations, dnsServers, captureMaxMb, dataDir, concurrency } = config;
     const rules = { allowDestinations, denyDestinations, dnsServers };
-    // First, since it validates settings: an invalid one stops the start before anything is created.
+    // This validates settings, so that an invalid one stops the start before anything is created.
     const egress = await openEgress({ ...rules, maxBytesPerCapture: captureMaxMb * 1_000_000, log });
     try {
       makeDirectory(dataDir);
@@ -81,12 +81,11 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * One capture, when there is a free slot; with a second attempt where the server makes one.
-   *
+   * Makes one capture when there is a free slot, with a second attempt where the server makes one.
    * @throws CaptureError with any code of a capture; `internal_error` (503) after the end
    */
   async capture(options: CaptureOptions, { signal, onProgress, local, debug }: CaptureHow = {}): Promise<EngineCapture> {
-    // Of its own: many captures listening to one signal would be taken for a leak.
+    // Each capture has its own signal, since many listeners on one signal would be reported as a leak.
     const ends = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     ends.throwIfAborted();
     refuseBlockedDestinations(this.#egress, options, {});
@@ -140,7 +139,7 @@ interface EngineOrder {
   onProgress(progress: number): void;
 }
 
-/** What a second attempt may still use of the timeout, in whole ms. */
+/** Returns the part of the timeout that is left for a second attempt, in whole ms. */
 function leftOf({ timeout }: CaptureOptions, began: number): number {
   return Math.floor(timeout - (performance.now() - began));
 }

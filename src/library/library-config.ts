@@ -2,25 +2,27 @@ import { type Config, type ConfigFlags, readConfig } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
 import type { ToleratedCode } from '../contract/request-fields.js';
 
-/** Settings of the library; those left out are read as by the command: STILLFRAME_* variables, then `stillframe.config.json`, then defaults. */
+/**
+ * Settings of the library. Those left out are read as by the command: STILLFRAME_* variables, then `stillframe.config.json`, then defaults.
+ */
 export interface StillframeOptions {
   /** Directory of downloaded browsers and filter lists. Default: `~/.stillframe`. */
   dataDir?: string | undefined;
   /** Path of the browser. Default: the best one that is found. */
   chromium?: string | undefined;
-  /** Install a browser if none is found. Default: true. */
+  /** Whether to install a browser if none is found. Default: true. */
   browserInstall?: boolean | undefined;
-  /** Run the browser in its sandbox; `required`: do not start without it. Default: true. */
+  /** Whether to run the browser in its sandbox; with `required`, it does not start without it. Default: true. */
   sandbox?: boolean | 'required' | undefined;
-  /** Captures at once; more wait for their turn. Default: 2 × cores. */
+  /** Number of concurrent captures; more wait for their turn. Default: 2 × cores. */
   concurrency?: number | undefined;
-  /** Browser processes. Default: depends on `concurrency`. */
+  /** Number of browser processes. Default: depends on `concurrency`. */
   browsers?: number | undefined;
-  /** CIDR, IP, host or host:port each: private destinations that captures may reach. Default: none, as on a server. */
+  /** Private destinations that captures may reach, each a CIDR, IP, host or host:port. Default: none, as on a server. */
   allowDestinations?: readonly string[] | undefined;
-  /** The same: destinations that nothing may reach, even if public or allowed. */
+  /** Destinations that nothing may reach, even if public or allowed, in the same form. */
   denyDestinations?: readonly string[] | undefined;
-  /** `ip[:port]` each. Default: the system's resolver. */
+  /** DNS servers, each `ip[:port]`. Default: the system's resolver. */
   dnsServers?: readonly string[] | undefined;
   /** URL that reports the egress country, for `region`. */
   egressCheckUrl?: string | undefined;
@@ -30,7 +32,7 @@ export interface StillframeOptions {
   captureMaxMb?: number | undefined;
   /** Default of `tolerate` in requests. */
   tolerate?: readonly ToleratedCode[] | undefined;
-  /** Fetch the full filter lists in the background. Default: true. */
+  /** Whether to fetch the full filter lists in the background. Default: true. */
   lists?: boolean | undefined;
   /** Level of the log on stderr, in JSON lines; `silent` for none. Default: `warn`. */
   log?: string | undefined;
@@ -54,7 +56,10 @@ const NAMES = [
   'log',
 ] as const satisfies readonly (keyof Config & keyof StillframeOptions)[];
 
-/** @throws ConfigError that names the option and what is allowed */
+/**
+ * Reads the options.
+ * @throws ConfigError that names the option and its valid values
+ */
 export function libraryConfig(options: StillframeOptions): Config {
   const flags: ConfigFlags = {};
   for (const [name, value] of Object.entries(options)) {
@@ -65,7 +70,7 @@ export function libraryConfig(options: StillframeOptions): Config {
   return readConfig({ log: 'warn', logFormat: 'json', ...flags }, undefined, (name) => `the option ${name}`);
 }
 
-/** Settings are read from text; a list has commas. */
+/** Converts an option to the text that settings are read from, where a list has commas. */
 function asText(name: string, value: unknown): string {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string' && !item.includes(','))) return value.join(',');
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);

@@ -5,8 +5,7 @@ import { readRequestJson, refusedBody } from '../contract/request-json.js';
 import { parseSubmission } from '../contract/submission.js';
 
 /**
- * Reads a capture request as the API reads it: only what its JSON can hold, within the limits of a body.
- *
+ * Reads a capture request as the API does: only what its JSON can hold, within the limits of a body.
  * @param tolerate the default of `tolerate`
  * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option`
  */

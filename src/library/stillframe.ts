@@ -1,9 +1,9 @@
 /**
- * The library: `import { capture, openStillframe } from 'stillframe'`. Captures in the caller's own process, with the API's fields, limits,
- * destinations and errors. Importing it starts nothing; everything else is loaded when it is opened.
+ * The library: `import { capture, openStillframe } from 'stillframe'`. It captures in the caller's own process, with the API's fields,
+ * limits, destinations and errors. Importing it starts nothing; everything else is loaded when it is opened.
  */
 import type { CaptureHtmlRequest, CaptureUrlRequest } from '../client/capture-request.js';
-// The client's types of the contract, which are generated from it, since those inferred from its schemas need zod where they are used.
+// These are the client's types, generated from the contract, since the types inferred from its schemas need zod where they are used.
 import type { CaptureData } from '../client/wire.js';
 import { CaptureError, type ErrorCode, type ErrorDetails } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
@@ -12,7 +12,7 @@ import type { ToleratedCode } from '../contract/request-fields.js';
 import type { EngineCapture } from './engine.js';
 import type { StillframeOptions } from './library-config.js';
 
-/** The body of `POST /v1/screenshot` but `webhook`, which needs a server. `sync`, `cache_ttl` and `store` have no effect here. */
+/** The body of `POST /v1/screenshot` without `webhook`, which needs a server. `sync`, `cache_ttl` and `store` have no effect here. */
 export type CaptureRequest = Omit<CaptureUrlRequest, 'webhook'> | Omit<CaptureHtmlRequest, 'webhook'>;
 
 /** The API's CaptureData, with the picture itself in `bytes`. */
@@ -23,23 +23,22 @@ export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_u
   contentType: string;
 }
 
-/** How one capture is run. */
+/** Options for the run of one capture. */
 export interface CaptureRun {
-  /** Ends the capture; its reason is what is thrown. */
+  /** Ends the capture, which rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Told the progress, 0 to 100, by stage. */
+  /** Called with the progress, 0 to 100, by stage. */
   onProgress?: ((progress: number) => void) | undefined;
 }
 
-/** A running engine: a browser that stays warm until the end. */
+/** A running engine: a browser that stays warm until it is closed. */
 export interface Stillframe extends AsyncDisposable {
   /**
    * Captures one page; captures over `concurrency` wait for their turn.
-   *
    * @throws CaptureError with `code`, `message`, `retriable` and `details` as in the API
    */
   capture(request: CaptureRequest, run?: CaptureRun): Promise<Picture>;
-  /** Ends running captures, and stops the browser. The same as leaving the block of an `await using`. */
+  /** Ends running captures, and stops the browser, as leaving the block of an `await using` does. */
   close(): Promise<void>;
 }
 
@@ -48,7 +47,6 @@ export { CaptureError, ConfigError };
 
 /**
  * Finds or installs a browser, and starts it. Close it, or declare it with `await using`.
- *
  * @throws ConfigError for an option, BrowserError if there is no browser
  */
 export async function openStillframe(options: StillframeOptions = {}): Promise<Stillframe> {
@@ -63,27 +61,26 @@ export async function openStillframe(options: StillframeOptions = {}): Promise<S
   const engine = await Engine.open(config, { allowDestinations: config.allowDestinations, log, say });
   const close = () => engine[Symbol.asyncDispose]();
   return {
-    capture: async (request, how = {}) => picture(await engine.capture(await understand(request, config.tolerate), how)),
+    capture: async (request, how = {}) => picture(await engine.capture(await readOptions(request, config.tolerate), how)),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
 /**
- * One capture with its own browser, which is stopped afterwards. For more than one, openStillframe is faster.
- *
+ * Makes one capture with its own browser, which is stopped afterwards. For more than one, openStillframe is faster.
  * @throws as openStillframe and its `capture`
  */
 export async function capture(request: CaptureRequest, options: StillframeOptions & CaptureRun = {}): Promise<Picture> {
   const { signal, onProgress, ...settings } = options;
   signal?.throwIfAborted();
-  // Before a browser is started for it.
-  await understand(request, []);
+  // This rejects an invalid request before a browser is started for it.
+  await readOptions(request, []);
   await using stillframe = await openStillframe({ concurrency: 1, ...settings });
   return await stillframe.capture(request, { signal, onProgress });
 }
 
-async function understand(request: CaptureRequest, tolerate: readonly ToleratedCode[]): Promise<CaptureOptions> {
+async function readOptions(request: CaptureRequest, tolerate: readonly ToleratedCode[]): Promise<CaptureOptions> {
   const { readCapture } = await import('./read-capture.js');
   return readCapture(request, tolerate);
 }

@@ -40,7 +40,7 @@ it.each<[name: string, call: () => Promise<unknown>]>([
   ['secret', () => verifyWebhook({ body: '{}', headers: {}, secret: missing })],
   ['secret', () => verifyWebhook({ body: '{}', headers: {}, secret: [''] })],
   ['headers', () => verifyWebhook({ body: '{}', headers: missing, secret: 'a secret of a receiver' })],
-])('names the argument `%s` that is missing or wrong, before any request (%#)', async (name, call) => {
+])('a call names the argument `%s` that is missing or wrong, before any request (%#)', async (name, call) => {
   await expect(call()).rejects.toMatchObject({
     code: 'invalid_request',
     retriable: false,

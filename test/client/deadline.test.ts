@@ -12,7 +12,7 @@ it('a pause ends with the reason of its signal, be it early or late', async () =
   await expect(pause(FOREVER_MS, controller.signal)).rejects.toBe(reason);
 });
 
-it('a deadline ends by time, with the reason that it was given, and then has no time left', async () => {
+it('a deadline expires with the given reason, and then has no time left', async () => {
   const deadline = new Deadline(1, undefined, () => reason);
   await expect(pause(FOREVER_MS, deadline.signal)).rejects.toBe(reason);
   expect(deadline.left()).toBe(0);

@@ -95,14 +95,14 @@ describe('the packed client', () => {
     expect(stdout).toBe('job_1\n');
   });
 
-  it('is one file for each module system, with declarations that need nothing else', () => {
+  it('is one file per module system, with declarations that need nothing else', () => {
     for (const name of ['client.js', 'client.cjs', 'client.d.ts', 'client.d.cts']) {
       const text = readFileSync(join(project, 'node_modules/stillframe/dist/client', name), 'utf8');
       expect(text.match(/^import .*|\brequire\(.*|\bfrom ['"].*/gm), name).toBeNull();
     }
   });
 
-  it('is without a problem that arethetypeswrong knows', async () => {
+  it('has no problem that arethetypeswrong knows', async () => {
     // The library's declarations are made by `npm run build` only.
     const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarball)), { excludeEntrypoints: ['.'] });
     expect(analysis.types).not.toBe(false);

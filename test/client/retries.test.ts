@@ -31,7 +31,7 @@ describe('retries', () => {
     ['503', failure(503, { code: 'internal_error', retriable: true }, AT_ONCE)],
     ['500', failure(500, { code: 'internal_error', retriable: true })],
     ["a proxy's 502", (response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>')],
-  ])('repeats a submission after %s with the same idempotency key and body', async (_, reaction) => {
+  ])('repeat a submission after %s with the same idempotency key and body', async (_, reaction) => {
     await using test = await against(reaction, captured);
     expect(await test.stillframe.capture(REQUEST)).toEqual({ ...PICTURE, job_id: 'job_1' });
     const [first, second] = test.standIn.requests;
@@ -41,7 +41,7 @@ describe('retries', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  it('uses another idempotency key for each call, or that of the caller', async () => {
+  it("use another idempotency key for each call, or the caller's", async () => {
     await using test = await against(captured);
     await test.stillframe.capture(REQUEST);
     await test.stillframe.capture(REQUEST);
@@ -63,34 +63,34 @@ describe('retries', () => {
       failure(504, { code: 'render_timeout', retriable: true, details: { job_id: 'job_7' } }),
       { retriable: true, jobId: 'job_7' },
     ],
-  ])('does not repeat %s', async (_, reaction, expected) => {
+  ])('do not repeat %s', async (_, reaction, expected) => {
     await using test = await against(reaction);
     const error = await failureOf(test.stillframe.capture(REQUEST, { idempotencyKey: 'k' }));
     expect(error).toMatchObject({ ...expected, requestId: 'req_1', idempotencyKey: 'k' });
     expect(test.standIn.requests).toHaveLength(1);
   });
 
-  it('gives up after maxRetries', async () => {
+  it('end after maxRetries', async () => {
     await using test = await against(failure(503, { code: 'internal_error', retriable: true }, AT_ONCE));
     const stillframe = new Stillframe({ baseUrl: test.standIn.url, apiKey: 'k', maxRetries: 2 });
     expect(await failureOf(stillframe.usage())).toMatchObject({ code: 'internal_error', status: 503, retryAfter: 0 });
     expect(test.standIn.requests).toHaveLength(3);
   });
 
-  it('fails at once if the server asks to wait longer than the call may take', async () => {
+  it('end at once if the server asks to wait longer than the call may take', async () => {
     await using test = await against(failure(429, { code: 'rate_limited', retriable: true }, { 'retry-after': '60' }));
     expect(await failureOf(test.stillframe.capture(REQUEST, { timeout: 30_000 }))).toMatchObject({ code: 'rate_limited', retryAfter: 60 });
     expect(test.standIn.requests).toHaveLength(1);
   });
 
-  it('waits as long as Retry-After says', async () => {
+  it('wait as long as Retry-After says', async () => {
     await using test = await against(failure(429, { code: 'rate_limited', retriable: true }, { 'retry-after': '1' }), captured);
     const began = performance.now();
     await test.stillframe.capture(REQUEST);
     expect(performance.now() - began).toBeGreaterThan(950);
   });
 
-  it('sends a redelivery once, unless it was refused unread', async () => {
+  it('send a redelivery once, unless it was refused unread', async () => {
     await using test = await against(cut);
     expect(await failureOf(test.stillframe.redeliver('job_1', { etag: '"dlv_1.1"' }))).toMatchObject({
       code: 'connection_failed',
@@ -107,7 +107,7 @@ describe('retries', () => {
 });
 
 describe('waiting', () => {
-  it('looks an accepted job up until it has ended, as often as Retry-After says', async () => {
+  it('polls an accepted job until it has ended, as often as Retry-After says', async () => {
     await using test = await against(
       accepted,
       snapshot('active', undefined, { 'retry-after': '1' }),
@@ -135,7 +135,7 @@ describe('waiting', () => {
     });
   });
 
-  it('ends after timeout, and says which job to wait for', async () => {
+  it('ends after the timeout, with the job to wait for', async () => {
     await using test = await against(accepted, snapshot('active'));
     expect(await failureOf(test.stillframe.capture(REQUEST, { timeout: 400 }))).toMatchObject({
       code: 'timeout',
@@ -145,7 +145,7 @@ describe('waiting', () => {
     });
   });
 
-  it('ends after timeout when the server is silent', async () => {
+  it('ends after the timeout when the server does not answer', async () => {
     await using test = await against(hang);
     expect(await failureOf(test.stillframe.usage({ timeout: 100 }))).toMatchObject({ code: 'timeout', status: null });
   });
@@ -172,7 +172,7 @@ describe('waiting', () => {
 });
 
 describe('the API key', () => {
-  it('goes to no other origin: redirects of the API are refused', async () => {
+  it('goes to no other origin, since redirects of the API are refused', async () => {
     await using other = await startStandIn(captured);
     await using test = await against((response) => response.writeHead(307, { location: `${other.url}/v1/screenshot` }).end());
     const error = await failureOf(test.stillframe.capture(REQUEST));
@@ -181,7 +181,7 @@ describe('the API key', () => {
     expect(other.requests).toHaveLength(0);
   });
 
-  it('does not go with downloads, nor where they are redirected', async () => {
+  it('is not sent with downloads, nor to their redirects', async () => {
     await using bucket = await startStandIn((response) => response.writeHead(200, { 'content-type': 'image/png' }).end('file'));
     await using test = await against((response) => response.writeHead(302, { location: `${bucket.url}/x.png` }).end());
     expect(Buffer.from(await test.stillframe.download(`${test.standIn.url}/artifacts/x.png`)).toString()).toBe('file');
@@ -189,12 +189,12 @@ describe('the API key', () => {
     expect(seen.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
   });
 
-  it.each(['', 'with space', 'line\nbreak', undefined])('must be one: %j', (apiKey) => {
+  it.each(['', 'with space', 'line\nbreak', undefined])('must be valid: %j', (apiKey) => {
     expect(() => new Stillframe({ baseUrl: 'https://example.com', apiKey: apiKey as string })).toThrow(/apiKey/);
   });
 
   it.each(['example.com', 'ftp://example.com', 'https://user:pass@example.com', 'https://example.com/?a=1'])(
-    'needs a usable baseUrl: %s',
+    'needs a valid baseUrl: %s',
     (baseUrl) => {
       expect(() => new Stillframe({ baseUrl, apiKey: 'k' })).toThrow(/baseUrl/);
     },
@@ -202,7 +202,7 @@ describe('the API key', () => {
 });
 
 describe('answers', () => {
-  it('reads little of an error that does not end', async () => {
+  it('are read only in part if an error does not end', async () => {
     let sent = 0;
     await using test = await against((response) => {
       response.writeHead(400, { 'content-type': 'text/plain' });
@@ -220,7 +220,7 @@ describe('answers', () => {
     ['a page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Log in</h1>')],
     ['null', json(200, null)],
     ['nothing', (response) => response.end()],
-  ])('refuses %s in place of an envelope', async (_, reaction) => {
+  ])('are refused with %s in place of an envelope', async (_, reaction) => {
     await using test = await against(reaction);
     expect(await failureOf(test.stillframe.usage())).toMatchObject({ code: 'unexpected_response', status: 200, retriable: false });
   });
@@ -236,7 +236,7 @@ describe('downloads', () => {
     expect((await test.stillframe.download(`${test.standIn.url}/x`)).byteLength).toBe(8);
   });
 
-  it('come as a stream, too, which fails when it breaks off', async () => {
+  it('are also available as a stream, which fails when it breaks off', async () => {
     await using test = await against(whole, half);
     const { body, contentType, contentLength } = await test.stillframe.downloadStream(`${test.standIn.url}/x`);
     expect([await new Response(body).text(), contentType, contentLength]).toEqual(['all of i', 'image/png', 8]);

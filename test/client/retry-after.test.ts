@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRetryAfter } from '../../src/client/retry-after.js';
+import { readRetryAfter } from '../../src/client/read-answer.js';
 
 const NOW = Date.UTC(2026, 10, 24, 12, 0, 0);
 
@@ -15,6 +15,6 @@ it.each<[string | null, number | undefined]>([
   ['-1', undefined],
   ['1.5', undefined],
   ['soon', undefined],
-])('reads %j as %j', (header, seconds) => {
+])('Retry-After %j is read as %j', (header, seconds) => {
   expect(readRetryAfter(header, NOW)).toBe(seconds);
 });

@@ -15,12 +15,12 @@ interface Vectors {
 const { secret, vectors } = JSON.parse(readFileSync(new URL('../../docs/render-links.json', import.meta.url), 'utf8')) as Vectors;
 const SIGNING = { baseUrl: 'https://shots.example.com/', keyId: 'key_1', signingSecret: 'sf_sign_x', expiresIn: 60 };
 
-it.each(vectors)('signs as the service does: $name', async ({ query, canonical, signature }) => {
+it.each(vectors)('a link is signed as the service signs it: $name', async ({ query, canonical, signature }) => {
   expect(canonicalQuery(readQuery(query) ?? [])).toBe(canonical);
   expect(await sign(secret, canonical)).toBe(signature);
 });
 
-it('makes a link that the service accepts, of nested fields and lists', async () => {
+it('a link of nested fields and lists is accepted by the service', async () => {
   const fields = { viewport: { width: 800 }, hide_selectors: ['.b', '.a'], full_page: true, resize: { width: 640 }, clip: undefined };
   const link = await signedLink({ url: "https://münchen.example/a b?x=1&y=(2)*'!~", ...fields }, SIGNING);
   const { origin, pathname, search } = new URL(link);

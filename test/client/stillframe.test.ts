@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 describe('a capture', () => {
-  it('ends as a picture, which can be downloaded whole or as a stream', async () => {
+  it('returns a picture, which can be downloaded whole or as a stream', async () => {
     const picture = await stillframe.capture({ url, ...SMALL });
     expect(picture).toMatchObject({ url, format: 'png', width: 400, height: 300, job_id: expect.stringMatching(/^job_/) });
     const bytes = await stillframe.download(picture);
@@ -41,7 +41,7 @@ describe('a capture', () => {
     expect(Buffer.from(await new Response(body).arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  it('is waited for when the server answers with a job', async () => {
+  it('is polled when the server answers with a job', async () => {
     const picture = await stillframe.capture({ url, ...SMALL, sync: false });
     expect(picture).toMatchObject({ format: 'png', width: 400, job_id: expect.stringMatching(/^job_/) });
   });
@@ -70,7 +70,7 @@ describe('a capture', () => {
     expect(after.jobs.completed - before.jobs.completed).toBe(1);
   });
 
-  it('rejects with the code of its failure, now or when it is waited for', async () => {
+  it('rejects with the code of its failure, at once or when it is polled', async () => {
     const failing = { url, ...SMALL, fail_if_content_missing: ['Goodbye'] };
     const sync = await stillframe.capture(failing).catch((error: unknown) => error);
     expect(sync).toMatchObject({
@@ -85,7 +85,7 @@ describe('a capture', () => {
     await expect(stillframe.download(await stillframe.job(job.job_id))).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  it('that is not valid rejects with every issue, and a wrong key with 401', async () => {
+  it('rejects with every issue if it is invalid, and with 401 for a wrong key', async () => {
     const wrong = { url, format: 'gif', fullpage: true } as unknown as { url: string };
     await expect(stillframe.capture(wrong)).rejects.toMatchObject({
       code: 'invalid_request',
@@ -126,7 +126,7 @@ describe('jobs', () => {
     expect(ids).toEqual(jobs.map(({ id }) => id));
   });
 
-  it('that do not exist are 404', async () => {
+  it('are 404 if they do not exist', async () => {
     await expect(stillframe.job('job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8')).rejects.toMatchObject({ code: 'invalid_request', status: 404 });
     await expect(stillframe.job('../usage')).rejects.toMatchObject({ status: 404 });
   });
@@ -164,7 +164,7 @@ describe('the rest of the API', () => {
     await response.arrayBuffer();
   });
 
-  it('tells usage and health', async () => {
+  it('reports usage and health', async () => {
     expect(await stillframe.usage()).toMatchObject({ account: 'default', quota: null });
     expect(await stillframe.health()).toMatchObject({ ready: true, database: 'ready', worker_ready: true });
   });

@@ -39,7 +39,7 @@ describe('verifyWebhook', () => {
     });
   });
 
-  it('takes another tolerance, and none that is no number', async () => {
+  it('accepts another tolerance, but not one that is not a number', async () => {
     await expect(verifyWebhook({ ...skewed(301), toleranceSeconds: 400 })).resolves.toBeDefined();
     await expect(verifyWebhook({ ...skewed(2), toleranceSeconds: 1 })).rejects.toThrow(/timestamp/);
     await expect(verifyWebhook({ ...skewed(0), toleranceSeconds: Number.NaN })).rejects.toThrow(/timestamp/);
@@ -59,7 +59,7 @@ describe('verifyWebhook', () => {
     await expect(verifyWebhook(aRequest(over))).rejects.toMatchObject({ code: 'invalid_signature' });
   });
 
-  it('says so when it is given a parsed body', async () => {
+  it('reports a parsed body as such', async () => {
     await expect(verifyWebhook(aRequest({ body: JSON.parse(BODY) }))).rejects.toThrow(/raw body/);
   });
 });

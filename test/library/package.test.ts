@@ -100,7 +100,7 @@ describe('the packed library', () => {
     expect(text.match(/^import .*|\bimport\(.*|^export .* from .*|\bzod\b.*/gm)).toBeNull();
   });
 
-  it('is without a problem that arethetypeswrong knows, but that it is an ES module', async () => {
+  it('has no problem that arethetypeswrong knows, except that it is an ES module', async () => {
     const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
     expect('entrypoints' in analysis ? Object.keys(analysis.entrypoints) : null).toEqual(expect.arrayContaining(['.', './client']));
     const problems = 'problems' in analysis ? analysis.problems : [];

@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 describe('a capture by the library', () => {
-  it('is the picture with the data of the API', async () => {
+  it('returns the picture with the data of the API', async () => {
     const { bytes, contentType, ...data } = await stillframe.capture({ url: site.url('/article'), format: 'png', inspect_page: true });
     expect(contentType).toBe('image/png');
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 2560, height: 1440 });
@@ -47,7 +47,7 @@ describe('a capture by the library', () => {
     expect(data).not.toHaveProperty('cdn_url');
   });
 
-  it('waits for its turn, tells its progress, and can be ended', async () => {
+  it('waits for its turn, reports its progress, and can be ended', async () => {
     const told: number[] = [];
     const urls = ['/article', '/static', '/shop', '/boxes', '/fonts'].map(site.url);
     const pictures = await Promise.all(
@@ -94,7 +94,7 @@ describe('a capture by the library', () => {
   });
 });
 
-describe('what cannot be had by HTTP cannot be had here', () => {
+describe('a request that HTTP refuses is refused here', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService();
@@ -118,7 +118,7 @@ describe('what cannot be had by HTTP cannot be had here', () => {
     ['nothing', {}],
     ['a number', 5],
     ['null', null],
-  ])('%s has the same answer', async (_, request) => {
+  ])('%s is refused in the same way', async (_, request) => {
     const answer = await service.post(request);
     const error = await stillframe.capture(request as CaptureRequest).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(CaptureError);
@@ -141,7 +141,7 @@ describe('what cannot be had by HTTP cannot be had here', () => {
 });
 
 describe('the engine', () => {
-  it('ends with its block: running captures fail, and later ones too', async () => {
+  it('ends with its block, so that running and later captures fail', async () => {
     let running: Promise<unknown>;
     let ended: Stillframe;
     {
@@ -168,7 +168,7 @@ describe('the engine', () => {
     });
   });
 
-  it('is not started for a single capture that is wrong', async () => {
+  it('is not started for a single invalid capture', async () => {
     await expect(capture({ url: '' }, { ...settings(), chromium: '/nonexistent' })).rejects.toMatchObject({ code: 'invalid_request' });
     const { contentType } = await capture({ html: '<h1>Once</h1>', format: 'jpeg' }, settings());
     expect(contentType).toBe('image/jpeg');
